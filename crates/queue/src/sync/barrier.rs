@@ -1,0 +1,107 @@
+//! An asymmetric barrier: a store-load fence whose cost one side pays for both.
+//!
+//! Two threads that each store to one location and then load the other's need a full fence
+//! between the two, on both sides, or both may miss the other's store. Where one side does this
+//! millions of times a second and the other rarely, the frequent side calls [`light`], which only
+//! keeps the compiler from reordering, and the rare side calls [`heavy`], which makes every
+//! running thread of this process execute a full fence: Linux's `membarrier` system call with
+//! the private expedited command.
+//!
+//! The kernel's promise: between the start and the end of the call every other thread of the
+//! process passes a point at which its memory accesses before are ordered against those after.
+//! So for each `light` call either its store was made before that point, and the caller of
+//! `heavy` sees it afterwards, or its load comes after that point, and sees what the caller of
+//! `heavy` stored before the call. That is what a pair of SeqCst fences promises.
+//!
+//! Whether `membarrier` can be had (Linux 4.14, and no seccomp filter that refuses it) is found
+//! out once, on first use; where not, both functions are SeqCst fences. Under loom, which knows
+//! no `membarrier`, they are fences too: loom checks the algorithm with the pair's promise, and
+//! recorded histories check the pair on hardware.
+
+use super::{Ordering, fence};
+
+/// Who pays for the pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payer {
+    /// The rare side alone, with `membarrier`.
+    Rare,
+    /// Both sides, with a fence each.
+    Both,
+}
+
+/// Who pays in this process. Found out on the first call; the same ever after.
+pub fn payer() -> Payer {
+    imp::payer()
+}
+
+/// The frequent side's half. `payer` is what [`payer`] answered.
+#[inline(always)]
+pub(crate) fn light(payer: Payer) {
+    match payer {
+        Payer::Rare => std::sync::atomic::compiler_fence(Ordering::SeqCst),
+        Payer::Both => fence(Ordering::SeqCst),
+    }
+}
+
+/// The rare side's half. `false` if the kernel refused this once (it may be out of memory): then
+/// nothing is ordered, and the caller must leave alone what it wanted to touch.
+#[must_use]
+pub(crate) fn heavy() -> bool {
+    match imp::payer() {
+        Payer::Rare => imp::membarrier(),
+        Payer::Both => {
+            fence(Ordering::SeqCst);
+            true
+        }
+    }
+}
+
+#[cfg(all(target_os = "linux", not(loom), not(miri)))]
+mod imp {
+    use std::sync::OnceLock;
+
+    use super::Payer;
+
+    /// Lets a test or an experiment have the fences on a machine that has `membarrier`.
+    const OPT_OUT: &str = "LOCKSLEY_NO_MEMBARRIER";
+
+    static PAYER: OnceLock<Payer> = OnceLock::new();
+
+    #[inline]
+    pub(super) fn payer() -> Payer {
+        *PAYER.get_or_init(|| {
+            let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+            if std::env::var_os(OPT_OUT).is_none() && call(register) == 0 {
+                Payer::Rare
+            } else {
+                Payer::Both
+            }
+        })
+    }
+
+    #[cold]
+    pub(super) fn membarrier() -> bool {
+        #[cfg(feature = "count")]
+        super::super::counts::add(|c| c.membarriers += 1);
+        call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0
+    }
+
+    fn call(command: libc::c_int) -> libc::c_long {
+        // SAFETY: `membarrier` takes a command, flags and a cpu number, and touches no memory of
+        // this process.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+    }
+}
+
+#[cfg(any(not(target_os = "linux"), loom, miri))]
+mod imp {
+    use super::Payer;
+
+    pub(super) fn payer() -> Payer {
+        Payer::Both
+    }
+
+    pub(super) fn membarrier() -> bool {
+        false
+    }
+}
