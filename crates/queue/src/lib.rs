@@ -3,6 +3,7 @@
 mod ring;
 mod sync;
 
+pub mod asymmetric;
 pub mod chase_lev;
 
 pub mod pile;
