@@ -1,5 +1,6 @@
 //! Lock-free work piles.
 
+mod handle;
 mod ring;
 mod sync;
 
