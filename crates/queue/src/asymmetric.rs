@@ -96,8 +96,11 @@ const VICTIMS_PER_BARRIER: usize = 16;
 struct Own {
     /// Written by the owner, read by thieves.
     bottom: AtomicU64,
-    /// The owner's alone. Where there is no membarrier its floor is [`ALWAYS`].
+    /// The owner's alone. Where there is no membarrier its floor is [`ALWAYS`]; it is never below
+    /// `mark`.
     lap: Lap,
+    /// The owner's alone: [`Deque::unpush`] does not reach below it.
+    mark: Cell<Index>,
     /// The owner's alone: where `bottom` meets the circle's end, as of the last look at `top`.
     limit: Cell<Index>,
     /// The owner's alone.
@@ -105,7 +108,7 @@ struct Own {
     payer: Payer,
 }
 
-/// A floor that sends every pop the slow way: no index is above it.
+/// A floor that sends every pop and every unpush the slow way: no index is above it.
 const ALWAYS: Index = Index::MAX;
 
 struct Shared<T: Word> {
@@ -138,11 +141,9 @@ impl<T: Word> Shared<T> {
     fn enter_lap(&self, index: Index) {
         // SAFETY: only the owner gets here.
         let view = unsafe { &*self.own.view.get() };
-        // Every lap's start is a good floor: one that no index comes before.
-        let lowest = index.wrapping_sub(view.capacity() as u64 * STRIDE);
         self.own
             .lap
-            .enter(view, index, lowest, self.own.limit.get());
+            .enter(view, index, self.own.mark.get(), self.own.limit.get());
         if self.own.payer == Payer::Both {
             self.own.lap.floor.set(ALWAYS);
         }
@@ -163,14 +164,56 @@ impl<T: Word> Shared<T> {
                 unsafe { self.ring.grow(view, top, bottom) };
             }
             self.own.limit.set(view.limit(top));
+            // Nothing is below `top`, so neither need the mark be.
+            if distance(self.own.mark.get(), top) > 0 {
+                self.own.mark.set(top);
+            }
         }
         self.enter_lap(bottom);
     }
 
-    /// A pop has come to the lap's start, or there is no membarrier.
+    /// A pop has come to the lap's start or to the mark, or there is no membarrier.
     #[cold]
     #[inline(never)]
     fn pop_further(&self) -> Option<T> {
+        let index = self.lower_further()?;
+        // SAFETY: the item at the index became the owner's.
+        Some(unsafe { self.take(index) })
+    }
+
+    /// A pop found `age` above the lowered `bottom`.
+    #[cold]
+    #[inline(never)]
+    fn pop_contested(&self) -> Option<T> {
+        let index = self.lower_contested()?;
+        // SAFETY: the item at the index became the owner's.
+        Some(unsafe { self.take(index) })
+    }
+
+    /// [`Deque::unpush`] has come to the lap's start or to the mark, or there is no membarrier.
+    #[cold]
+    #[inline(never)]
+    fn unpush_further(&self) -> Unpushed {
+        if self.own.bottom.load(Ordering::Relaxed) == self.own.mark.get() {
+            return Unpushed::Covered;
+        }
+        match self.lower_further() {
+            Some(_) => Unpushed::Back,
+            None => Unpushed::Stolen,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unpush_contested(&self) -> Unpushed {
+        match self.lower_contested() {
+            Some(_) => Unpushed::Back,
+            None => Unpushed::Stolen,
+        }
+    }
+
+    /// Lowers `bottom` by one item, which becomes the owner's, and returns its index.
+    fn lower_further(&self) -> Option<Index> {
         let bottom = self.own.bottom.load(Ordering::Relaxed).wrapping_sub(STRIDE);
         self.own.bottom.store(bottom, Ordering::Relaxed);
         match self.own.payer {
@@ -178,18 +221,15 @@ impl<T: Word> Shared<T> {
             Payer::Both => fence(Ordering::SeqCst), // [A2]
         }
         if distance(self.age.load(Ordering::Relaxed), bottom) < 0 {
-            return self.pop_contested();
+            return self.lower_contested();
         }
-        self.enter_lap(bottom);
-        // SAFETY: as in `Deque::pop`.
-        Some(unsafe { self.take(bottom) })
+        self.settle_at(bottom);
+        Some(bottom)
     }
 
     /// `age`, read after `bottom` was lowered, was above it: nothing is there, or a thief has a
-    /// claim.
-    #[cold]
-    #[inline(never)]
-    fn pop_contested(&self) -> Option<T> {
+    /// claim. Returns the index of the item that became the owner's.
+    fn lower_contested(&self) -> Option<Index> {
         let bottom = self.own.bottom.load(Ordering::Relaxed);
         let before = bottom.wrapping_add(STRIDE);
         // Read again, it is at least as new.
@@ -199,28 +239,38 @@ impl<T: Word> Shared<T> {
             let ahead = distance(top, bottom);
             if ahead > 0 || age == bottom {
                 // The claim is on another item, or was let go.
-                // SAFETY: as in `Deque::pop`.
-                return Some(unsafe { self.take(bottom) });
+                self.settle_at(bottom);
+                return Some(bottom);
             }
             if ahead < 0 {
                 self.own.bottom.store(before, Ordering::Relaxed);
-                return self.found_empty(before);
+                self.found_empty(before);
+                return None;
             }
             let race = self
                 .age
                 .compare_exchange(age, before, Ordering::Relaxed, Ordering::Relaxed); // [A3]
             match race {
                 Ok(_) => {
+                    // The item left at the top; `bottom` stays where it was.
                     self.own.bottom.store(before, Ordering::Relaxed);
-                    // SAFETY: raising `top` over the item took it from the claimant.
-                    return Some(unsafe { self.take(bottom) });
+                    return Some(bottom);
                 }
                 Err(newer) => age = newer,
             }
         }
     }
 
-    fn found_empty(&self, bottom: Index) -> Option<T> {
+    /// The deque now ends at `bottom`. A mark that was above it comes down with it: of the item
+    /// below nothing more is known than of the one that was popped.
+    fn settle_at(&self, bottom: Index) {
+        if distance(bottom, self.own.mark.get()) > 0 {
+            self.own.mark.set(bottom);
+        }
+        self.enter_lap(bottom);
+    }
+
+    fn found_empty(&self, bottom: Index) {
         // SAFETY: only the owner gets here, and `top` has met `bottom`.
         let view = unsafe { &mut *self.own.view.get() };
         // SAFETY: as above.
@@ -228,7 +278,6 @@ impl<T: Word> Shared<T> {
             self.own.limit.set(view.limit(bottom));
             self.enter_lap(bottom);
         }
-        None
     }
 
     /// Reads the item at an index.
@@ -262,6 +311,18 @@ pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
 }
 
+/// What became of the item that was pushed last, when [`Deque::unpush`] wants it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "unless it is back, somebody else runs it"]
+pub enum Unpushed {
+    /// It is out of the deque, and the caller's.
+    Back,
+    /// A thief has it, and the deque is empty.
+    Stolen,
+    /// The deque was [marked](Deque::mark) since; nothing was done.
+    Covered,
+}
+
 /// A thief's handle.
 pub struct Stealer<T: Word> {
     shared: Handle<Shared<T>>,
@@ -287,6 +348,7 @@ impl<T: Word> Deque<T> {
             own: CachePadded::new(Own {
                 bottom: AtomicU64::new(start),
                 lap: Lap::unset(),
+                mark: Cell::new(start),
                 limit: Cell::new(view.limit(start)),
                 view: UnsafeCell::new(view),
                 payer: barrier::payer(),
@@ -299,6 +361,50 @@ impl<T: Word> Deque<T> {
         Deque {
             shared: Handle::new(shared),
         }
+    }
+
+    /// Takes the item that was pushed last out again, without looking at it: the caller has
+    /// it by other means, and the deque forgets its word. This is what a fork-join runtime does at
+    /// a join, where the item is a reference to the caller's own frame.
+    ///
+    /// ```
+    /// use locksley_queue::asymmetric::{Deque, Unpushed};
+    /// use locksley_queue::{Owner, Thief};
+    ///
+    /// let mut deque = Deque::new();
+    /// deque.push(1).unwrap();
+    /// assert_eq!(deque.unpush(), Unpushed::Back);
+    /// deque.push(2).unwrap();
+    /// assert!(deque.thief().steal().is_success());
+    /// assert_eq!(deque.unpush(), Unpushed::Stolen);
+    /// deque.push(3).unwrap();
+    /// deque.mark(); // "somebody else pushed that"
+    /// assert_eq!(deque.unpush(), Unpushed::Covered);
+    /// assert_eq!(deque.pop(), Some(3));
+    /// ```
+    #[inline]
+    pub fn unpush(&mut self) -> Unpushed {
+        let shared = &*self.shared;
+        let bottom = shared.own.bottom.load(Ordering::Relaxed);
+        if bottom <= shared.own.lap.floor.get() {
+            return shared.unpush_further();
+        }
+        let bottom = bottom - STRIDE;
+        shared.own.bottom.store(bottom, Ordering::Relaxed);
+        barrier::light(); // [A2]
+        if bottom < shared.age.load(Ordering::Relaxed) {
+            return shared.unpush_contested();
+        }
+        Unpushed::Back
+    }
+
+    /// Tells [`unpush`](Deque::unpush) that what is in the deque now was not pushed by those who
+    /// will call it: it answers [`Unpushed::Covered`] from here on down, and the
+    /// caller pops instead.
+    pub fn mark(&mut self) {
+        let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
+        self.shared.own.mark.set(bottom);
+        self.shared.enter_lap(bottom);
     }
 
     /// How many items fit before the deque grows.

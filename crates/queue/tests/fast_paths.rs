@@ -36,7 +36,10 @@ fn semi_private_growth_costs_a_fence_a_doubling() {
     let spent = cost(|| mountain(&mut deque));
     assert_eq!(deque.capacity(), 1024);
     assert_eq!(spent.rmws, 0);
-    assert_eq!(spent.fences, 4, "64 to 1024 slots, with one look for visitors each");
+    assert_eq!(
+        spent.fences, 4,
+        "64 to 1024 slots, with one look for visitors each"
+    );
 }
 
 #[test]
