@@ -1,0 +1,224 @@
+//! A job: one word that says where the work lies and how to run it.
+//!
+//! ```text
+//!   JobRef ──> | execute | ...          a `join`'s second closure, in the caller's frame
+//!   JobRef ──> | execute | family | ... a spawned closure, on the heap   (low bit of the word set)
+//! ```
+//!
+//! A job runs exactly once. One in a frame is either taken back by the frame or executed by
+//! a thief, which sets the job's latch as its last touch; the frame stays until then. One on the
+//! heap frees itself when it is executed.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr::NonNull;
+
+use locksley_queue::Word;
+
+use crate::latch::Latch;
+use crate::worker::Worker;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// Calls `f`; a panic becomes an error.
+pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
+    panic::catch_unwind(AssertUnwindSafe(f))
+}
+
+/// What a thief needs to know of a job. The first field of every job.
+#[repr(C)]
+pub(crate) struct Header {
+    /// Runs the job. The arguments are the job, the worker that runs it, and the index of the
+    /// worker whose pile it was in.
+    execute: unsafe fn(NonNull<Header>, &Worker, usize),
+}
+
+/// The identity of something that can be waited for: the address of a join's job or of a scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Family(pub(crate) usize);
+
+impl Family {
+    /// That of a task which nobody waits for.
+    pub(crate) const NONE: Family = Family(0);
+
+    pub(crate) fn of<T>(thing: &T) -> Family {
+        Family(std::ptr::from_ref(thing).addr())
+    }
+}
+
+/// A reference to a job, in one word. The low bit says that it was spawned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JobRef(NonNull<Header>);
+
+const SPAWNED: usize = 1;
+
+// SAFETY: a job may be executed by any worker; whoever makes one sees to it that what is in it is
+// `Send`.
+unsafe impl Send for JobRef {}
+
+// SAFETY: only the pointer's type changes on the way.
+unsafe impl Word for JobRef {
+    #[inline]
+    fn into_word(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: the word comes from a `JobRef`, says the caller.
+        JobRef(unsafe { NonNull::new_unchecked(word.cast()) })
+    }
+}
+
+impl JobRef {
+    /// Was it spawned, rather than forked by a join?
+    pub(crate) fn is_spawned(self) -> bool {
+        self.0.addr().get() & SPAWNED != 0
+    }
+
+    fn header(self) -> NonNull<Header> {
+        self.0
+            .map_addr(|addr| (addr.get() & !SPAWNED).try_into().expect("aligned, so not null"))
+    }
+
+    /// What this job is part of: the scope it was spawned in, or itself.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been executed.
+    pub(crate) unsafe fn family(self) -> Family {
+        if self.is_spawned() {
+            // SAFETY: a spawned job is alive until it is executed, and starts with this header.
+            unsafe { self.header().cast::<SpawnHeader>().as_ref().family }
+        } else {
+            Family(self.0.addr().get())
+        }
+    }
+
+    /// Runs the job.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been executed, and nobody else executes it. `owner` is the index of the
+    /// worker in whose pile it was.
+    pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
+        let header = self.header();
+        // SAFETY: the job is alive until it is executed.
+        unsafe { (header.as_ref().execute)(header, worker, owner) }
+    }
+}
+
+/// The second closure of a join, in the frame of the join.
+#[repr(C)]
+pub(crate) struct StackJob<F, R> {
+    header: Header,
+    pub(crate) latch: Latch,
+    func: UnsafeCell<ManuallyDrop<F>>,
+    result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
+}
+
+impl<F, R> StackJob<F, R>
+where
+    F: FnOnce(&Worker, bool) -> R,
+{
+    #[inline(always)]
+    pub(crate) fn new(func: F) -> Self {
+        StackJob {
+            header: Header {
+                execute: Self::execute,
+            },
+            latch: Latch::new(),
+            func: UnsafeCell::new(ManuallyDrop::new(func)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_ref(&self) -> JobRef {
+        JobRef(NonNull::from(&self.header))
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        Family::of(&self.header)
+    }
+
+    /// Runs the closure here.
+    ///
+    /// # Safety
+    ///
+    /// The job is in no pile, and was not executed.
+    #[inline(always)]
+    pub(crate) unsafe fn run_inline(&self, worker: &Worker, migrated: bool) -> R {
+        // SAFETY: nobody else can reach the job, and the closure is taken once.
+        let func = unsafe { ManuallyDrop::take(&mut *self.func.get()) };
+        func(worker, migrated)
+    }
+
+    /// What the thief left.
+    ///
+    /// # Safety
+    ///
+    /// The latch is set, and the result is taken once.
+    pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
+        // SAFETY: the thief wrote the result before it set the latch.
+        unsafe { (*self.result.get()).assume_init_read() }
+    }
+
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, owner: usize) {
+        // The provenance of the header's reference does not cover the rest of the job; the
+        // address does, having been exposed with it.
+        let this = header.cast::<Self>();
+        // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
+        let job = unsafe { this.as_ref() };
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        let result = catch(|| unsafe { job.run_inline(worker, true) });
+        // SAFETY: the frame reads the result only after the latch is set.
+        unsafe { (*job.result.get()).write(result) };
+        // SAFETY: this is the last touch of the job.
+        unsafe { Latch::set(&raw const job.latch, || worker.registry().unpark(owner)) };
+    }
+}
+
+/// The first fields of a spawned job.
+#[repr(C)]
+struct SpawnHeader {
+    header: Header,
+    family: Family,
+}
+
+/// A spawned closure, on the heap. It must not panic: whoever spawns wraps it.
+#[repr(C)]
+pub(crate) struct HeapJob<F> {
+    head: SpawnHeader,
+    func: F,
+}
+
+impl<F: FnOnce(&Worker)> HeapJob<F> {
+    /// Puts a closure on the heap. The reference must be executed, or it leaks.
+    ///
+    /// # Safety
+    ///
+    /// What the closure borrows outlives its execution, and it may be sent to another thread.
+    pub(crate) unsafe fn new_ref(family: Family, func: F) -> JobRef {
+        let job = Box::new(HeapJob {
+            head: SpawnHeader {
+                header: Header {
+                    execute: Self::execute,
+                },
+                family,
+            },
+            func,
+        });
+        let header = NonNull::from(Box::leak(job)).cast::<Header>();
+        JobRef(header.map_addr(|addr| addr | SPAWNED))
+    }
+
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
+        // SAFETY: the pointer comes from the box leaked in `new_ref`, and is executed once.
+        let job = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        (job.func)(worker);
+    }
+}

@@ -1,0 +1,140 @@
+//! Latches: how a waiter learns that what it waits for is done.
+//!
+//! A [`Latch`] is one word in the memory of whatever is waited for, often a stack frame that goes
+//! away as soon as the latch is seen to be set. So the setter's one atomic operation on
+//! it must be its last touch.
+//!
+//! ```text
+//!            set                         set, and wake
+//!   UNSET ─────────> SET      PARKED ─────────────────────> SET
+//!     └── park ──> PARKED
+//! ```
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | L1 | probe | Acquire | L2 | the result would be read before it was written | `loom::latch_hands_over_the_result` |
+//! | L2 | set | AcqRel | L1, L3 | Release as L1; Acquire so that a parked waiter's state is seen | `loom::latch_wakes_a_parked_waiter` |
+//! | L3 | park | AcqRel | L2 | not shown by loom: the waiter's handle is published before the pool starts | - |
+//! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `loom::count_latch_sees_all` |
+
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
+
+const UNSET: usize = 0;
+const PARKED: usize = 1;
+const SET: usize = 2;
+
+/// A flag that is set once.
+#[derive(Debug)]
+pub(crate) struct Latch {
+    state: AtomicUsize,
+}
+
+impl Latch {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Latch {
+            state: AtomicUsize::new(UNSET),
+        }
+    }
+
+    /// Is it set?
+    #[inline]
+    pub(crate) fn probe(&self) -> bool {
+        self.state.load(Ordering::Acquire) == SET // [L1]
+    }
+
+    /// Sets the latch, and calls `wake` if somebody is parked on it.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive until the waiter sees the latch set. `wake` must not touch it.
+    #[inline]
+    pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
+        // SAFETY: the latch is alive until this swap is seen, says the caller.
+        let before = unsafe { (*this).state.swap(SET, Ordering::AcqRel) }; // [L2]
+        if before == PARKED {
+            wake();
+        }
+    }
+
+    /// Blocks the calling thread until the latch is set. `park` blocks until somebody calls the
+    /// matching wake, or for no reason.
+    pub(crate) fn park(&self, mut park: impl FnMut()) {
+        let race =
+            self.state
+                .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
+        if race.is_ok() {
+            while !self.probe() {
+                park();
+            }
+        }
+    }
+}
+
+/// A latch that is set when a count comes down to zero. It starts at one, for its owner.
+#[derive(Debug)]
+pub(crate) struct CountLatch {
+    count: AtomicUsize,
+    pub(crate) latch: Latch,
+}
+
+impl CountLatch {
+    pub(crate) fn new() -> Self {
+        CountLatch {
+            count: AtomicUsize::new(1),
+            latch: Latch::new(),
+        }
+    }
+
+    /// Adds one to the count. The caller holds one already, so this is not the end.
+    pub(crate) fn increment(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes one from the count; at zero, sets the latch.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Latch::set`].
+    pub(crate) unsafe fn decrement(this: *const Self, wake: impl FnOnce()) {
+        // SAFETY: the caller holds one of the count, so the latch is not set yet.
+        let before = unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) }; // [L4]
+        if before == 1 {
+            // SAFETY: the waiter goes on only when it sees the latch set.
+            unsafe { Latch::set(&raw const (*this).latch, wake) };
+        }
+    }
+}
+
+/// A latch for a thread that is no worker: it blocks on a condition variable.
+#[derive(Debug)]
+pub(crate) struct LockLatch {
+    done: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl LockLatch {
+    pub(crate) fn new() -> Self {
+        LockLatch {
+            done: Mutex::new(false),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Sets the latch. The waiter can leave only after this has let go of the lock.
+    pub(crate) fn set(&self) {
+        *lock(&self.done) = true;
+        self.changed.notify_all();
+    }
+
+    /// Blocks until the latch is set.
+    pub(crate) fn wait(&self) {
+        let mut done = lock(&self.done);
+        while !*done {
+            done = self
+                .changed
+                .wait(done)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+}
