@@ -2,6 +2,7 @@
 
 mod sync;
 
+pub mod abp;
 pub mod pile;
 pub mod word;
 

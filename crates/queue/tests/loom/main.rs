@@ -1,0 +1,4 @@
+//! Models of every structure, run by loom over all interleavings up to a bound.
+#![cfg(loom)]
+
+mod abp;
