@@ -3,6 +3,7 @@
 mod sync;
 
 pub mod abp;
+pub mod mailbox;
 pub mod pile;
 pub mod word;
 

@@ -2,3 +2,4 @@
 #![cfg(loom)]
 
 mod abp;
+mod mailbox;
