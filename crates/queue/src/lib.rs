@@ -4,6 +4,7 @@ mod sync;
 
 pub mod abp;
 pub mod mailbox;
+pub mod offer;
 pub mod pile;
 pub mod word;
 

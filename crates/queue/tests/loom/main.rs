@@ -3,3 +3,4 @@
 
 mod abp;
 mod mailbox;
+mod offer;
