@@ -195,22 +195,26 @@ fn an_offer_may_come_by_any_road() {
     });
 }
 
-/// Two thieves free the slots, and the owner finds both.
+/// Two thieves free the slots, and the owner finds both. (The owner is a spawned thread: loom first runs
+/// the main thread's part, and finds more orders to try if the owner's loads come after the thieves' swaps.)
 #[test]
 fn freed_slots_come_back() {
     loom::model(|| {
         let cells = Cells::new(2);
         let mut entries = Entries::new(0, 2);
-        let refs = [cells.store(&mut entries, 0), cells.store(&mut entries, 1)];
-        let thieves = refs.map(|entry| {
-            let (cells, peer) = (Arc::clone(&cells), entries.peer());
-            thread::spawn(move || cells.take(peer.acquire(entry).item()))
+        let peer = entries.peer();
+        let [first, second] = [0, 1].map(|item| cells.store(&mut entries, item));
+        let owner = thread::spawn(move || {
+            let stored: Vec<_> = (0..3).filter_map(|_| entries.store(0).ok()).collect();
+            (entries, stored)
         });
-        let mut stored = Vec::new();
-        for _ in 0..3 {
-            stored.extend(entries.store(0).ok());
-        }
-        assert_eq!(thieves.map(|thief| thief.join().unwrap()), [1, 1]);
+        let other = {
+            let (cells, peer) = (Arc::clone(&cells), peer.clone());
+            thread::spawn(move || cells.take(peer.acquire(second).item()))
+        };
+        assert_eq!(cells.take(peer.acquire(first).item()), 1);
+        assert_eq!(other.join().unwrap(), 1);
+        let (mut entries, mut stored) = owner.join().unwrap();
         while let Ok(entry) = entries.store(0) {
             stored.push(entry);
         }
