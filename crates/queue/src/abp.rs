@@ -451,4 +451,21 @@ mod tests {
         owner.push(Box::new(1)).unwrap();
         assert!(owner.push(Box::new(2)).is_err());
     }
+
+    #[cfg(feature = "count")]
+    #[test]
+    fn the_last_item_costs_one_swap_and_no_fence() {
+        use crate::sync::counts::{Counts, of_this_thread};
+        let mut owner = Deque::with_capacity(2);
+        let before = of_this_thread();
+        owner.push(1_u32).unwrap();
+        assert_eq!(owner.pop(), Some(1));
+        let one = Counts {
+            rmws: 1,
+            ..Counts::default()
+        };
+        assert_eq!(of_this_thread() - before, one);
+        assert_eq!(owner.pop(), None);
+        assert_eq!(of_this_thread() - before, one);
+    }
 }

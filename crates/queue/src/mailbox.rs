@@ -80,12 +80,12 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | O1 | send: load the stamp | Acquire | O6, O3 | the receiver's last use of the cell must be over; and who finds the slot filled must see the `tail` that its filler left | `senders_reuse_the_slot` |
+//! | O1 | send: load the stamp | Acquire | O6, O3 | the receiver's last use of the cell must be over; and who finds the slot filled must see the `tail` that its filler left | `full_mailbox` |
 //! | O2 | send: compare-and-swap of `tail`, success | Release | O5 | the receiver that sees this position claimed must see what was filled before the claim, or it takes a sender's second letter before the first | `letters_of_one_sender_stay_in_order` |
 //! | O3 | send: store the stamp with the full bit | Release | O4 | the receiver must see the item | `two_senders` |
 //! | O4 | consume: load a stamp | Acquire | O3 | as O3 | `two_senders` |
 //! | O5 | consume: load `tail` | Acquire | O2 | as O2 | `letters_of_one_sender_stay_in_order` |
-//! | O6 | consume: store the stamp for the next lap | Release | O1 | the next sender must not write the cell before the item is out | `senders_reuse_the_slot` |
+//! | O6 | consume: store the stamp for the next lap | Release | O1 | the next sender must not write the cell before the item is out | `full_mailbox` |
 //!
 //! `tail` is loaded Relaxed by senders: an old value fails the compare-and-swap or finds a stamp that
 //! is ahead of it.
