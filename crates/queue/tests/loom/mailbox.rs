@@ -21,7 +21,7 @@ fn write(content: u32) -> Box<Letter> {
     letter
 }
 
-fn read(letter: Box<Letter>) -> u32 {
+fn read(letter: &Letter) -> u32 {
     // SAFETY: the letter was received, by this thread alone if the mailbox is right.
     letter
         .0
@@ -32,7 +32,11 @@ type Sender = mailbox::Sender<Box<Letter>>;
 type Mailbox = mailbox::Mailbox<Box<Letter>>;
 
 fn receive(mailbox: &mut Mailbox, tries: usize, into: &mut Vec<u32>) {
-    into.extend((0..tries).filter_map(|_| mailbox.consume()).map(read));
+    into.extend(
+        (0..tries)
+            .filter_map(|_| mailbox.consume())
+            .map(|letter| read(&letter)),
+    );
 }
 
 /// Sends the letters; returns those that were refused.
@@ -41,7 +45,7 @@ fn send(sender: &Sender, letters: &[u32]) -> Vec<u32> {
         sender
             .send(write(letter))
             .err()
-            .map(|full| read(full.into_inner()))
+            .map(|full| read(&full.into_inner()))
     };
     letters.iter().filter_map(refused).collect()
 }
@@ -110,12 +114,12 @@ fn sent_mail_is_found_although_another_sender_is_on_its_way() {
         let other = sender.clone();
         let receiver = thread::spawn(move || {
             assert!(other.send(write(2)).is_ok());
-            let first = read(mailbox.consume().expect("the letter 2 is there"));
+            let first = read(&mailbox.consume().expect("the letter 2 is there"));
             (mailbox, first)
         });
         assert!(sender.send(write(1)).is_ok());
         let (mut mailbox, first) = receiver.join().unwrap();
-        let second = read(mailbox.consume().expect("the other letter is there"));
+        let second = read(&mailbox.consume().expect("the other letter is there"));
         assert_eq!(first + second, 3);
     });
 }
