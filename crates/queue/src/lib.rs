@@ -2,6 +2,7 @@
 
 mod sync;
 
+pub mod pcb;
 pub mod pile;
 pub mod word;
 

@@ -1,0 +1,4 @@
+//! Every interleaving and every reordering of small cases, under loom.
+#![cfg(loom)]
+
+mod pcb;
