@@ -103,8 +103,17 @@ pub fn channel_with<T: Word>(granularity: usize) -> (Producer<T>, Consumer<T>) {
     }
     // The last item is the dummy; those before it are unused.
     let head = CachePadded::new(AtomicPtr::new(tail));
-    let shared = Arc::new(Shared { head, arena, items: PhantomData });
-    let producer = Producer { first, limit: tail, tail, shared: shared.clone() };
+    let shared = Arc::new(Shared {
+        head,
+        arena,
+        items: PhantomData,
+    });
+    let producer = Producer {
+        first,
+        limit: tail,
+        tail,
+        shared: shared.clone(),
+    };
     (producer, Consumer { head: tail, shared })
 }
 
@@ -167,7 +176,10 @@ impl<T: Word> Consumer<T> {
     /// Is nothing there? The producer may add something at any moment.
     pub fn is_empty(&self) -> bool {
         // SAFETY: the dummy is an item of our arena.
-        unsafe { &*self.head }.next.load(Ordering::Relaxed).is_null()
+        unsafe { &*self.head }
+            .next
+            .load(Ordering::Relaxed)
+            .is_null()
     }
 }
 
@@ -188,12 +200,79 @@ impl<T: Word> pile::Consumer for Consumer<T> {
 
 impl<T: Word> fmt::Debug for Producer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("allocated", &self.allocated()).finish_non_exhaustive()
+        f.debug_struct("Producer")
+            .field("allocated", &self.allocated())
+            .finish_non_exhaustive()
     }
 }
 
 impl<T: Word> fmt::Debug for Consumer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Consumer").field("is_empty", &self.is_empty()).finish_non_exhaustive()
+        f.debug_struct("Consumer")
+            .field("is_empty", &self.is_empty())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::pile::{Consumer as _, Producer as _};
+
+    #[test]
+    fn first_in_first_out_through_growth_and_reuse() {
+        for granularity in [1, 2, 3, 64] {
+            let (mut producer, mut consumer) = channel_with(granularity);
+            let (mut produced, mut consumed) = (0_u32, 0_u32);
+            for burst in [1, 5, 2, 100, 3, 1] {
+                for _ in 0..burst {
+                    producer.produce(produced).unwrap();
+                    produced += 1;
+                }
+                for _ in 0..burst.min(7) {
+                    assert_eq!(consumer.consume(), Some(consumed));
+                    consumed += 1;
+                }
+            }
+            while let Some(item) = consumer.consume() {
+                assert_eq!(item, consumed);
+                consumed += 1;
+            }
+            assert_eq!(consumed, produced);
+            assert!(consumer.is_empty());
+        }
+    }
+
+    #[test]
+    fn one_item_at_a_time_needs_one_chunk() {
+        let (mut producer, mut consumer) = channel_with(2);
+        for item in 0..1_000_u32 {
+            producer.produce(item).unwrap();
+            assert_eq!(consumer.consume(), Some(item));
+        }
+        assert_eq!(producer.allocated(), 2);
+    }
+
+    #[test]
+    fn either_end_may_go_first() {
+        for producer_first in [true, false] {
+            let item = std::sync::Arc::new(());
+            let (mut producer, mut consumer) = channel_with(4);
+            for _ in 0..10 {
+                producer.produce(item.clone()).unwrap();
+            }
+            drop((consumer.consume(), consumer.consume()));
+            assert_eq!(std::sync::Arc::strong_count(&item), 9);
+            if producer_first {
+                drop(producer);
+                consumer.consume().unwrap();
+                drop(consumer);
+            } else {
+                drop(consumer);
+                producer.produce(item.clone()).unwrap();
+                drop(producer);
+            }
+            assert_eq!(std::sync::Arc::strong_count(&item), 1);
+        }
     }
 }

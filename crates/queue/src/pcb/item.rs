@@ -79,8 +79,14 @@ pub(super) struct Arena {
 impl Arena {
     pub(super) fn new(granularity: usize) -> Self {
         let granularity = granularity.clamp(1, super::MAX_GRANULARITY);
-        let segments = (0..SEGMENTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        Self { granularity, segments, chunks: AtomicU64::new(0) }
+        let segments = (0..SEGMENTS)
+            .map(|_| AtomicPtr::new(ptr::null_mut()))
+            .collect();
+        Self {
+            granularity,
+            segments,
+            chunks: AtomicU64::new(0),
+        }
     }
 
     pub(super) fn granularity(&self) -> usize {
@@ -103,8 +109,9 @@ impl Arena {
             // Names are used up at half a terabyte of items: out of memory, as for any `Box`.
             handle_alloc_error(Layout::new::<Item>());
         }
-        let items: Box<[Item]> =
-            (1..=self.granularity).map(|nth| blank((first + nth) as u32)).collect();
+        let items: Box<[Item]> = (1..=self.granularity)
+            .map(|nth| blank((first + nth) as u32))
+            .collect();
         let items = Box::into_raw(items).cast::<Item>();
         for nth in 1..self.granularity {
             // SAFETY: both are among the `granularity` items of the chunk, which is still ours.
@@ -123,8 +130,9 @@ impl Arena {
             return there;
         }
         let length = 1 << segment;
-        let new: Box<[AtomicPtr<Item>]> =
-            (0..length).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        let new: Box<[AtomicPtr<Item>]> = (0..length)
+            .map(|_| AtomicPtr::new(ptr::null_mut()))
+            .collect();
         let new = Box::into_raw(new).cast::<AtomicPtr<Item>>();
         match self.segments[segment].compare_exchange(
             ptr::null_mut(),
@@ -204,7 +212,10 @@ mod tests {
     #[test]
     fn segments_follow_each_other_without_gaps() {
         let places: Vec<_> = (0..7).map(locate).collect();
-        assert_eq!(places, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]);
+        assert_eq!(
+            places,
+            [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
+        );
     }
 
     #[test]
@@ -228,6 +239,9 @@ mod tests {
     #[test]
     fn granularity_is_clamped() {
         assert_eq!(Arena::new(0).granularity(), 1);
-        assert_eq!(Arena::new(usize::MAX).granularity(), super::super::MAX_GRANULARITY);
+        assert_eq!(
+            Arena::new(usize::MAX).granularity(),
+            super::super::MAX_GRANULARITY
+        );
     }
 }

@@ -52,18 +52,28 @@ impl<T: Word> Drop for Matrix<T> {
             // SAFETY: all processes are gone, so nobody else looks at what they parked.
             let peers = parked.with_mut(|peers| mem::take(unsafe { &mut *peers }));
             for peer in peers.iter().flat_map(|line| line.0) {
-                let mut head = peer.head;
-                // SAFETY: `head`, unless null (no such process), is the dummy of a buffer in our
-                // arena, and with all processes gone we are its one consumer.
-                while !head.is_null()
-                    && let Some((next, word)) = unsafe { unlink(head) }
-                {
-                    head = next;
-                    // SAFETY: the word was linked by `produce` and is behind the dummy: not taken.
-                    drop(unsafe { T::from_word(word) });
-                }
+                // SAFETY: with all processes gone we are the one consumer of every buffer.
+                unsafe { drain::<T>(peer.head) };
             }
         }
+    }
+}
+
+/// Drops what is in a buffer.
+///
+/// # Safety
+///
+/// `head` is null, or the dummy of a buffer of `T`s whose one consumer is the caller, in a living
+/// arena; nobody consumes from that buffer any more.
+unsafe fn drain<T: Word>(mut head: *mut Item) {
+    if head.is_null() {
+        return;
+    }
+    // SAFETY: `head` is the dummy, and the caller the one consumer.
+    while let Some((next, word)) = unsafe { unlink(head) } {
+        head = next;
+        // SAFETY: the word was linked by `produce` and is behind the dummy: not yet taken.
+        drop(unsafe { T::from_word(word) });
     }
 }
 
@@ -131,18 +141,29 @@ pub fn matrix_starting_at<T: Word>(
             }
             let dummy = take_first(&mut unused);
             // SAFETY: an item of the arena; nothing is linked behind it yet.
-            unsafe { &*dummy }.next.store(ptr::null_mut(), Ordering::Relaxed);
+            unsafe { &*dummy }
+                .next
+                .store(ptr::null_mut(), Ordering::Relaxed);
             dummy
         })
         .collect();
-    let parked = (0..processes).map(|_| UnsafeCell::new(Peers::default())).collect();
-    let matrix = Arc::new(Matrix { pool, parked, items: PhantomData });
+    let parked = (0..processes)
+        .map(|_| UnsafeCell::new(Peers::default()))
+        .collect();
+    let matrix = Arc::new(Matrix {
+        pool,
+        parked,
+        items: PhantomData,
+    });
     let peer = |id: usize, other: usize| match other < processes {
         true => Peer {
             tail: dummies[id * processes + other],
             head: dummies[other * processes + id],
         },
-        false => Peer { tail: ptr::null_mut(), head: ptr::null_mut() },
+        false => Peer {
+            tail: ptr::null_mut(),
+            head: ptr::null_mut(),
+        },
     };
     (0..processes)
         .map(|id| Process {
@@ -236,7 +257,9 @@ impl<T: Word> Process<T> {
     #[inline]
     fn recycle(&mut self, item: *mut Item) {
         // SAFETY: an item of our arena.
-        unsafe { &*item }.next.store(self.consume_list, Ordering::Relaxed);
+        unsafe { &*item }
+            .next
+            .store(self.consume_list, Ordering::Relaxed);
         self.consume_list = item;
         self.missing -= 1;
         if self.missing == 0 {
@@ -263,7 +286,11 @@ impl<T: Word> Consumer for Process<T> {
                 self.burst -= 1;
                 return Some(item);
             }
-            self.cursor = if self.cursor + 1 < self.processes { self.cursor + 1 } else { 0 };
+            self.cursor = if self.cursor + 1 < self.processes {
+                self.cursor + 1
+            } else {
+                0
+            };
             self.burst = self.processes;
         }
         None
@@ -311,3 +338,87 @@ impl<T> fmt::Display for NoSuchProcess<T> {
 }
 
 impl<T> Error for NoSuchProcess<T> {}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_of_processes_has_its_own_buffer() {
+        // More processes than fit a line of peers.
+        let n = PER_LINE + 3;
+        let mut team = matrix(n, 4);
+        for (id, process) in team.iter_mut().enumerate() {
+            for target in 0..n {
+                process.produce(target, id * n + target).unwrap();
+                process.produce(target, id * n + target + n * n).unwrap();
+            }
+        }
+        for (id, process) in team.iter_mut().enumerate() {
+            assert_eq!(process.id(), id);
+            for source in 0..n {
+                assert_eq!(process.consume_from(source), Some(source * n + id));
+                assert_eq!(process.consume_from(source), Some(source * n + id + n * n));
+                assert_eq!(process.consume_from(source), None);
+            }
+            assert_eq!(process.consume(), None);
+        }
+    }
+
+    #[test]
+    fn strangers_get_nothing_and_give_nothing() {
+        let mut team = matrix(3, 1);
+        assert_eq!(team[0].produce(3, 7_u8), Err(NoSuchProcess(7)));
+        assert_eq!(team[0].produce(usize::MAX, 8), Err(NoSuchProcess(8)));
+        assert_eq!(team[0].consume_from(3), None);
+        assert_eq!(team[0].allocated(), 9);
+        assert!(matrix::<u8>(0, 1).is_empty());
+    }
+
+    #[test]
+    fn the_dummies_are_counted_and_their_last_chunk_is_used_up() {
+        let mut team = matrix(3, 4);
+        assert_eq!(team[0].allocated(), 12);
+        for item in 0..3_u32 {
+            team[0].produce(1, item).unwrap();
+        }
+        assert_eq!(team[0].allocated(), 12);
+        team[0].produce(1, 3).unwrap();
+        assert_eq!(team[0].allocated(), 16);
+    }
+
+    #[test]
+    fn the_tag_wraps() {
+        let mut process = matrix_starting_at(1, 1, u32::MAX - 5).pop().unwrap();
+        for item in 0..100_u32 {
+            process.produce(0, item).unwrap();
+            assert_eq!(process.consume(), Some(item));
+        }
+        assert_eq!(process.allocated(), 2);
+    }
+
+    #[test]
+    fn processes_may_go_in_any_order() {
+        for order in [
+            [0, 1, 2],
+            [0, 2, 1],
+            [1, 0, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [2, 1, 0],
+        ] {
+            let item = std::sync::Arc::new(());
+            let mut team: Vec<_> = matrix(3, 2).into_iter().map(Some).collect();
+            for gone in order {
+                for process in team.iter_mut().flatten() {
+                    for target in 0..3 {
+                        process.produce(target, item.clone()).unwrap();
+                    }
+                    process.consume().unwrap();
+                }
+                team[gone] = None;
+            }
+            assert_eq!(std::sync::Arc::strong_count(&item), 1);
+        }
+    }
+}

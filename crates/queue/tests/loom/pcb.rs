@@ -15,7 +15,8 @@ fn item(value: u32) -> Box<Payload> {
 /// second taker, is a data race.
 fn open(item: Box<Payload>) -> u32 {
     // SAFETY: the box is ours alone, if the buffers are right; loom checks.
-    item.0.with_mut(|value| unsafe { std::mem::replace(&mut *value, u32::MAX) })
+    item.0
+        .with_mut(|value| unsafe { std::mem::replace(&mut *value, u32::MAX) })
 }
 
 // SAFETY: the payload travels in a box with one owner.
@@ -144,38 +145,40 @@ fn pcb_matrix_two_processes_allocate() {
 
 /// Three processes at the pool, of which one may look at the topmost list, be overtaken by
 /// another that takes it and the one below and puts the first back, and go on: the classical ABA.
-/// The tag wraps on the way.
+/// If that succeeds, the pool hands out the overtaker's dummy, and the last item that the
+/// overtaker deals to itself turns up with somebody else. The tag wraps on the way.
 #[test]
 fn pcb_pool_withstands_aba() {
     loom::model(|| {
-        let mut processes = pcb::matrix_starting_at(3, 1, u32::MAX - 3);
+        let mut processes = pcb::matrix_starting_at(3, 1, u32::MAX - 2);
         let mut r = processes.pop().unwrap();
         let mut q = processes.pop().unwrap();
         let mut p = processes.pop().unwrap();
         // Two lists in the pool: two items used and given back.
-        for value in 1..=2 {
-            q.produce(1, item(value)).unwrap();
-        }
-        assert_eq!(q.consume_from(1).map(open), Some(1));
-        assert_eq!(q.consume_from(1).map(open), Some(2));
+        use_two(&mut q);
         let overtaking = thread::spawn(move || {
-            for value in 1..=2 {
-                q.produce(1, item(value)).unwrap();
-            }
-            assert_eq!(q.consume_from(1).map(open), Some(1));
-            assert_eq!(q.consume_from(1).map(open), Some(2));
+            use_two(&mut q);
+            q.produce(1, item(3)).unwrap();
+            q
         });
         let third = thread::spawn(move || {
             r.produce(2, item(7)).unwrap();
-            assert_eq!(r.consume_from(2).map(open), Some(7));
+            r
         });
-        for value in 5..=6 {
-            p.produce(0, item(value)).unwrap();
-        }
-        overtaking.join().unwrap();
-        third.join().unwrap();
+        p.produce(0, item(5)).unwrap();
+        p.produce(0, item(6)).unwrap();
+        let (mut q, mut r) = (overtaking.join().unwrap(), third.join().unwrap());
         assert_eq!(p.consume_from(0).map(open), Some(5));
         assert_eq!(p.consume_from(0).map(open), Some(6));
         assert_eq!(p.consume_from(0).map(open), None);
+        assert_eq!(q.consume_from(1).map(open), Some(3));
+        assert_eq!(r.consume_from(2).map(open), Some(7));
     });
+}
+
+fn use_two(q: &mut pcb::Process<Box<Payload>>) {
+    q.produce(1, item(1)).unwrap();
+    q.produce(1, item(2)).unwrap();
+    assert_eq!(q.consume_from(1).map(open), Some(1));
+    assert_eq!(q.consume_from(1).map(open), Some(2));
 }
