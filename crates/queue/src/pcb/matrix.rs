@@ -1,12 +1,12 @@
 //! The n x n buffers of work dealing, and the recycling scheme RS between them.
 
 use std::array;
-use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::ptr;
 
+use super::NoSuchProcess;
 use super::item::{Item, link, unlink};
 use super::pool::Pool;
 use crate::pile::Consumer;
@@ -313,31 +313,6 @@ impl<T: Word> fmt::Debug for Process<T> {
             .finish_non_exhaustive()
     }
 }
-
-/// The matrix has no process with this number; the item comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct NoSuchProcess<T>(pub T);
-
-impl<T> NoSuchProcess<T> {
-    /// The item that went nowhere.
-    pub fn into_inner(self) -> T {
-        self.0
-    }
-}
-
-impl<T> fmt::Debug for NoSuchProcess<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoSuchProcess(..)")
-    }
-}
-
-impl<T> fmt::Display for NoSuchProcess<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no such process in the matrix: deal to one below `processes()`")
-    }
-}
-
-impl<T> Error for NoSuchProcess<T> {}
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -109,6 +109,9 @@
 //! reaches the current value. The links in a list, and the arena's table at a name, are ordered by
 //! whatever handed over the list or the item.
 
+use std::error::Error;
+use std::fmt;
+
 mod channel;
 mod item;
 mod matrix;
@@ -117,7 +120,7 @@ mod pool;
 pub use channel::{Consumer, Producer, channel, channel_with};
 #[doc(hidden)]
 pub use matrix::matrix_starting_at;
-pub use matrix::{NoSuchProcess, Process, matrix};
+pub use matrix::{Process, matrix};
 
 /// A granularity for [`matrix`] that makes the pool's cost vanish: at 64, two uncontended
 /// compare-and-swaps of about 7 ns each are 0.2 ns per item, and a produceList and a consumeList
@@ -126,3 +129,28 @@ pub const GRANULARITY: usize = 64;
 
 /// The largest granularity; a larger one is taken for this.
 pub const MAX_GRANULARITY: usize = 1 << 16;
+
+/// The matrix has no process with this number; the item comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NoSuchProcess<T>(pub T);
+
+impl<T> NoSuchProcess<T> {
+    /// The item that went nowhere.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for NoSuchProcess<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NoSuchProcess(..)")
+    }
+}
+
+impl<T> fmt::Display for NoSuchProcess<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no such process in the matrix: deal to one below `processes()`")
+    }
+}
+
+impl<T> Error for NoSuchProcess<T> {}

@@ -13,6 +13,7 @@ fn item(value: u32) -> Box<Payload> {
 
 /// Reads and rewrites the payload: a taker without a happens-before edge from the maker, or a
 /// second taker, is a data race.
+#[expect(clippy::boxed_local, reason = "boxes are what the buffers carry")]
 fn open(item: Box<Payload>) -> u32 {
     // SAFETY: the box is ours alone, if the buffers are right; loom checks.
     item.0
