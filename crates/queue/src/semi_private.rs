@@ -18,12 +18,12 @@
 //! of an item that the owner has not popped tells for certain where it is: at or above
 //! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
 //!
-//! **Operations** (the thesis's names in brackets). [`push`](Owner::push) [push] writes the slot and
-//! raises `bottom`. [`pop`](Owner::pop) [pop, and popBottom when that says RACE] lowers `bottom`; if
+//! **Operations** (the thesis's names in parentheses). [`push`](Owner::push) (push) writes the slot and
+//! raises `bottom`. [`pop`](Owner::pop) (pop, and popBottom when that says RACE) lowers `bottom`; if
 //! the private part is empty, it first takes half of the public part back: it lowers `boundary`,
 //! passes a fence, and looks whether `top` is still below; a single public item is taken by
-//! compare-and-swap. [`expose`](Deque::expose) [updateBottom] raises `boundary`.
-//! [`steal`](Thief::steal) [popTop] is that of Chase and Lev, with a fourth answer,
+//! compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
+//! [`steal`](Thief::steal) (popTop) is that of Chase and Lev, with a fourth answer,
 //! [`Steal::Private`]; [`Stealer::target`] asks the owner to expose.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time

@@ -2,7 +2,7 @@
 //!
 //! The owner pushes and pops with plain loads and stores: no fence, and no compare-and-swap
 //! unless a thief is reaching for the very item that it pops. A thief pays with an asymmetric
-//! barrier ([`barrier`](crate::barrier): one `membarrier` system call). Unlike in a
+//! barrier ([`barrier`]: one `membarrier` system call). Unlike in a
 //! [semi-private](crate::semi_private) deque no item is ever hidden from the thieves.
 //!
 //! ```text
@@ -37,7 +37,7 @@
 //!
 //! **Progress.** The owner never waits and never retries more than once per claim. A thief never
 //! waits, but while another thief's claim stands (for about the time of a barrier) it is answered
-//! [`Steal::Retry`], also when that claim comes to nothing: the relaxed semantics of Arora,
+//! [`Retry`](crate::Steal::Retry), also when that claim comes to nothing: the relaxed semantics of Arora,
 //! Blumofe and Plaxton hold but for this one weakening, that a steal may abort while another is
 //! under way. A thief that is suspended within its claim keeps the others from this deque until
 //! it runs again or the owner gets down to the item.
