@@ -68,8 +68,12 @@ mod handle;
 mod ring;
 mod sync;
 
+pub mod abp;
 pub mod asymmetric;
 pub mod chase_lev;
+pub mod mailbox;
+pub mod offer;
+pub mod pcb;
 pub mod pile;
 pub mod semi_private;
 pub mod word;

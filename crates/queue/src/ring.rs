@@ -45,7 +45,7 @@ use std::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, UnsafeCell, fence};
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, fence};
 
 /// A monotone position in a deque.
 pub(crate) type Index = u64;
@@ -75,14 +75,6 @@ pub(crate) fn distance(from: Index, to: Index) -> i64 {
 /// The number of items between `top` and `bottom`, which may have been read at different times.
 pub(crate) fn length(top: Index, bottom: Index) -> usize {
     distance(top, bottom).max(0) as usize / STRIDE as usize
-}
-
-/// Raises an index that only the caller writes. Reading it again makes it one instruction, an
-/// addition to memory, where a load, an addition and a store would be three.
-#[inline(always)]
-pub(crate) fn raise(index: &AtomicU64) {
-    let raised = index.load(Ordering::Relaxed).wrapping_add(STRIDE);
-    index.store(raised, Ordering::Relaxed);
 }
 
 /// A capacity that a circle can have, at least `wanted`.
@@ -187,15 +179,15 @@ impl View {
     }
 }
 
-/// What the owner's fast path knows: how far it may go up and down without looking further, and
-/// where the slots are on the way.
+/// What the owner's fast path knows besides the bottom: how far that may move without looking
+/// further, and where the slots are on the way.
 pub(crate) struct Lap {
     /// The address that index 0 would have if the lap went so far down.
     #[cfg(not(loom))]
     origin: Cell<*const AtomicPtr<()>>,
-    /// Loom's atomics are not one stride apart, so there the view is asked.
+    /// Loom's atomics are not one stride apart, so there the circle is asked.
     #[cfg(loom)]
-    origin: Cell<Option<(NonNull<AtomicPtr<()>>, u64)>>,
+    origin: Cell<(NonNull<AtomicPtr<()>>, u64)>,
     /// A pop at this index must look further.
     pub(crate) floor: Cell<Index>,
     /// A push at this index must look further.
@@ -203,39 +195,44 @@ pub(crate) struct Lap {
 }
 
 impl Lap {
-    /// A lap that must be set before it is used.
-    pub(crate) fn unset() -> Lap {
+    /// The lap of the slot of `index`. Its floor is its start, or `lowest` if that comes later;
+    /// its ceiling is its end, or `limit` if that comes earlier.
+    pub(crate) fn new(view: &View, index: Index, lowest: Index, limit: Index) -> Lap {
+        let start = view.lap_start(index);
+        let end = view.limit(start);
+        let floor = if distance(start, lowest) > 0 {
+            lowest
+        } else {
+            start
+        };
+        let ceiling = if distance(limit, end) > 0 { limit } else { end };
+        #[cfg(not(loom))]
+        let origin = view
+            .base
+            .as_ptr()
+            .cast_const()
+            .wrapping_byte_sub(start as usize);
+        #[cfg(loom)]
+        let origin = (view.base, view.mask);
         Lap {
-            #[cfg(not(loom))]
-            origin: Cell::new(std::ptr::null()),
-            #[cfg(loom)]
-            origin: Cell::new(None),
-            floor: Cell::new(0),
-            ceiling: Cell::new(0),
+            origin: Cell::new(origin),
+            floor: Cell::new(floor),
+            ceiling: Cell::new(ceiling),
         }
     }
 
-    /// Enters the lap of the slot of `index`. The floor becomes the lap's start, or `lowest` if
-    /// that comes later; the ceiling the lap's end, or `limit` if that comes earlier.
-    pub(crate) fn enter(&self, view: &View, index: Index, lowest: Index, limit: Index) {
-        let start = view.lap_start(index);
-        let end = view.limit(start);
-        #[cfg(not(loom))]
-        self.origin
-            .set(view.base.as_ptr().wrapping_byte_sub(start as usize));
-        #[cfg(loom)]
-        self.origin.set(Some((view.base, view.mask)));
-        let later = |a, b| if distance(a, b) > 0 { b } else { a };
-        let earlier = |a, b| if distance(a, b) < 0 { b } else { a };
-        self.floor.set(later(start, lowest));
-        self.ceiling.set(earlier(end, limit));
+    /// Becomes another lap.
+    pub(crate) fn set(&self, lap: &Lap) {
+        self.origin.set(lap.origin.get());
+        self.floor.set(lap.floor.get());
+        self.ceiling.set(lap.ceiling.get());
     }
 
     /// The slot of an index.
     ///
     /// # Safety
     ///
-    /// The lap was entered with the view of a living ring's current circle, and the index is in it.
+    /// The lap is one of a living ring's current circle, and the index is in it.
     #[inline(always)]
     pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
         #[cfg(not(loom))]
@@ -247,10 +244,7 @@ impl Lap {
         }
         #[cfg(loom)]
         {
-            let (base, mask) = self
-                .origin
-                .get()
-                .expect("a lap is entered before it is used");
+            let (base, mask) = self.origin.get();
             // SAFETY: the offset is at most the capacity less one; the circle is alive.
             unsafe { base.add(((index & mask) / STRIDE) as usize).as_ref() }
         }

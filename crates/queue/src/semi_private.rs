@@ -18,12 +18,12 @@
 //! of an item that the owner has not popped tells for certain where it is: at or above
 //! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
 //!
-//! **Operations** (the thesis's names in brackets). [`push`](Owner::push) [push] writes the slot and
-//! raises `bottom`. [`pop`](Owner::pop) [pop, and popBottom when that says RACE] lowers `bottom`; if
+//! **Operations** (the thesis's names in parentheses). [`push`](Owner::push) (push) writes the slot and
+//! raises `bottom`. [`pop`](Owner::pop) (pop, and popBottom when that says RACE) lowers `bottom`; if
 //! the private part is empty, it first takes half of the public part back: it lowers `boundary`,
 //! passes a fence, and looks whether `top` is still below; a single public item is taken by
-//! compare-and-swap. [`expose`](Deque::expose) [updateBottom] raises `boundary`.
-//! [`steal`](Thief::steal) [popTop] is that of Chase and Lev, with a fourth answer,
+//! compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
+//! [`steal`](Thief::steal) (popTop) is that of Chase and Lev, with a fourth answer,
 //! [`Steal::Private`]; [`Stealer::target`] asks the owner to expose.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time
@@ -57,7 +57,7 @@
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -69,23 +69,25 @@ use crate::ring::{self, Lap, Ring, STRIDE, View, distance, length};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::word::Word;
 
-/// The owner's part of the shared block. It lives there, and not in the handle, so that the fast
-/// path needs one pointer.
+/// What the owner writes. The thieves read the two ends.
 struct Own {
-    /// Written by the owner, read by thieves.
     bottom: AtomicU64,
-    /// Written by the owner, read by thieves.
     boundary: AtomicU64,
-    /// The owner's alone. Its floor is never below `boundary`.
+    /// The owner's alone. Its floor is never below the boundary.
     lap: Lap,
-    /// The owner's alone: where `bottom` meets the circle's end, as of the last look at `top`.
-    limit: Cell<ring::Index>,
-    /// The owner's alone.
-    view: UnsafeCell<View>,
+}
+
+/// What the owner needs off the fast path.
+struct Slow {
+    view: View,
+    /// Where `bottom` meets the circle's end, as of the last look at `top`.
+    limit: ring::Index,
 }
 
 struct Shared<T: Word> {
     own: CachePadded<Own>,
+    /// The owner's alone.
+    slow: UnsafeCell<Slow>,
     /// Raised by thieves and, for the last item, by the owner.
     top: CachePadded<AtomicU64>,
     /// Set by thieves, cleared by the owner. On a line of its own, which stays in the owner's
@@ -111,33 +113,33 @@ impl<T: Word> Drop for Shared<T> {
     }
 }
 
-/// What the owner does off the fast path. Called by the owner only.
+/// What the owner does off the fast path. Called by the owner only, with its bottom, which comes
+/// back as it is afterwards: as a value, so that the handle's own address is passed to nobody and a
+/// deque which a function has to itself lives in registers.
 impl<T: Word> Shared<T> {
     /// Enters the lap of a slot.
     fn enter_lap(&self, index: ring::Index) {
         let boundary = self.own.boundary.load(Ordering::Relaxed);
         // SAFETY: only the owner gets here.
-        let view = unsafe { &*self.own.view.get() };
-        self.own
-            .lap
-            .enter(view, index, boundary, self.own.limit.get());
+        let slow = unsafe { &*self.slow.get() };
+        let lap = Lap::new(&slow.view, index, boundary, slow.limit);
+        self.own.lap.set(&lap);
     }
 
     /// A push has come to the lap's end or to the limit: looks at `top` again; if the circle is
     /// really full, doubles it.
     #[cold]
     #[inline(never)]
-    fn make_room(&self) {
-        let bottom = self.own.bottom.load(Ordering::Relaxed);
-        if bottom == self.own.limit.get() {
+    fn make_room(&self, bottom: ring::Index) {
+        // SAFETY: only the owner gets here.
+        let slow = unsafe { &mut *self.slow.get() };
+        if bottom == slow.limit {
             let top = self.top.load(Ordering::Acquire); // [S3]
-            // SAFETY: only the owner gets here, and the items are those from `top` to `bottom`.
-            let view = unsafe { &mut *self.own.view.get() };
-            if view.limit(top) == bottom {
-                // SAFETY: as above.
-                unsafe { self.ring.grow(view, top, bottom) };
+            if slow.view.limit(top) == bottom {
+                // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
+                unsafe { self.ring.grow(&mut slow.view, top, bottom) };
             }
-            self.own.limit.set(view.limit(top));
+            slow.limit = slow.view.limit(top);
         }
         self.enter_lap(bottom);
     }
@@ -145,20 +147,21 @@ impl<T: Word> Shared<T> {
     /// A pop has come to the lap's start or to the boundary.
     #[cold]
     #[inline(never)]
-    fn pop_further(&self) -> Option<T> {
-        let bottom = self.own.bottom.load(Ordering::Relaxed);
+    fn pop_further(&self, bottom: ring::Index) -> (ring::Index, Option<T>) {
         while bottom == self.own.boundary.load(Ordering::Relaxed) {
             let top = self.top.load(Ordering::Relaxed); // [S4]
             let public = length(top, bottom) as u64;
             match public {
-                0 => return self.found_empty(bottom),
+                0 => return (bottom, self.found_empty(bottom)),
                 1 => return self.pop_last(top),
                 _ => self.take_back(top.wrapping_add(public / 2 * STRIDE)),
             }
         }
-        self.enter_lap(bottom.wrapping_sub(STRIDE));
-        // SAFETY: the boundary is below `bottom`.
-        Some(unsafe { self.pop_private(bottom) })
+        let lowered = bottom.wrapping_sub(STRIDE);
+        self.own.bottom.store(lowered, Ordering::Relaxed);
+        self.enter_lap(lowered);
+        // SAFETY: the boundary is below `bottom`, so the item is private: the owner's.
+        (lowered, Some(unsafe { self.take(lowered) }))
     }
 
     /// Tries to make the items from `middle` on private again.
@@ -176,46 +179,40 @@ impl<T: Word> Shared<T> {
     }
 
     /// Takes the one public item, the one at `top`.
-    fn pop_last(&self, top: ring::Index) -> Option<T> {
+    fn pop_last(&self, top: ring::Index) -> (ring::Index, Option<T>) {
         let next = top.wrapping_add(STRIDE);
         let race = self
             .top
             .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed); // [S5]
         if race.is_err() {
-            return self.found_empty(next);
+            return (next, self.found_empty(next));
         }
-        // SAFETY: only the owner gets here; raising `top` over the item made it the owner's, and
-        // its slot holds it.
-        Some(unsafe {
-            let slot = (*self.own.view.get()).slot(top);
-            T::from_word(slot.load(Ordering::Relaxed))
-        })
+        // SAFETY: raising `top` over the item made it the owner's.
+        (next, Some(unsafe { self.take(top) }))
     }
 
     fn found_empty(&self, bottom: ring::Index) -> Option<T> {
-        // SAFETY: only the owner gets here, and `top` has met `boundary`, which is `bottom`.
-        let view = unsafe { &mut *self.own.view.get() };
-        // SAFETY: as above.
-        if unsafe { self.ring.found_empty(view, bottom) } {
-            self.own.limit.set(view.limit(bottom));
+        // SAFETY: only the owner gets here.
+        let slow = unsafe { &mut *self.slow.get() };
+        // SAFETY: as above, and `top` has met `boundary`, which is `bottom`.
+        if unsafe { self.ring.found_empty(&mut slow.view, bottom) } {
+            slow.limit = slow.view.limit(bottom);
             self.enter_lap(bottom);
         }
         None
     }
 
-    /// Takes the bottommost item of the private part.
+    /// Reads the item at an index.
     ///
     /// # Safety
     ///
-    /// The caller is the owner, the private part is not empty, and the item is in the lap.
-    #[inline(always)]
-    unsafe fn pop_private(&self, bottom: ring::Index) -> T {
-        let bottom = bottom.wrapping_sub(STRIDE);
-        // SAFETY: the caller's promise.
-        let slot = unsafe { self.own.lap.slot(bottom) };
-        self.own.bottom.store(bottom, Ordering::Relaxed);
-        // SAFETY: no thief reaches the private part, so the item is the owner's.
-        unsafe { T::from_word(slot.load(Ordering::Relaxed)) }
+    /// The caller is the owner, and alone takes the item, which is in the deque.
+    unsafe fn take(&self, index: ring::Index) -> T {
+        // SAFETY: the view is current; the item is the caller's to take.
+        unsafe {
+            let slot = (*self.slow.get()).view.slot(index);
+            T::from_word(slot.load(Ordering::Relaxed))
+        }
     }
 }
 
@@ -262,6 +259,8 @@ pub enum Whereabouts {
 /// ```
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
+    /// What `shared.own.bottom` holds.
+    bottom: ring::Index,
 }
 
 /// A thief's handle.
@@ -285,42 +284,43 @@ impl<T: Word> Deque<T> {
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let start = start / STRIDE * STRIDE;
         let (ring, view) = Ring::new(capacity);
-        let shared = Shared {
+        let limit = view.limit(start);
+        let lap = Lap::new(&view, start, start, limit);
+        let shared = Handle::new(Shared {
             own: CachePadded::new(Own {
                 bottom: AtomicU64::new(start),
                 boundary: AtomicU64::new(start),
-                lap: Lap::unset(),
-                limit: Cell::new(view.limit(start)),
-                view: UnsafeCell::new(view),
+                lap,
             }),
+            slow: UnsafeCell::new(Slow { view, limit }),
             top: CachePadded::new(AtomicU64::new(start)),
             targeted: CachePadded::new(AtomicBool::new(false)),
             ring,
             items: PhantomData,
-        };
-        shared.enter_lap(start);
+        });
         Deque {
-            shared: Handle::new(shared),
+            shared,
+            bottom: start,
         }
     }
 
     /// How many items fit before the deque grows.
     pub fn capacity(&self) -> usize {
         // SAFETY: only the owner's methods change the view, and they take `&mut self`.
-        unsafe { (*self.shared.own.view.get()).capacity() }
+        unsafe { (*self.shared.slow.get()).view.capacity() }
     }
 
     /// How many items are out of the thieves' reach.
     #[inline]
     pub fn private_len(&self) -> usize {
         let boundary = self.shared.own.boundary.load(Ordering::Relaxed);
-        length(boundary, self.shared.own.bottom.load(Ordering::Relaxed))
+        length(boundary, self.bottom)
     }
 
     /// The index that the next pushed item will have.
     #[inline]
     pub fn next_index(&self) -> Index {
-        Index(self.shared.own.bottom.load(Ordering::Relaxed))
+        Index(self.bottom)
     }
 
     /// Where the item of this index is, which the owner has pushed and not popped.
@@ -364,14 +364,13 @@ impl<T: Word> Deque<T> {
             Exposure::One => private.min(1),
             Exposure::Half => private.div_ceil(2),
         };
-        let own = &self.shared.own;
-        let raised = own
-            .boundary
+        let boundary = &self.shared.own.boundary;
+        let raised = boundary
             .load(Ordering::Relaxed)
             .wrapping_add(count as u64 * STRIDE);
         fence(Ordering::Release); // [S1]
-        own.boundary.store(raised, Ordering::Relaxed);
-        self.shared.enter_lap(own.bottom.load(Ordering::Relaxed));
+        boundary.store(raised, Ordering::Relaxed);
+        self.shared.enter_lap(self.bottom);
         count
     }
 }
@@ -384,32 +383,35 @@ impl<T: Word> Owner for Deque<T> {
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
         let shared = &*self.shared;
-        let bottom = shared.own.bottom.load(Ordering::Relaxed);
-        if bottom == shared.own.lap.ceiling.get() {
-            shared.make_room();
+        if self.bottom == shared.own.lap.ceiling.get() {
+            shared.make_room(self.bottom);
         }
         // SAFETY: the index is below the lap's ceiling.
-        let slot = unsafe { shared.own.lap.slot(bottom) };
+        let slot = unsafe { shared.own.lap.slot(self.bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
-        ring::raise(&shared.own.bottom);
+        self.bottom = self.bottom.wrapping_add(STRIDE);
+        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
         Ok(())
     }
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
         let shared = &*self.shared;
-        let bottom = shared.own.bottom.load(Ordering::Relaxed);
-        if bottom == shared.own.lap.floor.get() {
-            return shared.pop_further();
+        if self.bottom == shared.own.lap.floor.get() {
+            let (bottom, item) = shared.pop_further(self.bottom);
+            self.bottom = bottom;
+            return item;
         }
-        // SAFETY: this is the owner; the floor is not below the boundary, so the item is private,
-        // and not below the lap's start.
-        Some(unsafe { shared.pop_private(bottom) })
+        self.bottom = self.bottom.wrapping_sub(STRIDE);
+        // SAFETY: the index is not below the floor, so it is in the lap.
+        let slot = unsafe { shared.own.lap.slot(self.bottom) };
+        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+        // SAFETY: the floor is not below the boundary, so the item is private: the owner's.
+        Some(unsafe { T::from_word(slot.load(Ordering::Relaxed)) })
     }
 
     fn len(&self) -> usize {
-        let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
-        length(self.shared.top.load(Ordering::Relaxed), bottom)
+        length(self.shared.top.load(Ordering::Relaxed), self.bottom)
     }
 
     fn thief(&self) -> Stealer<T> {
@@ -422,9 +424,9 @@ impl<T: Word> Owner for Deque<T> {
 impl<T: Word> Drop for Deque<T> {
     /// Leaves everything to the thieves.
     fn drop(&mut self) {
-        let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
         fence(Ordering::Release); // [S1]
-        self.shared.own.boundary.store(bottom, Ordering::Relaxed);
+        let boundary = &self.shared.own.boundary;
+        boundary.store(self.bottom, Ordering::Relaxed);
     }
 }
 

@@ -2,16 +2,16 @@
 //!
 //! Two threads that each store to one location and then load the other's need a full fence
 //! between the two, on both sides, or both may miss the other's store. Where one side does this
-//! millions of times a second and the other rarely, the frequent side calls [`light`], which only
-//! keeps the compiler from reordering, and the rare side calls [`heavy`], which makes every
+//! millions of times a second and the other rarely, the frequent side passes a *light* barrier,
+//! which only keeps the compiler from reordering, and the rare side a *heavy* one, which makes every
 //! running thread of this process execute a full fence: Linux's `membarrier` system call with
 //! the private expedited command.
 //!
 //! The kernel's promise: between the start and the end of the call every other thread of the
 //! process passes a point at which its memory accesses before are ordered against those after.
-//! So for each `light` call either its store was made before that point, and the caller of
-//! `heavy` sees it afterwards, or its load comes after that point, and sees what the caller of
-//! `heavy` stored before the call. That is what a pair of SeqCst fences promises.
+//! So for each light barrier either the store before it was made before that point, and the rare
+//! side sees it afterwards, or the load behind it comes after that point, and sees what the rare
+//! side stored before the call. That is what a pair of SeqCst fences promises.
 //!
 //! Whether `membarrier` can be had (Linux 4.14, and no seccomp filter that refuses it) is found
 //! out once, on first use; where not, both sides use SeqCst fences. The environment variable
@@ -35,7 +35,8 @@ pub fn payer() -> Payer {
     imp::payer()
 }
 
-/// The frequent side's half where the rare side pays. Where both pay it is a SeqCst fence.
+/// The frequent side's half where the rare side pays. Where both pay, the caller issues a SeqCst
+/// fence instead.
 #[inline(always)]
 pub(crate) fn light() {
     #[cfg(loom)]

@@ -3,7 +3,11 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p locksley-queue --release --test loom`
 #![cfg(loom)]
 
+mod abp;
 mod asymmetric;
 mod chase_lev;
+mod mailbox;
+mod offer;
+mod pcb;
 mod semi_private;
 mod support;

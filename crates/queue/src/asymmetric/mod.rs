@@ -1,0 +1,351 @@
+//! A Chase-Lev deque whose thieves pay for everything.
+//!
+//! The owner pushes and pops with plain loads and stores: no fence, and no compare-and-swap
+//! unless a thief is reaching for the very item that it pops. A thief pays with an asymmetric
+//! barrier ([`barrier`]: one `membarrier` system call). Unlike in a
+//! [semi-private](crate::semi_private) deque no item is ever hidden from the thieves.
+//!
+//! ```text
+//!           age = top, claimed?         bottom
+//!             v                           v
+//!   ... |  -  | a | b | c | d | e | f | g | -  | ...      (circular)
+//!         thief claims a,               <- owner
+//!         barrier, takes a
+//! ```
+//!
+//! **Invariant.** The items are those from `top` to `bottom`. `age` holds `top`, which never
+//! falls, and in its lowest bit whether a thief has claimed the topmost item. Only the thief that
+//! claimed it, or the owner when it gets down to that item, ends a claim.
+//!
+//! | bits of `age` | meaning |
+//! |---|---|
+//! | 63..1 | `top`, an index (a multiple of a slot's size) |
+//! | 0 | the item at `top` is claimed |
+//!
+//! **Operations.** *popTop* looks whether there seems to be an item; claims it by setting the bit;
+//! passes the heavy barrier; reads `bottom`; if the item is still below it, reads the slot and
+//! raises `top`, clearing the bit. *popBottom* lowers `bottom`, passes the light
+//! barrier, and reads `age`. If it is not above the lowered `bottom`, the item is the owner's: this one
+//! comparison covers both that no thief has got so far, and that for the last item there
+//! is no claim on it. Otherwise the deque is empty, or the last item is claimed and a
+//! compare-and-swap on `age` decides.
+//!
+//! *Why the owner may skip the compare-and-swap on the last item.* Suppose that the owner lowers
+//! `bottom` to `i` and then reads `top = i` without a claim. A thief that claims `i` later passes its
+//! barrier after the claim; since the owner's read missed the claim, the owner's store came before
+//! that barrier, and the thief sees it and lets go.
+//!
+//! **Progress.** The owner never waits and never retries more than once per claim. A thief never
+//! waits, but while another thief's claim stands (for about the time of a barrier) it is answered
+//! [`Retry`](crate::Steal::Retry), also when that claim comes to nothing: the relaxed semantics of Arora,
+//! Blumofe and Plaxton hold but for this one weakening, that a steal may abort while another is
+//! under way. A thief that is suspended within its claim keeps the others from this deque until
+//! it runs again or the owner gets down to the item.
+//!
+//! **Theorem** (after Rito, thesis, Theorem 6.17). The owner's operations issue no expensive
+//! synchronisation; every membarrier is a steal attempt on a deque that seemed to have work, so there
+//! are O(P Tinf) of them in expectation.
+//!
+//! **One barrier for many.** [`steal_each`] claims at several victims, passes one barrier, and
+//! then takes what it can.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | A1 | push: fence before `bottom` is raised | Release | A7 | the thief would see the index before the item | `asymmetric::push_against_steal` |
+//! | A2 | pop: light barrier between `bottom` and `age` | SeqCst fence for the compiler | A6 | owner and thief would both take the item | `asymmetric::last_item_against_two_thieves` |
+//! | A3 | pop, contested: take the claimed item | Relaxed | - | the item is the owner's own; coherence of `age` decides the race | |
+//! | A4 | make room: read `age` | Acquire | A8 | not shown by loom: the slot could be rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
+//! | A5 | steal: claim | Relaxed | - | the barrier A6 orders it before the read of `bottom` | |
+//! | A6 | steal: heavy barrier between claim and `bottom` | membarrier | A2, R2 | as A2 | `asymmetric::last_item_against_two_thieves` |
+//! | A7 | steal: read `bottom` | Acquire | A1 | as A1 | `asymmetric::push_against_steal` |
+//! | A8 | steal: raise `top`, ending the claim | Release | A4 | as A4 | histories on hardware |
+//! | A9 | steal: let go of a claim | Relaxed | - | nothing was taken | |
+//! | A10 | look: read `age` | Acquire | A8 | not shown by loom: keeps the look at `bottom` behind it; an old `bottom` beside a new `top` could look like an emptiness that never was | histories on hardware |
+//!
+//! Every store of `bottom` comes after the fence A1 of the items below it, so lowering and
+//! restoring it may be Relaxed.
+//!
+//! Under loom both barriers are SeqCst fences. What that leaves unchecked is the kernel's promise
+//! that a membarrier is as good as a fence in the owner; histories recorded on hardware
+//! check it.
+
+mod slow;
+mod thief;
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+
+use crossbeam_utils::CachePadded;
+
+use crate::handle::Handle;
+use crate::pile::{Full, Owner};
+use crate::ring::{Index, Lap, Ring, STRIDE, View, length};
+use crate::sync::barrier::{self, Payer};
+use crate::sync::{AtomicU64, Ordering, fence};
+use crate::word::Word;
+
+use slow::Lowered;
+pub use thief::{Stealer, steal_each};
+
+/// The bit of `age` that says that the topmost item is claimed.
+const CLAIMED: u64 = 1;
+
+const _: () = assert!(CLAIMED < STRIDE);
+
+/// What the owner needs off the fast path.
+struct Slow {
+    view: View,
+    /// Where `bottom` meets the circle's end, as of the last look at `top`.
+    limit: Index,
+    /// [`Deque::unpush`] does not reach below it.
+    mark: Index,
+}
+
+/// A floor that sends every pop and every unpush the slow way: no index is above it.
+const ALWAYS: Index = Index::MAX;
+
+/// What the owner writes. The thieves read the bottom.
+struct Own {
+    bottom: AtomicU64,
+    /// The owner's alone. Its floor is never below the mark; where there is no membarrier it is
+    /// [`ALWAYS`].
+    lap: Lap,
+}
+
+struct Shared<T: Word> {
+    own: CachePadded<Own>,
+    /// The owner's alone.
+    slow: UnsafeCell<Slow>,
+    payer: Payer,
+    /// `top` and the claim. Written by thieves and, in a contested pop, by the owner.
+    age: CachePadded<AtomicU64>,
+    ring: Ring,
+    items: PhantomData<T>,
+}
+
+// SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+// What is the owner's alone is reached only through the one `Deque`.
+unsafe impl<T: Word + Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Word + Send> Sync for Shared<T> {}
+
+impl<T: Word> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let top = self.age.load(Ordering::Relaxed) & !CLAIMED;
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
+        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
+        self.ring
+            .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
+    }
+}
+
+/// The owner's side. What is left in it when the last handle goes is dropped then.
+///
+/// ```
+/// use locksley_queue::{Owner, Steal, Thief, asymmetric};
+///
+/// let mut deque = asymmetric::Deque::new();
+/// let thief = deque.thief();
+/// deque.push(1).unwrap();
+/// deque.push(2).unwrap();
+/// assert_eq!(thief.steal(), Steal::Success(1));
+/// assert_eq!(deque.pop(), Some(2));
+/// assert_eq!(thief.steal(), Steal::Empty);
+/// ```
+pub struct Deque<T: Word> {
+    shared: Handle<Shared<T>>,
+    /// What `shared.own.bottom` holds.
+    bottom: Index,
+}
+
+/// What became of the item that was pushed last, when [`Deque::unpush`] wants it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "unless it is back, somebody else runs it"]
+pub enum Unpushed {
+    /// It is out of the deque, and the caller's.
+    Back,
+    /// A thief has it, and the deque is empty.
+    Stolen,
+    /// The deque was [marked](Deque::mark) since; nothing was done.
+    Covered,
+}
+
+impl<T: Word> Deque<T> {
+    /// An empty deque.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty deque with room for `capacity` items before it first grows.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    /// A deque whose indices start at `start`, rounded down to what an index can be.
+    #[doc(hidden)]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
+        let start = start / STRIDE * STRIDE;
+        let (ring, view) = Ring::new(capacity);
+        let limit = view.limit(start);
+        let lap = Lap::new(&view, start, start, limit);
+        let slow = Slow {
+            view,
+            limit,
+            mark: start,
+        };
+        let shared = Handle::new(Shared {
+            own: CachePadded::new(Own {
+                bottom: AtomicU64::new(start),
+                lap,
+            }),
+            slow: UnsafeCell::new(slow),
+            payer: barrier::payer(),
+            age: CachePadded::new(AtomicU64::new(start)),
+            ring,
+            items: PhantomData,
+        });
+        shared.enter_lap(start);
+        Deque {
+            shared,
+            bottom: start,
+        }
+    }
+
+    /// Takes the item that was pushed last out again, without looking at it: the caller has
+    /// it by other means, and the deque forgets its word. This is what a fork-join runtime does at
+    /// a join, where the item is a reference to the caller's own frame.
+    ///
+    /// ```
+    /// use locksley_queue::asymmetric::{Deque, Unpushed};
+    /// use locksley_queue::{Owner, Thief};
+    ///
+    /// let mut deque = Deque::new();
+    /// deque.push(1).unwrap();
+    /// assert_eq!(deque.unpush(), Unpushed::Back);
+    /// deque.push(2).unwrap();
+    /// assert!(deque.thief().steal().is_success());
+    /// assert_eq!(deque.unpush(), Unpushed::Stolen);
+    /// deque.push(3).unwrap();
+    /// deque.mark(); // "somebody else pushed that"
+    /// assert_eq!(deque.unpush(), Unpushed::Covered);
+    /// assert_eq!(deque.pop(), Some(3));
+    /// ```
+    #[inline]
+    pub fn unpush(&mut self) -> Unpushed {
+        if self.bottom <= self.shared.own.lap.floor.get() {
+            return match self.shared.unpush_further(self.bottom) {
+                Some(lowered) => self.unpushed(lowered),
+                None => Unpushed::Covered,
+            };
+        }
+        if self.lower() {
+            Unpushed::Back
+        } else {
+            let lowered = self.shared.unpush_contested(self.bottom);
+            self.unpushed(lowered)
+        }
+    }
+
+    fn unpushed(&mut self, (bottom, index): Lowered) -> Unpushed {
+        self.bottom = bottom;
+        match index {
+            Some(_) => Unpushed::Back,
+            None => Unpushed::Stolen,
+        }
+    }
+
+    /// Lowers the bottom, which is above the floor. Is the item there certainly the owner's?
+    #[inline(always)]
+    fn lower(&mut self) -> bool {
+        self.bottom -= STRIDE;
+        self.shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+        barrier::light(); // [A2]
+        // Where the indices have wrapped round between the two, this errs to the slow side.
+        self.bottom >= self.shared.age.load(Ordering::Relaxed)
+    }
+
+    /// Tells [`unpush`](Deque::unpush) that what is in the deque now was not pushed by those who
+    /// will call it: it answers [`Unpushed::Covered`] from here on down, and the
+    /// caller pops instead.
+    pub fn mark(&mut self) {
+        // SAFETY: this is the owner.
+        unsafe { (*self.shared.slow.get()).mark = self.bottom };
+        self.shared.enter_lap(self.bottom);
+    }
+
+    /// How many items fit before the deque grows.
+    pub fn capacity(&self) -> usize {
+        // SAFETY: only the owner's methods change the view, and they take `&mut self`.
+        unsafe { (*self.shared.slow.get()).view.capacity() }
+    }
+}
+
+impl<T: Word> Owner for Deque<T> {
+    type Item = T;
+    type Thief = Stealer<T>;
+
+    /// Always has room.
+    #[inline]
+    fn push(&mut self, item: T) -> Result<(), Full<T>> {
+        let shared = &*self.shared;
+        if self.bottom == shared.own.lap.ceiling.get() {
+            shared.make_room(self.bottom);
+        }
+        // SAFETY: the index is below the lap's ceiling.
+        let slot = unsafe { shared.own.lap.slot(self.bottom) };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        self.bottom = self.bottom.wrapping_add(STRIDE);
+        fence(Ordering::Release); // [A1]
+        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        // Not only at the floor: the indices may have wrapped round to zero just above it.
+        if self.bottom <= self.shared.own.lap.floor.get() {
+            let (bottom, item) = self.shared.pop_further(self.bottom);
+            self.bottom = bottom;
+            return item;
+        }
+        if !self.lower() {
+            let (bottom, item) = self.shared.pop_contested(self.bottom);
+            self.bottom = bottom;
+            return item;
+        }
+        // SAFETY: the index is in the lap. No thief had claimed this item when `age` was read; one
+        // that claims it later passes its barrier after that and sees the lowered bottom.
+        unsafe {
+            let slot = self.shared.own.lap.slot(self.bottom);
+            Some(T::from_word(slot.load(Ordering::Relaxed)))
+        }
+    }
+
+    fn len(&self) -> usize {
+        let top = self.shared.age.load(Ordering::Relaxed) & !CLAIMED;
+        length(top, self.bottom)
+    }
+
+    fn thief(&self) -> Stealer<T> {
+        Stealer {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: Word> Default for Deque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word> fmt::Debug for Deque<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity())
+            .field("payer", &self.shared.payer)
+            .finish()
+    }
+}

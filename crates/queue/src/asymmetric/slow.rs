@@ -1,0 +1,163 @@
+//! What the owner does off the fast path.
+//!
+//! Called by the owner only, with its bottom, which comes back as it is afterwards: as a value, so
+//! that the handle's own address is passed to nobody and a deque which a function has to itself
+//! lives in registers.
+
+use super::{ALWAYS, CLAIMED, Shared};
+use crate::ring::{Index, Lap, STRIDE, distance};
+use crate::sync::barrier::{self, Payer};
+use crate::sync::{Ordering, fence};
+use crate::word::Word;
+
+/// What came of lowering the bottom: where it is now, and the index of the item that became the
+/// owner's.
+pub(super) type Lowered = (Index, Option<Index>);
+
+impl<T: Word> Shared<T> {
+    /// Enters the lap of a slot.
+    pub(super) fn enter_lap(&self, index: Index) {
+        // SAFETY: only the owner gets here.
+        let slow = unsafe { &*self.slow.get() };
+        let lap = Lap::new(&slow.view, index, slow.mark, slow.limit);
+        self.own.lap.set(&lap);
+        if self.payer == Payer::Both {
+            self.own.lap.floor.set(ALWAYS);
+        }
+    }
+
+    /// A push has come to the lap's end or to the limit: looks at `top` again; if the circle is
+    /// really full, doubles it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room(&self, bottom: Index) {
+        // SAFETY: only the owner gets here.
+        let slow = unsafe { &mut *self.slow.get() };
+        if bottom == slow.limit {
+            let top = self.age.load(Ordering::Acquire) & !CLAIMED; // [A4]
+            if slow.view.limit(top) == bottom {
+                // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
+                unsafe { self.ring.grow(&mut slow.view, top, bottom) };
+            }
+            slow.limit = slow.view.limit(top);
+            // Nothing is below `top`, so neither need the mark be.
+            if distance(slow.mark, top) > 0 {
+                slow.mark = top;
+            }
+        }
+        self.enter_lap(bottom);
+    }
+
+    /// A pop has come to the lap's start or to the mark, or there is no membarrier.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pop_further(&self, bottom: Index) -> (Index, Option<T>) {
+        self.take(self.lower_further(bottom))
+    }
+
+    /// A pop found `age` above the lowered bottom.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pop_contested(&self, bottom: Index) -> (Index, Option<T>) {
+        self.take(self.lower_contested(bottom))
+    }
+
+    /// [`Deque::unpush`](super::Deque::unpush) has come to the lap's start or to the mark, or
+    /// there is no membarrier. No answer: it is the mark.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unpush_further(&self, bottom: Index) -> Option<Lowered> {
+        // SAFETY: only the owner gets here.
+        if bottom == unsafe { (*self.slow.get()).mark } {
+            None
+        } else {
+            Some(self.lower_further(bottom))
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unpush_contested(&self, bottom: Index) -> Lowered {
+        self.lower_contested(bottom)
+    }
+
+    /// Lowers `bottom` by one item, as the fast path does.
+    fn lower_further(&self, bottom: Index) -> Lowered {
+        let bottom = bottom.wrapping_sub(STRIDE);
+        self.own.bottom.store(bottom, Ordering::Relaxed);
+        match self.payer {
+            Payer::Rare => barrier::light(),        // [A2]
+            Payer::Both => fence(Ordering::SeqCst), // [A2]
+        }
+        if distance(self.age.load(Ordering::Relaxed), bottom) < 0 {
+            return self.lower_contested(bottom);
+        }
+        self.settle_at(bottom);
+        (bottom, Some(bottom))
+    }
+
+    /// `age`, read after `bottom` was lowered to this, was above it: nothing is there, or a thief
+    /// has a claim.
+    fn lower_contested(&self, bottom: Index) -> Lowered {
+        let before = bottom.wrapping_add(STRIDE);
+        // Read again, it is at least as new.
+        let mut age = self.age.load(Ordering::Relaxed);
+        loop {
+            let ahead = distance(age & !CLAIMED, bottom);
+            if ahead > 0 || age == bottom {
+                // The claim is on another item, or was let go.
+                self.settle_at(bottom);
+                return (bottom, Some(bottom));
+            }
+            if ahead < 0 {
+                self.own.bottom.store(before, Ordering::Relaxed);
+                self.found_empty(before);
+                return (before, None);
+            }
+            let race = self
+                .age
+                .compare_exchange(age, before, Ordering::Relaxed, Ordering::Relaxed); // [A3]
+            match race {
+                Ok(_) => {
+                    // The item left at the top; the bottom stays where it was.
+                    self.own.bottom.store(before, Ordering::Relaxed);
+                    return (before, Some(bottom));
+                }
+                Err(newer) => age = newer,
+            }
+        }
+    }
+
+    /// The deque now ends at `bottom`. A mark that was above it comes down with it: of the item
+    /// below nothing more is known than of the one that was popped.
+    fn settle_at(&self, bottom: Index) {
+        // SAFETY: only the owner gets here.
+        let slow = unsafe { &mut *self.slow.get() };
+        if distance(bottom, slow.mark) > 0 {
+            slow.mark = bottom;
+        }
+        self.enter_lap(bottom);
+    }
+
+    fn found_empty(&self, bottom: Index) {
+        // SAFETY: only the owner gets here.
+        let slow = unsafe { &mut *self.slow.get() };
+        // SAFETY: as above, and `top` has met `bottom`.
+        if unsafe { self.ring.found_empty(&mut slow.view, bottom) } {
+            slow.limit = slow.view.limit(bottom);
+            self.enter_lap(bottom);
+        }
+    }
+
+    /// Reads the item that became the owner's.
+    fn take(&self, (bottom, index): Lowered) -> (Index, Option<T>) {
+        let item = index.map(|index| {
+            // SAFETY: only the owner gets here; the view is current, and the item its own.
+            unsafe {
+                let slot = (*self.slow.get()).view.slot(index);
+                T::from_word(slot.load(Ordering::Relaxed))
+            }
+        });
+        (bottom, item)
+    }
+}
