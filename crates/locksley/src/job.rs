@@ -80,8 +80,11 @@ impl JobRef {
     }
 
     fn header(self) -> NonNull<Header> {
-        self.0
-            .map_addr(|addr| (addr.get() & !SPAWNED).try_into().expect("aligned, so not null"))
+        self.0.map_addr(|addr| {
+            (addr.get() & !SPAWNED)
+                .try_into()
+                .expect("aligned, so not null")
+        })
     }
 
     /// What this job is part of: the scope it was spawned in, or itself.
@@ -138,23 +141,23 @@ where
 
     #[inline(always)]
     pub(crate) fn as_ref(&self) -> JobRef {
-        JobRef(NonNull::from(&self.header))
+        // From the whole job, so that the pointer may be used for all of it.
+        JobRef(NonNull::from(self).cast())
     }
 
     pub(crate) fn family(&self) -> Family {
-        Family::of(&self.header)
+        Family::of(self)
     }
 
-    /// Runs the closure here.
+    /// Takes the closure out.
     ///
     /// # Safety
     ///
-    /// The job is in no pile, and was not executed.
+    /// The job is in no pile, and was not executed. The closure is taken once.
     #[inline(always)]
-    pub(crate) unsafe fn run_inline(&self, worker: &Worker, migrated: bool) -> R {
+    pub(crate) unsafe fn take(&self) -> F {
         // SAFETY: nobody else can reach the job, and the closure is taken once.
-        let func = unsafe { ManuallyDrop::take(&mut *self.func.get()) };
-        func(worker, migrated)
+        unsafe { ManuallyDrop::take(&mut *self.func.get()) }
     }
 
     /// What the thief left.
@@ -168,13 +171,12 @@ where
     }
 
     unsafe fn execute(header: NonNull<Header>, worker: &Worker, owner: usize) {
-        // The provenance of the header's reference does not cover the rest of the job; the
-        // address does, having been exposed with it.
         let this = header.cast::<Self>();
         // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
         let job = unsafe { this.as_ref() };
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
-        let result = catch(|| unsafe { job.run_inline(worker, true) });
+        let func = unsafe { job.take() };
+        let result = catch(|| func(worker, true));
         // SAFETY: the frame reads the result only after the latch is set.
         unsafe { (*job.result.get()).write(result) };
         // SAFETY: this is the last touch of the job.

@@ -57,16 +57,21 @@ impl Latch {
         }
     }
 
-    /// Blocks the calling thread until the latch is set. `park` blocks until somebody calls the
-    /// matching wake, or for no reason.
+    /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
+    /// `park` may block until then.
+    pub(crate) fn park_once(&self, park: impl FnOnce()) {
+        let race = self
+            .state
+            .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
+        if race != Err(SET) {
+            park();
+        }
+    }
+
+    /// Blocks until the latch is set. `park` blocks until the setter's `wake`, or for no reason.
     pub(crate) fn park(&self, mut park: impl FnMut()) {
-        let race =
-            self.state
-                .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
-        if race.is_ok() {
-            while !self.probe() {
-                park();
-            }
+        while !self.probe() {
+            self.park_once(&mut park);
         }
     }
 }
@@ -121,9 +126,11 @@ impl LockLatch {
         }
     }
 
-    /// Sets the latch. The waiter can leave only after this has let go of the lock.
+    /// Sets the latch. The lock is held to the end: once it is free, the waiter may be gone, and the
+    /// latch with it.
     pub(crate) fn set(&self) {
-        *lock(&self.done) = true;
+        let mut done = lock(&self.done);
+        *done = true;
         self.changed.notify_all();
     }
 

@@ -265,6 +265,38 @@ impl<T: Word> Deque<T> {
         self.bottom >= self.shared.age.load(Ordering::Relaxed)
     }
 
+    /// Pushes if that takes no more than a glance; otherwise gives the item back, and
+    /// [`push`](Owner::push) makes room.
+    ///
+    /// # Errors
+    ///
+    /// The item comes back if the deque has to look further, or was [sealed](Deque::seal).
+    #[inline]
+    pub fn try_push(&mut self, item: T) -> Result<(), Full<T>> {
+        if self.bottom == self.shared.own.lap.ceiling.get() {
+            return Err(Full(item));
+        }
+        self.put(item);
+        Ok(())
+    }
+
+    /// Makes every [`try_push`](Deque::try_push) refuse, until the next push, pop or unpush.
+    pub fn seal(&mut self) {
+        self.shared.own.lap.ceiling.set(self.bottom);
+    }
+
+    /// Writes an item at the bottom, which is below the ceiling.
+    #[inline(always)]
+    fn put(&mut self, item: T) {
+        let shared = &*self.shared;
+        // SAFETY: the index is below the lap's ceiling.
+        let slot = unsafe { shared.own.lap.slot(self.bottom) };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        self.bottom = self.bottom.wrapping_add(STRIDE);
+        fence(Ordering::Release); // [A1]
+        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+    }
+
     /// Tells [`unpush`](Deque::unpush) that what is in the deque now was not pushed by those who
     /// will call it: it answers [`Unpushed::Covered`] from here on down, and the
     /// caller pops instead.
@@ -288,16 +320,10 @@ impl<T: Word> Owner for Deque<T> {
     /// Always has room.
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        let shared = &*self.shared;
-        if self.bottom == shared.own.lap.ceiling.get() {
-            shared.make_room(self.bottom);
+        if self.bottom == self.shared.own.lap.ceiling.get() {
+            self.shared.make_room(self.bottom);
         }
-        // SAFETY: the index is below the lap's ceiling.
-        let slot = unsafe { shared.own.lap.slot(self.bottom) };
-        slot.store(item.into_word(), Ordering::Relaxed);
-        self.bottom = self.bottom.wrapping_add(STRIDE);
-        fence(Ordering::Release); // [A1]
-        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+        self.put(item);
         Ok(())
     }
 

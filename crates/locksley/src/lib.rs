@@ -1,0 +1,36 @@
+//! A fork-join task runtime.
+//!
+//! ```
+//! fn fib(n: u64) -> u64 {
+//!     if n < 2 {
+//!         return n;
+//!     }
+//!     let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+//!     a + b
+//! }
+//! assert_eq!(fib(20), 6765);
+//! ```
+
+mod error;
+mod frames;
+mod injector;
+mod job;
+mod join;
+mod latch;
+mod pile;
+mod pool;
+mod registry;
+mod scope;
+mod spawn;
+mod strategy;
+mod sync;
+mod wait;
+mod worker;
+
+pub use error::BuildError;
+pub use join::{FnContext, join, join_context};
+pub use pool::{Builder, Pool};
+pub use scope::{Scope, in_place_scope, scope};
+pub use spawn::{JoinHandle, spawn};
+pub use strategy::{Idle, Strategy, Waiting};
+pub use worker::{Worker, current_num_workers, current_worker_index};

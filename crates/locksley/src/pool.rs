@@ -1,0 +1,370 @@
+//! Pools: how to build one, and the global one.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::error::BuildError;
+use crate::injector::Injected;
+use crate::job::{Family, HeapJob, Payload, catch};
+use crate::latch::LockLatch;
+use crate::registry::Registry;
+use crate::spawn::{JoinHandle, spawn_in};
+use crate::strategy::{Idle, Strategy, Waiting};
+use crate::worker::Worker;
+
+/// The environment variable that sets the size of the global pool.
+const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
+
+/// The most workers that a pool can have: what a worker costs in memory when it is idle, a few
+/// kilobytes, times this is still little.
+const MOST_WORKERS: usize = 1 << 12;
+
+type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
+
+/// How a pool is configured.
+pub(crate) struct Config {
+    pub(crate) workers: usize,
+    pub(crate) strategy: Strategy,
+    pub(crate) waiting: Waiting,
+    pub(crate) idle: Idle,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) seed: u64,
+    pub(crate) depth_limit: usize,
+    thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
+    start: Option<IndexHandler>,
+    exit: Option<IndexHandler>,
+    panic: Option<PanicHandler>,
+}
+
+impl Config {
+    /// How many spare places there are.
+    pub(crate) fn spares(&self) -> usize {
+        match self.waiting {
+            Waiting::Leapfrog => self.workers.max(4),
+            Waiting::TakeAny => 0,
+        }
+    }
+
+    pub(crate) fn thread_name(&self, index: usize) -> String {
+        match &self.thread_name {
+            Some(name) => name(index),
+            None => format!("locksley-{index}"),
+        }
+    }
+
+    pub(crate) fn run_start_handler(&self, index: usize) {
+        if let Some(handler) = &self.start {
+            handler(index);
+        }
+    }
+
+    pub(crate) fn run_exit_handler(&self, index: usize) {
+        if let Some(handler) = &self.exit {
+            handler(index);
+        }
+    }
+
+    /// A panic that has nobody else to go to. Without a handler, the message that the panic has
+    /// printed already is all.
+    pub(crate) fn handle_panic(&self, payload: Payload) {
+        if let Some(handler) = &self.panic
+            && catch(|| handler(payload)).is_err()
+        {
+            eprintln!("locksley: the panic handler panicked");
+        }
+    }
+}
+
+/// Builds a [`Pool`]. Made by [`Pool::builder`].
+pub struct Builder {
+    workers: Option<usize>,
+    config: Config,
+}
+
+impl Builder {
+    fn new() -> Builder {
+        Builder {
+            workers: None,
+            config: Config {
+                workers: 0,
+                strategy: Strategy::default(),
+                waiting: Waiting::default(),
+                idle: Idle::default(),
+                stack_size: None,
+                seed: 0x5eed,
+                depth_limit: 256,
+                thread_name: None,
+                start: None,
+                exit: None,
+                panic: None,
+            },
+        }
+    }
+
+    /// The number of workers. The default is what `LOCKSLEY_NUM_THREADS` says, or else
+    /// the number of CPUs that this process may use.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// The way of scheduling.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.config.strategy = strategy;
+        self
+    }
+
+    /// What a worker does while it waits.
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.config.waiting = waiting;
+        self
+    }
+
+    /// How a worker that finds nothing goes to sleep.
+    pub fn idle(mut self, idle: Idle) -> Self {
+        self.config.idle = idle;
+        self
+    }
+
+    /// The size of the workers' stacks, in bytes.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.config.stack_size = Some(bytes);
+        self
+    }
+
+    /// The seed of the random choice of victims.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = seed;
+        self
+    }
+
+    /// How deep waits may be nested before a worker stops helping while it waits.
+    pub fn depth_limit(mut self, depth: usize) -> Self {
+        self.config.depth_limit = depth;
+        self
+    }
+
+    /// Names the workers' threads, by index.
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.config.thread_name = Some(Box::new(name));
+        self
+    }
+
+    /// Runs in each worker's thread when it starts, with the worker's index.
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.start = Some(Box::new(handler));
+        self
+    }
+
+    /// Runs in each worker's thread before it ends, with the worker's index.
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.exit = Some(Box::new(handler));
+        self
+    }
+
+    /// Gets the payload of a panic that has nobody else to go to.
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.panic = Some(Box::new(handler));
+        self
+    }
+
+    /// Builds the pool and starts its workers.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration cannot be met, or the operating system refuses a thread; then none is
+    /// left behind.
+    pub fn build(self) -> Result<Pool, BuildError> {
+        let mut config = self.config;
+        config.workers = match self.workers {
+            Some(workers) => workers,
+            None => default_workers()?,
+        };
+        if !(1..=MOST_WORKERS).contains(&config.workers) {
+            return Err(BuildError::Workers {
+                wanted: config.workers,
+                most: MOST_WORKERS,
+            });
+        }
+        let registry = Registry::new(config);
+        registry
+            .start()
+            .map_err(|(started, source)| BuildError::Thread { started, source })?;
+        Ok(Pool { registry })
+    }
+
+    /// Builds the global pool, which the free functions use. It must not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`build`](Builder::build), or if the global pool exists.
+    pub fn build_global(self) -> Result<(), BuildError> {
+        if GLOBAL.get().is_some() {
+            return Err(BuildError::GlobalExists);
+        }
+        let pool = self.build()?;
+        GLOBAL.set(pool).map_err(|_| BuildError::GlobalExists)
+    }
+}
+
+fn default_workers() -> Result<usize, BuildError> {
+    match std::env::var(NUM_THREADS) {
+        Ok(value) => match value.trim().parse() {
+            Ok(0) => Ok(available()),
+            Ok(workers) => Ok(workers),
+            Err(_) => Err(BuildError::Environment {
+                name: NUM_THREADS,
+                value,
+            }),
+        },
+        Err(_) => Ok(available()),
+    }
+}
+
+/// The CPUs that this process may use: affinity and cgroup quota included.
+fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+static GLOBAL: OnceLock<Pool> = OnceLock::new();
+
+/// The global pool, started now if it was not.
+pub(crate) fn global() -> &'static Pool {
+    GLOBAL.get_or_init(|| {
+        Pool::builder().build().unwrap_or_else(|error| {
+            eprintln!("locksley: {error}; the global pool has one worker");
+            Pool::builder()
+                .workers(1)
+                .build()
+                .expect("a process that can start no thread cannot have a pool")
+        })
+    })
+}
+
+/// A pool of workers. Dropping it lets it finish what was spawned, and ends its threads.
+///
+/// ```
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// let sum: u64 = pool.install(|| {
+///     let (a, b) = locksley::join(|| (0..500).sum::<u64>(), || (500..1000).sum::<u64>());
+///     a + b
+/// });
+/// assert_eq!(sum, 499_500);
+/// ```
+pub struct Pool {
+    registry: Arc<Registry>,
+}
+
+impl Pool {
+    /// A builder with the defaults.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.registry.size()
+    }
+
+    /// Runs `f` in the pool and returns its result. Everything that it forks or spawns
+    /// through the free functions stays in this pool.
+    pub fn install<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.run(|_| f())
+    }
+
+    /// [`install`](Pool::install) that hands `f` its worker.
+    pub fn run<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+    {
+        run_in(&self.registry, f)
+    }
+
+    /// Spawns a task.
+    pub fn spawn<F, T>(&self, task: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_in(&self.registry, task)
+    }
+
+    /// Ends the pool: waits until everything that was spawned is done and all threads have
+    /// ended. Dropping it does the same.
+    pub fn shutdown(self) {}
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.registry.close();
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("workers", &self.workers())
+            .field("strategy", &self.registry.config.strategy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs `f` on a worker: on this one if the calling thread is one, or on the global pool.
+pub(crate) fn on_worker<F, R>(f: F) -> R
+where
+    F: FnOnce(&Worker) -> R + Send,
+    R: Send,
+{
+    match Worker::current() {
+        Some(worker) => f(worker),
+        None => global().run(f),
+    }
+}
+
+/// Runs `f` on a worker of a pool.
+fn run_in<F, R>(registry: &Arc<Registry>, f: F) -> R
+where
+    F: FnOnce(&Worker) -> R + Send,
+    R: Send,
+{
+    let here = Worker::current();
+    if let Some(worker) = here
+        && std::ptr::eq(worker.registry(), &**registry)
+    {
+        return f(worker);
+    }
+    let latch = LockLatch::new();
+    let mut result = None;
+    {
+        let (latch, place) = (&latch, &mut result);
+        let run = move |worker: &Worker| {
+            *place = Some(catch(|| f(worker)));
+            latch.set();
+        };
+        // SAFETY: this function waits below until the closure has run, so what it borrows outlives
+        // it; `F` and `R` are `Send`.
+        let job = unsafe { HeapJob::new_ref(Family::NONE, run) };
+        registry.inject(Injected { job, owner: 0 });
+        match here {
+            Some(worker) => worker.registry().blocking(|| latch.wait()),
+            None => latch.wait(),
+        }
+    }
+    match result.expect("the job has run") {
+        Ok(result) => result,
+        Err(payload) => std::panic::resume_unwind(payload),
+    }
+}
