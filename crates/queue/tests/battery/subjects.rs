@@ -1,0 +1,103 @@
+//! Every structure of the crate, described for the tests.
+
+#![allow(
+    dead_code,
+    reason = "not every target that includes this file tests every structure"
+)]
+
+use crate::reference::{self, Fault, Kind, SOUND};
+use crate::subject::{ChannelSubject, Load, Room};
+
+use locksley_queue::chase_lev;
+
+/// Indices from here pass their maximum within a few operations.
+const LATE: u64 = u64::MAX - 20;
+
+deque_subject!(
+    ChaseLev = chase_lev,
+    room: Room::Grows,
+    new: chase_lev::Deque::new(),
+    small: chase_lev::Deque::with_capacity(2),
+    near_wrap: chase_lev::Deque::starting_at(2, LATE),
+);
+
+deque_subject!(
+    Grows = reference,
+    room: Room::Grows,
+    new: reference::Deque::of(SOUND),
+    small: reference::Deque::of(SOUND),
+    near_wrap: reference::Deque::of(SOUND),
+    steal_half: reference::Stealer::steal_half,
+);
+
+const BOUNDED: Kind = Kind {
+    capacity: 4,
+    ..SOUND
+};
+
+deque_subject!(
+    Bounded = reference,
+    room: Room::Exactly(BOUNDED.capacity),
+    new: reference::Deque::of(BOUNDED),
+    small: reference::Deque::of(BOUNDED),
+    near_wrap: reference::Deque::of(BOUNDED),
+    steal_half: reference::Stealer::steal_half,
+);
+
+const PRIVATE: Kind = Kind {
+    private: true,
+    ..SOUND
+};
+
+deque_subject!(
+    Private = reference,
+    room: Room::Grows,
+    new: reference::Deque::of(PRIVATE),
+    small: reference::Deque::of(PRIVATE),
+    near_wrap: reference::Deque::of(PRIVATE),
+    attend: reference::Deque::poll,
+    ask: reference::Stealer::ask,
+);
+
+macro_rules! faulty {
+    ($($fault:ident),*) => {$(
+        deque_subject!(
+            $fault = reference,
+            room: Room::Grows,
+            new: reference::Deque::of(Kind { fault: Fault::$fault, ..SOUND }),
+            small: reference::Deque::of(Kind { fault: Fault::$fault, ..SOUND }),
+            near_wrap: reference::Deque::of(Kind { fault: Fault::$fault, ..SOUND }),
+            steal_half: reference::Stealer::steal_half,
+        );
+
+        channel_subject!(
+            $fault, producer: reference::Sender, consumer: reference::Receiver,
+            room: Room::Grows, many: true,
+            channel: |producers| reference::channel(Kind { fault: Fault::$fault, ..SOUND }, producers),
+        );
+    )*};
+}
+
+faulty!(
+    Loses,
+    Duplicates,
+    DropsTwice,
+    Leaks,
+    Disorders,
+    Aborts,
+    FeignsEmpty,
+    Starves,
+    Refuses
+);
+
+channel_subject!(
+    Grows, producer: reference::Sender, consumer: reference::Receiver,
+    room: Room::Grows, many: true,
+    channel: |producers| reference::channel(SOUND, producers),
+);
+
+channel_subject!(
+    Bounded, producer: reference::Sender, consumer: reference::Receiver,
+    room: Room::Exactly(BOUNDED.capacity), many: true,
+    channel: |producers| reference::channel(BOUNDED, producers),
+);
