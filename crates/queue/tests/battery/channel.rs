@@ -33,7 +33,7 @@ macro_rules! channel_battery {
 
             #[test]
             fn every_item_comes_once_and_in_order() {
-                channel::in_order::<Subject>(Subject::channel, 20_000);
+                channel::in_order::<Subject>(Subject::channel, 50_000);
             }
 
             #[test]
@@ -200,7 +200,7 @@ pub(crate) fn orphaned<S: Subject>() {
 /// Items that own memory: a checker of memory sees a leak or a double free here.
 pub(crate) fn boxes<S: Subject>() {
     let count = producers::<S>();
-    let each = 5_000 * scale() as u64;
+    let each = 20_000 * scale() as u64;
     let (producers, mut consumer) = S::channel::<Box<u64>>(count);
     let at_work = &AtomicUsize::new(count);
     let mut sum = 0;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use locksley_queue::{Owner, Steal, Thief};
 
 use crate::items::{Item, Ledger};
+use crate::noise::Noise;
 use crate::rng::Rng;
 use crate::scale;
 use crate::subject::{DequeSubject as Subject, Room};
@@ -36,12 +38,12 @@ macro_rules! deque_battery {
 
             #[test]
             fn every_item_is_seen_once() {
-                deque::seen_once::<Subject>(Subject::new(), 20_000);
+                deque::seen_once::<Subject>(Subject::new(), 100_000);
             }
 
             #[test]
             fn every_item_is_seen_once_in_little_room() {
-                deque::seen_once::<Subject>(Subject::small(), 20_000);
+                deque::seen_once::<Subject>(Subject::small(), 100_000);
             }
 
             #[test]
@@ -54,6 +56,11 @@ macro_rules! deque_battery {
             #[test]
             fn one_of_many_gets_the_last_item() {
                 deque::stampede::<Subject>();
+            }
+
+            #[test]
+            fn one_of_two_gets_the_last_item() {
+                deque::duel::<Subject>();
             }
 
             #[test]
@@ -84,8 +91,8 @@ macro_rules! deque_battery {
             #[test]
             fn batches_are_seen_once() {
                 if Subject::BATCHES {
-                    deque::batches::<Subject>(Subject::new, 20_000);
-                    deque::batches::<Subject>(Subject::small, 5_000);
+                    deque::batches::<Subject>(Subject::new, 50_000);
+                    deque::batches::<Subject>(Subject::small, 20_000);
                 }
             }
         }
@@ -219,7 +226,7 @@ pub(crate) fn seen_once<S: Subject>(mut owner: S::Owner<Item>, items: usize) {
 
 /// Round after round, the owner and all thieves run for a single item.
 pub(crate) fn stampede<S: Subject>() {
-    let ledger = Ledger::new(3_000 * scale());
+    let ledger = Ledger::new(5_000 * scale());
     let mut owner = S::new::<Item>();
     let round = &AtomicUsize::new(0);
     let back = &AtomicUsize::new(0);
@@ -263,6 +270,41 @@ pub(crate) fn stampede<S: Subject>() {
     ledger.assert_each_taken_once();
 }
 
+/// Owner and thief run for the last item or two without ever waiting for each other. On real
+/// hardware this shows a missing fence.
+pub(crate) fn duel<S: Subject>() {
+    let ledger = Ledger::new(200_000 * scale());
+    let mut owner = S::new::<Item>();
+    let closed = &AtomicBool::new(false);
+    let noise = &Noise::default();
+    thread::scope(|scope| {
+        let thief = owner.thief();
+        let asker = owner.thief();
+        scope.spawn(move || {
+            while !closed.load(Ordering::Relaxed) {
+                for _ in 0..3 {
+                    try_for_one::<S>(&thief);
+                }
+                noise.make();
+            }
+        });
+        let _close = Close(closed);
+        for pair in 0..ledger.count() / 2 {
+            for id in [2 * pair, 2 * pair + 1] {
+                push_or_pop::<S>(&mut owner, ledger.item(id));
+            }
+            S::ask(&asker);
+            S::attend(&mut owner);
+            for _ in 0..2 {
+                noise.make();
+                owner.pop().map(Item::take);
+            }
+        }
+        drain::<S>(&mut owner);
+    });
+    ledger.assert_each_taken_once();
+}
+
 /// Steals until there is an answer other than "again".
 fn try_for_one<S: Subject>(thief: &S::Thief<Item>) {
     loop {
@@ -280,7 +322,7 @@ fn try_for_one<S: Subject>(thief: &S::Thief<Item>) {
 /// From small to large and back again, with thieves inside all the time.
 pub(crate) fn growth<S: Subject>() {
     const TIMES: usize = 4;
-    let each = 4_096 * scale();
+    let each = 10_000 * scale();
     let ledger = Ledger::new(each * TIMES);
     let mut owner = S::small::<Item>();
     let closed = &AtomicBool::new(false);
@@ -360,7 +402,7 @@ pub(crate) fn orphaned<S: Subject>() {
 
 /// Items that own memory: a checker of memory sees a leak or a double free here.
 pub(crate) fn boxes<S: Subject>() {
-    let items = 5_000 * scale() as u64;
+    let items = 20_000 * scale() as u64;
     let mut owner = S::small::<Box<u64>>();
     let closed = &AtomicBool::new(false);
     let mut sum = 0;
@@ -426,6 +468,10 @@ pub(crate) fn no_starvation_within<S: Subject>(pushes: u32) {
                         }
                         Steal::Private => S::ask(&thief),
                         _ => {}
+                    }
+                    if got {
+                        // Leaves the hungry a chance, also on one processor.
+                        thread::sleep(Duration::from_millis(1));
                     }
                     thread::yield_now();
                 }

@@ -90,7 +90,7 @@ impl Ledger {
             );
             assert!(
                 dropped == 1,
-                "item {} was dropped {dropped} times",
+                "item {} was dropped more than once: {dropped} times",
                 entry.id
             );
         }

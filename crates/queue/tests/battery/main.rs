@@ -6,6 +6,7 @@
 #![cfg(not(loom))]
 
 mod items;
+mod noise;
 mod reference;
 mod rng;
 #[macro_use]
