@@ -23,7 +23,7 @@ pub(crate) enum Fault {
     /// Now and then it hands out the second instead of the first.
     Disorders,
     /// Now and then a thief is told to retry for no reason.
-    Aborts,
+    Aborting,
     /// Now and then a thief is told that nothing is there although something is.
     FeignsEmpty,
     /// Only the first handle ever gets anything.
@@ -112,7 +112,7 @@ impl<T: Word> State<T> {
         }
         let now = (self.takes + 1).is_multiple_of(NOW_AND_THEN);
         match self.kind.fault {
-            Fault::Aborts if now => {
+            Fault::Aborting if now => {
                 self.takes += 1;
                 Some(Steal::Retry)
             }

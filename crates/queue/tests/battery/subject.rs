@@ -1,6 +1,12 @@
 //! What the tests must know of a structure besides the traits: how to make one, how large it
 //! gets, and what owner and thief do for each other between operations.
 
+#![allow(
+    dead_code,
+    unused_macros,
+    reason = "not every target that includes this file has every kind"
+)]
+
 use locksley_queue::{Consumer, Owner, Producer, Steal, Thief, Word};
 
 /// An item that the tests can put into any structure and hand to any thread.
@@ -9,10 +15,6 @@ impl<T: Word + Send + 'static> Load for T {}
 
 /// When a push may be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(
-    dead_code,
-    reason = "not every target that includes this file has every kind"
-)]
 pub(crate) enum Room {
     /// Never.
     Grows,
@@ -75,10 +77,6 @@ pub(crate) trait ChannelSubject: 'static {
 /// Declares the [`DequeSubject`] of a module that has a `Deque` and a `Stealer`.
 ///
 /// `batches` and the two hooks may be left out.
-#[allow(
-    unused_macros,
-    reason = "not every target that includes this file has every kind"
-)]
 macro_rules! deque_subject {
     (
         $name:ident = $($module:ident)::+, room: $room:expr,
@@ -137,10 +135,6 @@ macro_rules! deque_subject {
 /// Makes a [`ChannelSubject`] of a type (declared here or not) from the names of the two sides.
 ///
 /// `near_wrap` may be left out where there are no indices.
-#[allow(
-    unused_macros,
-    reason = "not every target that includes this file has every kind"
-)]
 macro_rules! channel_subject {
     (
         $name:ident, producer: $($producer:ident)::+, consumer: $($consumer:ident)::+,

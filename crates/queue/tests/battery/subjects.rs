@@ -84,7 +84,7 @@ faulty!(
     DropsTwice,
     Leaks,
     Disorders,
-    Aborts,
+    Aborting,
     FeignsEmpty,
     Starves,
     Refuses

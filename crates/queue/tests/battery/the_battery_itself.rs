@@ -43,7 +43,7 @@ finds! {
     a_lost_item_by_model: model::deque::<Loses>(Loses::new) => "the model disagrees";
     a_duplicate_by_model: model::deque::<Duplicates>(Duplicates::new) => "the model disagrees";
     a_disorder_by_model: model::deque::<Disorders>(Disorders::new) => "the model disagrees";
-    an_abort_by_model: model::deque::<Aborts>(Aborts::new) => "the model disagrees";
+    an_abort_by_model: model::deque::<Aborting>(Aborting::new) => "the model disagrees";
     a_false_empty_by_model: model::deque::<FeignsEmpty>(FeignsEmpty::new) => "the model disagrees";
     a_refusal_by_model: model::deque::<Refuses>(Refuses::new) => "the model disagrees";
 
