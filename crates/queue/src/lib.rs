@@ -3,9 +3,11 @@
 mod ring;
 mod sync;
 
+pub mod asymmetric;
 pub mod chase_lev;
 
 pub mod pile;
+pub mod semi_private;
 pub mod word;
 
 pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};

@@ -3,5 +3,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p locksley-queue --release --test loom`
 #![cfg(loom)]
 
+mod asymmetric;
 mod chase_lev;
+mod semi_private;
 mod support;
