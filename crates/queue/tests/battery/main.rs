@@ -31,3 +31,8 @@ channel_battery!(reference_channel: Grows);
 channel_battery!(reference_bounded_channel: Bounded);
 
 deque_battery!(chase_lev: ChaseLev);
+deque_battery!(asymmetric: Asymmetric);
+deque_battery!(semi_private: SemiPrivate);
+deque_battery!(semi_private_by_halves: SemiPrivateByHalves);
+deque_battery!(abp: Abp);
+channel_battery!(mailbox: Mailbox);

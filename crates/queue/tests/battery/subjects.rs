@@ -8,7 +8,7 @@
 use crate::reference::{self, Fault, Kind, SOUND};
 use crate::subject::{ChannelSubject, Load, Room};
 
-use locksley_queue::chase_lev;
+use locksley_queue::{abp, asymmetric, chase_lev, mailbox, semi_private};
 
 /// Indices from here pass their maximum within a few operations.
 const LATE: u64 = u64::MAX - 20;
@@ -19,6 +19,59 @@ deque_subject!(
     new: chase_lev::Deque::new(),
     small: chase_lev::Deque::with_capacity(2),
     near_wrap: chase_lev::Deque::starting_at(2, LATE),
+);
+
+deque_subject!(
+    Asymmetric = asymmetric,
+    room: Room::Grows,
+    new: asymmetric::Deque::new(),
+    small: asymmetric::Deque::with_capacity(2),
+    near_wrap: asymmetric::Deque::starting_at(2, LATE),
+);
+
+deque_subject!(
+    SemiPrivate = semi_private,
+    room: Room::Grows,
+    new: semi_private::Deque::new(),
+    small: semi_private::Deque::with_capacity(2),
+    near_wrap: semi_private::Deque::starting_at(2, LATE),
+    attend: |owner| drop(owner.poll(semi_private::Exposure::One)),
+    ask: semi_private::Stealer::target,
+);
+
+deque_subject!(
+    SemiPrivateByHalves = semi_private,
+    room: Room::Grows,
+    new: semi_private::Deque::new(),
+    small: semi_private::Deque::with_capacity(2),
+    near_wrap: semi_private::Deque::starting_at(2, LATE),
+    attend: |owner| drop(owner.poll(semi_private::Exposure::Half)),
+    ask: semi_private::Stealer::target,
+);
+
+deque_subject!(
+    Abp = abp,
+    room: Room::Drifts(8),
+    new: abp::Deque::with_capacity(1024),
+    small: abp::Deque::with_capacity(8),
+    near_wrap: abp::Deque::starting_at(8, LATE),
+);
+
+pub(crate) struct Mailbox;
+
+/// As many senders as there shall be producers.
+fn mailbox<T: Load>(
+    producers: usize,
+    (sender, receiver): (mailbox::Sender<T>, mailbox::Mailbox<T>),
+) -> (Vec<mailbox::Sender<T>>, mailbox::Mailbox<T>) {
+    (vec![sender; producers], receiver)
+}
+
+channel_subject!(
+    Mailbox, producer: mailbox::Sender, consumer: mailbox::Mailbox,
+    room: Room::Exactly(5), many: true,
+    channel: |producers| mailbox(producers, mailbox::bounded(5)),
+    near_wrap: |producers| mailbox(producers, mailbox::starting_at(5, LATE)),
 );
 
 deque_subject!(

@@ -61,4 +61,8 @@ linearizable! {
     reference_bounded: Bounded, Justified;
     reference_private: Private, Justified;
     chase_lev: ChaseLev, Justified;
+    asymmetric: Asymmetric, DuringSteals;
+    semi_private: SemiPrivate, Justified;
+    semi_private_by_halves: SemiPrivateByHalves, Justified;
+    abp: Abp, Justified;
 }

@@ -3,7 +3,9 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p locksley-queue --release --test loom`
 #![cfg(loom)]
 
+mod abp;
 mod asymmetric;
 mod chase_lev;
+mod mailbox;
 mod semi_private;
 mod support;
