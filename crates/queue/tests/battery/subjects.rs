@@ -35,7 +35,7 @@ deque_subject!(
     new: semi_private::Deque::new(),
     small: semi_private::Deque::with_capacity(2),
     near_wrap: semi_private::Deque::starting_at(2, LATE),
-    attend: |owner| drop(owner.poll(semi_private::Exposure::One)),
+    attend: |owner| _ = owner.poll(semi_private::Exposure::One),
     ask: semi_private::Stealer::target,
 );
 
@@ -45,7 +45,7 @@ deque_subject!(
     new: semi_private::Deque::new(),
     small: semi_private::Deque::with_capacity(2),
     near_wrap: semi_private::Deque::starting_at(2, LATE),
-    attend: |owner| drop(owner.poll(semi_private::Exposure::Half)),
+    attend: |owner| _ = owner.poll(semi_private::Exposure::Half),
     ask: semi_private::Stealer::target,
 );
 
