@@ -8,7 +8,7 @@ use locksley_queue::{Consumer, Producer};
 use crate::items::{Item, Ledger};
 use crate::rng::Rng;
 use crate::scale;
-use crate::subject::{ChannelSubject as Subject, Room};
+use crate::subject::{ChannelSubject as Subject, Ends, Room};
 
 /// Runs every test of the battery on a subject, each as a test of its own.
 macro_rules! channel_battery {
@@ -93,7 +93,7 @@ impl Drop for AtWork<'_> {
 
 /// Everything produced is consumed once, and each producer's items in their order.
 pub(crate) fn in_order<S: Subject>(
-    make: fn(usize) -> (Vec<S::Producer<Item>>, S::Consumer<Item>),
+    make: fn(usize) -> Ends<S, Item>,
     items: usize,
 ) {
     let count = producers::<S>();

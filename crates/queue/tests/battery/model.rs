@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::scale;
-use crate::subject::{ChannelSubject, DequeSubject, Room};
+use crate::subject::{ChannelSubject, DequeSubject, Ends, Room};
 
 /// How many sequences each property is tried on.
 const CASES: u32 = 4_000;
@@ -207,7 +207,7 @@ pub(crate) fn deque<S: DequeSubject>(make: fn() -> S::Owner<u32>) {
 
 /// A channel does what a `VecDeque` does.
 pub(crate) fn channel<S: ChannelSubject>(
-    make: fn(usize) -> (Vec<S::Producer<u32>>, S::Consumer<u32>),
+    make: fn(usize) -> Ends<S, u32>,
 ) {
     check(vec(0..5_u8, 1..200), |ops| {
         let (mut producers, mut consumer) = make(if S::MANY { 2 } else { 1 });

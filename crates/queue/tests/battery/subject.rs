@@ -54,6 +54,10 @@ pub(crate) trait DequeSubject: 'static {
     }
 }
 
+/// The producers and the consumer of a channel.
+pub(crate) type Ends<S, T> =
+    (Vec<<S as ChannelSubject>::Producer<T>>, <S as ChannelSubject>::Consumer<T>);
+
 /// A channel under test.
 pub(crate) trait ChannelSubject: 'static {
     /// The producers' side.
@@ -67,9 +71,9 @@ pub(crate) trait ChannelSubject: 'static {
     const MANY: bool;
 
     /// A small channel with so many producers (one, unless [`MANY`](Self::MANY)).
-    fn channel<T: Load>(producers: usize) -> (Vec<Self::Producer<T>>, Self::Consumer<T>);
+    fn channel<T: Load>(producers: usize) -> Ends<Self, T>;
     /// The same, with the indices about to pass their maximum.
-    fn near_wrap<T: Load>(producers: usize) -> (Vec<Self::Producer<T>>, Self::Consumer<T>) {
+    fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
         Self::channel(producers)
     }
 }
@@ -148,17 +152,13 @@ macro_rules! channel_subject {
             const ROOM: Room = $room;
             const MANY: bool = $many;
 
-            fn channel<T: Load>(
-                producers: usize,
-            ) -> (Vec<Self::Producer<T>>, Self::Consumer<T>) {
+            fn channel<T: Load>(producers: usize) -> Ends<Self, T> {
                 let make: fn(usize) -> _ = $channel;
                 make(producers)
             }
 
             $(
-                fn near_wrap<T: Load>(
-                    producers: usize,
-                ) -> (Vec<Self::Producer<T>>, Self::Consumer<T>) {
+                fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
                     let make: fn(usize) -> _ = $near_wrap;
                     make(producers)
                 }

@@ -6,7 +6,7 @@
 )]
 
 use crate::reference::{self, Fault, Kind, SOUND};
-use crate::subject::{ChannelSubject, Load, Room};
+use crate::subject::{ChannelSubject, Ends, Load, Room};
 
 use locksley_queue::{abp, asymmetric, chase_lev, mailbox, semi_private};
 
