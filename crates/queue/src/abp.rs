@@ -89,21 +89,20 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | O1 | push: store `bottom` | Release | O10 | the thief must see the slot, and what the item points to | `owner_and_two_thieves` |
-//! | O2 | pop: load `age`, to see whether one item is left | Acquire | O12 | not shown by loom: a load-buffering pattern; a thief reads its slot before O12, the owner rewrites it after it saw `top` above it | |
-//! | O3 | pop: store the lowered `bottom` | Release | O10 | a thief that reads this value must see the slots below it: a Relaxed store would cut it off from O1 | `pop_republishes_what_push_published` |
-//! | O4 | pop: fence between the store of `bottom` and the load of `age` | SeqCst | O9 | or both the owner and a thief miss the other's step and take the same item | `owner_takes_two_while_a_thief_steals_two` |
-//! | O5 | pop: load `age` after the fence | Acquire | O12 | not shown by loom: as O2 | |
+//! | O1 | push: store `bottom` | Release | O9 | the thief must see the slot, and what the item points to | `owner_and_two_thieves` |
+//! | O2 | pop: load `age`, to see whether one item is left | Acquire | O11 | not shown by loom: a load-buffering pattern; a thief reads its slot before O11, the owner rewrites it after it saw `top` above it | |
+//! | O3 | pop: store the lowered `bottom` | Release | O9 | a thief that reads this value must see the slots below it: a Relaxed store would cut it off from O1 | `pop_republishes_what_push_published` |
+//! | O4 | pop: fence between the store of `bottom` and the load of `age` | SeqCst | O8 | or both the owner and a thief miss the other's step and take the same item | `owner_takes_two_while_a_thief_steals_two` |
+//! | O5 | pop: load `age` after the fence | Acquire | O11 | not shown by loom: as O2 | |
 //! | O6 | pop, last item: compare-and-swap of `age`, success | Release | O8 | who sees the new age must see `bottom = 0`. On success no Acquire: the same value was read by O2 or O5 | `reset_against_a_slow_thief` |
-//! | O7 | the same, failure | Acquire | O12 | not shown by loom: as O2 | |
-//! | O8 | steal: load `age` | Acquire | O6, O11 | as O6 | `reset_against_a_slow_thief` |
-//! | O9 | steal: fence between the loads of `age` and `bottom` | SeqCst | O4 | as O4 | `owner_takes_two_while_a_thief_steals_two` |
-//! | O10 | steal: load `bottom` | Acquire | O1, O3 | as O1 | `owner_and_two_thieves` |
-//! | O11 | reset: store `age` | Release | O8 | as O6 | `reset_after_everything_was_stolen` |
-//! | O12 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O13 | not shown by loom: as O2. It also carries the release sequence of O6 and O11 on to later thieves, as every read-modify-write does | |
-//! | O13 | push at the end of the array: load `age` | Acquire | O12 | not shown by loom: as O2 | |
+//! | O7 | the same, failure | Acquire | O11 | not shown by loom: as O2 | |
+//! | O8 | steal: fence between the loads of `age` and `bottom` | SeqCst | O4, O6, O10 | as O4; it also makes the Relaxed load of `age` before it an Acquire load, as O6 asks | `owner_takes_two_while_a_thief_steals_two` |
+//! | O9 | steal: load `bottom` | Acquire | O1, O3 | as O1 | `owner_and_two_thieves` |
+//! | O10 | reset: store `age` | Release | O8 | as O6 | `reset_after_everything_was_stolen` |
+//! | O11 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O12 | not shown by loom: as O2. It also carries the release sequence of O6 and O10 on to later thieves, as every read-modify-write does | |
+//! | O12 | push at the end of the array: load `age` | Acquire | O11 | not shown by loom: as O2 | |
 //!
-//! `bottom := 0` is stored Relaxed, since O6 or O11 publishes it; a thief that reads it takes nothing.
+//! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads it takes nothing.
 //! Slots are loaded and stored Relaxed: a late thief may read a slot that the owner rewrites, and
 //! then its compare-and-swap fails.
 
@@ -266,14 +265,14 @@ impl<T: Word> Deque<T> {
         // No thief's compare-and-swap can come between: there was nothing left to steal in this tag.
         self.shared
             .age
-            .store(age.next_tag().pack(), Ordering::Release); // [O11]
+            .store(age.next_tag().pack(), Ordering::Release); // [O10]
     }
 
     /// The end of the array is reached: resets the indices if everything is stolen.
     #[cold]
     #[inline(never)]
     fn push_at_end(&mut self, item: T) -> Result<(), Full<T>> {
-        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O13]
+        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O12]
         if age.top() < self.bottom {
             return Err(Full(item));
         }
@@ -349,10 +348,10 @@ impl<T: Word> Thief for Stealer<T> {
 
     #[inline]
     fn steal(&self) -> Steal<T> {
-        let old = self.shared.age.load(Ordering::Acquire); // [O8]
+        let old = self.shared.age.load(Ordering::Relaxed);
         let age = Age::unpack(old);
-        fence(Ordering::SeqCst); // [O9]
-        let bottom = self.shared.bottom.load(Ordering::Acquire); // [O10]
+        fence(Ordering::SeqCst); // [O8]
+        let bottom = self.shared.bottom.load(Ordering::Acquire); // [O9]
         if bottom <= age.top() {
             return Steal::Empty;
         }
@@ -360,7 +359,7 @@ impl<T: Word> Thief for Stealer<T> {
         let won = self.shared.age.compare_exchange(
             old,
             age.next_top().pack(),
-            Ordering::Release, // [O12]
+            Ordering::Release, // [O11]
             Ordering::Relaxed,
         );
         match won {

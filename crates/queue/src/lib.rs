@@ -72,6 +72,7 @@ pub mod abp;
 pub mod asymmetric;
 pub mod chase_lev;
 pub mod mailbox;
+pub mod offer;
 pub mod pile;
 pub mod semi_private;
 pub mod word;

@@ -42,14 +42,12 @@
 //!
 //! let (sender, mut mailbox) = mailbox::bounded(3);
 //! let other = sender.clone();
-//! sender.send("for Robin").unwrap();
-//! other.send("for John").unwrap();
-//! sender.send("for Tuck").unwrap();
-//! assert_eq!(other.send("for Much").unwrap_err().into_inner(), "for Much"); // full
-//! assert_eq!(mailbox.consume(), Some("for Robin"));
-//! # let strs: [&'static str; 2] = ["for John", "for Tuck"];
-//! # assert_eq!([mailbox.consume().unwrap(), mailbox.consume().unwrap()], strs);
-//! assert_eq!(mailbox.consume(), None);
+//! sender.send(1_u32).unwrap();
+//! other.send(2).unwrap();
+//! sender.send(3).unwrap();
+//! assert_eq!(other.send(4).unwrap_err().into_inner(), 4); // full: it comes back
+//! assert_eq!(mailbox.consume(), Some(1));
+//! other.send(4).unwrap();
 //! ```
 //!
 //! # Theorem

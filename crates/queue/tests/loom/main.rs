@@ -9,3 +9,4 @@ mod chase_lev;
 mod mailbox;
 mod semi_private;
 mod support;
+mod offer;

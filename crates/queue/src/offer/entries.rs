@@ -1,0 +1,451 @@
+//! The entries of one worker: its private stack, as a free list.
+//!
+//! ```text
+//!   owner's free list: free -> 4 -> 1 -> 7       (plain: LIFO, so that a warm slot is used next)
+//!   thieves' frees:    returned -> 3 -> 0        (a stack; the owner takes the whole of it at once)
+//! ```
+//!
+//! A thief that has acquired an entry pushes the slot on `returned`; the owner, when its own list is
+//! empty, takes all that is there with one swap. Nobody pops single slots from `returned`, so it
+//! has no ABA.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | E1 | store: take all of `returned` | Acquire | E7 | the owner must see the links, and may rewrite an item only after the thief has read it | `freed_slots_come_back` |
+//! | E2 | share: store the word with `shared` | Release | E5 | the donee must see the item and what it points to, however the offer came to it | `an_offer_may_come_by_any_road` |
+//! | E3 | acquire of a shared entry: compare-and-swap, success | Relaxed | | nobody reads anything that the popper wrote before it; the popper had the item's contents from the deque | |
+//! | E4 | the same, failure | Acquire | E6 | not shown by loom: a load-buffering pattern; the donee reads the item before E6, and the slot is rewritten after E4 | |
+//! | E5 | accept: load the word | Acquire | E2 | as E2 | `an_offer_may_come_by_any_road` |
+//! | E6 | accept: compare-and-swap, success | Release | E4 | not shown by loom: as E4 | |
+//! | E7 | a thief's free: compare-and-swap of `returned`, success | Release | E1 | as E1 | `freed_slots_come_back` |
+//!
+//! Words and items are otherwise accessed Relaxed. Between the owner and the thief who has the
+//! `EntryRef`, the deque that it came through orders everything; a late donee may read anything, and
+//! then its compare-and-swap fails.
+
+use std::marker::PhantomData;
+use std::sync::Mutex;
+
+use crossbeam_utils::CachePadded;
+
+use super::{EntryRef, MAX_ENTRIES, MAX_WORKERS, Offer, Stack};
+use crate::pile::Full;
+use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::word::Word;
+
+/// `age:62 | owned:1 | shared:1`.
+const SHARED: u64 = 1;
+const OWNED: u64 = 2;
+const AGE_SHIFT: u32 = 2;
+const ONE_AGE: u64 = 1 << AGE_SHIFT;
+
+/// The end of a list of slots. A link to a slot is its index + 1.
+const END: usize = 0;
+
+/// Aligned so that an entry lies in one cache line.
+#[repr(align(32))]
+struct Entry {
+    /// `OWNED` unless an item is in it that nobody has taken.
+    word: AtomicU64,
+    item: AtomicPtr<()>,
+    /// A link of the owner's free list or of `returned`. Touched by who has freed the slot, until the
+    /// list goes to the owner.
+    next: AtomicUsize,
+}
+
+struct Shared<T: Word> {
+    entries: Box<[Entry]>,
+    stack: Stack,
+    /// The slots that thieves have freed. Written by thieves, emptied by the owner.
+    returned: CachePadded<AtomicUsize>,
+    items: PhantomData<T>,
+}
+
+// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an item
+// is only moved out, to one taker.
+unsafe impl<T: Word + Send> Sync for Shared<T> {}
+
+impl<T: Word> Shared<T> {
+    /// For the one who has popped the entry's pointer: takes the item, unless a donee has it.
+    #[inline]
+    fn settle(&self, slot: usize) -> Option<T> {
+        let entry = &self.entries[slot];
+        let word = entry.word.load(Ordering::Relaxed);
+        let item = entry.item.load(Ordering::Relaxed);
+        if word & SHARED == 0 {
+            entry.word.store(word | OWNED, Ordering::Relaxed);
+        } else {
+            let won = entry.word.compare_exchange(
+                word & !OWNED,
+                word | OWNED,
+                Ordering::Relaxed, // [E3]
+                Ordering::Acquire, // [E4]
+            );
+            won.ok()?;
+        }
+        // SAFETY: the item was stored in this age. If the entry is not shared, nobody but the holder
+        // of its one pointer may take the item; if it is, the compare-and-swap has decided.
+        Some(unsafe { T::from_word(item) })
+    }
+}
+
+impl<T: Word> Drop for Shared<T> {
+    fn drop(&mut self) {
+        for entry in &self.entries {
+            if entry.word.load(Ordering::Relaxed) & OWNED == 0 {
+                // SAFETY: an item is inside that nobody has taken, and nobody is left to take it.
+                drop(unsafe { T::from_word(entry.item.load(Ordering::Relaxed)) });
+            }
+        }
+    }
+}
+
+/// What came of the attempt to have the item of an entry whose pointer one has popped.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "an item that is dropped is a task that never runs"]
+pub enum Acquired<T> {
+    /// The item.
+    Item(T),
+    /// A donee has it. (For the owner, fetchBottom has failed; for a thief, the steal was in vain.)
+    Ghost,
+    /// The pointer is not of these entries; nothing has happened. Ask the [`Peer`] of
+    /// [`EntryRef::worker`].
+    Foreign(EntryRef),
+}
+
+impl<T> Acquired<T> {
+    /// The item, if there is one.
+    pub fn item(self) -> Option<T> {
+        match self {
+            Acquired::Item(item) => Some(item),
+            _ => None,
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Acquired<T> {
+    fn from(item: Option<T>) -> Self {
+        item.map_or(Acquired::Ghost, Acquired::Item)
+    }
+}
+
+/// The owner's side of a worker's entries.
+///
+/// When it and every [`Peer`] of it are gone, the items that nobody has taken are dropped.
+pub struct Entries<T: Word> {
+    shared: Arc<Shared<T>>,
+    free: usize,
+}
+
+impl<T: Word> Entries<T> {
+    /// The entries of `worker`, in memory for `capacity` of them (at least 1, at most
+    /// [`MAX_ENTRIES`]).
+    ///
+    /// # Panics
+    ///
+    /// If `worker` is not less than [`MAX_WORKERS`], or if 2^32 `Entries` have been made before.
+    pub fn new(worker: usize, capacity: usize) -> Self {
+        Self::starting_at(worker, capacity, 0)
+    }
+
+    /// Entries whose ages start at `start`.
+    #[doc(hidden)]
+    pub fn starting_at(worker: usize, capacity: usize, start: u64) -> Self {
+        assert!(
+            worker < MAX_WORKERS,
+            "worker {worker} of at most {MAX_WORKERS}"
+        );
+        let capacity = capacity.clamp(1, MAX_ENTRIES);
+        let entry = |slot: usize| Entry {
+            word: AtomicU64::new(start << AGE_SHIFT | OWNED),
+            item: AtomicPtr::new(std::ptr::null_mut()),
+            next: AtomicUsize::new(if slot + 1 < capacity { slot + 2 } else { END }),
+        };
+        let shared = Shared {
+            entries: (0..capacity).map(entry).collect(),
+            stack: Stack::new(next_number(), worker),
+            returned: CachePadded::new(AtomicUsize::new(END)),
+            items: PhantomData,
+        };
+        Entries {
+            shared: Arc::new(shared),
+            free: 1,
+        }
+    }
+
+    /// A handle for thieves and donees.
+    pub fn peer(&self) -> Peer<T> {
+        Peer {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
+    /// For how many items there is room.
+    pub fn capacity(&self) -> usize {
+        self.shared.entries.len()
+    }
+
+    /// Stores an item in an entry, not shared. The pointer is for the deque.
+    ///
+    /// # Errors
+    ///
+    /// If every entry is in use, the item comes back in [`Full`].
+    #[inline]
+    pub fn store(&mut self, item: T) -> Result<EntryRef, Full<T>> {
+        if self.free == END {
+            self.collect_returned();
+        }
+        let Some(slot) = self.free.checked_sub(1) else {
+            return Err(Full(item));
+        };
+        let entry = &self.shared.entries[slot];
+        self.free = entry.next.load(Ordering::Relaxed);
+        let age = (entry.word.load(Ordering::Relaxed) & !(OWNED | SHARED)).wrapping_add(ONE_AGE);
+        entry.item.store(item.into_word(), Ordering::Relaxed);
+        entry.word.store(age, Ordering::Relaxed);
+        Ok(EntryRef::new(self.shared.stack, slot))
+    }
+
+    /// Takes over the slots that thieves have freed.
+    #[cold]
+    #[inline(never)]
+    fn collect_returned(&mut self) {
+        if self.shared.returned.load(Ordering::Relaxed) != END {
+            self.free = self.shared.returned.swap(END, Ordering::Acquire); // [E1]
+        }
+    }
+
+    /// Marks the entry as shared, before its pointer goes into the deque: from now on who pops the
+    /// pointer has to compete with a donee. Gives the offer for a donee's [`State`](super::State) or
+    /// mailbox; the same one when called again.
+    ///
+    /// `None` if the entry is not one of these, or if a donee already has its item.
+    #[inline]
+    pub fn share(&mut self, entry: &EntryRef) -> Option<Offer> {
+        let word = self.own(entry)?.word.load(Ordering::Relaxed);
+        if word & OWNED != 0 {
+            return None;
+        }
+        if word & SHARED == 0 {
+            self.own(entry)?
+                .word
+                .store(word | SHARED, Ordering::Release); // [E2]
+        }
+        Some(Offer::new(entry.worker(), entry.slot(), word >> AGE_SHIFT))
+    }
+
+    /// Takes `shared` back, if no donee has the item yet, so that who pops the pointer need not
+    /// compete. Offers of the entry are void then. Answers whether the item is private now.
+    #[inline]
+    pub fn retract(&mut self, entry: &EntryRef) -> bool {
+        let Some(own) = self.own(entry) else {
+            return false;
+        };
+        let word = own.word.load(Ordering::Relaxed);
+        if word & SHARED == 0 {
+            return true;
+        }
+        let (old, new) = (word & !OWNED, word & !(OWNED | SHARED));
+        own.word
+            .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// For the owner who has popped the pointer from its deque: takes the item, unless a donee has
+    /// it, and frees the entry in either case.
+    #[inline]
+    pub fn acquire(&mut self, entry: EntryRef) -> Acquired<T> {
+        if !entry.is_of(self.shared.stack) {
+            return Acquired::Foreign(entry);
+        }
+        let slot = entry.slot();
+        let item = self.shared.settle(slot);
+        self.shared.entries[slot]
+            .next
+            .store(self.free, Ordering::Relaxed);
+        self.free = slot + 1;
+        item.into()
+    }
+
+    #[inline]
+    fn own(&self, entry: &EntryRef) -> Option<&Entry> {
+        entry
+            .is_of(self.shared.stack)
+            .then(|| &self.shared.entries[entry.slot()])
+    }
+}
+
+/// A worker's entries as the other workers see them: as thieves and as donees.
+pub struct Peer<T: Word> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Word> Clone for Peer<T> {
+    fn clone(&self) -> Self {
+        Peer {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T: Word> Peer<T> {
+    /// Whose entries these are.
+    pub fn worker(&self) -> usize {
+        self.shared.stack.worker()
+    }
+
+    /// For a thief who has stolen the pointer from the owner's deque: takes the item, unless a donee
+    /// has it, and frees the entry in either case.
+    #[inline]
+    pub fn acquire(&self, entry: EntryRef) -> Acquired<T> {
+        if !entry.is_of(self.shared.stack) {
+            return Acquired::Foreign(entry);
+        }
+        let item = self.shared.settle(entry.slot());
+        self.give_back(entry.slot());
+        item.into()
+    }
+
+    /// For a donee: takes the offered item, unless somebody else has it.
+    ///
+    /// The entry stays, as a ghost, until its pointer is popped from the donor's deque.
+    #[inline]
+    pub fn accept(&self, offer: Offer) -> Option<T> {
+        let entry = self.shared.entries.get(offer.slot())?;
+        let word = entry.word.load(Ordering::Acquire); // [E5]
+        if word & (SHARED | OWNED) != SHARED || !offer.has_age(word >> AGE_SHIFT) {
+            return None;
+        }
+        let item = entry.item.load(Ordering::Relaxed);
+        let won = entry.word.compare_exchange(
+            word,
+            word | OWNED,
+            Ordering::Release, // [E6]
+            Ordering::Relaxed,
+        );
+        won.ok()?;
+        // SAFETY: the word, and with it the age, is the one read before the item, so the item is that
+        // of this age; the entry was shared and not owned, and the compare-and-swap has given the
+        // item to this donee alone.
+        Some(unsafe { T::from_word(item) })
+    }
+
+    /// Returns a slot to the owner.
+    fn give_back(&self, slot: usize) {
+        let mut head = self.shared.returned.load(Ordering::Relaxed);
+        loop {
+            self.shared.entries[slot]
+                .next
+                .store(head, Ordering::Relaxed);
+            let pushed = self.shared.returned.compare_exchange(
+                head,
+                slot + 1,
+                Ordering::Release, // [E7]
+                Ordering::Relaxed,
+            );
+            match pushed {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+}
+
+/// A number that no other `Entries` of this process has.
+fn next_number() -> u32 {
+    static NEXT: Mutex<u32> = Mutex::new(0);
+    let mut next = NEXT
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let number = *next;
+    *next = number
+        .checked_add(1)
+        .expect("no more than 2^32 Entries in one process");
+    number
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_entry_is_the_poppers() {
+        let mut entries = Entries::new(3, 2);
+        let peer = entries.peer();
+        assert_eq!(peer.worker(), 3);
+        let (a, b) = (entries.store(1_u32).unwrap(), entries.store(2).unwrap());
+        assert_eq!(entries.store(3), Err(Full(3)));
+        assert_eq!(entries.acquire(b), Acquired::Item(2));
+        assert_eq!(peer.acquire(a), Acquired::Item(1));
+        assert!(entries.store(3).is_ok() && entries.store(4).is_ok());
+    }
+
+    #[test]
+    fn an_accepted_entry_is_a_ghost() {
+        let mut entries = Entries::new(0, 1);
+        let peer = entries.peer();
+        let entry = entries.store(1_u32).unwrap();
+        let offer = entries.share(&entry).unwrap();
+        assert_eq!(entries.share(&entry), Some(offer));
+        assert_eq!(peer.accept(offer), Some(1));
+        assert_eq!(peer.accept(offer), None);
+        assert_eq!(entries.share(&entry), None);
+        assert!(!entries.retract(&entry));
+        assert_eq!(entries.acquire(entry), Acquired::Ghost);
+    }
+
+    #[test]
+    fn an_old_offer_is_void() {
+        let mut entries = Entries::starting_at(0, 1, u64::MAX >> AGE_SHIFT);
+        let peer = entries.peer();
+        let mut old = Vec::new();
+        for item in 0..4_u32 {
+            let entry = entries.store(item).unwrap();
+            let offer = entries.share(&entry).unwrap();
+            assert!(old.iter().all(|&old| peer.accept(old).is_none()));
+            old.push(offer);
+            assert_eq!(peer.acquire(entry), Acquired::Item(item));
+        }
+    }
+
+    #[test]
+    fn a_retracted_entry_is_private_again() {
+        let mut entries = Entries::new(0, 1);
+        let entry = entries.store(1_u32).unwrap();
+        let offer = entries.share(&entry).unwrap();
+        assert!(entries.retract(&entry));
+        assert_eq!(entries.peer().accept(offer), None);
+        assert_eq!(entries.acquire(entry), Acquired::Item(1));
+    }
+
+    #[test]
+    fn a_foreign_pointer_comes_back() {
+        let (mut one, mut two) = (Entries::<u32>::new(0, 1), Entries::<u32>::new(0, 1));
+        let entry = one.store(1).unwrap();
+        assert_eq!(two.share(&entry), None);
+        assert!(!two.retract(&entry));
+        let Acquired::Foreign(entry) = two.acquire(entry) else {
+            panic!("taken")
+        };
+        let Acquired::Foreign(entry) = two.peer().acquire(entry) else {
+            panic!("taken")
+        };
+        assert_eq!(one.acquire(entry), Acquired::Item(1));
+    }
+
+    #[test]
+    fn what_is_inside_is_dropped_once() {
+        let item = std::sync::Arc::new(());
+        let mut entries = Entries::new(0, 4);
+        let refs = [(); 4].map(|()| entries.store(std::sync::Arc::clone(&item)).unwrap());
+        let offer = entries.share(&refs[1]).unwrap();
+        let peer = entries.peer();
+        drop(peer.accept(offer));
+        let [first, ..] = refs;
+        drop(entries.acquire(first));
+        drop(entries);
+        assert_eq!(std::sync::Arc::strong_count(&item), 3);
+        drop(peer);
+        assert_eq!(std::sync::Arc::strong_count(&item), 1);
+    }
+}
