@@ -3,6 +3,7 @@
 mod sync;
 
 pub mod pile;
+pub mod steal_half;
 pub mod word;
 
 pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};
