@@ -75,6 +75,7 @@ pub mod mailbox;
 pub mod offer;
 pub mod pile;
 pub mod semi_private;
+pub mod steal_half;
 pub mod word;
 
 pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};
