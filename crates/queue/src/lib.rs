@@ -73,6 +73,7 @@ pub mod asymmetric;
 pub mod chase_lev;
 pub mod mailbox;
 pub mod offer;
+pub mod pcb;
 pub mod pile;
 pub mod semi_private;
 pub mod steal_half;

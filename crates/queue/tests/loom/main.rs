@@ -10,3 +10,7 @@ mod mailbox;
 mod semi_private;
 mod support;
 mod offer;
+//! Every interleaving and every reordering of small cases, under loom.
+#![cfg(loom)]
+
+mod pcb;
