@@ -92,10 +92,7 @@ impl Drop for AtWork<'_> {
 }
 
 /// Everything produced is consumed once, and each producer's items in their order.
-pub(crate) fn in_order<S: Subject>(
-    make: fn(usize) -> Ends<S, Item>,
-    items: usize,
-) {
+pub(crate) fn in_order<S: Subject>(make: fn(usize) -> Ends<S, Item>, items: usize) {
     let count = producers::<S>();
     let each = items * scale();
     let ledger = Ledger::new(each * count);

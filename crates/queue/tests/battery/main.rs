@@ -35,4 +35,6 @@ deque_battery!(asymmetric: Asymmetric);
 deque_battery!(semi_private: SemiPrivate);
 deque_battery!(semi_private_by_halves: SemiPrivateByHalves);
 deque_battery!(abp: Abp);
+deque_battery!(steal_half_extended: Extended);
+channel_battery!(pcb: Pcb);
 channel_battery!(mailbox: Mailbox);

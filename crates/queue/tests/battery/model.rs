@@ -206,9 +206,7 @@ pub(crate) fn deque<S: DequeSubject>(make: fn() -> S::Owner<u32>) {
 }
 
 /// A channel does what a `VecDeque` does.
-pub(crate) fn channel<S: ChannelSubject>(
-    make: fn(usize) -> Ends<S, u32>,
-) {
+pub(crate) fn channel<S: ChannelSubject>(make: fn(usize) -> Ends<S, u32>) {
     check(vec(0..5_u8, 1..200), |ops| {
         let (mut producers, mut consumer) = make(if S::MANY { 2 } else { 1 });
         let mut model = VecDeque::new();

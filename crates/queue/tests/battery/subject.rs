@@ -55,8 +55,10 @@ pub(crate) trait DequeSubject: 'static {
 }
 
 /// The producers and the consumer of a channel.
-pub(crate) type Ends<S, T> =
-    (Vec<<S as ChannelSubject>::Producer<T>>, <S as ChannelSubject>::Consumer<T>);
+pub(crate) type Ends<S, T> = (
+    Vec<<S as ChannelSubject>::Producer<T>>,
+    <S as ChannelSubject>::Consumer<T>,
+);
 
 /// A channel under test.
 pub(crate) trait ChannelSubject: 'static {

@@ -8,7 +8,8 @@
 use crate::reference::{self, Fault, Kind, SOUND};
 use crate::subject::{ChannelSubject, Ends, Load, Room};
 
-use locksley_queue::{abp, asymmetric, chase_lev, mailbox, semi_private};
+use locksley_queue::steal_half::extended;
+use locksley_queue::{StealBatch, abp, asymmetric, chase_lev, mailbox, pcb, semi_private};
 
 /// Indices from here pass their maximum within a few operations.
 const LATE: u64 = u64::MAX - 20;
@@ -57,13 +58,34 @@ deque_subject!(
     near_wrap: abp::Deque::starting_at(8, LATE),
 );
 
+deque_subject!(
+    Extended = extended,
+    room: Room::Exactly(8),
+    new: extended::Deque::new(),
+    small: extended::Deque::with_capacity(8),
+    near_wrap: extended::Deque::starting_at(8, LATE),
+    steal_half: StealBatch::steal_half,
+);
+
+pub(crate) struct Pcb;
+
+fn pcb<T: Load>((producer, consumer): (pcb::Producer<T>, pcb::Consumer<T>)) -> Ends<Pcb, T> {
+    (vec![producer], consumer)
+}
+
+channel_subject!(
+    Pcb, producer: pcb::Producer, consumer: pcb::Consumer,
+    room: Room::Grows, many: false,
+    channel: |_| pcb(pcb::channel_with(3)),
+);
+
 pub(crate) struct Mailbox;
 
 /// As many senders as there shall be producers.
 fn mailbox<T: Load>(
     producers: usize,
     (sender, receiver): (mailbox::Sender<T>, mailbox::Mailbox<T>),
-) -> (Vec<mailbox::Sender<T>>, mailbox::Mailbox<T>) {
+) -> Ends<Mailbox, T> {
     (vec![sender; producers], receiver)
 }
 

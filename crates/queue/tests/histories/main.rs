@@ -65,4 +65,5 @@ linearizable! {
     semi_private: SemiPrivate, Justified;
     semi_private_by_halves: SemiPrivateByHalves, Justified;
     abp: Abp, Justified;
+    steal_half_extended: Extended, Always;
 }

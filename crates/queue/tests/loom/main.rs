@@ -7,10 +7,7 @@ mod abp;
 mod asymmetric;
 mod chase_lev;
 mod mailbox;
+mod offer;
+mod pcb;
 mod semi_private;
 mod support;
-mod offer;
-//! Every interleaving and every reordering of small cases, under loom.
-#![cfg(loom)]
-
-mod pcb;
