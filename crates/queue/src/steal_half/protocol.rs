@@ -13,14 +13,14 @@
 //! | B3 | owner looks whether the range is still its own | Relaxed | - | already the weakest: equality tells it nothing new | - |
 //! | B4 | owner loads the range | Acquire | T5 | not shown by loom: a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after; loom never lets a load see a store that is executed later | - |
 //! | B5 | owner loads `steal_top` (claim-first) | Acquire | C1 | the owner overwrites a slot that a thief is still copying | `claim_first::full_ring` |
-//! | B6 | owner stores the promise | Relaxed | T2 | already the weakest: B7 publishes it | - |
+//! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_through_two_thieves` |
 //! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and B6 | `two_thieves_and_pops` |
 //! | B8 | owner's CAS, failure | Acquire | T5 | not shown by loom: as B4 | - |
 //! | B9 | owner's CAS for the last item, success | Relaxed | - | already the weakest: the new range is empty | - |
 //! | B10 | owner's CAS for the last item, failure | Acquire | T5 | not shown by loom: as B4 | - |
 //! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release so that all stores of `bot` are | - |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `two_thieves_and_pops` |
-//! | T2 | thief loads the promise | Relaxed | B6 | already the weakest | - |
+//! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `two_thieves_and_pops` |
 //! | T4 | thief loads `bot` to extend the range | Acquire | B1 | as B1 | `two_thieves_and_pops` |
 //! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T4 added to the range | `two_thieves_and_pops` |
@@ -125,7 +125,7 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
     #[inline]
     pub(super) fn advance(&self, seen: Range, n: u16) -> bool {
         let top = seen.top().wrapping_add(n);
-        let promise = Promise(self.top.promise.load(Ordering::Relaxed)); // [T2]
+        let promise = Promise(self.top.promise.load(Ordering::Acquire)); // [T2]
         let surely = ahead(promise.limit(), top);
         let perhaps = ahead(promise.ceiling().wrapping_sub(1), top);
         let eighth = perhaps.div_ceil(8);
@@ -382,7 +382,7 @@ impl Bottom {
         let ceiling = top.wrapping_add((2 * sure).min(u64::from(shared.capacity) + 1).max(2));
         let new = seen.with_len((sure / 2).max(1) as u16);
         let promise = Promise::new(limit as u16, ceiling as u16);
-        shared.top.promise.store(promise.0, Ordering::Relaxed); // [B6]
+        shared.top.promise.store(promise.0, Ordering::Release); // [B6]
         let changed = shared.top.range.compare_exchange(
             seen.0,
             new.0,
