@@ -4,6 +4,7 @@ mod protocol;
 mod range;
 mod ring;
 
+pub mod claim_first;
 pub mod extended;
 
 /// The most items that a deque of this module can hold.

@@ -13,14 +13,14 @@
 //! | B3 | owner looks whether the range is still its own | Relaxed | - | already the weakest: equality tells it nothing new | - |
 //! | B4 | owner loads the range | Acquire | T5 | not shown by loom: a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after; loom never lets a load see a store that is executed later | - |
 //! | B5 | owner loads `steal_top` (claim-first) | Acquire | C1 | the owner overwrites a slot that a thief is still copying | `claim_first::full_ring` |
-//! | B6 | owner stores the promise | Relaxed | T2 | already the weakest: B7 publishes it | - |
+//! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_through_two_thieves` |
 //! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and B6 | `two_thieves_and_pops` |
 //! | B8 | owner's CAS, failure | Acquire | T5 | not shown by loom: as B4 | - |
 //! | B9 | owner's CAS for the last item, success | Relaxed | - | already the weakest: the new range is empty | - |
 //! | B10 | owner's CAS for the last item, failure | Acquire | T5 | not shown by loom: as B4 | - |
 //! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release so that all stores of `bot` are | - |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `two_thieves_and_pops` |
-//! | T2 | thief loads the promise | Relaxed | B6 | already the weakest | - |
+//! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `two_thieves_and_pops` |
 //! | T4 | thief loads `bot` to extend the range | Acquire | B1 | as B1 | `two_thieves_and_pops` |
 //! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T4 added to the range | `two_thieves_and_pops` |
@@ -80,6 +80,7 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
             low: 0,
             high: 0,
             prev: 0,
+            sure: 0,
             limit: 0,
             ceiling: 0,
             payer: barrier::payer(),
@@ -124,7 +125,7 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
     #[inline]
     pub(super) fn advance(&self, seen: Range, n: u16) -> bool {
         let top = seen.top().wrapping_add(n);
-        let promise = Promise(self.top.promise.load(Ordering::Relaxed)); // [T2]
+        let promise = Promise(self.top.promise.load(Ordering::Acquire)); // [T2]
         let surely = ahead(promise.limit(), top);
         let perhaps = ahead(promise.ceiling().wrapping_sub(1), top);
         let eighth = perhaps.div_ceil(8);
@@ -190,6 +191,8 @@ pub(super) struct Bottom {
     high: u64,
     /// The paper's `prevStealRange`: the range as the owner last knew it.
     prev: u64,
+    /// How many items were promised with `prev` to be left: a power of two, or 0.
+    sure: u64,
     /// What was promised with `prev`: a pop at `limit` changes the range first.
     limit: u64,
     /// What was promised with `prev`: a push that gets here changes the range.
@@ -197,30 +200,16 @@ pub(super) struct Bottom {
     payer: Payer,
 }
 
-/// What the owner wants the range to be for a certain length of the deque.
-struct Aim {
-    len: u16,
-    /// The power of two of which `len` is the half: how many items it promises to leave.
-    sure: u16,
+/// The promise for a length: after a push, `sure <= length < 2 * sure`.
+#[inline]
+fn sure_after_push(length: u16) -> u64 {
+    1 << length.ilog2()
 }
 
-impl Aim {
-    /// After a push: `sure <= length < 2 * sure`.
-    #[inline(always)]
-    fn after_push(length: u16) -> Aim {
-        Aim::half_of(1 << length.ilog2())
-    }
-
-    /// Before a pop: `sure < length <= 2 * sure`.
-    #[inline(always)]
-    fn before_pop(length: u16) -> Aim {
-        Aim::half_of(if length == 1 { 0 } else { 1 << (length - 1).ilog2() })
-    }
-
-    #[inline(always)]
-    fn half_of(sure: u16) -> Aim {
-        Aim { len: (sure / 2).max(1), sure }
-    }
+/// The promise for a length: before a pop, `sure < length <= 2 * sure`.
+#[inline]
+fn sure_before_pop(length: u16) -> u64 {
+    if length == 1 { 0 } else { 1 << (length - 1).ilog2() }
 }
 
 impl Bottom {
@@ -264,13 +253,22 @@ impl Bottom {
     /// The `n` slots from the bottom on are written: makes them part of the deque.
     pub(super) fn push_many<const C: bool>(&mut self, shared: &Shared<C>, n: u16) {
         let bot = self.bot.wrapping_add(n.into());
-        if n > 1 || bot == self.ceiling {
-            self.bot = bot;
-            shared.bot.store(bot, Ordering::Release); // [B12]
-            self.announce(shared);
-        } else if self.publish(shared, bot, self.payer) {
+        if n == 1 && bot == self.ceiling {
+            self.push_at_ceiling(shared);
+        } else if self.publish(shared, bot, self.payer) && n == 1 {
             self.open(shared, self.current(shared));
         } else {
+            self.announce(shared);
+        }
+    }
+
+    /// Fig. 3: if the range is still the owner's own, the length is now a power of two.
+    fn push_at_ceiling<const C: bool>(&mut self, shared: &Shared<C>) {
+        let sure = (2 * self.sure).max(1);
+        self.bot = self.ceiling;
+        shared.bot.store(self.bot, Ordering::Release); // [B12]
+        let top = self.bot.wrapping_sub(sure);
+        if self.try_aim(shared, Range(self.prev), top, sure).is_err() {
             self.announce(shared);
         }
     }
@@ -295,7 +293,7 @@ impl Bottom {
         let mut range = self.current(shared);
         while let length @ 1.. = self.bot().wrapping_sub(range.top()) {
             let top = self.bot.wrapping_sub(length.into());
-            match self.try_aim(shared, range, top, Aim::after_push(length)) {
+            match self.try_aim(shared, range, top, sure_after_push(length)) {
                 Ok(()) => return,
                 Err(now) => range = now,
             }
@@ -307,22 +305,29 @@ impl Bottom {
     #[cold]
     #[inline(never)]
     fn pop_slowly<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
-        let bot = self.bot.wrapping_sub(1);
-        if self.bot != self.limit {
-            if !self.publish(shared, bot, self.payer) {
-                return self.contest(shared);
-            }
-            self.open(shared, self.current(shared));
-            return Some(self.bot());
+        if self.bot == self.limit {
+            return if self.sure == 0 { None } else { self.pop_at_limit(shared) };
         }
-        let range = self.current(shared);
-        if range.top() == self.bot() {
-            self.rest(range);
-            return None;
+        if !self.publish(shared, self.bot.wrapping_sub(1), self.payer) {
+            return self.contest(shared);
         }
-        self.bot = bot;
-        shared.bot.store(bot, Ordering::Release); // [B13]
-        self.settle(shared, range, true)
+        self.open(shared, self.current(shared));
+        Some(self.bot())
+    }
+
+    /// Fig. 5: if the range is still the owner's own, the length is a power of two. Section 1 sets
+    /// the range; section 2, for the last item only, empties it.
+    #[inline]
+    fn pop_at_limit<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
+        let top = self.bot.wrapping_sub(self.sure);
+        self.bot = self.bot.wrapping_sub(1);
+        shared.bot.store(self.bot, Ordering::Release); // [B13]
+        let range = match self.try_aim(shared, Range(self.prev), top, self.sure / 2) {
+            Ok(()) if self.bot != top => return Some(self.bot()),
+            Ok(()) => Range(self.prev),
+            Err(now) => now,
+        };
+        self.settle(shared, range)
     }
 
     /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
@@ -330,34 +335,28 @@ impl Bottom {
     #[cold]
     #[inline(never)]
     fn contest<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
-        self.settle(shared, self.current(shared), false)
+        self.settle(shared, self.current(shared))
     }
 
-    /// Fig. 5: the owner has lowered `bot` to an item, and makes sure that the item is its own by
-    /// setting the range for the length before the pop. For the last item this takes two steps
-    /// if it is `orderly`: section 1 sets the range, section 2 empties it.
-    #[inline]
-    fn settle<const C: bool>(
-        &mut self,
-        shared: &Shared<C>,
-        mut range: Range,
-        mut orderly: bool,
-    ) -> Option<u16> {
+    /// The owner has lowered `bot` to an item, and makes sure that the item is its own by setting
+    /// the range for the length before the pop.
+    fn settle<const C: bool>(&mut self, shared: &Shared<C>, mut range: Range) -> Option<u16> {
+        let before = self.bot.wrapping_add(1);
         loop {
-            let length = self.bot().wrapping_add(1).wrapping_sub(range.top());
-            let changed = if length == 0 {
-                self.bot = self.bot.wrapping_add(1);
-                shared.bot.store(self.bot, Ordering::Release); // [B11]
-                self.rest(range);
-                return None;
-            } else if length == 1 && !orderly {
-                self.try_empty(shared, range)
-            } else {
-                let top = self.bot.wrapping_add(1).wrapping_sub(length.into());
-                self.try_aim(shared, range, top, Aim::before_pop(length))
+            let changed = match (before as u16).wrapping_sub(range.top()) {
+                0 => {
+                    self.bot = before;
+                    shared.bot.store(before, Ordering::Release); // [B11]
+                    self.rest(range);
+                    return None;
+                }
+                1 => self.try_empty(shared, range),
+                length => {
+                    let top = before.wrapping_sub(length.into());
+                    self.try_aim(shared, range, top, sure_before_pop(length))
+                }
             };
             match changed {
-                Ok(()) if length == 1 && orderly => (range, orderly) = (Range(self.prev), false),
                 Ok(()) => return Some(self.bot()),
                 Err(now) => range = now,
             }
@@ -369,8 +368,8 @@ impl Bottom {
         Range(shared.top.range.load(Ordering::Acquire)) // [B4]
     }
 
-    /// Tries to change the range from `seen`, whose top is at `top`, to `aim`, and makes the
-    /// promise that goes with it.
+    /// Tries to change the range from `seen`, whose top is at `top`, to half of `sure` items, and
+    /// promises to leave `sure`.
     ///
     /// The promise must be true from now on until the owner's next change, also if this one
     /// fails.
@@ -380,13 +379,13 @@ impl Bottom {
         shared: &Shared<C>,
         seen: Range,
         top: u64,
-        aim: Aim,
+        sure: u64,
     ) -> Result<(), Range> {
-        let limit = top.wrapping_add(aim.sure.into());
-        let ceiling = top.wrapping_add((2 * aim.sure).clamp(2, shared.capacity + 1).into());
-        let new = seen.with_len(aim.len);
+        let limit = top.wrapping_add(sure);
+        let ceiling = top.wrapping_add((2 * sure).min(u64::from(shared.capacity) + 1).max(2));
+        let new = seen.with_len((sure / 2).max(1) as u16);
         let promise = Promise::new(limit as u16, ceiling as u16);
-        shared.top.promise.store(promise.0, Ordering::Relaxed); // [B6]
+        shared.top.promise.store(promise.0, Ordering::Release); // [B6]
         let changed = shared.top.range.compare_exchange(
             seen.0,
             new.0,
@@ -394,7 +393,8 @@ impl Bottom {
             Ordering::Acquire, // [B8]
         );
         changed.map_err(Range)?;
-        (self.prev, self.limit, self.ceiling) = (new.0, limit, ceiling);
+        (self.prev, self.sure) = (new.0, sure);
+        (self.limit, self.ceiling) = (limit, ceiling);
         self.open(shared, seen);
         Ok(())
     }
@@ -416,7 +416,7 @@ impl Bottom {
 
     /// The deque is empty: the next push changes the range, whatever happens before it.
     fn rest(&mut self, range: Range) {
-        self.prev = range.0;
+        (self.prev, self.sure) = (range.0, 0);
         self.limit = self.bot;
         self.ceiling = self.bot.wrapping_add(1);
         (self.low, self.high) = (self.limit, self.ceiling);
