@@ -1,0 +1,74 @@
+//! Every queue behind one of three small traits, so that a workload is written once.
+//!
+//! Items are `usize` everywhere. An adapter adds nothing to the call it stands for; a bounded
+//! queue's refusal is looked at, as its users have to.
+
+mod array_queue;
+mod crossbeam_fifo;
+mod crossbeam_lifo;
+mod injector;
+mod rtrb;
+mod seg_queue;
+mod st3_fifo;
+mod st3_lifo;
+
+pub(crate) use array_queue::ArrayQueue;
+pub(crate) use crossbeam_fifo::CrossbeamFifo;
+pub(crate) use crossbeam_lifo::CrossbeamLifo;
+pub(crate) use injector::Injector;
+pub(crate) use rtrb::Rtrb;
+pub(crate) use seg_queue::SegQueue;
+pub(crate) use st3_fifo::St3Fifo;
+pub(crate) use st3_lifo::St3Lifo;
+
+/// Room in every bounded queue: more than any workload has outstanding in a deque.
+pub(crate) const CAPACITY: usize = 1024;
+
+/// The owner's side of a deque.
+pub(crate) trait Deque: 'static {
+    /// Its name in tables, bars and JSON.
+    const NAME: &'static str;
+
+    fn new() -> Self;
+    fn push(&mut self, item: usize);
+    fn pop(&mut self) -> Option<usize>;
+}
+
+/// A deque with thieves.
+pub(crate) trait Stealable: Deque {
+    type Thief: Send;
+
+    fn thief(&self) -> Self::Thief;
+
+    /// Takes one item. A lost race is no item.
+    fn steal(thief: &mut Self::Thief) -> Option<usize>;
+}
+
+/// A deque whose thieves may take half.
+pub(crate) trait Halvable: Stealable {
+    /// Moves half of the items into `own`, except for the one that is returned, if any is.
+    fn steal_half(thief: &mut Self::Thief, own: &mut Self) -> Option<usize>;
+}
+
+/// A queue between a producer and a consumer.
+pub(crate) trait Channel {
+    /// Its name in tables, bars and JSON.
+    const NAME: &'static str;
+    type Producer: Send;
+    type Consumer: Send;
+
+    fn new() -> (Self::Producer, Self::Consumer);
+
+    /// Puts an item in; `false` if there was no room.
+    fn produce(producer: &mut Self::Producer, item: usize) -> bool;
+
+    fn consume(consumer: &mut Self::Consumer) -> Option<usize>;
+}
+
+/// A bounded queue refused an item although the workload leaves it room.
+#[cold]
+#[inline(never)]
+fn refused(name: &str) -> ! {
+    eprintln!("{name} gave a wrong result: it refused an item although it had room");
+    std::process::exit(crate::exit::WRONG.into());
+}

@@ -1,0 +1,43 @@
+//! What the queues are made to do.
+
+pub(crate) mod busy_owner;
+pub(crate) mod owner_pair;
+pub(crate) mod producer_consumer;
+pub(crate) mod push_all_pop_all;
+pub(crate) mod steal_half;
+pub(crate) mod steal_one;
+
+use std::thread;
+
+/// How many items are pushed before any is taken, where that is more than one.
+const BATCH: usize = 64;
+
+/// Contenders that run the function `$turn`, one for each queue.
+macro_rules! contenders {
+    ($turn:ident; $($queue:ident),* $(,)?) => {
+        vec![$($crate::harness::Contender::new(
+            $crate::queues::contenders::$queue::NAME,
+            $turn::<$crate::queues::contenders::$queue>,
+        )),*]
+    };
+}
+use contenders;
+
+/// Waits for another thread: spins, and lets others run now and then, since there may be fewer
+/// processors than threads.
+#[derive(Default)]
+struct Patience(u32);
+
+impl Patience {
+    const SPINS: u32 = 64;
+
+    #[inline]
+    fn wait(&mut self) {
+        self.0 += 1;
+        if self.0.is_multiple_of(Self::SPINS) {
+            thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}

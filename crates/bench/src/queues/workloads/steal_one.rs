@@ -1,0 +1,44 @@
+//! What a theft costs the thief when nobody is in its way.
+
+use std::time::Instant;
+
+use super::contenders;
+use crate::harness::{Sample, Tally, Workload, Wrong, verify};
+use crate::queues::contenders::{CrossbeamLifo, Deque, Stealable};
+
+pub(crate) fn workload() -> Workload {
+    Workload {
+        name: "steal_one",
+        about: "push one, steal it, in one thread, per item",
+        reference: CrossbeamLifo::NAME,
+        note: None,
+        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo],
+    }
+}
+
+fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
+    let mut deque = D::new();
+    let mut thief = deque.thief();
+    let items = operations as usize;
+    let start = Instant::now();
+    let tally = push_and_steal(&mut deque, &mut thief, items);
+    let elapsed = start.elapsed();
+    verify(D::NAME, "the stolen items", Tally::up_to(items), tally)?;
+    Ok(Sample {
+        elapsed,
+        operations,
+        note: 0.0,
+    })
+}
+
+#[inline(never)]
+fn push_and_steal<D: Stealable>(deque: &mut D, thief: &mut D::Thief, items: usize) -> Tally {
+    let mut tally = Tally::default();
+    for item in 1..=items {
+        deque.push(item);
+        if let Some(item) = D::steal(thief) {
+            tally.add(item);
+        }
+    }
+    tally
+}
