@@ -1,6 +1,9 @@
 //! Lock-free work piles.
 
+mod ring;
 mod sync;
+
+pub mod chase_lev;
 
 pub mod pile;
 pub mod word;

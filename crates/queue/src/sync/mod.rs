@@ -7,7 +7,10 @@
 //! Store-load ordering is always written with [`fence`]`(SeqCst)` or with the asymmetric pair in
 //! [`barrier`]: loom models SeqCst fences faithfully, but takes SeqCst accesses for AcqRel.
 
-#![allow(unused, reason = "each wrapper is complete, whichever of its methods are in use")]
+#![allow(
+    unused,
+    reason = "each wrapper is complete, whichever of its methods are in use"
+)]
 
 pub mod barrier;
 #[cfg(feature = "count")]

@@ -1,0 +1,301 @@
+//! The growable circular deque of Chase and Lev.
+//!
+//! The owner pushes and pops at the bottom, thieves take from the top, and the array underneath
+//! grows and shrinks on its own.
+//!
+//! ```text
+//!            top                      bottom
+//!             v                         v
+//!   ... |  -  | a | b | c | d | e | f |  -  | ...      (circular)
+//!         thieves ->                <- owner
+//! ```
+//!
+//! **Invariant.** The items are those from `top` to `bottom`. `top` only grows, by one for each
+//! item that leaves that way, and only by compare-and-swap; `bottom` is written by the owner alone.
+//!
+//! **Operations.** *pushBottom* writes the slot and then raises `bottom`. *popTop* reads `top`,
+//! then `bottom`, then the slot, and takes the item by raising `top`. *popBottom* with two items
+//! or more lowers `bottom`, passes a fence, and reads `top` again: if it is still below, no thief can
+//! have got as far as this item. With one item the owner is a thief like any other and
+//! raises `top` by compare-and-swap, without lowering `bottom` and without the fence.
+//!
+//! **Theorem** (Chase and Lev, SPAA 2005; on weak memory, Lê, Pop, Cohen and Zappa Nardelli,
+//! PPoPP 2013). The deque is linearizable and lock-free: a thief's [`Steal::Retry`] means that
+//! another invocation removed the topmost item in between. That is the relaxed semantics of
+//! Arora, Blumofe and Plaxton, under which work stealing runs in expected time
+//! T1/P + O(Tinf).
+//!
+//! **Deviations.** The student report's UnboundedDEQueue leaks its old arrays, and freeing them
+//! there would be a use after free: here they are reclaimed when no thief looks (`ring`).
+//! The owner takes a single item directly by compare-and-swap, which saves a fence: reading `top`
+//! late can only make it believe that there are more items than there are, and then it goes the
+//! way with the fence.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | C1 | push: fence before `bottom` is raised | Release | C8 | the thief would see the index before the item | `chase_lev::push_against_steal` |
+//! | C2 | pop: fence between `bottom` and `top` | SeqCst | C7 | owner and thief would both take the item | `chase_lev::pop_against_two_thieves` |
+//! | C3 | make room: read `top` | Acquire | C9 | not shown by loom: the slot could be rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
+//! | C4 | pop: read `top` | Relaxed | - | checked again behind C2, or by compare-and-swap | |
+//! | C5 | pop: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
+//! | C6 | steal: read `top` | Acquire | C9 | not shown by loom: keeps the fence C7 behind it in order with the thief before; the fence alone orders it in loom's model | histories on hardware |
+//! | C7 | steal: fence between `top` and `bottom` | SeqCst | C2, R2 | as C2 | `chase_lev::pop_against_two_thieves` |
+//! | C8 | steal: read `bottom` | Acquire | C1 | as C1 | `chase_lev::push_against_steal` |
+//! | C9 | steal: raise `top` | Release | C3 | as C3 | histories on hardware |
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crossbeam_utils::CachePadded;
+
+use crate::pile::{Full, Owner, Steal, Thief};
+use crate::ring::{Index, Ring, STRIDE, View, distance, length};
+use crate::sync::{Arc, AtomicU64, Ordering, fence};
+use crate::word::Word;
+
+struct Shared<T: Word> {
+    /// Raised by thieves and, for the last item, by the owner.
+    top: CachePadded<AtomicU64>,
+    /// Written by the owner, read by thieves.
+    bottom: CachePadded<AtomicU64>,
+    ring: Ring,
+    items: PhantomData<T>,
+}
+
+// SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+unsafe impl<T: Word + Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Word + Send> Sync for Shared<T> {}
+
+impl<T: Word> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let top = self.top.load(Ordering::Relaxed);
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
+        self.ring
+            .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
+    }
+}
+
+/// The owner's side. What is left in it when the last handle goes is dropped then.
+///
+/// ```
+/// use locksley_queue::{Owner, Thief, chase_lev};
+///
+/// let mut deque = chase_lev::Deque::new();
+/// let thief = deque.thief();
+/// deque.push(Box::new("first")).unwrap();
+/// deque.push(Box::new("second")).unwrap();
+/// let stolen = std::thread::spawn(move || thief.steal().success()).join().unwrap();
+/// assert_eq!(stolen, Some(Box::new("first")));
+/// assert_eq!(deque.pop(), Some(Box::new("second")));
+/// ```
+pub struct Deque<T: Word> {
+    shared: Arc<Shared<T>>,
+    view: View,
+    /// What `shared.bottom` holds.
+    bottom: Index,
+    /// Where `bottom` meets the circle's end, as of the last look at `top`.
+    limit: Index,
+}
+
+/// A thief's handle.
+pub struct Stealer<T: Word> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Word> Deque<T> {
+    /// An empty deque.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty deque with room for `capacity` items before it first grows.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    /// A deque whose indices start at `start`, rounded down to what an index can be.
+    #[doc(hidden)]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
+        let start = start / STRIDE * STRIDE;
+        let (ring, view) = Ring::new(capacity);
+        let limit = view.limit(start);
+        let shared = Arc::new(Shared {
+            top: CachePadded::new(AtomicU64::new(start)),
+            bottom: CachePadded::new(AtomicU64::new(start)),
+            ring,
+            items: PhantomData,
+        });
+        Deque {
+            shared,
+            view,
+            bottom: start,
+            limit,
+        }
+    }
+
+    /// How many items fit before the deque grows.
+    pub fn capacity(&self) -> usize {
+        self.view.capacity()
+    }
+
+    /// Looks at `top` again; if the circle is really full, doubles it.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let top = self.shared.top.load(Ordering::Acquire); // [C3]
+        if self.view.limit(top) == self.bottom {
+            // SAFETY: this is the owner, and the items are those from `top` to `bottom`; that a
+            // thief takes some meanwhile only copies words that nobody will ask for.
+            unsafe { self.shared.ring.grow(&mut self.view, top, self.bottom) };
+        }
+        self.limit = self.view.limit(top);
+    }
+
+    /// Takes the one item that there is at most, the one at `top`.
+    #[inline]
+    fn pop_last(&mut self, top: Index) -> Option<T> {
+        if top == self.bottom {
+            return self.found_empty();
+        }
+        let next = top.wrapping_add(STRIDE);
+        match self.shared.top.compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed) // [C5]
+        {
+            // SAFETY: raising `top` over the item made it the owner's; its slot holds it.
+            Ok(_) => Some(unsafe { self.take(top) }),
+            Err(_) => self.found_empty(),
+        }
+    }
+
+    #[cold]
+    fn found_empty(&mut self) -> Option<T> {
+        // SAFETY: this is the owner, and `top` has met `bottom`.
+        if unsafe { self.shared.ring.found_empty(&mut self.view, self.bottom) } {
+            self.limit = self.view.limit(self.bottom);
+        }
+        None
+    }
+
+    /// Reads the item at an index.
+    ///
+    /// # Safety
+    ///
+    /// The item is in the current circle, and the caller alone takes it.
+    #[inline]
+    unsafe fn take(&self, index: Index) -> T {
+        // SAFETY: the view is current; the item is the caller's to take.
+        unsafe { T::from_word(self.view.slot(index).load(Ordering::Relaxed)) }
+    }
+}
+
+impl<T: Word> Owner for Deque<T> {
+    type Item = T;
+    type Thief = Stealer<T>;
+
+    /// Always has room.
+    #[inline]
+    fn push(&mut self, item: T) -> Result<(), Full<T>> {
+        if self.bottom == self.limit {
+            self.make_room();
+        }
+        // SAFETY: the view is that of this deque's ring.
+        let slot = unsafe { self.view.slot(self.bottom) };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        self.bottom = self.bottom.wrapping_add(STRIDE);
+        fence(Ordering::Release); // [C1]
+        self.shared.bottom.store(self.bottom, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        let top = self.shared.top.load(Ordering::Relaxed); // [C4]
+        if distance(top, self.bottom) <= STRIDE as i64 {
+            return self.pop_last(top);
+        }
+        let bottom = self.bottom.wrapping_sub(STRIDE);
+        self.shared.bottom.store(bottom, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // [C2]
+        let top = self.shared.top.load(Ordering::Relaxed);
+        if distance(top, bottom) > 0 {
+            self.bottom = bottom;
+            // SAFETY: a thief that takes this item would have to raise `top` to it first, then
+            // pass its fence, and would see the lowered `bottom`.
+            return Some(unsafe { self.take(bottom) });
+        }
+        self.shared.bottom.store(self.bottom, Ordering::Relaxed);
+        self.pop_last(top)
+    }
+
+    fn len(&self) -> usize {
+        length(self.shared.top.load(Ordering::Relaxed), self.bottom)
+    }
+
+    fn thief(&self) -> Stealer<T> {
+        Stealer {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: Word> Thief for Stealer<T> {
+    type Item = T;
+
+    fn steal(&self) -> Steal<T> {
+        if self.is_empty() {
+            return Steal::Empty;
+        }
+        let visit = self.shared.ring.enter();
+        let top = self.shared.top.load(Ordering::Acquire); // [C6]
+        fence(Ordering::SeqCst); // [C7]
+        let bottom = self.shared.bottom.load(Ordering::Acquire); // [C8]
+        if distance(top, bottom) <= 0 {
+            return Steal::Empty;
+        }
+        // SAFETY: the fence above.
+        let word = unsafe { visit.read(top) };
+        let next = top.wrapping_add(STRIDE);
+        match self.shared.top.compare_exchange(top, next, Ordering::Release, Ordering::Relaxed) // [C9]
+        {
+            // SAFETY: the item was there until this thief raised `top` over it, so the word is
+            // the item's, and nobody else gets it.
+            Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    fn len(&self) -> usize {
+        let top = self.shared.top.load(Ordering::Acquire);
+        length(top, self.shared.bottom.load(Ordering::Relaxed))
+    }
+}
+
+impl<T: Word> Default for Deque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Stealer {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: Word> fmt::Debug for Deque<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .field("view", &self.view)
+            .finish()
+    }
+}
+
+impl<T: Word> fmt::Debug for Stealer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stealer").field("len", &self.len()).finish()
+    }
+}

@@ -1,0 +1,351 @@
+//! The circle of slots under the growable deques, and the safe return of old ones.
+//!
+//! ```text
+//!   index:   ... 40   48   56   64   72 ...        counts in strides of one slot
+//!   circle:  [ 64 | 40 | 48 | 56 ]                 capacity 4: index & mask is a byte offset
+//!
+//!   grow:    [ 64 |    |    |    |    | 40 | 48 | 56 ]   each index keeps its item
+//! ```
+//!
+//! **Indices** are monotone 64-bit counters that advance by [`STRIDE`] for each slot, so that
+//! `index & mask` is a byte offset, the three low bits are free for flags, and a wrap-around of
+//! the counter is harmless. Comparisons take the signed difference.
+//!
+//! **Invariant.** Every circle that was current at some moment after item `i` was pushed and
+//! before it was removed holds item `i` in the slot of index `i`. So a thief may read the slot in
+//! a circle that is no longer current: if its compare-and-swap on the top index then succeeds,
+//! the item had not been removed, and what it read was the item.
+//!
+//! **Reclamation.** A thief counts itself as a visitor while it may hold a pointer to a circle.
+//! The owner, having replaced the current circle, frees the retired ones if it sees no visitor.
+//! Either the thief's entry is visible to the owner, or the thief sees the new circle, because
+//! each has a SeqCst fence between its store and its load. If there is a visitor, the owner tries
+//! again the next time it replaces a circle. It never shrinks while retired circles are waiting,
+//! so they form one run of growths, and take no more memory than the current circle.
+//!
+//! **Shrinking.** A deque that its owner found empty [`EMPTIES_BEFORE_SHRINK`] times since it last
+//! changed its size gives half of its circle back.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | R1 | publish a circle | Release | R4 | the thief would read slots before they were copied | `chase_lev::grow_against_steal` |
+//! | R2 | fence after publishing | SeqCst | the thief's fence after R5 | owner and thief could miss each other: use after free | `chase_lev::grow_against_steal` |
+//! | R3 | owner reads visitors | Acquire | R6 | not shown by loom: the thief's last read of a circle must come before its release; loom does not track frees of slots that are atomics | AddressSanitizer run |
+//! | R4 | thief reads the current circle | Acquire | R1 | as R1 | `chase_lev::grow_against_steal` |
+//! | R5 | visitor enters | Relaxed | R2 through fences | - | |
+//! | R6 | visitor leaves | Release | R3 | as R3 | AddressSanitizer run |
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, fence};
+
+/// A monotone position in a deque.
+pub(crate) type Index = u64;
+
+/// How far apart the indices of neighbouring slots are.
+pub(crate) const STRIDE: u64 = size_of::<usize>() as u64;
+
+/// The smallest circle, and the one that a deque starts with.
+#[cfg(not(loom))]
+pub(crate) const MIN_CAPACITY: usize = 64;
+#[cfg(loom)]
+pub(crate) const MIN_CAPACITY: usize = 2;
+
+/// How often a deque is found empty before it gives half of its circle back. A guess at the
+/// middle between returning memory late and allocating in vain; it costs nothing on the fast path.
+#[cfg(not(loom))]
+const EMPTIES_BEFORE_SHRINK: u32 = 64;
+#[cfg(loom)]
+const EMPTIES_BEFORE_SHRINK: u32 = 1;
+
+/// How far `to` lies behind `from`, in units of an index; negative if it is before it.
+#[inline(always)]
+pub(crate) fn distance(from: Index, to: Index) -> i64 {
+    to.wrapping_sub(from) as i64
+}
+
+/// The number of items between `top` and `bottom`, which may have been read at different times.
+pub(crate) fn length(top: Index, bottom: Index) -> usize {
+    distance(top, bottom).max(0) as usize / STRIDE as usize
+}
+
+/// A capacity that a circle can have, at least `wanted`.
+fn capacity_for(wanted: usize) -> usize {
+    wanted.max(MIN_CAPACITY).next_power_of_two()
+}
+
+/// One allocation of slots.
+struct Circle {
+    slots: Box<[AtomicPtr<()>]>,
+    mask: u64,
+}
+
+impl Circle {
+    fn allocate(capacity: usize) -> NonNull<Circle> {
+        debug_assert!(capacity.is_power_of_two());
+        let empty = || AtomicPtr::new(std::ptr::null_mut());
+        let slots = std::iter::repeat_with(empty).take(capacity).collect();
+        let mask = (capacity as u64 - 1) * STRIDE;
+        NonNull::from(Box::leak(Box::new(Circle { slots, mask })))
+    }
+
+    fn slot(&self, index: Index) -> &AtomicPtr<()> {
+        &self.slots[((index & self.mask) / STRIDE) as usize]
+    }
+}
+
+/// The part that the owner and the thieves share.
+pub(crate) struct Ring {
+    current: AtomicPtr<Circle>,
+    /// Only the owner touches it, until the ring is dropped.
+    retired: UnsafeCell<Vec<NonNull<Circle>>>,
+    visitors: CachePadded<AtomicUsize>,
+}
+
+// SAFETY: the circles are shared through atomics; `retired` is the owner's alone, as every
+// function that touches it demands.
+unsafe impl Send for Ring {}
+// SAFETY: as above.
+unsafe impl Sync for Ring {}
+
+/// The owner's knowledge of the current circle, kept where it need not be looked up.
+pub(crate) struct View {
+    base: NonNull<AtomicPtr<()>>,
+    mask: u64,
+    empties: u32,
+}
+
+// SAFETY: a view is a cached pointer into a ring, which is `Send` and `Sync`; that the ring
+// outlives it is the obligation of `View::slot`'s caller.
+unsafe impl Send for View {}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("capacity", &self.capacity())
+            .finish()
+    }
+}
+
+impl View {
+    fn of(circle: NonNull<Circle>) -> View {
+        // SAFETY: the caller has just allocated the circle or found it to be the current one, and
+        // only the owner, which is running this, frees circles.
+        let circle = unsafe { circle.as_ref() };
+        View {
+            base: NonNull::from(&circle.slots[0]),
+            mask: circle.mask,
+            empties: 0,
+        }
+    }
+
+    /// How many items fit.
+    pub(crate) fn capacity(&self) -> usize {
+        (self.mask / STRIDE) as usize + 1
+    }
+
+    /// The index at which the circle is full, if its top is at `top`.
+    pub(crate) fn limit(&self, top: Index) -> Index {
+        top.wrapping_add(self.mask).wrapping_add(STRIDE)
+    }
+
+    /// The slot of an index.
+    ///
+    /// # Safety
+    ///
+    /// The view is that of a living ring's current circle.
+    #[inline(always)]
+    pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
+        #[cfg(not(loom))]
+        {
+            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
+            // SAFETY: an index and the mask are multiples of a slot's size, and the mask is at
+            // most the circle's size less one slot; the circle is alive, says the caller.
+            unsafe { self.base.byte_add((index & self.mask) as usize).as_ref() }
+        }
+        #[cfg(loom)]
+        {
+            // SAFETY: as above; loom's atomics are larger than a stride.
+            unsafe {
+                self.base
+                    .add(((index & self.mask) / STRIDE) as usize)
+                    .as_ref()
+            }
+        }
+    }
+}
+
+impl Ring {
+    /// A ring with room for `capacity` items or somewhat more, and the owner's view of it.
+    pub(crate) fn new(capacity: usize) -> (Ring, View) {
+        let circle = Circle::allocate(capacity_for(capacity));
+        let ring = Ring {
+            current: AtomicPtr::new(circle.as_ptr()),
+            retired: UnsafeCell::new(Vec::new()),
+            visitors: CachePadded::new(AtomicUsize::new(0)),
+        };
+        (ring, View::of(circle))
+    }
+
+    /// Doubles the circle, which holds the items from `top` to `bottom`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, `view` its view of this ring, and no item outside the range is in
+    /// the deque.
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn grow(&self, view: &mut View, top: Index, bottom: Index) {
+        let doubled = view.capacity() * 2;
+        // SAFETY: the caller's promises are those of `replace`.
+        unsafe { self.replace(view, doubled, top, bottom) };
+    }
+
+    /// Notes that the owner found the deque empty with both ends at `at`. May shrink the circle.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, `view` its view of this ring, and the deque is empty.
+    pub(crate) unsafe fn found_empty(&self, view: &mut View, at: Index) -> bool {
+        if view.capacity() == MIN_CAPACITY {
+            return false;
+        }
+        view.empties += 1;
+        if view.empties < EMPTIES_BEFORE_SHRINK {
+            return false;
+        }
+        view.empties = 0;
+        // SAFETY: the caller is the owner, and there is nothing to copy.
+        unsafe { self.shrink(view, at) }
+    }
+
+    #[cold]
+    unsafe fn shrink(&self, view: &mut View, at: Index) -> bool {
+        // SAFETY: the caller is the owner.
+        if !unsafe { self.reclaim() } {
+            return false;
+        }
+        let halved = view.capacity() / 2;
+        // SAFETY: the caller is the owner, and the range is empty.
+        unsafe { self.replace(view, halved, at, at) };
+        true
+    }
+
+    unsafe fn replace(&self, view: &mut View, capacity: usize, top: Index, bottom: Index) {
+        let circle = Circle::allocate(capacity);
+        let fresh = View::of(circle);
+        let mut index = top;
+        while index != bottom {
+            // SAFETY: both views are of living circles of this ring.
+            let (old, new) = unsafe { (view.slot(index), fresh.slot(index)) };
+            new.store(old.load(Ordering::Relaxed), Ordering::Relaxed);
+            index = index.wrapping_add(STRIDE);
+        }
+        let old = self.current.load(Ordering::Relaxed);
+        self.current.store(circle.as_ptr(), Ordering::Release); // [R1]
+        *view = fresh;
+        if let Some(old) = NonNull::new(old) {
+            // SAFETY: the caller is the owner, and so alone with the list.
+            self.retired.with_mut(|list| unsafe { (*list).push(old) });
+        }
+        // SAFETY: the caller is the owner.
+        unsafe { self.reclaim() };
+    }
+
+    /// Frees the retired circles if no thief is looking. Are all of them gone?
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    unsafe fn reclaim(&self) -> bool {
+        self.retired.with_mut(|list| {
+            // SAFETY: only the owner gets here.
+            let list = unsafe { &mut *list };
+            if list.is_empty() {
+                return true;
+            }
+            fence(Ordering::SeqCst); // [R2]
+            // [R3]
+            if self.visitors.load(Ordering::Acquire) != 0 {
+                return false;
+            }
+            for circle in list.drain(..) {
+                // SAFETY: the circle was leaked in `allocate`; it is not current any more, and a
+                // thief that enters from now on sees the newer one.
+                drop(unsafe { Box::from_raw(circle.as_ptr()) });
+            }
+            true
+        })
+    }
+
+    /// Counts the caller as a visitor. Before it reads a slot it must pass a SeqCst fence (or a
+    /// heavy barrier).
+    #[inline]
+    pub(crate) fn enter(&self) -> Visit<'_> {
+        self.visitors.fetch_add(1, Ordering::Relaxed); // [R5]
+        Visit { ring: self }
+    }
+
+    /// Reads the words from `top` to `bottom` of a ring that nobody else uses any more.
+    pub(crate) fn drain(&mut self, top: Index, bottom: Index, mut sink: impl FnMut(*mut ())) {
+        let current = self.current.load(Ordering::Relaxed);
+        let mut index = top;
+        while distance(index, bottom) > 0 {
+            // SAFETY: the current circle is freed only in `drop`.
+            sink(unsafe { &*current }.slot(index).load(Ordering::Relaxed));
+            index = index.wrapping_add(STRIDE);
+        }
+    }
+
+    /// How many retired circles wait for thieves to leave.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn waiting(&self) -> usize {
+        // SAFETY: the tests that call this are the owner.
+        self.retired.with(|list| unsafe { (*list).len() })
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let current = self.current.load(Ordering::Relaxed);
+        // SAFETY: nobody else has the ring, so nobody holds a pointer to a circle; each was
+        // leaked once in `allocate` and is either current or retired.
+        self.retired.with_mut(|list| unsafe {
+            drop(Box::from_raw(current));
+            for circle in (*list).drain(..) {
+                drop(Box::from_raw(circle.as_ptr()));
+            }
+        });
+    }
+}
+
+/// A thief's visit: while it lasts, no circle that it may have seen is freed.
+pub(crate) struct Visit<'a> {
+    ring: &'a Ring,
+}
+
+impl Visit<'_> {
+    /// Reads the slot of an index in the current circle. What it says is certain only if the
+    /// item had not been removed.
+    ///
+    /// # Safety
+    ///
+    /// The caller has passed a SeqCst fence or a heavy barrier since it entered.
+    #[inline]
+    pub(crate) unsafe fn read(&self, index: Index) -> *mut () {
+        let circle = self.ring.current.load(Ordering::Acquire); // [R4]
+        // SAFETY: the circle was current after the caller's fence, so an owner that retires it
+        // sees this visitor.
+        unsafe { &*circle }.slot(index).load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Visit<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.ring.visitors.fetch_sub(1, Ordering::Release); // [R6]
+    }
+}

@@ -1,0 +1,127 @@
+use locksley_queue::chase_lev::Deque;
+use locksley_queue::{Owner, Thief};
+use loom::thread;
+
+use crate::support::{assert_each_once, pop, push, race, rob};
+
+#[test]
+fn last_item_against_two_thieves() {
+    race(Deque::new, 1, 2, pop, 1);
+}
+
+#[test]
+fn pop_against_two_thieves() {
+    race(
+        Deque::new,
+        2,
+        2,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+#[test]
+fn push_against_steal() {
+    race(
+        Deque::new,
+        0,
+        2,
+        |deque, seen| {
+            push(deque, 0);
+            push(deque, 1);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+#[test]
+fn pop_then_push_against_two_thieves() {
+    race(
+        Deque::new,
+        2,
+        2,
+        |deque, seen| {
+            pop(deque, seen);
+            push(deque, 2);
+            pop(deque, seen);
+        },
+        3,
+    );
+}
+
+/// The circle has two slots under loom: the third push doubles it.
+#[test]
+fn grow_against_steal() {
+    race(Deque::new, 2, 2, |deque, _| push(deque, 2), 3);
+}
+
+/// The third push doubles the circle, the fifth doubles it again.
+#[test]
+fn grow_twice_against_steal() {
+    race(
+        Deque::new,
+        2,
+        1,
+        |deque, _| {
+            push(deque, 2);
+            push(deque, 3);
+            push(deque, 4);
+        },
+        5,
+    );
+}
+
+/// Slots are used again after a thief emptied them.
+#[test]
+fn slot_reuse_against_steal() {
+    race(
+        Deque::new,
+        2,
+        1,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+            push(deque, 2);
+            push(deque, 3);
+        },
+        4,
+    );
+}
+
+/// Under loom a deque that was once found empty shrinks.
+#[test]
+fn shrink_against_steal() {
+    loom::model(|| {
+        let mut deque = Deque::with_capacity(4);
+        push(&mut deque, 0);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || rob(&thief, 2));
+        let mut seen = Vec::new();
+        pop(&mut deque, &mut seen);
+        pop(&mut deque, &mut seen);
+        push(&mut deque, 1);
+        seen.extend(robber.join().unwrap());
+        while !deque.is_empty() {
+            pop(&mut deque, &mut seen);
+        }
+        assert_each_once(seen, 2);
+        assert_eq!(deque.capacity(), 2);
+    });
+}
+
+#[test]
+fn what_is_left_is_dropped_once() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        push(&mut deque, 1);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || thief.steal().is_success());
+        drop(deque);
+        robber.join().unwrap();
+    });
+}

@@ -1,0 +1,7 @@
+//! Every queue under loom: all interleavings of small cases, weak memory included.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p locksley-queue --release --test loom`
+#![cfg(loom)]
+
+mod chase_lev;
+mod support;

@@ -1,0 +1,98 @@
+//! What the models have in common.
+
+use locksley_queue::{Owner, Steal, Thief, Word};
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+/// An item whose content loom guards: reading it without having synchronised with whoever wrote
+/// it is reported as a data race.
+pub(crate) struct Payload(Box<UnsafeCell<usize>>);
+
+impl Payload {
+    pub(crate) fn new(value: usize) -> Self {
+        Payload(Box::new(UnsafeCell::new(value)))
+    }
+
+    /// Reads and overwrites the content: a second taker of the same item would race with it.
+    pub(crate) fn open(self) -> usize {
+        self.0.with_mut(|p| {
+            // SAFETY: loom checks that nobody else is here.
+            unsafe { std::mem::replace(&mut *p, usize::MAX) }
+        })
+    }
+}
+
+// SAFETY: the box's own conversion.
+unsafe impl Word for Payload {
+    fn into_word(self) -> *mut () {
+        self.0.into_word()
+    }
+
+    unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: the caller's promise is the box's.
+        Payload(unsafe { Word::from_word(word) })
+    }
+}
+
+/// Tries to steal `tries` times and opens what it gets.
+pub(crate) fn rob(thief: &impl Thief<Item = Payload>, tries: usize) -> Vec<usize> {
+    let mut loot = Vec::new();
+    for _ in 0..tries {
+        if let Steal::Success(item) = thief.steal() {
+            loot.push(item.open());
+        }
+    }
+    loot
+}
+
+/// Asserts that every item from 0 up to `count` was seen exactly once.
+pub(crate) fn assert_each_once(mut seen: Vec<usize>, count: usize) {
+    seen.sort_unstable();
+    assert_eq!(seen, (0..count).collect::<Vec<_>>());
+}
+
+/// Pops once and opens what comes.
+pub(crate) fn pop(deque: &mut impl Owner<Item = Payload>, seen: &mut Vec<usize>) {
+    seen.extend(deque.pop().map(Payload::open));
+}
+
+/// Pushes the item with this number.
+pub(crate) fn push(deque: &mut impl Owner<Item = Payload>, value: usize) {
+    assert!(deque.push(Payload::new(value)).is_ok(), "the model overfills the deque");
+}
+
+/// A race: the owner has pushed items 0 up to `pushes`; then `thieves` thieves try once each
+/// while it runs `owner`. In the end it drains the deque, and each of `total` items must have
+/// been seen once.
+pub(crate) fn race<D>(
+    make: fn() -> D,
+    pushes: usize,
+    thieves: usize,
+    owner: fn(&mut D, &mut Vec<usize>),
+    total: usize,
+) where
+    D: Owner<Item = Payload> + 'static,
+    D::Thief: Send + 'static,
+{
+    loom::model(move || {
+        let mut deque = make();
+        for value in 0..pushes {
+            push(&mut deque, value);
+        }
+        let robbers: Vec<_> = (0..thieves)
+            .map(|_| {
+                let thief = deque.thief();
+                thread::spawn(move || rob(&thief, 1))
+            })
+            .collect();
+        let mut seen = Vec::new();
+        owner(&mut deque, &mut seen);
+        for robber in robbers {
+            seen.extend(robber.join().unwrap());
+        }
+        while let Some(item) = deque.pop() {
+            seen.push(item.open());
+        }
+        assert_each_once(seen, total);
+    });
+}
