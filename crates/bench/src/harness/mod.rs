@@ -2,6 +2,7 @@
 
 pub(crate) mod bars;
 pub(crate) mod callgrind;
+pub(crate) mod clock;
 pub(crate) mod machine;
 pub(crate) mod progress;
 pub(crate) mod report;
@@ -11,5 +12,6 @@ pub(crate) mod table;
 pub(crate) mod verify;
 
 pub(crate) use bars::Bar;
+pub(crate) use clock::{ThreadClock, WallClock};
 pub(crate) use runner::{Contender, Measured, Plan, Sample, Workload};
 pub(crate) use verify::{Tally, Wrong, verify};

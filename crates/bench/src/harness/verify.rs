@@ -59,7 +59,7 @@ impl Tally {
     /// The tally of the items 1 to `last`, each once.
     pub(crate) fn up_to(last: usize) -> Tally {
         // One of the factors is even; halving it first keeps the wrapped product exact.
-        let (a, b) = if last % 2 == 0 {
+        let (a, b) = if last.is_multiple_of(2) {
             (last / 2, last + 1)
         } else {
             (last, last / 2 + 1)

@@ -14,8 +14,9 @@ impl Deque for CrossbeamLifo {
     }
 
     #[inline]
-    fn push(&mut self, item: usize) {
+    fn push(&mut self, item: usize) -> bool {
         self.0.push(item);
+        true
     }
 
     #[inline]

@@ -1,18 +1,20 @@
 //! Every queue behind one of three small traits, so that a workload is written once.
 //!
-//! Items are `usize` everywhere. An adapter adds nothing to the call it stands for; a bounded
-//! queue's refusal is looked at, as its users have to.
+//! Items are `usize` everywhere. An adapter adds nothing to the call it stands for.
 
 mod array_queue;
+mod chase_lev;
 mod crossbeam_fifo;
 mod crossbeam_lifo;
 mod injector;
+mod ours;
 mod rtrb;
 mod seg_queue;
 mod st3_fifo;
 mod st3_lifo;
 
 pub(crate) use array_queue::ArrayQueue;
+pub(crate) use chase_lev::ChaseLev;
 pub(crate) use crossbeam_fifo::CrossbeamFifo;
 pub(crate) use crossbeam_lifo::CrossbeamLifo;
 pub(crate) use injector::Injector;
@@ -30,7 +32,10 @@ pub(crate) trait Deque: 'static {
     const NAME: &'static str;
 
     fn new() -> Self;
-    fn push(&mut self, item: usize);
+
+    /// Pushes an item; `false` if there was no room, which never happens to a deque that grows.
+    fn push(&mut self, item: usize) -> bool;
+
     fn pop(&mut self) -> Option<usize>;
 }
 
@@ -63,12 +68,4 @@ pub(crate) trait Channel {
     fn produce(producer: &mut Self::Producer, item: usize) -> bool;
 
     fn consume(consumer: &mut Self::Consumer) -> Option<usize>;
-}
-
-/// A bounded queue refused an item although the workload leaves it room.
-#[cold]
-#[inline(never)]
-fn refused(name: &str) -> ! {
-    eprintln!("{name} gave a wrong result: it refused an item although it had room");
-    std::process::exit(crate::exit::WRONG.into());
 }

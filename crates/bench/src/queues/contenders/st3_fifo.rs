@@ -2,7 +2,7 @@
 
 use st3::fifo::{Stealer, Worker};
 
-use super::{CAPACITY, Deque, Halvable, Stealable, refused};
+use super::{CAPACITY, Deque, Halvable, Stealable};
 
 pub(crate) struct St3Fifo(Worker<usize>);
 
@@ -20,10 +20,8 @@ impl Deque for St3Fifo {
     }
 
     #[inline]
-    fn push(&mut self, item: usize) {
-        if self.0.push(item).is_err() {
-            refused(Self::NAME);
-        }
+    fn push(&mut self, item: usize) -> bool {
+        self.0.push(item).is_ok()
     }
 
     #[inline]

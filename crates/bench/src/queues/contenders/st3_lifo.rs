@@ -2,7 +2,7 @@
 
 use st3::lifo::{Stealer, Worker};
 
-use super::{CAPACITY, Deque, Halvable, Stealable, refused};
+use super::{CAPACITY, Deque, Halvable, Stealable};
 
 pub(crate) struct St3Lifo(Worker<usize>);
 
@@ -20,10 +20,8 @@ impl Deque for St3Lifo {
     }
 
     #[inline]
-    fn push(&mut self, item: usize) {
-        if self.0.push(item).is_err() {
-            refused(Self::NAME);
-        }
+    fn push(&mut self, item: usize) -> bool {
+        self.0.push(item).is_ok()
     }
 
     #[inline]

@@ -9,6 +9,8 @@ pub(crate) mod steal_one;
 
 use std::thread;
 
+use super::contenders::Deque;
+
 /// How many items are pushed before any is taken, where that is more than one.
 const BATCH: usize = 64;
 
@@ -22,6 +24,21 @@ macro_rules! contenders {
     };
 }
 use contenders;
+
+/// Pushes an item for which there is room: a workload of one thread leaves enough.
+#[inline(always)]
+fn push<D: Deque>(deque: &mut D, item: usize) {
+    if !deque.push(item) {
+        refused(D::NAME);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refused(name: &str) -> ! {
+    eprintln!("error: {name} gave a wrong result: it refused an item although it had room");
+    std::process::exit(crate::exit::WRONG.into());
+}
 
 /// Waits for another thread: spins, and lets others run now and then, since there may be fewer
 /// processors than threads.

@@ -1,9 +1,7 @@
 //! The fast path of fork-join: push a job, and nobody has stolen it by the time it is popped.
 
-use std::time::Instant;
-
-use super::contenders;
-use crate::harness::{Sample, Tally, Workload, Wrong, verify};
+use super::{contenders, push};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque};
 
 pub(crate) fn workload() -> Workload {
@@ -12,14 +10,14 @@ pub(crate) fn workload() -> Workload {
         about: "push and pop on an otherwise empty deque, per pair",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo],
+        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, ChaseLev],
     }
 }
 
 fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
     let mut deque = D::new();
     let pairs = operations as usize;
-    let start = Instant::now();
+    let start = ThreadClock::start();
     let sum = push_and_pop(&mut deque, pairs);
     let elapsed = start.elapsed();
     verify(
@@ -40,7 +38,7 @@ fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
 fn push_and_pop<D: Deque>(deque: &mut D, pairs: usize) -> usize {
     let mut sum = 0_usize;
     for item in 1..=pairs {
-        deque.push(item);
+        push(deque, item);
         if let Some(item) = deque.pop() {
             sum = sum.wrapping_add(item);
         }

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Instant;
 
 use super::{Patience, contenders};
-use crate::harness::{Sample, Tally, Workload, Wrong, verify};
+use crate::harness::{Sample, Tally, ThreadClock, WallClock, Workload, Wrong, verify};
 use crate::queues::contenders::{Channel, SegQueue};
 
 pub(crate) fn one_thread() -> Workload {
@@ -31,7 +30,7 @@ pub(crate) fn two_threads() -> Workload {
 fn alone<C: Channel>(operations: u64) -> Result<Sample, Wrong> {
     let (mut producer, mut consumer) = C::new();
     let items = operations as usize;
-    let start = Instant::now();
+    let start = ThreadClock::start();
     let tally = pairs::<C>(&mut producer, &mut consumer, items);
     let elapsed = start.elapsed();
     verify(C::NAME, "the consumed items", Tally::up_to(items), tally)?;
@@ -70,7 +69,7 @@ fn together<C: Channel>(operations: u64) -> Result<Sample, Wrong> {
             produce_all::<C>(&mut producer, items);
         });
         wait_for(&ready);
-        let start = Instant::now();
+        let start = WallClock::now();
         go.store(true, Ordering::Release);
         let tally = consume_all::<C>(&mut consumer, items);
         (start.elapsed(), tally)

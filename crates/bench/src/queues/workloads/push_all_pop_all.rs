@@ -1,9 +1,7 @@
 //! A burst of pushes, then a burst of pops: a deque that holds something.
 
-use std::time::Instant;
-
-use super::{BATCH, contenders};
-use crate::harness::{Sample, Tally, Workload, Wrong, verify};
+use super::{BATCH, contenders, push};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque};
 
 pub(crate) fn workload() -> Workload {
@@ -12,14 +10,14 @@ pub(crate) fn workload() -> Workload {
         about: "push 64, pop 64, per pair",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo],
+        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, ChaseLev],
     }
 }
 
 fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
     let mut deque = D::new();
     let batches = (operations as usize).div_ceil(BATCH);
-    let start = Instant::now();
+    let start = ThreadClock::start();
     let tally = push_all_pop_all(&mut deque, batches);
     let elapsed = start.elapsed();
     let items = batches * BATCH;
@@ -38,7 +36,7 @@ fn push_all_pop_all<D: Deque>(deque: &mut D, batches: usize) -> Tally {
     for _ in 0..batches {
         for _ in 0..BATCH {
             item += 1;
-            deque.push(item);
+            push(deque, item);
         }
         while let Some(item) = deque.pop() {
             tally.add(item);

@@ -1,9 +1,7 @@
 //! Balancing two deques: half of the work moves, then both owners finish theirs.
 
-use std::time::Instant;
-
-use super::{BATCH, contenders};
-use crate::harness::{Sample, Tally, Workload, Wrong, verify};
+use super::{BATCH, contenders, push};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque, Halvable};
 
 pub(crate) fn workload() -> Workload {
@@ -20,7 +18,7 @@ fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
     let (mut victim, mut own) = (D::new(), D::new());
     let mut thief = victim.thief();
     let batches = (operations as usize).div_ceil(BATCH);
-    let start = Instant::now();
+    let start = ThreadClock::start();
     let (kept, stolen) = halve(&mut victim, &mut own, &mut thief, batches);
     let elapsed = start.elapsed();
     let items = batches * BATCH;
@@ -51,7 +49,7 @@ fn halve<D: Halvable>(
     for _ in 0..batches {
         for _ in 0..BATCH {
             item += 1;
-            victim.push(item);
+            push(victim, item);
         }
         if let Some(item) = D::steal_half(thief, own) {
             stolen.add(item);

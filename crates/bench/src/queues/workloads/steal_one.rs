@@ -1,9 +1,7 @@
 //! What a theft costs the thief when nobody is in its way.
 
-use std::time::Instant;
-
-use super::contenders;
-use crate::harness::{Sample, Tally, Workload, Wrong, verify};
+use super::{contenders, push};
+use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque, Stealable};
 
 pub(crate) fn workload() -> Workload {
@@ -12,7 +10,7 @@ pub(crate) fn workload() -> Workload {
         about: "push one, steal it, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo],
+        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, ChaseLev],
     }
 }
 
@@ -20,7 +18,7 @@ fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
     let mut deque = D::new();
     let mut thief = deque.thief();
     let items = operations as usize;
-    let start = Instant::now();
+    let start = ThreadClock::start();
     let tally = push_and_steal(&mut deque, &mut thief, items);
     let elapsed = start.elapsed();
     verify(D::NAME, "the stolen items", Tally::up_to(items), tally)?;
@@ -35,7 +33,7 @@ fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
 fn push_and_steal<D: Stealable>(deque: &mut D, thief: &mut D::Thief, items: usize) -> Tally {
     let mut tally = Tally::default();
     for item in 1..=items {
-        deque.push(item);
+        push(deque, item);
         if let Some(item) = D::steal(thief) {
             tally.add(item);
         }
