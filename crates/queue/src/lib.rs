@@ -6,6 +6,7 @@ mod sync;
 pub mod chase_lev;
 
 pub mod pile;
+pub mod semi_private;
 pub mod word;
 
 pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};

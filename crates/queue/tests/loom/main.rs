@@ -4,4 +4,5 @@
 #![cfg(loom)]
 
 mod chase_lev;
+mod semi_private;
 mod support;

@@ -58,7 +58,10 @@ pub(crate) fn pop(deque: &mut impl Owner<Item = Payload>, seen: &mut Vec<usize>)
 
 /// Pushes the item with this number.
 pub(crate) fn push(deque: &mut impl Owner<Item = Payload>, value: usize) {
-    assert!(deque.push(Payload::new(value)).is_ok(), "the model overfills the deque");
+    assert!(
+        deque.push(Payload::new(value)).is_ok(),
+        "the model overfills the deque"
+    );
 }
 
 /// A race: the owner has pushed items 0 up to `pushes`; then `thieves` thieves try once each

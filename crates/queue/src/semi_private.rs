@@ -1,0 +1,548 @@
+//! The semi-private deque: nothing that the owner does alone costs a fence.
+//!
+//! The topmost part of the deque is public, the rest private. The owner works on the private part
+//! with plain loads and stores. A thief that finds only private work sets a flag, and the
+//! owner, which polls it, moves the boundary down.
+//!
+//! ```text
+//!          top        boundary                bottom
+//!           v            v                      v
+//!   ... | - | a | b | c | d | e | f | g | h | i | - | ...    (circular)
+//!           '- public --' '----- private -----'
+//!        thieves ->                      <- owner
+//! ```
+//!
+//! **Invariant.** `top <= boundary <= bottom`. Thieves take below `boundary` only, by raising
+//! `top`. The owner alone writes `boundary` and `bottom`, and takes from the public part only when
+//! the private part is empty. All three are monotone but for the owner's own pops, so the index
+//! of an item that the owner has not popped tells for certain where it is: at or above
+//! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
+//!
+//! **Operations** (the thesis's names in brackets). [`push`](Owner::push) [push] writes the slot and
+//! raises `bottom`. [`pop`](Owner::pop) [pop, and popBottom when that says RACE] lowers `bottom`; if
+//! the private part is empty, it first takes half of the public part back: it lowers `boundary`,
+//! passes a fence, and looks whether `top` is still below; a single public item is taken by
+//! compare-and-swap. [`expose`](Deque::expose) [updateBottom] raises `boundary`.
+//! [`steal`](Thief::steal) [popTop] is that of Chase and Lev, with a fourth answer,
+//! [`Steal::Private`]; [`Stealer::target`] asks the owner to expose.
+//!
+//! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time
+//! T1/P + O(Tinf), and the expected number of fences is O(P Tinf), not O(T1). Assumption:
+//! the owner polls the flag between any two nodes. A task that runs for long without polling
+//! hides its private work for that time; poll at every fork and join.
+//!
+//! **Deviations.** As printed, popBottom lowers the official bottom but not the private one, and
+//! the next pop returns the same node; and the flag is cleared after the exposure, which loses a
+//! request made in between. Here both are in step, and [`poll`](Deque::poll) clears first. The
+//! thesis's reset of the indices to 0 is gone, so an index keeps its meaning and the array may be circular.
+//! popBottom takes back half of the public part rather than one item, so that draining
+//! n public items takes O(log n) fences.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | S1 | expose: raise `boundary` | Release | S8 | the thief would see the index before the item | `semi_private::expose_against_steal` |
+//! | S2 | take back: fence between `boundary` and `top` | SeqCst | S7 | owner and thief would both take the item | `semi_private::take_back_against_two_thieves` |
+//! | S3 | make room: read `top` | Acquire | S9 | not shown by loom: the slot could be rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
+//! | S4 | pop public: read `top` | Relaxed | - | checked again behind S2, or by compare-and-swap | |
+//! | S5 | pop public: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
+//! | S6 | steal: read `top` | Acquire | S9 | not shown by loom: the fence S7 orders it in loom's model | histories on hardware |
+//! | S7 | steal: fence between `top` and `boundary` | SeqCst | S2, R2 | as S2 | `semi_private::take_back_against_two_thieves` |
+//! | S8 | steal: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
+//! | S9 | steal: raise `top` | Release | S3 | as S3 | histories on hardware |
+//! | S10 | take back: restore `boundary` | Release | S8 | as S1: the items below it are published again | `semi_private::take_back_against_two_thieves` |
+//! | S11 | take back: lower `boundary` | Release | S8 | not shown by loom: a thief may read the lowered value, and steals items that were pushed and exposed before; the earlier exposure is in the same thread, but a Relaxed store does not carry its release | histories on hardware |
+//! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crossbeam_utils::CachePadded;
+
+use crate::pile::{Full, Owner, Steal, Thief};
+use crate::ring::{self, Ring, STRIDE, View, distance, length};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, fence};
+use crate::word::Word;
+
+/// Written by the owner, read by thieves.
+struct OwnersLine {
+    boundary: AtomicU64,
+    bottom: AtomicU64,
+}
+
+struct Shared<T: Word> {
+    /// Raised by thieves and, for the last item, by the owner.
+    top: CachePadded<AtomicU64>,
+    owners: CachePadded<OwnersLine>,
+    /// Set by thieves, cleared by the owner. On a line of its own, which stays in the owner's
+    /// cache until a thief asks.
+    targeted: CachePadded<AtomicBool>,
+    ring: Ring,
+    items: PhantomData<T>,
+}
+
+// SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+unsafe impl<T: Word + Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Word + Send> Sync for Shared<T> {}
+
+impl<T: Word> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let top = self.top.load(Ordering::Relaxed);
+        let bottom = self.owners.bottom.load(Ordering::Relaxed);
+        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
+        self.ring
+            .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
+    }
+}
+
+/// How much of the private part an exposure makes public.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exposure {
+    /// The topmost item, as in the thesis.
+    #[default]
+    One,
+    /// The upper half, rounded up.
+    Half,
+}
+
+/// The place of an item in a deque, good for as long as the owner has not popped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(ring::Index);
+
+/// Where an item is that was pushed and not popped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// In the private part, out of the thieves' reach.
+    Private,
+    /// In the public part, where a thief may take it at any moment.
+    Public,
+    /// A thief has it.
+    Stolen,
+}
+
+/// The owner's side. What is left in it when the last handle goes is dropped then.
+///
+/// ```
+/// use locksley_queue::semi_private::{Deque, Exposure};
+/// use locksley_queue::{Owner, Steal, Thief};
+///
+/// let mut deque = Deque::new();
+/// let thief = deque.thief();
+/// deque.push(1).unwrap();
+/// deque.push(2).unwrap();
+/// assert_eq!(thief.steal(), Steal::Private);
+/// thief.target(); // "expose something, please"
+/// assert_eq!(deque.poll(Exposure::One), 1); // the owner does, when it comes by
+/// assert_eq!(thief.steal(), Steal::Success(1));
+/// assert_eq!(deque.pop(), Some(2));
+/// ```
+pub struct Deque<T: Word> {
+    shared: Arc<Shared<T>>,
+    view: View,
+    /// What `shared.owners.bottom` holds.
+    bottom: ring::Index,
+    /// What `shared.owners.boundary` holds.
+    boundary: ring::Index,
+    /// Where `bottom` meets the circle's end, as of the last look at `top`.
+    limit: ring::Index,
+}
+
+/// A thief's handle.
+pub struct Stealer<T: Word> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Word> Deque<T> {
+    /// An empty deque.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty deque with room for `capacity` items before it first grows.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    /// A deque whose indices start at `start`, rounded down to what an index can be.
+    #[doc(hidden)]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
+        let start = start / STRIDE * STRIDE;
+        let (ring, view) = Ring::new(capacity);
+        let limit = view.limit(start);
+        let shared = Arc::new(Shared {
+            top: CachePadded::new(AtomicU64::new(start)),
+            owners: CachePadded::new(OwnersLine {
+                boundary: AtomicU64::new(start),
+                bottom: AtomicU64::new(start),
+            }),
+            targeted: CachePadded::new(AtomicBool::new(false)),
+            ring,
+            items: PhantomData,
+        });
+        Deque {
+            shared,
+            view,
+            bottom: start,
+            boundary: start,
+            limit,
+        }
+    }
+
+    /// How many items fit before the deque grows.
+    pub fn capacity(&self) -> usize {
+        self.view.capacity()
+    }
+
+    /// How many items are out of the thieves' reach.
+    #[inline]
+    pub fn private_len(&self) -> usize {
+        length(self.boundary, self.bottom)
+    }
+
+    /// The index that the next pushed item will have.
+    #[inline]
+    pub fn next_index(&self) -> Index {
+        Index(self.bottom)
+    }
+
+    /// Where the item of this index is, which the owner has pushed and not popped.
+    #[inline]
+    pub fn whereabouts(&self, index: Index) -> Whereabouts {
+        if distance(self.boundary, index.0) >= 0 {
+            Whereabouts::Private
+        } else if distance(self.shared.top.load(Ordering::Acquire), index.0) >= 0 {
+            Whereabouts::Public
+        } else {
+            Whereabouts::Stolen
+        }
+    }
+
+    /// Has a thief asked for work since the last [`poll`](Deque::poll) or exposure?
+    #[inline]
+    pub fn is_targeted(&self) -> bool {
+        self.shared.targeted.load(Ordering::Relaxed) // [S12]
+    }
+
+    /// Exposes work if a thief has asked for it. Returns how many items became public.
+    #[inline]
+    pub fn poll(&mut self, exposure: Exposure) -> usize {
+        if self.is_targeted() {
+            self.expose(exposure)
+        } else {
+            0
+        }
+    }
+
+    /// Makes the topmost private items public, and forgets requests made so far. Returns how
+    /// many there were to expose.
+    #[cold]
+    pub fn expose(&mut self, exposure: Exposure) -> usize {
+        // Cleared first: a request that comes in between is for the next exposure.
+        self.shared.targeted.store(false, Ordering::Relaxed); // [S12]
+        let private = self.private_len();
+        let count = match exposure {
+            Exposure::One => private.min(1),
+            Exposure::Half => private.div_ceil(2),
+        };
+        self.boundary = self.boundary.wrapping_add(count as u64 * STRIDE);
+        self.shared
+            .owners
+            .boundary
+            .store(self.boundary, Ordering::Release); // [S1]
+        count
+    }
+
+    /// Looks at `top` again; if the circle is really full, doubles it.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let top = self.shared.top.load(Ordering::Acquire); // [S3]
+        if self.view.limit(top) == self.bottom {
+            // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
+            unsafe {
+                self.shared.ring.grow(&mut self.view, top, self.bottom);
+            }
+        }
+        self.limit = self.view.limit(top);
+    }
+
+    /// The private part is empty: takes back half of the public part, or its last item.
+    #[cold]
+    #[inline(never)]
+    fn pop_public(&mut self) -> Option<T> {
+        loop {
+            let top = self.shared.top.load(Ordering::Relaxed); // [S4]
+            let public = length(top, self.boundary) as u64;
+            if public == 0 {
+                return self.found_empty();
+            }
+            if public == 1 {
+                return self.pop_last(top);
+            }
+            if self.take_back(top.wrapping_add(public / 2 * STRIDE)) {
+                return Some(self.pop_private());
+            }
+        }
+    }
+
+    /// Tries to make the items from `middle` on private again.
+    fn take_back(&mut self, middle: ring::Index) -> bool {
+        let boundary = &self.shared.owners.boundary;
+        boundary.store(middle, Ordering::Release); // [S11]
+        fence(Ordering::SeqCst); // [S2]
+        let top = self.shared.top.load(Ordering::Relaxed);
+        if distance(top, middle) > 0 {
+            // A thief that takes the item at `middle` would have to raise `top` to it first,
+            // then pass its fence, and would see the lowered boundary.
+            self.boundary = middle;
+            return true;
+        }
+        boundary.store(self.boundary, Ordering::Release); // [S10]
+        false
+    }
+
+    /// Takes the one public item, the one at `top`.
+    fn pop_last(&mut self, top: ring::Index) -> Option<T> {
+        let next = top.wrapping_add(STRIDE);
+        let race =
+            self.shared
+                .top
+                .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed); // [S5]
+        match race {
+            // SAFETY: raising `top` over the item made it the owner's; its slot holds it.
+            Ok(_) => Some(unsafe { self.take(top) }),
+            Err(_) => self.found_empty(),
+        }
+    }
+
+    fn found_empty(&mut self) -> Option<T> {
+        // SAFETY: this is the owner, and `top` has met `boundary`, which is `bottom`.
+        if unsafe { self.shared.ring.found_empty(&mut self.view, self.bottom) } {
+            self.limit = self.view.limit(self.bottom);
+        }
+        None
+    }
+
+    /// Takes the bottommost item of the private part, which is not empty.
+    #[inline]
+    fn pop_private(&mut self) -> T {
+        self.bottom = self.bottom.wrapping_sub(STRIDE);
+        self.shared
+            .owners
+            .bottom
+            .store(self.bottom, Ordering::Relaxed);
+        // SAFETY: no thief reaches the private part.
+        unsafe { self.take(self.bottom) }
+    }
+
+    /// Reads the item at an index.
+    ///
+    /// # Safety
+    ///
+    /// The item is in the current circle, and the caller alone takes it.
+    #[inline]
+    unsafe fn take(&self, index: ring::Index) -> T {
+        // SAFETY: the view is current; the item is the caller's to take.
+        unsafe { T::from_word(self.view.slot(index).load(Ordering::Relaxed)) }
+    }
+}
+
+impl<T: Word> Owner for Deque<T> {
+    type Item = T;
+    type Thief = Stealer<T>;
+
+    /// Always has room. The item is private.
+    #[inline]
+    fn push(&mut self, item: T) -> Result<(), Full<T>> {
+        if self.bottom == self.limit {
+            self.make_room();
+        }
+        // SAFETY: the view is that of this deque's ring.
+        let slot = unsafe { self.view.slot(self.bottom) };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        self.bottom = self.bottom.wrapping_add(STRIDE);
+        self.shared
+            .owners
+            .bottom
+            .store(self.bottom, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        if self.bottom == self.boundary {
+            return self.pop_public();
+        }
+        Some(self.pop_private())
+    }
+
+    fn len(&self) -> usize {
+        length(self.shared.top.load(Ordering::Relaxed), self.bottom)
+    }
+
+    fn thief(&self) -> Stealer<T> {
+        Stealer {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: Word> Drop for Deque<T> {
+    /// Leaves everything to the thieves.
+    fn drop(&mut self) {
+        self.shared
+            .owners
+            .boundary
+            .store(self.bottom, Ordering::Release); // [S1]
+    }
+}
+
+impl<T: Word> Stealer<T> {
+    /// Asks the owner to expose private work.
+    ///
+    /// Looks before it writes, so that many thieves who ask at once do not fight for the line.
+    pub fn target(&self) {
+        if !self.shared.targeted.load(Ordering::Relaxed) {
+            self.shared.targeted.store(true, Ordering::Relaxed); // [S12]
+        }
+    }
+
+    /// What to answer when the public part, which ends at `boundary`, is empty.
+    fn nothing_public(&self, boundary: ring::Index) -> Steal<T> {
+        let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);
+        if distance(boundary, bottom) > 0 {
+            Steal::Private
+        } else {
+            Steal::Empty
+        }
+    }
+}
+
+impl<T: Word> Thief for Stealer<T> {
+    type Item = T;
+
+    fn steal(&self) -> Steal<T> {
+        let top = self.shared.top.load(Ordering::Acquire);
+        let boundary = self.shared.owners.boundary.load(Ordering::Acquire);
+        if distance(top, boundary) <= 0 {
+            return self.nothing_public(boundary);
+        }
+        let visit = self.shared.ring.enter();
+        let top = self.shared.top.load(Ordering::Acquire); // [S6]
+        fence(Ordering::SeqCst); // [S7]
+        let boundary = self.shared.owners.boundary.load(Ordering::Acquire); // [S8]
+        if distance(top, boundary) <= 0 {
+            return self.nothing_public(boundary);
+        }
+        // SAFETY: the fence above.
+        let word = unsafe { visit.read(top) };
+        let next = top.wrapping_add(STRIDE);
+        let race =
+            self.shared
+                .top
+                .compare_exchange(top, next, Ordering::Release, Ordering::Relaxed); // [S9]
+        match race {
+            // SAFETY: the item was there until this thief raised `top` over it, so the word is
+            // the item's, and nobody else gets it.
+            Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
+            Err(_) => Steal::Retry,
+        }
+    }
+
+    /// Counts the private items too.
+    fn len(&self) -> usize {
+        let top = self.shared.top.load(Ordering::Acquire);
+        length(top, self.shared.owners.bottom.load(Ordering::Relaxed))
+    }
+}
+
+impl<T: Word> Default for Deque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Stealer {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: Word> fmt::Debug for Deque<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .field("private", &self.private_len())
+            .field("view", &self.view)
+            .finish()
+    }
+}
+
+impl<T: Word> fmt::Debug for Stealer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stealer").field("len", &self.len()).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_tells_where_its_item_is() {
+        let mut deque = Deque::new();
+        let thief = deque.thief();
+        let first = deque.next_index();
+        deque.push(1).unwrap();
+        let second = deque.next_index();
+        deque.push(2).unwrap();
+        assert_eq!(deque.whereabouts(first), Whereabouts::Private);
+        deque.expose(Exposure::One);
+        assert_eq!(deque.whereabouts(first), Whereabouts::Public);
+        assert_eq!(deque.whereabouts(second), Whereabouts::Private);
+        assert_eq!(thief.steal(), Steal::Success(1));
+        assert_eq!(deque.whereabouts(first), Whereabouts::Stolen);
+        assert_eq!(deque.whereabouts(second), Whereabouts::Private);
+    }
+
+    #[test]
+    fn half_of_the_private_part_is_rounded_up() {
+        let mut deque = Deque::new();
+        assert_eq!(deque.expose(Exposure::Half), 0);
+        for (pushed, exposed) in [(1, 1), (2, 1), (3, 2), (8, 5)] {
+            for item in 0..pushed {
+                deque.push(item).unwrap();
+            }
+            let private = deque.private_len();
+            assert_eq!(deque.expose(Exposure::Half), exposed);
+            assert_eq!(deque.private_len(), private - exposed);
+        }
+    }
+
+    #[test]
+    fn taking_back_n_public_items_takes_about_log_n_fences() {
+        let mut deque = Deque::new();
+        for item in 0..1024 {
+            deque.push(item).unwrap();
+            deque.expose(Exposure::One);
+        }
+        let before = crate::counts::of_this_thread();
+        let popped: Vec<u32> = std::iter::from_fn(|| deque.pop()).collect();
+        assert!(popped.into_iter().rev().eq(0..1024));
+        let spent = crate::counts::of_this_thread() - before;
+        assert_eq!(spent.fences, 10, "halving 1024 items down to the last one");
+        assert_eq!(spent.rmws, 1, "the last one");
+    }
+
+    #[test]
+    fn dropping_the_owner_leaves_everything_to_the_thieves() {
+        let mut deque = Deque::new();
+        let thief = deque.thief();
+        deque.push(7).unwrap();
+        drop(deque);
+        assert_eq!(thief.steal(), Steal::Success(7));
+        assert_eq!(thief.steal(), Steal::Empty);
+    }
+}

@@ -1,0 +1,146 @@
+use locksley_queue::semi_private::{Deque, Exposure};
+use locksley_queue::{Owner, Steal, Thief};
+use loom::thread;
+
+use crate::support::{Payload, assert_each_once, pop, push, race};
+
+/// A deque that exposes each item as it is pushed would be a Chase-Lev deque; these models do it
+/// before the race starts, by hand.
+fn exposed(count: usize) -> Deque<Payload> {
+    let mut deque = Deque::new();
+    for value in 0..count {
+        push(&mut deque, value);
+        deque.expose(Exposure::One);
+    }
+    deque
+}
+
+#[test]
+fn last_item_against_two_thieves() {
+    race(|| exposed(1), 0, 2, pop, 1);
+}
+
+#[test]
+fn take_back_against_two_thieves() {
+    race(
+        || exposed(2),
+        0,
+        2,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+#[test]
+fn take_back_then_expose_against_two_thieves() {
+    race(
+        || exposed(2),
+        0,
+        2,
+        |deque, seen| {
+            pop(deque, seen);
+            push(deque, 2);
+            deque.expose(Exposure::Half);
+            pop(deque, seen);
+        },
+        3,
+    );
+}
+
+#[test]
+fn take_back_half_against_steal() {
+    race(
+        || exposed(4),
+        0,
+        1,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        4,
+    );
+}
+
+#[test]
+fn expose_against_steal() {
+    race(
+        Deque::new,
+        2,
+        2,
+        |deque, seen| {
+            deque.expose(Exposure::One);
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+/// The circle has two slots under loom: the third push doubles it.
+#[test]
+fn grow_against_steal() {
+    race(|| exposed(2), 0, 2, |deque, _| push(deque, 2), 3);
+}
+
+#[test]
+fn slot_reuse_against_steal() {
+    race(
+        || exposed(2),
+        0,
+        1,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+            push(deque, 2);
+            push(deque, 3);
+            deque.expose(Exposure::Half);
+        },
+        4,
+    );
+}
+
+/// A thief robs what was exposed, finds private work left and asks for more. Its request must
+/// survive the owner's poll that answered the first one.
+#[test]
+fn request_is_not_lost() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        push(&mut deque, 1);
+        let thief = deque.thief();
+        thief.target();
+        let robber = thread::spawn(move || match thief.steal() {
+            Steal::Success(item) => {
+                let asked = thief.steal().is_private();
+                if asked {
+                    thief.target();
+                }
+                (vec![item.open()], asked)
+            }
+            _ => (Vec::new(), false),
+        });
+        assert_eq!(deque.poll(Exposure::One), 1);
+        let (mut seen, asked) = robber.join().unwrap();
+        assert_eq!(deque.is_targeted(), asked);
+        while !deque.is_empty() {
+            pop(&mut deque, &mut seen);
+        }
+        assert_each_once(seen, 2);
+    });
+}
+
+#[test]
+fn what_is_left_is_dropped_once() {
+    loom::model(|| {
+        let mut deque = exposed(1);
+        push(&mut deque, 1);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || thief.steal().is_success());
+        drop(deque);
+        robber.join().unwrap();
+    });
+}
