@@ -10,6 +10,7 @@ mod injector;
 mod ours;
 mod rtrb;
 mod seg_queue;
+mod semi_private;
 mod st3_fifo;
 mod st3_lifo;
 
@@ -20,6 +21,7 @@ pub(crate) use crossbeam_lifo::CrossbeamLifo;
 pub(crate) use injector::Injector;
 pub(crate) use rtrb::Rtrb;
 pub(crate) use seg_queue::SegQueue;
+pub(crate) use semi_private::{SemiPrivate, SemiPrivatePolling};
 pub(crate) use st3_fifo::St3Fifo;
 pub(crate) use st3_lifo::St3Lifo;
 
@@ -44,6 +46,10 @@ pub(crate) trait Stealable: Deque {
     type Thief: Send;
 
     fn thief(&self) -> Self::Thief;
+
+    /// Makes an item public, if a push alone does not.
+    #[inline]
+    fn expose(&mut self) {}
 
     /// Takes one item. A lost race is no item.
     fn steal(thief: &mut Self::Thief) -> Option<usize>;

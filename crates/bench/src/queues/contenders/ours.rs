@@ -1,6 +1,6 @@
 //! What our queues have in common: they implement the traits of `locksley_queue::pile`.
 
-use locksley_queue::{Consumer, Owner, Producer, StealBatch, Thief};
+use locksley_queue::{Consumer, Owner, Producer, Steal, StealBatch, Thief};
 
 use super::{Channel, Deque, Halvable, Stealable};
 
@@ -10,6 +10,17 @@ pub(crate) trait OurDeque: 'static {
     type Deque: Owner<Item = usize, Thief: Send>;
 
     fn new() -> Self::Deque;
+
+    /// What the owner does after a push.
+    #[inline]
+    fn pushed(_deque: &mut Self::Deque) {}
+
+    /// Makes an item public, where the owner has to.
+    #[inline]
+    fn expose(_deque: &mut Self::Deque) {}
+
+    /// What a thief does that has found only private work.
+    fn ask(_thief: &<Self::Deque as Owner>::Thief) {}
 }
 
 /// One of our deques, as a contender.
@@ -24,7 +35,9 @@ impl<Q: OurDeque> Deque for Ours<Q> {
 
     #[inline]
     fn push(&mut self, item: usize) -> bool {
-        self.0.push(item).is_ok()
+        let pushed = self.0.push(item).is_ok();
+        Q::pushed(&mut self.0);
+        pushed
     }
 
     #[inline]
@@ -42,7 +55,19 @@ impl<Q: OurDeque> Stealable for Ours<Q> {
 
     #[inline]
     fn steal(thief: &mut Self::Thief) -> Option<usize> {
-        thief.steal().success()
+        match thief.steal() {
+            Steal::Success(item) => Some(item),
+            Steal::Private => {
+                Q::ask(thief);
+                None
+            }
+            Steal::Empty | Steal::Retry => None,
+        }
+    }
+
+    #[inline]
+    fn expose(&mut self) {
+        Q::expose(&mut self.0);
     }
 }
 

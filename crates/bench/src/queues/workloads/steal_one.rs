@@ -7,10 +7,10 @@ use crate::queues::contenders::{CrossbeamLifo, Deque, Stealable};
 pub(crate) fn workload() -> Workload {
     Workload {
         name: "steal_one",
-        about: "push one, steal it, in one thread, per item",
+        about: "push one (and expose it), steal it, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, ChaseLev],
+        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, ChaseLev, SemiPrivate],
     }
 }
 
@@ -34,6 +34,7 @@ fn push_and_steal<D: Stealable>(deque: &mut D, thief: &mut D::Thief, items: usiz
     let mut tally = Tally::default();
     for item in 1..=items {
         push(deque, item);
+        deque.expose();
         if let Some(item) = D::steal(thief) {
             tally.add(item);
         }
