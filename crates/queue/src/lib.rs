@@ -3,8 +3,8 @@
 mod ring;
 mod sync;
 
+pub mod abp;
 pub mod chase_lev;
-
 pub mod pile;
 pub mod semi_private;
 pub mod word;

@@ -3,6 +3,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p locksley-queue --release --test loom`
 #![cfg(loom)]
 
+mod abp;
 mod chase_lev;
 mod semi_private;
 mod support;

@@ -1,0 +1,455 @@
+//! The bounded deque of Arora, Blumofe and Plaxton (ABP), with a tagged age.
+//!
+//! The classic non-blocking deque: an array that does not wrap around, a `bottom` that only the
+//! owner writes, and an `age` word that holds the thieves' index `top` together with a `tag`. The
+//! owner needs an atomic read-modify-write only for the last item, and when it sees that at most one
+//! item is left it needs no fence: the compare-and-swap on `age` settles everything.
+//!
+//! ```text
+//!               age.top               bottom
+//!                  |                     |
+//!                  v                     v
+//!   +-----+-----+-----+-----+-----+-----+-----+-----+      age = | tag:32 | top:32 |
+//!   |  .  |  .  |  a  |  b  |  c  |  d  |     |     |             63    32 31     0
+//!   +-----+-----+-----+-----+-----+-----+-----+-----+
+//!      0     1     2     3     4     5     6     7  = capacity - 1
+//!   <- stolen ->  thieves steal a     owner pops d
+//!                                     owner pushes here: 6
+//! ```
+//!
+//! # Invariant
+//!
+//! The items are in the slots `top..bottom`. Within one tag, `top` only rises, and only thieves raise
+//! it; only the owner changes the tag, with `top := 0`, and only when the deque is empty or becomes
+//! empty by that very step. `bottom = 0` is visible to everyone who sees the new tag. So an `age` word
+//! never comes back (within 2^32 resets), and a thief whose compare-and-swap succeeds had read the
+//! slot of the item that is topmost at that moment.
+//!
+//! # Operations
+//!
+//! - `push` (pushBottom): write the slot at `bottom`, raise `bottom`.
+//! - `pop` (popBottom): with more than one item, lower `bottom`, fence, and read `age` again: if `top`
+//!   is still below, the item is the owner's. With at most one, set `bottom := 0` and try to swing
+//!   `age` from `(tag, top)` to `(tag + 1, 0)`: if that succeeds the last item is the owner's, if it
+//!   fails a thief has it and the owner resets `age` with a plain store.
+//! - `steal` (popTop): read `age`, fence, read `bottom`; if `top < bottom`, read the slot and try to
+//!   swing `age` to `(tag, top + 1)`.
+//!
+//! ## What the capacity bounds
+//!
+//! The array does not wrap around, so what is bounded is the *drift* of the indices, not the number
+//! of items: each theft moves `top` up for good, and only a reset brings it back. `push` may find no
+//! room although few items are there, when thieves have taken the others. The indices are reset to 0
+//! when `pop` takes the last item or finds the deque empty, and when `push` finds the end of the array
+//! reached and everything stolen.
+//!
+//! ```
+//! use locksley_queue::{Owner, Steal, Thief, abp};
+//!
+//! let mut owner = abp::Deque::with_capacity(2);
+//! let thief = owner.thief();
+//! owner.push(1_u32).unwrap();
+//! owner.push(2).unwrap();
+//! assert_eq!(thief.steal(), Steal::Success(1));
+//! assert_eq!(owner.push(3).unwrap_err().into_inner(), 3); // one item, but no slot above it
+//! assert_eq!(owner.pop(), Some(2)); // the last item: a reset
+//! owner.push(3).unwrap();
+//! owner.push(4).unwrap();
+//! ```
+//!
+//! # Theorem
+//!
+//! With one owner the deque is constant-time (every operation takes a constant number of steps,
+//! whatever the others do) and meets the relaxed semantics: the operations are linearizable, except
+//! that a steal may abort ([`Steal::Retry`]), and only if during the call another invocation removed
+//! the topmost item. (Arora, Blumofe, Plaxton 2001; proved by Blumofe, Plaxton, Ray 1999; section 4.4
+//! of Rito's thesis.) Given this, the work stealer runs a computation in expected time
+//! `O(T1/P + Tinf)`.
+//!
+//! Why the owner may skip the fence when its possibly old reading of `top` shows at most one item:
+//! within one tag `top` only rises, so there *is* at most one item, and nothing is decided by what the
+//! owner reads. If the item is there, the compare-and-swap decides; if it is not, no thief can succeed
+//! until the tag changes, because `top = bottom`. The fence is needed only to take an item *without* a
+//! compare-and-swap: then either the owner sees that a thief has come up to the item, or that thief
+//! sees the lowered `bottom`.
+//!
+//! # Deviations from the paper
+//!
+//! - Fences as above; the paper assumes sequential consistency. `bottom := 0` is published before the
+//!   new age, or a thief could pair the new age with the old `bottom` and steal garbage.
+//! - `bottom := 0` on every path that resets `age`. The student's report on deques does so only when
+//!   one item is left, and hands out stolen items again after three pushes and three steals.
+//! - The original aborts a steal whenever its compare-and-swap fails. A failure with a *changed tag*
+//!   means that the owner has reset the deque during the call, and a deque is empty at its reset; here
+//!   this steal answers [`Steal::Empty`]. (Otherwise: the last item is stolen, a thief reads `age`,
+//!   the owner pops nothing and pushes two, and the thief aborts although nobody removed anything.)
+//! - The array's end is checked, and `push` may reset (see above).
+//!
+//! # Orderings
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | O1 | push: store `bottom` | Release | O10 | the thief must see the slot, and what the item points to | `owner_and_two_thieves` |
+//! | O2 | pop: load `age`, to see whether one item is left | Acquire | O12 | not shown by loom: a load-buffering pattern; a thief reads its slot before O12, the owner rewrites it after it saw `top` above it | |
+//! | O3 | pop: store the lowered `bottom` | Release | O10 | a thief that reads this value must see the slots below it: a Relaxed store would cut it off from O1 | `pop_republishes_what_push_published` |
+//! | O4 | pop: fence between the store of `bottom` and the load of `age` | SeqCst | O9 | or both the owner and a thief miss the other's step and take the same item | `owner_takes_two_while_a_thief_steals_two` |
+//! | O5 | pop: load `age` after the fence | Acquire | O12 | not shown by loom: as O2 | |
+//! | O6 | pop, last item: compare-and-swap of `age`, success | Release | O8 | who sees the new age must see `bottom = 0`. On success no Acquire: the same value was read by O2 or O5 | `reset_against_a_slow_thief` |
+//! | O7 | the same, failure | Acquire | O12 | not shown by loom: as O2 | |
+//! | O8 | steal: load `age` | Acquire | O6, O11 | as O6 | `reset_against_a_slow_thief` |
+//! | O9 | steal: fence between the loads of `age` and `bottom` | SeqCst | O4 | as O4 | `owner_takes_two_while_a_thief_steals_two` |
+//! | O10 | steal: load `bottom` | Acquire | O1, O3 | as O1 | `owner_and_two_thieves` |
+//! | O11 | reset: store `age` | Release | O8 | as O6 | `reset_after_everything_was_stolen` |
+//! | O12 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O13 | not shown by loom: as O2. It also carries the release sequence of O6 and O11 on to later thieves, as every read-modify-write does | |
+//! | O13 | push at the end of the array: load `age` | Acquire | O12 | not shown by loom: as O2 | |
+//!
+//! `bottom := 0` is stored Relaxed, since O6 or O11 publishes it; a thief that reads it takes nothing.
+//! Slots are loaded and stored Relaxed: a late thief may read a slot that the owner rewrites, and
+//! then its compare-and-swap fails.
+
+use std::marker::PhantomData;
+
+use crossbeam_utils::CachePadded;
+
+use crate::pile::{Full, Owner, Steal, Thief};
+use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::word::Word;
+
+/// The word that thieves and owner compete for: `tag:32 | top:32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Age {
+    tag: u32,
+    top: u32,
+}
+
+impl Age {
+    #[inline]
+    fn pack(self) -> u64 {
+        u64::from(self.tag) << 32 | u64::from(self.top)
+    }
+
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "takes the two halves apart"
+    )]
+    fn unpack(word: u64) -> Age {
+        Age {
+            tag: (word >> 32) as u32,
+            top: word as u32,
+        }
+    }
+
+    #[inline]
+    fn top(self) -> usize {
+        self.top as usize
+    }
+
+    /// The age after a reset.
+    #[inline]
+    fn next_tag(self) -> Age {
+        Age {
+            tag: self.tag.wrapping_add(1),
+            top: 0,
+        }
+    }
+
+    /// The age after a theft.
+    #[inline]
+    fn next_top(self) -> Age {
+        Age {
+            tag: self.tag,
+            top: self.top + 1,
+        }
+    }
+}
+
+struct Shared<T: Word> {
+    /// Written by thieves (`top`) and by the owner (`tag`, and `top := 0`).
+    age: CachePadded<AtomicU64>,
+    /// Written by the owner, after its own copy of it.
+    bottom: CachePadded<AtomicUsize>,
+    /// Written by the owner.
+    slots: Box<[AtomicPtr<()>]>,
+    items: PhantomData<T>,
+}
+
+// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an item
+// is only moved out, to one taker.
+unsafe impl<T: Word + Send> Sync for Shared<T> {}
+
+impl<T: Word> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let top = Age::unpack(self.age.load(Ordering::Relaxed)).top();
+        let bottom = self.bottom.load(Ordering::Relaxed);
+        for slot in self.slots.get(top..bottom).unwrap_or_default() {
+            // SAFETY: the slots from top to bottom hold the words of items that nobody has taken, and
+            // nobody can take any more: this was the last handle.
+            drop(unsafe { T::from_word(slot.load(Ordering::Relaxed)) });
+        }
+    }
+}
+
+/// The owner's side.
+///
+/// When the last of the owner and the thieves' handles is dropped, the items still there are
+/// dropped too.
+pub struct Deque<T: Word> {
+    shared: Arc<Shared<T>>,
+    /// What `shared.bottom` holds, for the owner to read without touching a shared line.
+    bottom: usize,
+}
+
+impl<T: Word> Deque<T> {
+    /// A deque with an array of `capacity` slots: at least 1, at most 2^32 - 1.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    /// A deque whose tag starts at `start` (its low half).
+    #[doc(hidden)]
+    #[expect(clippy::cast_possible_truncation, reason = "the tag has 32 bits")]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
+        let capacity = capacity.clamp(1, u32::MAX as usize);
+        let age = Age {
+            tag: start as u32,
+            top: 0,
+        };
+        let slots = (0..capacity)
+            .map(|_| AtomicPtr::new(std::ptr::null_mut()))
+            .collect();
+        let shared = Shared {
+            age: CachePadded::new(AtomicU64::new(age.pack())),
+            bottom: CachePadded::new(AtomicUsize::new(0)),
+            slots,
+            items: PhantomData,
+        };
+        Deque {
+            shared: Arc::new(shared),
+            bottom: 0,
+        }
+    }
+
+    /// How many slots the array has.
+    pub fn capacity(&self) -> usize {
+        self.shared.slots.len()
+    }
+
+    /// At most one item is left, at `last`, and `age` says whether it is: takes it, or finds it
+    /// stolen, and resets the indices in either case.
+    #[inline]
+    fn pop_last(&mut self, last: usize, age: Age) -> Option<T> {
+        self.bottom = 0;
+        self.shared.bottom.store(0, Ordering::Relaxed);
+        if age.top() == last {
+            let word = self.shared.slots[last].load(Ordering::Relaxed);
+            let won = self.shared.age.compare_exchange(
+                age.pack(),
+                age.next_tag().pack(),
+                Ordering::Release, // [O6]
+                Ordering::Acquire, // [O7]
+            );
+            if won.is_ok() {
+                // SAFETY: the word was pushed to this slot in this tag, and the compare-and-swap gave
+                // it to the owner: every thief that has read the old age will fail.
+                return Some(unsafe { T::from_word(word) });
+            }
+        }
+        self.publish_reset(age);
+        None
+    }
+
+    /// The items of `age`'s tag are all stolen, and `bottom` is 0: starts a new tag.
+    #[cold]
+    #[inline(never)]
+    fn publish_reset(&self, age: Age) {
+        // No thief's compare-and-swap can come between: there was nothing left to steal in this tag.
+        self.shared
+            .age
+            .store(age.next_tag().pack(), Ordering::Release); // [O11]
+    }
+
+    /// The end of the array is reached: resets the indices if everything is stolen.
+    #[cold]
+    #[inline(never)]
+    fn push_at_end(&mut self, item: T) -> Result<(), Full<T>> {
+        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O13]
+        if age.top() < self.bottom {
+            return Err(Full(item));
+        }
+        self.bottom = 0;
+        self.shared.bottom.store(0, Ordering::Relaxed);
+        self.publish_reset(age);
+        self.push(item)
+    }
+}
+
+impl<T: Word> Owner for Deque<T> {
+    type Item = T;
+    type Thief = Stealer<T>;
+
+    #[inline]
+    fn push(&mut self, item: T) -> Result<(), Full<T>> {
+        let Some(slot) = self.shared.slots.get(self.bottom) else {
+            return self.push_at_end(item);
+        };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        self.bottom += 1;
+        self.shared.bottom.store(self.bottom, Ordering::Release); // [O1]
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        let last = self.bottom.checked_sub(1)?;
+        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O2]
+        if last <= age.top() {
+            return self.pop_last(last, age);
+        }
+        self.bottom = last;
+        self.shared.bottom.store(last, Ordering::Release); // [O3]
+        fence(Ordering::SeqCst); // [O4]
+        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O5]
+        if last <= age.top() {
+            return self.pop_last(last, age);
+        }
+        let word = self.shared.slots[last].load(Ordering::Relaxed);
+        // SAFETY: the word was pushed to this slot. Top was below it after the fence, so a thief
+        // that gets as far as this slot sees the lowered bottom and leaves it.
+        Some(unsafe { T::from_word(word) })
+    }
+
+    fn len(&self) -> usize {
+        let age = Age::unpack(self.shared.age.load(Ordering::Relaxed));
+        self.bottom.saturating_sub(age.top())
+    }
+
+    fn thief(&self) -> Stealer<T> {
+        Stealer {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+/// The thief's side.
+pub struct Stealer<T: Word> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Word> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Stealer {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T: Word> Thief for Stealer<T> {
+    type Item = T;
+
+    #[inline]
+    fn steal(&self) -> Steal<T> {
+        let old = self.shared.age.load(Ordering::Acquire); // [O8]
+        let age = Age::unpack(old);
+        fence(Ordering::SeqCst); // [O9]
+        let bottom = self.shared.bottom.load(Ordering::Acquire); // [O10]
+        if bottom <= age.top() {
+            return Steal::Empty;
+        }
+        let word = self.shared.slots[age.top()].load(Ordering::Relaxed);
+        let won = self.shared.age.compare_exchange(
+            old,
+            age.next_top().pack(),
+            Ordering::Release, // [O12]
+            Ordering::Relaxed,
+        );
+        match won {
+            // SAFETY: the age has not changed since it was read, so this slot's item was the topmost
+            // and is now this thief's alone.
+            Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
+            Err(now) if Age::unpack(now).tag == age.tag => Steal::Retry,
+            Err(_) => Steal::Empty,
+        }
+    }
+
+    fn len(&self) -> usize {
+        let age = Age::unpack(self.shared.age.load(Ordering::Relaxed));
+        self.shared
+            .bottom
+            .load(Ordering::Relaxed)
+            .saturating_sub(age.top())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_keeps_its_halves_apart() {
+        let age = Age {
+            tag: u32::MAX,
+            top: 7,
+        };
+        assert_eq!(Age::unpack(age.pack()), age);
+        assert_eq!(age.next_tag(), Age { tag: 0, top: 0 });
+        assert_eq!(
+            age.next_top(),
+            Age {
+                tag: u32::MAX,
+                top: 8
+            }
+        );
+    }
+
+    #[test]
+    fn stolen_items_are_not_popped_again() {
+        let mut owner = Deque::with_capacity(8);
+        let thief = owner.thief();
+        for item in 0..3_u32 {
+            owner.push(item).unwrap();
+        }
+        for item in 0..3 {
+            assert_eq!(thief.steal(), Steal::Success(item));
+        }
+        for _ in 0..4 {
+            assert_eq!(owner.pop(), None);
+        }
+    }
+
+    #[test]
+    fn the_tag_wraps_around() {
+        let mut owner = Deque::starting_at(2, u64::from(u32::MAX) - 1);
+        let thief = owner.thief();
+        for round in 0..8_u32 {
+            owner.push(round).unwrap();
+            owner.push(round + 100).unwrap();
+            assert_eq!(thief.steal(), Steal::Success(round));
+            assert_eq!(owner.pop(), Some(round + 100));
+            assert_eq!(thief.steal(), Steal::Empty);
+        }
+    }
+
+    #[test]
+    fn a_push_at_the_end_resets_only_when_everything_is_stolen() {
+        let mut owner = Deque::with_capacity(2);
+        let thief = owner.thief();
+        owner.push(1_u32).unwrap();
+        owner.push(2).unwrap();
+        assert_eq!(owner.push(3), Err(Full(3)));
+        assert_eq!(thief.steal(), Steal::Success(1));
+        assert_eq!(owner.push(3), Err(Full(3)));
+        assert_eq!(thief.steal(), Steal::Success(2));
+        assert_eq!(owner.push(3), Ok(()));
+        assert_eq!((owner.len(), thief.len()), (1, 1));
+        assert_eq!(thief.steal(), Steal::Success(3));
+    }
+
+    #[test]
+    fn a_capacity_of_nothing_is_one() {
+        let mut owner = Deque::with_capacity(0);
+        assert_eq!(owner.capacity(), 1);
+        owner.push(Box::new(1)).unwrap();
+        assert!(owner.push(Box::new(2)).is_err());
+    }
+}

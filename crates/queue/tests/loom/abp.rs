@@ -1,0 +1,169 @@
+//! Models of the ABP deque. Items are indices into an array of cells, which the pusher writes and the
+//! taker reads and marks: a missing edge is a data race, an item taken twice is a wrong mark.
+
+use locksley_queue::{Owner, Steal, Thief, abp};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+struct Cells(Vec<UnsafeCell<u32>>);
+
+// SAFETY: loom checks that the accesses do not race; that is what the tests are for.
+unsafe impl Sync for Cells {}
+
+const WRITTEN: u32 = 1;
+const TAKEN: u32 = 2;
+
+impl Cells {
+    fn new(n: usize) -> Arc<Cells> {
+        Arc::new(Cells((0..n).map(|_| UnsafeCell::new(0)).collect()))
+    }
+
+    fn push(&self, owner: &mut abp::Deque<usize>, item: usize) {
+        // SAFETY: the item is not pushed yet, so nobody else touches its cell.
+        self.0[item].with_mut(|cell| unsafe { *cell = WRITTEN });
+        owner.push(item).unwrap();
+    }
+
+    fn take(&self, item: Option<usize>) -> usize {
+        let Some(item) = item else { return 0 };
+        self.0[item].with_mut(|cell| {
+            // SAFETY: the item was taken from the deque, by this thread alone if the deque is right.
+            unsafe {
+                assert_eq!(*cell, WRITTEN, "item {item} was taken twice");
+                *cell = TAKEN;
+            }
+        });
+        1
+    }
+
+    fn steal(&self, thief: &abp::Stealer<usize>) -> usize {
+        self.take(thief.steal().success())
+    }
+}
+
+fn drain(cells: &Cells, owner: &mut abp::Deque<usize>) -> usize {
+    let mut taken = 0;
+    while let Some(item) = owner.pop() {
+        taken += cells.take(Some(item));
+    }
+    taken
+}
+
+/// A deque, a thread for each entry of `steals` that steals so often, and the owner's part. Every one
+/// of the `n` items must be taken exactly once.
+fn model(capacity: usize, n: usize, steals: &'static [usize], part: Part) {
+    loom::model(move || {
+        let cells = Cells::new(n);
+        let mut owner = abp::Deque::starting_at(capacity, u64::from(u32::MAX));
+        let thieves: Vec<_> = steals
+            .iter()
+            .map(|&steals| {
+                let (cells, thief) = (Arc::clone(&cells), owner.thief());
+                thread::spawn(move || (0..steals).map(|_| cells.steal(&thief)).sum::<usize>())
+            })
+            .collect();
+        let mut taken = part(&cells, &mut owner);
+        taken += thieves
+            .into_iter()
+            .map(|thief| thief.join().unwrap())
+            .sum::<usize>();
+        taken += drain(&cells, &mut owner);
+        assert_eq!(taken, n, "an item was lost");
+    });
+}
+
+type Part = fn(&Cells, &mut abp::Deque<usize>) -> usize;
+
+#[test]
+fn owner_and_two_thieves() {
+    model(2, 1, &[1, 1], |cells, owner| {
+        cells.push(owner, 0);
+        cells.take(owner.pop())
+    });
+}
+
+#[test]
+fn owner_and_two_thieves_with_two_items() {
+    model(2, 2, &[1, 1], |cells, owner| {
+        cells.push(owner, 0);
+        cells.push(owner, 1);
+        cells.take(owner.pop()) + cells.take(owner.pop())
+    });
+}
+
+#[test]
+fn owner_takes_two_while_a_thief_steals_two() {
+    model(3, 3, &[2], |cells, owner| {
+        cells.push(owner, 0);
+        cells.push(owner, 1);
+        cells.push(owner, 2);
+        cells.take(owner.pop()) + cells.take(owner.pop())
+    });
+}
+
+#[test]
+fn pop_republishes_what_push_published() {
+    model(2, 2, &[1], |cells, owner| {
+        cells.push(owner, 0);
+        cells.push(owner, 1);
+        cells.take(owner.pop())
+    });
+}
+
+#[test]
+fn reset_against_a_slow_thief() {
+    model(2, 3, &[1, 1], |cells, owner| {
+        cells.push(owner, 0);
+        let taken = cells.take(owner.pop());
+        cells.push(owner, 1);
+        cells.push(owner, 2);
+        taken + cells.take(owner.pop())
+    });
+}
+
+#[test]
+fn reset_after_everything_was_stolen() {
+    model(2, 2, &[1, 1], |cells, owner| {
+        cells.push(owner, 0);
+        let taken = cells.take(owner.pop());
+        cells.push(owner, 1);
+        taken
+    });
+}
+
+#[test]
+fn push_at_the_end_resets() {
+    loom::model(|| {
+        let cells = Cells::new(2);
+        let mut owner = abp::Deque::with_capacity(1);
+        cells.push(&mut owner, 0);
+        let thieves: Vec<_> = (0..2)
+            .map(|_| {
+                let (cells, thief) = (Arc::clone(&cells), owner.thief());
+                thread::spawn(move || cells.steal(&thief))
+            })
+            .collect();
+        // SAFETY: the item is not pushed yet, so nobody else touches its cell.
+        cells.0[1].with_mut(|cell| unsafe { *cell = WRITTEN });
+        let pushed = owner.push(1).is_ok();
+        let stolen: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();
+        assert_eq!(stolen + drain(&cells, &mut owner), 1 + usize::from(pushed));
+    });
+}
+
+/// A failed steal says `Retry` only if another thief took the topmost item meanwhile.
+#[test]
+fn a_reset_answers_empty() {
+    loom::model(|| {
+        let mut owner = abp::Deque::with_capacity(2);
+        owner.push(0_usize).unwrap();
+        assert_eq!(owner.thief().steal(), Steal::Success(0));
+        let thief = owner.thief();
+        let steal = thread::spawn(move || thief.steal());
+        assert_eq!(owner.pop(), None);
+        owner.push(1).unwrap();
+        owner.push(2).unwrap();
+        assert!(!steal.join().unwrap().is_retry());
+    });
+}
