@@ -2,6 +2,7 @@
 //!
 //! Items are `usize` everywhere. An adapter adds nothing to the call it stands for.
 
+mod abp;
 mod array_queue;
 mod chase_lev;
 mod crossbeam_fifo;
@@ -14,6 +15,7 @@ mod semi_private;
 mod st3_fifo;
 mod st3_lifo;
 
+pub(crate) use abp::Abp;
 pub(crate) use array_queue::ArrayQueue;
 pub(crate) use chase_lev::ChaseLev;
 pub(crate) use crossbeam_fifo::CrossbeamFifo;

@@ -48,10 +48,15 @@ fn pairs<C: Channel>(
     items: usize,
 ) -> Tally {
     let mut tally = Tally::default();
-    for item in 1..=items {
-        C::produce(producer, item);
-        if let Some(item) = C::consume(consumer) {
-            tally.add(item);
+    let mut item = 0;
+    while item < items {
+        item += 1;
+        if !C::produce(producer, item) {
+            break;
+        }
+        match C::consume(consumer) {
+            Some(item) => tally.add(item),
+            None => break,
         }
     }
     tally

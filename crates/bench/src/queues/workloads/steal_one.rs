@@ -10,7 +10,7 @@ pub(crate) fn workload() -> Workload {
         about: "push one (and expose it), steal it, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, ChaseLev, SemiPrivate],
+        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, Abp, ChaseLev, SemiPrivate],
     }
 }
 
@@ -32,11 +32,14 @@ fn turn<D: Stealable>(operations: u64) -> Result<Sample, Wrong> {
 #[inline(never)]
 fn push_and_steal<D: Stealable>(deque: &mut D, thief: &mut D::Thief, items: usize) -> Tally {
     let mut tally = Tally::default();
-    for item in 1..=items {
+    let mut item = 0;
+    while item < items {
+        item += 1;
         push(deque, item);
         deque.expose();
-        if let Some(item) = D::steal(thief) {
-            tally.add(item);
+        match D::steal(thief) {
+            Some(item) => tally.add(item),
+            None => break,
         }
     }
     tally
