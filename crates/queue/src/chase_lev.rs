@@ -38,10 +38,14 @@
 //! | C3 | make room: read `top` | Acquire | C9 | not shown by loom: the slot could be rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
 //! | C4 | pop: read `top` | Relaxed | - | checked again behind C2, or by compare-and-swap | |
 //! | C5 | pop: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
-//! | C6 | steal: read `top` | Acquire | C9 | not shown by loom: keeps the fence C7 behind it in order with the thief before; the fence alone orders it in loom's model | histories on hardware |
+//! | C6 | steal: read `top` | Relaxed | - | the fence C7 acquires too | |
 //! | C7 | steal: fence between `top` and `bottom` | SeqCst | C2, R2 | as C2 | `chase_lev::pop_against_two_thieves` |
 //! | C8 | steal: read `bottom` | Acquire | C1 | as C1 | `chase_lev::push_against_steal` |
 //! | C9 | steal: raise `top` | Release | C3 | as C3 | histories on hardware |
+//! | C10 | look: read `top` | Acquire | C9 | not shown by loom: keeps the look at `bottom` behind it; an old `bottom` beside a new `top` could look like an emptiness that never was | histories on hardware |
+//!
+//! Every store of `bottom` comes after the fence C1 of the items below it, so lowering and
+//! restoring it may be Relaxed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -247,7 +251,7 @@ impl<T: Word> Thief for Stealer<T> {
             return Steal::Empty;
         }
         let visit = self.shared.ring.enter();
-        let top = self.shared.top.load(Ordering::Acquire); // [C6]
+        let top = self.shared.top.load(Ordering::Relaxed); // [C6]
         fence(Ordering::SeqCst); // [C7]
         let bottom = self.shared.bottom.load(Ordering::Acquire); // [C8]
         if distance(top, bottom) <= 0 {
@@ -266,7 +270,7 @@ impl<T: Word> Thief for Stealer<T> {
     }
 
     fn len(&self) -> usize {
-        let top = self.shared.top.load(Ordering::Acquire);
+        let top = self.shared.top.load(Ordering::Acquire); // [C10]
         length(top, self.shared.bottom.load(Ordering::Relaxed))
     }
 }

@@ -4,6 +4,7 @@ mod ring;
 mod sync;
 
 pub mod abp;
+pub mod asymmetric;
 pub mod chase_lev;
 pub mod pile;
 pub mod semi_private;

@@ -299,13 +299,6 @@ impl Ring {
             index = index.wrapping_add(STRIDE);
         }
     }
-
-    /// How many retired circles wait for thieves to leave.
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn waiting(&self) -> usize {
-        // SAFETY: the tests that call this are the owner.
-        self.retired.with(|list| unsafe { (*list).len() })
-    }
 }
 
 impl Drop for Ring {

@@ -40,18 +40,22 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | S1 | expose: raise `boundary` | Release | S8 | the thief would see the index before the item | `semi_private::expose_against_steal` |
+//! | S1 | expose: fence before `boundary` is raised | Release | S8 | the thief would see the index before the item | `semi_private::expose_against_steal` |
 //! | S2 | take back: fence between `boundary` and `top` | SeqCst | S7 | owner and thief would both take the item | `semi_private::take_back_against_two_thieves` |
 //! | S3 | make room: read `top` | Acquire | S9 | not shown by loom: the slot could be rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
 //! | S4 | pop public: read `top` | Relaxed | - | checked again behind S2, or by compare-and-swap | |
 //! | S5 | pop public: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
-//! | S6 | steal: read `top` | Acquire | S9 | not shown by loom: the fence S7 orders it in loom's model | histories on hardware |
+//! | S6 | steal: read `top` | Relaxed | - | the fence S7 acquires too | |
 //! | S7 | steal: fence between `top` and `boundary` | SeqCst | S2, R2 | as S2 | `semi_private::take_back_against_two_thieves` |
 //! | S8 | steal: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
 //! | S9 | steal: raise `top` | Release | S3 | as S3 | histories on hardware |
-//! | S10 | take back: restore `boundary` | Release | S8 | as S1: the items below it are published again | `semi_private::take_back_against_two_thieves` |
-//! | S11 | take back: lower `boundary` | Release | S8 | not shown by loom: a thief may read the lowered value, and steals items that were pushed and exposed before; the earlier exposure is in the same thread, but a Relaxed store does not carry its release | histories on hardware |
+//! | S10 | look: read `top` | Acquire | S9 | not shown by loom: keeps the look at `boundary` behind it; an old boundary beside a new `top` could look like an emptiness that never was | histories on hardware |
+//! | S11 | look: read `boundary` | Acquire | S1 | not shown by loom: as S10, for the look at `bottom` | histories on hardware |
 //! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
+//! | S13 | whereabouts: read `top` | Acquire | S9 | not shown by loom: who is told that a thief has the item may want to see what the thief did before | - |
+//!
+//! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
+//! restoring it may be Relaxed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -211,6 +215,7 @@ impl<T: Word> Deque<T> {
         if distance(self.boundary, index.0) >= 0 {
             Whereabouts::Private
         } else if distance(self.shared.top.load(Ordering::Acquire), index.0) >= 0 {
+            // [S13]
             Whereabouts::Public
         } else {
             Whereabouts::Stolen
@@ -245,10 +250,11 @@ impl<T: Word> Deque<T> {
             Exposure::Half => private.div_ceil(2),
         };
         self.boundary = self.boundary.wrapping_add(count as u64 * STRIDE);
+        fence(Ordering::Release); // [S1]
         self.shared
             .owners
             .boundary
-            .store(self.boundary, Ordering::Release); // [S1]
+            .store(self.boundary, Ordering::Relaxed);
         count
     }
 
@@ -288,7 +294,7 @@ impl<T: Word> Deque<T> {
     /// Tries to make the items from `middle` on private again.
     fn take_back(&mut self, middle: ring::Index) -> bool {
         let boundary = &self.shared.owners.boundary;
-        boundary.store(middle, Ordering::Release); // [S11]
+        boundary.store(middle, Ordering::Relaxed);
         fence(Ordering::SeqCst); // [S2]
         let top = self.shared.top.load(Ordering::Relaxed);
         if distance(top, middle) > 0 {
@@ -297,7 +303,7 @@ impl<T: Word> Deque<T> {
             self.boundary = middle;
             return true;
         }
-        boundary.store(self.boundary, Ordering::Release); // [S10]
+        boundary.store(self.boundary, Ordering::Relaxed);
         false
     }
 
@@ -390,10 +396,11 @@ impl<T: Word> Owner for Deque<T> {
 impl<T: Word> Drop for Deque<T> {
     /// Leaves everything to the thieves.
     fn drop(&mut self) {
+        fence(Ordering::Release); // [S1]
         self.shared
             .owners
             .boundary
-            .store(self.bottom, Ordering::Release); // [S1]
+            .store(self.bottom, Ordering::Relaxed);
     }
 }
 
@@ -422,13 +429,13 @@ impl<T: Word> Thief for Stealer<T> {
     type Item = T;
 
     fn steal(&self) -> Steal<T> {
-        let top = self.shared.top.load(Ordering::Acquire);
-        let boundary = self.shared.owners.boundary.load(Ordering::Acquire);
+        let top = self.shared.top.load(Ordering::Acquire); // [S10]
+        let boundary = self.shared.owners.boundary.load(Ordering::Acquire); // [S11]
         if distance(top, boundary) <= 0 {
             return self.nothing_public(boundary);
         }
         let visit = self.shared.ring.enter();
-        let top = self.shared.top.load(Ordering::Acquire); // [S6]
+        let top = self.shared.top.load(Ordering::Relaxed); // [S6]
         fence(Ordering::SeqCst); // [S7]
         let boundary = self.shared.owners.boundary.load(Ordering::Acquire); // [S8]
         if distance(top, boundary) <= 0 {
@@ -451,7 +458,7 @@ impl<T: Word> Thief for Stealer<T> {
 
     /// Counts the private items too.
     fn len(&self) -> usize {
-        let top = self.shared.top.load(Ordering::Acquire);
+        let top = self.shared.top.load(Ordering::Acquire); // [S10]
         length(top, self.shared.owners.bottom.load(Ordering::Relaxed))
     }
 }

@@ -4,6 +4,7 @@
 #![cfg(loom)]
 
 mod abp;
+mod asymmetric;
 mod chase_lev;
 mod semi_private;
 mod support;

@@ -1,0 +1,136 @@
+use locksley_queue::asymmetric::{Deque, steal_each};
+use locksley_queue::{Owner, Thief};
+use loom::thread;
+
+use crate::support::{Payload, assert_each_once, pop, push, race, rob};
+
+#[test]
+fn last_item_against_two_thieves() {
+    race(Deque::new, 1, 2, pop, 1);
+}
+
+#[test]
+fn contested_pops_against_two_thieves() {
+    race(
+        Deque::new,
+        2,
+        2,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+#[test]
+fn push_against_steal() {
+    race(
+        Deque::new,
+        0,
+        2,
+        |deque, seen| {
+            push(deque, 0);
+            push(deque, 1);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+/// The owner takes the last item without moving `top` and pushes another at the same index,
+/// while a thief has its eye on the first.
+#[test]
+fn same_index_again_against_steal() {
+    race(
+        Deque::new,
+        1,
+        2,
+        |deque, seen| {
+            pop(deque, seen);
+            push(deque, 1);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+/// A thief that tries twice: its first claim may come to nothing.
+#[test]
+fn claim_let_go_against_push() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || rob(&thief, 2));
+        let mut seen = Vec::new();
+        pop(&mut deque, &mut seen);
+        push(&mut deque, 1);
+        pop(&mut deque, &mut seen);
+        seen.extend(robber.join().unwrap());
+        while !deque.is_empty() {
+            pop(&mut deque, &mut seen);
+        }
+        assert_each_once(seen, 2);
+    });
+}
+
+/// The circle has two slots under loom: the third push doubles it.
+#[test]
+fn grow_against_steal() {
+    race(Deque::new, 2, 2, |deque, _| push(deque, 2), 3);
+}
+
+#[test]
+fn slot_reuse_against_steal() {
+    race(
+        Deque::new,
+        2,
+        1,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+            push(deque, 2);
+            push(deque, 3);
+        },
+        4,
+    );
+}
+
+#[test]
+fn one_barrier_for_two_victims() {
+    loom::model(|| {
+        let mut deques = [Deque::new(), Deque::new()];
+        for (value, deque) in deques.iter_mut().enumerate() {
+            push(deque, value);
+        }
+        let victims = deques.each_ref().map(Owner::thief);
+        let robber = thread::spawn(move || {
+            let mut loot = Vec::new();
+            steal_each(&victims, |item: Payload| loot.push(item.open()));
+            loot
+        });
+        let mut seen = Vec::new();
+        for deque in &mut deques {
+            pop(deque, &mut seen);
+        }
+        seen.extend(robber.join().unwrap());
+        for deque in &mut deques {
+            pop(deque, &mut seen);
+        }
+        assert_each_once(seen, 2);
+    });
+}
+
+#[test]
+fn what_is_left_is_dropped_once() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        push(&mut deque, 1);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || thief.steal().is_success());
+        drop(deque);
+        robber.join().unwrap();
+    });
+}
