@@ -4,6 +4,7 @@
 
 mod abp;
 mod array_queue;
+mod asymmetric;
 mod chase_lev;
 mod crossbeam_fifo;
 mod crossbeam_lifo;
@@ -17,6 +18,7 @@ mod st3_lifo;
 
 pub(crate) use abp::Abp;
 pub(crate) use array_queue::ArrayQueue;
+pub(crate) use asymmetric::Asymmetric;
 pub(crate) use chase_lev::ChaseLev;
 pub(crate) use crossbeam_fifo::CrossbeamFifo;
 pub(crate) use crossbeam_lifo::CrossbeamLifo;
