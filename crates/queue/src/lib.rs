@@ -6,6 +6,7 @@ mod sync;
 pub mod abp;
 pub mod asymmetric;
 pub mod chase_lev;
+pub mod mailbox;
 pub mod pile;
 pub mod semi_private;
 pub mod word;

@@ -6,5 +6,6 @@
 mod abp;
 mod asymmetric;
 mod chase_lev;
+mod mailbox;
 mod semi_private;
 mod support;

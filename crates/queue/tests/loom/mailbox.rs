@@ -1,0 +1,124 @@
+//! Models of the mailbox. Letters are boxes around a cell that the sender writes and the receiver
+//! reads, so that a missing edge is a data race on the cell.
+
+use locksley_queue::{Consumer, mailbox};
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+struct Letter(UnsafeCell<u32>);
+
+// SAFETY: loom checks that the accesses do not race; that is what the tests are for.
+unsafe impl Send for Letter {}
+
+fn write(content: u32) -> Box<Letter> {
+    let letter = Box::new(Letter(UnsafeCell::new(0)));
+    // SAFETY: the letter is not sent yet.
+    letter.0.with_mut(|cell| unsafe { *cell = content });
+    letter
+}
+
+fn read(letter: Box<Letter>) -> u32 {
+    // SAFETY: the letter was received, by this thread alone if the mailbox is right.
+    letter
+        .0
+        .with_mut(|cell| unsafe { std::mem::replace(&mut *cell, 0) })
+}
+
+type Sender = mailbox::Sender<Box<Letter>>;
+type Mailbox = mailbox::Mailbox<Box<Letter>>;
+
+fn receive(mailbox: &mut Mailbox, tries: usize, into: &mut Vec<u32>) {
+    into.extend((0..tries).filter_map(|_| mailbox.consume()).map(read));
+}
+
+/// Sends the letters; returns those that were refused.
+fn send(sender: &Sender, letters: &[u32]) -> Vec<u32> {
+    let refused = |&letter: &u32| {
+        sender
+            .send(write(letter))
+            .err()
+            .map(|full| read(full.into_inner()))
+    };
+    letters.iter().filter_map(refused).collect()
+}
+
+/// Two senders with these letters against a receiver who tries so often. Every letter comes out or is
+/// refused, once, and those of one sender in order.
+fn model(capacity: usize, letters: [&'static [u32]; 2], tries: usize) {
+    loom::model(move || {
+        let (sender, mut mailbox) = mailbox::starting_at(capacity, u64::MAX);
+        let threads = letters.map(|letters| {
+            let sender = sender.clone();
+            thread::spawn(move || send(&sender, letters))
+        });
+        let mut received = Vec::new();
+        receive(&mut mailbox, tries, &mut received);
+        let refused = threads.map(|thread| thread.join().unwrap());
+        receive(&mut mailbox, letters.concat().len(), &mut received);
+        assert!(mailbox.consume().is_none());
+        for (letters, refused) in letters.iter().zip(refused) {
+            let mine: Vec<u32> = received
+                .iter()
+                .copied()
+                .filter(|l| letters.contains(l))
+                .collect();
+            let sent: Vec<u32> = letters
+                .iter()
+                .copied()
+                .filter(|l| !refused.contains(l))
+                .collect();
+            assert_eq!(mine, sent);
+        }
+    });
+}
+
+#[test]
+fn two_senders() {
+    model(2, [&[1], &[2]], 2);
+}
+
+#[test]
+fn letters_of_one_sender_stay_in_order() {
+    model(3, [&[1], &[2, 3]], 1);
+}
+
+#[test]
+fn full_mailbox() {
+    model(1, [&[1], &[2]], 1);
+}
+
+#[test]
+fn senders_reuse_the_slot() {
+    model(1, [&[1, 2], &[]], 1);
+}
+
+#[test]
+fn two_senders_go_round_the_ring() {
+    model(2, [&[1, 2], &[3]], 1);
+}
+
+/// Room for both: neither sender may be refused, and a receiver who knows that a letter was sent
+/// must find one.
+#[test]
+fn sent_mail_is_found_although_another_sender_is_on_its_way() {
+    loom::model(|| {
+        let (sender, mut mailbox) = mailbox::bounded(2);
+        let other = sender.clone();
+        let thread = thread::spawn(move || assert!(other.send(write(1)).is_ok()));
+        assert!(sender.send(write(2)).is_ok());
+        let first = read(mailbox.consume().expect("the letter 2 is there"));
+        thread.join().unwrap();
+        let second = read(mailbox.consume().expect("the other letter is there"));
+        assert_eq!(first + second, 3);
+    });
+}
+
+#[test]
+fn mail_left_inside_is_dropped() {
+    loom::model(|| {
+        let (sender, mailbox) = mailbox::bounded(1);
+        let thread = thread::spawn(move || sender.send(write(1)).is_ok());
+        drop(mailbox);
+        assert!(thread.join().unwrap());
+    });
+}
