@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::thread;
 
+use locksley_queue::barrier::{Payer, payer};
 use serde::Serialize;
 
 /// The machine, the compiler and the rivals' versions.
@@ -16,6 +17,8 @@ pub(crate) struct Machine {
     rustc: &'static str,
     /// The load of the last minute when the run began: others may have been using the machine.
     load: Option<f64>,
+    /// Whether `membarrier` can be had.
+    barrier: &'static str,
     rivals: Vec<&'static str>,
 }
 
@@ -34,6 +37,10 @@ impl Machine {
             load: fs::read_to_string("/proc/loadavg")
                 .ok()
                 .and_then(|text| text.split(' ').next()?.parse().ok()),
+            barrier: match payer() {
+                Payer::Rare => "membarrier",
+                Payer::Both => "fences",
+            },
             rivals: env!("LOCKSLEY_RIVALS").split(',').collect(),
         }
     }
@@ -49,7 +56,13 @@ impl fmt::Display for Machine {
         if let Some(load) = self.load {
             write!(f, ", load {load}")?;
         }
-        write!(f, "; {}; {}", self.rustc, self.rivals.join(", "))
+        write!(
+            f,
+            "; {}; {}; {}",
+            self.barrier,
+            self.rustc,
+            self.rivals.join(", ")
+        )
     }
 }
 

@@ -121,3 +121,36 @@ pub(super) fn bars(workloads: &[Measured], instructions: &[Instructions]) -> Vec
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queues::workloads;
+
+    /// A bar about a name that nobody has would be skipped for ever.
+    #[test]
+    fn every_bar_is_about_contenders_that_take_part() {
+        let takes_part = |workload: &str, contender: &str| {
+            let found = workloads()
+                .into_iter()
+                .find(|candidate| candidate.name == workload);
+            found.is_some_and(|workload| workload.names().any(|name| name == contender))
+        };
+        for (name, _, quantity) in &LIMITS {
+            match quantity {
+                Ratio {
+                    workload,
+                    contender,
+                    to,
+                } => {
+                    assert!(takes_part(workload, contender), "{name}");
+                    assert!(takes_part(workload, to), "{name}");
+                }
+                Count {
+                    workload,
+                    contender,
+                } => assert!(takes_part(workload, contender), "{name}"),
+            }
+        }
+    }
+}
