@@ -7,6 +7,7 @@ pub mod abp;
 pub mod asymmetric;
 pub mod chase_lev;
 pub mod mailbox;
+pub mod pcb;
 pub mod pile;
 pub mod semi_private;
 pub mod word;

@@ -7,5 +7,6 @@ mod abp;
 mod asymmetric;
 mod chase_lev;
 mod mailbox;
+mod pcb;
 mod semi_private;
 mod support;

@@ -1,0 +1,233 @@
+//! Items, the buffer they form, and the memory they live in.
+
+use std::alloc::{Layout, handle_alloc_error};
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicPtr, AtomicU64, Ordering, UnsafeCell};
+
+/// The paper's `ITEM`. Padded: neighbours in memory are dealt to different processes.
+pub(super) type Item = CachePadded<Record>;
+
+/// What is in an item.
+pub(super) struct Record {
+    /// In a buffer: the next younger item, or null at the tail; stored by the producer, loaded by
+    /// the consumer. In an item list: the next item; both by the list's one owner.
+    pub(super) next: AtomicPtr<Item>,
+    /// Written by the producer before it links the item, read once by the consumer.
+    value: UnsafeCell<*mut ()>,
+    /// In the pool, if this is the first item of its list: the name of the list below. Stale
+    /// poppers may load it at any time.
+    pub(super) below: AtomicU64,
+    /// Which item this is: a position in the [`Arena`], counted from one. Never changes.
+    pub(super) name: u32,
+}
+
+/// Puts `word` into `item` and links that behind `tail`: the paper's `produce`.
+///
+/// # Safety
+///
+/// `tail` is the last item of a buffer whose one producer is the caller; `item` belongs to the
+/// caller and is in no list or buffer; both are items of a living arena.
+#[inline]
+pub(super) unsafe fn link(tail: *mut Item, item: *mut Item, word: *mut ()) {
+    // SAFETY: both are items of a living arena.
+    let (last, new) = unsafe { (&*tail, &*item) };
+    // SAFETY: the item is the caller's alone until it is linked below.
+    new.value.with_mut(|value| unsafe { *value = word });
+    new.next.store(ptr::null_mut(), Ordering::Relaxed);
+    last.next.store(item, Ordering::Release); // [O1]
+}
+
+/// The item behind the dummy `head`, which is to be the next dummy, and the word in it.
+///
+/// # Safety
+///
+/// `head` is the dummy of a buffer whose one consumer is the caller, in a living arena. Having
+/// taken the word, the caller makes the returned item its dummy.
+#[inline]
+pub(super) unsafe fn unlink(head: *mut Item) -> Option<(*mut Item, *mut ())> {
+    // SAFETY: an item of a living arena.
+    let next = unsafe { &*head }.next.load(Ordering::Acquire); // [O2]
+    if next.is_null() {
+        return None;
+    }
+    // SAFETY: a linked item is one of the same arena; its producer wrote the value before it
+    // linked the item and writes no more until the consumer has given the item up.
+    let word = unsafe { &*next }.value.with(|value| unsafe { *value });
+    Some((next, word))
+}
+
+/// How many doubling segments the table of chunks has: as many as the chunks that [`Record::name`]
+/// can tell apart may need.
+#[cfg(not(loom))]
+const SEGMENTS: usize = 32;
+#[cfg(loom)]
+const SEGMENTS: usize = 4;
+
+/// The memory of the items: chunks of `granularity` items, found by number, freed together.
+///
+/// Chunk `c` is in segment `s = floor(log2(c + 1))` of the table, which has `2^s` entries. So the
+/// table grows without moving, and an item stays an item until the arena is dropped.
+pub(super) struct Arena {
+    granularity: usize,
+    segments: Box<[AtomicPtr<AtomicPtr<Item>>]>,
+    chunks: AtomicU64,
+}
+
+impl Arena {
+    pub(super) fn new(granularity: usize) -> Self {
+        let granularity = granularity.clamp(1, super::MAX_GRANULARITY);
+        let segments = (0..SEGMENTS).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        Self { granularity, segments, chunks: AtomicU64::new(0) }
+    }
+
+    pub(super) fn granularity(&self) -> usize {
+        self.granularity
+    }
+
+    /// How many items there are, in use or not.
+    pub(super) fn allocated(&self) -> usize {
+        self.chunks.load(Ordering::Relaxed) as usize * self.granularity
+    }
+
+    /// Allocates a list of `granularity` items. They belong to the caller.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn grow(&self) -> *mut Item {
+        let chunk = self.chunks.fetch_add(1, Ordering::Relaxed) as usize;
+        let first = chunk.saturating_mul(self.granularity);
+        let (segment, slot) = locate(chunk);
+        if first > u32::MAX as usize - self.granularity || segment >= SEGMENTS {
+            // Names are used up at half a terabyte of items: out of memory, as for any `Box`.
+            handle_alloc_error(Layout::new::<Item>());
+        }
+        let items: Box<[Item]> =
+            (1..=self.granularity).map(|nth| blank((first + nth) as u32)).collect();
+        let items = Box::into_raw(items).cast::<Item>();
+        for nth in 1..self.granularity {
+            // SAFETY: both are among the `granularity` items of the chunk, which is still ours.
+            let (item, next) = unsafe { (&*items.add(nth - 1), items.add(nth)) };
+            item.next.store(next, Ordering::Relaxed);
+        }
+        // SAFETY: `slot < 2^segment`, the length of the segment.
+        unsafe { &*self.segment(segment).add(slot) }.store(items, Ordering::Relaxed);
+        items
+    }
+
+    /// The segment, made if need be.
+    fn segment(&self, segment: usize) -> *mut AtomicPtr<Item> {
+        let there = self.segments[segment].load(Ordering::Acquire); // [O3]
+        if !there.is_null() {
+            return there;
+        }
+        let length = 1 << segment;
+        let new: Box<[AtomicPtr<Item>]> =
+            (0..length).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
+        let new = Box::into_raw(new).cast::<AtomicPtr<Item>>();
+        match self.segments[segment].compare_exchange(
+            ptr::null_mut(),
+            new,
+            Ordering::Release, // [O4]
+            Ordering::Acquire, // [O5]
+        ) {
+            Ok(_) => new,
+            Err(faster) => {
+                // SAFETY: `new` comes from a boxed slice of this length and nobody has seen it.
+                drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(new, length)) });
+                faster
+            }
+        }
+    }
+
+    /// The item with this name.
+    ///
+    /// # Safety
+    ///
+    /// The allocation of the item happened before this call.
+    pub(super) unsafe fn item(&self, name: u32) -> *mut Item {
+        let index = name as usize - 1;
+        let (segment, slot) = locate(index / self.granularity);
+        // Relaxed: what `grow` stored for this chunk happened before, says the caller.
+        let segment = self.segments[segment].load(Ordering::Relaxed);
+        // SAFETY: the segment exists since the chunk does, and `slot < 2^segment`.
+        let items = unsafe { &*segment.add(slot) }.load(Ordering::Relaxed);
+        // SAFETY: the chunk has `granularity` items.
+        unsafe { items.add(index % self.granularity) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for chunk in 0..self.chunks.load(Ordering::Relaxed) as usize {
+            let (segment, slot) = locate(chunk);
+            let segment = self.segments[segment].load(Ordering::Relaxed);
+            // SAFETY: `grow` has finished for every chunk that was counted, as nobody else has
+            // the arena any more; it filled this entry of the segment.
+            let items = unsafe { &*segment.add(slot) }.load(Ordering::Relaxed);
+            let items = ptr::slice_from_raw_parts_mut(items, self.granularity);
+            // SAFETY: a boxed slice of this length, which nobody else frees.
+            drop(unsafe { Box::from_raw(items) });
+        }
+        for (nth, segment) in self.segments.iter().enumerate() {
+            let entries = segment.load(Ordering::Relaxed);
+            if !entries.is_null() {
+                let entries = ptr::slice_from_raw_parts_mut(entries, 1 << nth);
+                // SAFETY: a boxed slice of this length, which nobody else frees.
+                drop(unsafe { Box::from_raw(entries) });
+            }
+        }
+    }
+}
+
+fn blank(name: u32) -> Item {
+    CachePadded::new(Record {
+        next: AtomicPtr::new(ptr::null_mut()),
+        value: UnsafeCell::new(ptr::null_mut()),
+        below: AtomicU64::new(0),
+        name,
+    })
+}
+
+/// Segment and position in it of a chunk.
+fn locate(chunk: usize) -> (usize, usize) {
+    let nth = chunk.saturating_add(1);
+    let segment = nth.ilog2() as usize;
+    (segment, nth - (1 << segment))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_follow_each_other_without_gaps() {
+        let places: Vec<_> = (0..7).map(locate).collect();
+        assert_eq!(places, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn every_item_is_found_by_its_name() {
+        let arena = Arena::new(3);
+        for chunk in 0..20 {
+            let mut item = arena.grow();
+            for nth in 1..=3 {
+                // SAFETY: the arena is alive.
+                let record = unsafe { &*item };
+                assert_eq!(record.name, chunk * 3 + nth);
+                // SAFETY: this thread allocated the item.
+                assert_eq!(unsafe { arena.item(record.name) }, item);
+                item = record.next.load(Ordering::Relaxed);
+            }
+            assert!(item.is_null());
+        }
+        assert_eq!(arena.allocated(), 60);
+    }
+
+    #[test]
+    fn granularity_is_clamped() {
+        assert_eq!(Arena::new(0).granularity(), 1);
+        assert_eq!(Arena::new(usize::MAX).granularity(), super::super::MAX_GRANULARITY);
+    }
+}

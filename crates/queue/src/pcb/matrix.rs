@@ -1,0 +1,313 @@
+//! The n x n buffers of work dealing, and the recycling scheme RS between them.
+
+use std::array;
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ptr;
+
+use super::item::{Item, link, unlink};
+use super::pool::Pool;
+use crate::pile::Consumer;
+use crate::sync::{Arc, Ordering, UnsafeCell};
+use crate::word::Word;
+
+/// One process's ends of its two buffers with another: the tail of the one to it, the head (the
+/// dummy) of the one from it. Both are private; the buffers share nothing but their items.
+#[derive(Clone, Copy)]
+struct Peer {
+    tail: *mut Item,
+    head: *mut Item,
+}
+
+const LINE: usize = 128;
+const PER_LINE: usize = LINE / size_of::<Peer>();
+
+/// As many peers as fill a cache line, so that no process's ends share one with another's.
+#[repr(align(128))]
+struct Line([Peer; PER_LINE]);
+
+const _: () = assert!(size_of::<Line>() == LINE);
+
+type Peers = Box<[Line]>;
+
+/// What all processes see.
+struct Matrix<T: Word> {
+    pool: Pool,
+    /// Where a process that is dropped leaves its peers: written by that process only.
+    parked: Box<[UnsafeCell<Peers>]>,
+    items: PhantomData<T>,
+}
+
+// SAFETY: the processes hand items from one thread to another, for which `T: Send` is enough; an
+// entry of `parked` is written by one process, in its destructor, and read when all are gone.
+unsafe impl<T: Word + Send> Send for Matrix<T> {}
+// SAFETY: as above; no `&T` is ever given out.
+unsafe impl<T: Word + Send> Sync for Matrix<T> {}
+
+impl<T: Word> Drop for Matrix<T> {
+    fn drop(&mut self) {
+        for parked in &self.parked {
+            // SAFETY: all processes are gone, so nobody else looks at what they parked.
+            let peers = parked.with_mut(|peers| mem::take(unsafe { &mut *peers }));
+            for peer in peers.iter().flat_map(|line| line.0) {
+                let mut head = peer.head;
+                // SAFETY: `head`, unless null (no such process), is the dummy of a buffer in our
+                // arena, and with all processes gone we are its one consumer.
+                while !head.is_null()
+                    && let Some((next, word)) = unsafe { unlink(head) }
+                {
+                    head = next;
+                    // SAFETY: the word was linked by `produce` and is behind the dummy: not taken.
+                    drop(unsafe { T::from_word(word) });
+                }
+            }
+        }
+    }
+}
+
+/// One process's part of a [`matrix`]: its row of producer's ends, its column of consumer's ends,
+/// its produceList and its consumeList.
+// Aligned so that processes that lie side by side in a `Vec` do not share cache lines.
+#[repr(align(128))]
+pub struct Process<T: Word> {
+    /// Unused items, linked by `next`; null if there is none.
+    produce_list: *mut Item,
+    /// Items to give back, linked by `next`; null if there is none.
+    consume_list: *mut Item,
+    /// How many more items complete the consumeList.
+    missing: usize,
+    /// Where `consume` looks first, and how many items it may still take there.
+    cursor: usize,
+    burst: usize,
+    peers: Peers,
+    processes: usize,
+    id: usize,
+    matrix: Arc<Matrix<T>>,
+}
+
+// SAFETY: the pointers are to items of the arena, which the process alone uses, or shares with
+// its peers under the rules on `Record`'s fields, whichever thread it is on.
+unsafe impl<T: Word + Send> Send for Process<T> {}
+
+/// The n x n matrix of buffers for `processes` processes, as one handle for each of them.
+///
+/// `granularity` is the number of items that move through the pool at a time (at least 1, at
+/// most [`MAX_GRANULARITY`](super::MAX_GRANULARITY); [`GRANULARITY`](super::GRANULARITY) is a good
+/// choice).
+///
+/// ```
+/// use locksley_queue::{Consumer, pcb};
+///
+/// let mut team = pcb::matrix(2, pcb::GRANULARITY);
+/// let mut marian = team.pop().unwrap();
+/// let mut robin = team.pop().unwrap();
+/// robin.produce(marian.id(), 1_u32).unwrap();
+/// marian.produce(marian.id(), 2).unwrap();
+/// assert_eq!(marian.consume_from(robin.id()), Some(1));
+/// assert_eq!(marian.consume(), Some(2)); // from whoever there is something
+/// assert_eq!(marian.consume(), None);
+/// ```
+pub fn matrix<T: Word>(processes: usize, granularity: usize) -> Vec<Process<T>> {
+    matrix_starting_at(processes, granularity, 0)
+}
+
+/// A [`matrix`] whose pool has a given tag, to test the wrap-around.
+#[doc(hidden)]
+pub fn matrix_starting_at<T: Word>(
+    processes: usize,
+    granularity: usize,
+    tag: u32,
+) -> Vec<Process<T>> {
+    let pool = Pool::new(granularity, tag);
+    let granularity = pool.arena().granularity();
+    let mut unused: *mut Item = ptr::null_mut();
+    // dummies[p * n + q] is of the buffer from process p to process q.
+    let dummies: Vec<*mut Item> = (0..processes * processes)
+        .map(|_| {
+            if unused.is_null() {
+                unused = pool.arena().grow();
+            }
+            let dummy = take_first(&mut unused);
+            // SAFETY: an item of the arena; nothing is linked behind it yet.
+            unsafe { &*dummy }.next.store(ptr::null_mut(), Ordering::Relaxed);
+            dummy
+        })
+        .collect();
+    let parked = (0..processes).map(|_| UnsafeCell::new(Peers::default())).collect();
+    let matrix = Arc::new(Matrix { pool, parked, items: PhantomData });
+    let peer = |id: usize, other: usize| match other < processes {
+        true => Peer {
+            tail: dummies[id * processes + other],
+            head: dummies[other * processes + id],
+        },
+        false => Peer { tail: ptr::null_mut(), head: ptr::null_mut() },
+    };
+    (0..processes)
+        .map(|id| Process {
+            // Process 0 gets what the dummies left of their last chunk.
+            produce_list: mem::replace(&mut unused, ptr::null_mut()),
+            consume_list: ptr::null_mut(),
+            missing: granularity,
+            cursor: id,
+            burst: processes,
+            peers: (0..processes.div_ceil(PER_LINE))
+                .map(|line| Line(array::from_fn(|nth| peer(id, line * PER_LINE + nth))))
+                .collect(),
+            processes,
+            id,
+            matrix: matrix.clone(),
+        })
+        .collect()
+}
+
+/// Takes the first item off a list that is not empty.
+#[inline]
+fn take_first(list: &mut *mut Item) -> *mut Item {
+    let item = *list;
+    // SAFETY: the list is the caller's and has a first item, in an arena that the caller holds.
+    *list = unsafe { &*item }.next.load(Ordering::Relaxed);
+    item
+}
+
+impl<T: Word> Process<T> {
+    /// Which process this is, counted from 0.
+    pub fn id(&self) -> usize {
+        self.id
+    }
+
+    /// How many processes the matrix has.
+    pub fn processes(&self) -> usize {
+        self.processes
+    }
+
+    /// How many items the whole matrix has allocated: in use, dummies, in lists.
+    pub fn allocated(&self) -> usize {
+        self.matrix.pool.arena().allocated()
+    }
+
+    /// The ends of the buffers with process `id`, which there is.
+    #[inline]
+    fn peer(&mut self, id: usize) -> &mut Peer {
+        &mut self.peers[id / PER_LINE].0[id % PER_LINE]
+    }
+
+    /// Puts an item into the buffer to process `target`, which may be this process.
+    ///
+    /// # Errors
+    ///
+    /// Without a process `target`, gives the item back.
+    #[inline]
+    pub fn produce(&mut self, target: usize, item: T) -> Result<(), NoSuchProcess<T>> {
+        if target >= self.processes {
+            return Err(NoSuchProcess(item));
+        }
+        if self.produce_list.is_null() {
+            self.produce_list = self.matrix.pool.pop_or_grow();
+        }
+        let new = take_first(&mut self.produce_list);
+        let peer = self.peer(target);
+        let tail = mem::replace(&mut peer.tail, new);
+        // SAFETY: `tail` is the last item of the buffer to `target`, of which we are the one
+        // producer, and `new` was just taken from our own list.
+        unsafe { link(tail, new, item.into_word()) };
+        Ok(())
+    }
+
+    /// Takes the oldest item from process `source`, if there is one (and such a process).
+    #[inline]
+    pub fn consume_from(&mut self, source: usize) -> Option<T> {
+        if source >= self.processes {
+            return None;
+        }
+        let peer = self.peer(source);
+        let dummy = peer.head;
+        // SAFETY: `head` is the dummy of the buffer from `source`, whose one consumer we are.
+        let (next, word) = unsafe { unlink(dummy) }?;
+        peer.head = next;
+        self.recycle(dummy);
+        // SAFETY: the word was linked by `produce`, and the dummy has moved past it: it is taken
+        // this once.
+        Some(unsafe { T::from_word(word) })
+    }
+
+    /// Puts an item that is in no buffer any more into the consumeList.
+    #[inline]
+    fn recycle(&mut self, item: *mut Item) {
+        // SAFETY: an item of our arena.
+        unsafe { &*item }.next.store(self.consume_list, Ordering::Relaxed);
+        self.consume_list = item;
+        self.missing -= 1;
+        if self.missing == 0 {
+            let list = mem::replace(&mut self.consume_list, ptr::null_mut());
+            self.missing = self.matrix.pool.arena().granularity();
+            // SAFETY: the list has `granularity` items, which were ours alone, and we have
+            // forgotten it.
+            unsafe { self.matrix.pool.push(list) };
+        }
+    }
+}
+
+impl<T: Word> Consumer for Process<T> {
+    type Item = T;
+
+    /// Takes the oldest item of the next buffer in turn. At most n items come from one buffer
+    /// before the turn passes on, and at most n + 1 buffers are looked at.
+    #[inline]
+    fn consume(&mut self) -> Option<T> {
+        for _ in 0..=self.processes {
+            if self.burst > 0
+                && let Some(item) = self.consume_from(self.cursor)
+            {
+                self.burst -= 1;
+                return Some(item);
+            }
+            self.cursor = if self.cursor + 1 < self.processes { self.cursor + 1 } else { 0 };
+            self.burst = self.processes;
+        }
+        None
+    }
+}
+
+impl<T: Word> Drop for Process<T> {
+    fn drop(&mut self) {
+        let peers = mem::take(&mut self.peers);
+        // SAFETY: this entry is ours, and it is next looked at when all processes are gone.
+        self.matrix.parked[self.id].with_mut(|parked| unsafe { *parked = peers });
+    }
+}
+
+impl<T: Word> fmt::Debug for Process<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process")
+            .field("id", &self.id)
+            .field("processes", &self.processes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The matrix has no process with this number; the item comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct NoSuchProcess<T>(pub T);
+
+impl<T> NoSuchProcess<T> {
+    /// The item that went nowhere.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for NoSuchProcess<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NoSuchProcess(..)")
+    }
+}
+
+impl<T> fmt::Display for NoSuchProcess<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no such process in the matrix: deal to one below `processes()`")
+    }
+}
+
+impl<T> Error for NoSuchProcess<T> {}

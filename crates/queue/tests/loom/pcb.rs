@@ -1,0 +1,181 @@
+//! Producer-consumer buffers and the recycling between them.
+
+use locksley_queue::{Consumer, Producer, pcb};
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+/// A payload whose every access loom checks for a data race.
+struct Payload(UnsafeCell<u32>);
+
+fn item(value: u32) -> Box<Payload> {
+    Box::new(Payload(UnsafeCell::new(value)))
+}
+
+/// Reads and rewrites the payload: a taker without a happens-before edge from the maker, or a
+/// second taker, is a data race.
+fn open(item: Box<Payload>) -> u32 {
+    // SAFETY: the box is ours alone, if the buffers are right; loom checks.
+    item.0.with_mut(|value| unsafe { std::mem::replace(&mut *value, u32::MAX) })
+}
+
+// SAFETY: the payload travels in a box with one owner.
+unsafe impl Send for Payload {}
+
+#[test]
+fn pcb_channel_hands_over_in_order() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = pcb::channel_with(1);
+        let consuming = thread::spawn(move || {
+            let mut next = 1;
+            for _ in 0..4 {
+                if let Some(got) = consumer.consume() {
+                    assert_eq!(open(got), next);
+                    next += 1;
+                }
+            }
+        });
+        for value in 1..=3 {
+            producer.produce(item(value)).unwrap();
+        }
+        consuming.join().unwrap();
+    });
+}
+
+#[test]
+fn pcb_channel_reuses_what_was_consumed() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = pcb::channel_with(2);
+        producer.produce(item(1)).unwrap();
+        let consuming = thread::spawn(move || {
+            let mut next = 1;
+            for _ in 0..3 {
+                if let Some(got) = consumer.consume() {
+                    assert_eq!(open(got), next);
+                    next += 1;
+                }
+            }
+        });
+        // Each needs the dummy that the consumer gave up, or a new chunk.
+        for value in 2..=4 {
+            producer.produce(item(value)).unwrap();
+        }
+        consuming.join().unwrap();
+    });
+}
+
+#[test]
+fn pcb_channel_drops_the_rest_once_whichever_end_goes_last() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = pcb::channel_with(1);
+        let producing = thread::spawn(move || {
+            producer.produce(item(1)).unwrap();
+            producer.produce(item(2)).unwrap();
+        });
+        if let Some(got) = consumer.consume() {
+            assert_eq!(open(got), 1);
+        }
+        drop(consumer);
+        producing.join().unwrap();
+    });
+}
+
+/// The consumer's list of one item goes to the pool and from there to the producer.
+#[test]
+fn pcb_matrix_recycles_through_the_pool() {
+    loom::model(|| {
+        let mut processes = pcb::matrix(2, 1);
+        let (mut q, mut p) = (processes.pop().unwrap(), processes.pop().unwrap());
+        let consuming = thread::spawn(move || {
+            let mut next = 1;
+            for _ in 0..3 {
+                if let Some(got) = q.consume_from(0) {
+                    assert_eq!(open(got), next);
+                    next += 1;
+                }
+            }
+        });
+        for value in 1..=3 {
+            p.produce(1, item(value)).unwrap();
+        }
+        consuming.join().unwrap();
+    });
+}
+
+/// Two processes deal to each other, so each is a producer and a consumer for the pool.
+#[test]
+fn pcb_matrix_deals_both_ways() {
+    loom::model(|| {
+        let mut processes = pcb::matrix(2, 1);
+        let (mut q, mut p) = (processes.pop().unwrap(), processes.pop().unwrap());
+        let other = thread::spawn(move || {
+            q.produce(0, item(10)).unwrap();
+            let got = q.consume().map(open);
+            assert!(got.is_none_or(|got| got == 20));
+            q.produce(0, item(11)).unwrap();
+        });
+        p.produce(1, item(20)).unwrap();
+        let mut next = 10;
+        for _ in 0..2 {
+            if let Some(got) = p.consume() {
+                assert_eq!(open(got), next);
+                next += 1;
+            }
+        }
+        other.join().unwrap();
+    });
+}
+
+/// Two processes allocate at once: the chunks that both find a place for are in one segment.
+#[test]
+fn pcb_matrix_two_processes_allocate() {
+    loom::model(|| {
+        let mut processes = pcb::matrix(2, 4);
+        let (mut q, mut p) = (processes.pop().unwrap(), processes.pop().unwrap());
+        let other = thread::spawn(move || {
+            q.produce(1, item(1)).unwrap();
+            assert_eq!(q.consume().map(open), Some(1));
+        });
+        p.produce(0, item(2)).unwrap();
+        assert_eq!(p.consume().map(open), Some(2));
+        other.join().unwrap();
+        assert_eq!(p.allocated(), 12);
+    });
+}
+
+/// Three processes at the pool, of which one may look at the topmost list, be overtaken by
+/// another that takes it and the one below and puts the first back, and go on: the classical ABA.
+/// The tag wraps on the way.
+#[test]
+fn pcb_pool_withstands_aba() {
+    loom::model(|| {
+        let mut processes = pcb::matrix_starting_at(3, 1, u32::MAX - 3);
+        let mut r = processes.pop().unwrap();
+        let mut q = processes.pop().unwrap();
+        let mut p = processes.pop().unwrap();
+        // Two lists in the pool: two items used and given back.
+        for value in 1..=2 {
+            q.produce(1, item(value)).unwrap();
+        }
+        assert_eq!(q.consume_from(1).map(open), Some(1));
+        assert_eq!(q.consume_from(1).map(open), Some(2));
+        let overtaking = thread::spawn(move || {
+            for value in 1..=2 {
+                q.produce(1, item(value)).unwrap();
+            }
+            assert_eq!(q.consume_from(1).map(open), Some(1));
+            assert_eq!(q.consume_from(1).map(open), Some(2));
+        });
+        let third = thread::spawn(move || {
+            r.produce(2, item(7)).unwrap();
+            assert_eq!(r.consume_from(2).map(open), Some(7));
+        });
+        for value in 5..=6 {
+            p.produce(0, item(value)).unwrap();
+        }
+        overtaking.join().unwrap();
+        third.join().unwrap();
+        assert_eq!(p.consume_from(0).map(open), Some(5));
+        assert_eq!(p.consume_from(0).map(open), Some(6));
+        assert_eq!(p.consume_from(0).map(open), None);
+    });
+}
