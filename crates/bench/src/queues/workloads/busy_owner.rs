@@ -16,7 +16,11 @@ pub(crate) fn workload() -> Workload {
         about: "push 8, pop 8 while one thief steals all it can, per item pushed, the owner's time",
         reference: CrossbeamLifo::NAME,
         note: Some("stolen per 1000"),
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, Abp, ChaseLev, Asymmetric, SemiPrivatePolling],
+        contenders: contenders![
+            turn;
+            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
+            Abp, ChaseLev, Asymmetric, SemiPrivatePolling,
+        ],
     }
 }
 

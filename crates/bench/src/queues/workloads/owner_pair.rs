@@ -10,7 +10,11 @@ pub(crate) fn workload() -> Workload {
         about: "push and pop on an otherwise empty deque, per pair",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling],
+        contenders: contenders![
+            turn;
+            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
+            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
+        ],
     }
 }
 

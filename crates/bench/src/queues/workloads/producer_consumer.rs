@@ -13,7 +13,7 @@ pub(crate) fn one_thread() -> Workload {
         about: "produce and consume one, in one thread, per pair",
         reference: SegQueue::NAME,
         note: None,
-        contenders: contenders![alone; SegQueue, ArrayQueue, Injector, Rtrb, Mailbox],
+        contenders: contenders![alone; SegQueue, ArrayQueue, Injector, Rtrb, Pcb, Mailbox],
     }
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn two_threads() -> Workload {
         about: "produce in one thread, consume in another, per item",
         reference: SegQueue::NAME,
         note: None,
-        contenders: contenders![together; SegQueue, ArrayQueue, Injector, Rtrb, Mailbox],
+        contenders: contenders![together; SegQueue, ArrayQueue, Injector, Rtrb, Pcb, Mailbox],
     }
 }
 

@@ -10,7 +10,11 @@ pub(crate) fn workload() -> Workload {
         about: "push 64, pop 64, per pair",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling],
+        contenders: contenders![
+            turn;
+            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
+            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
+        ],
     }
 }
 

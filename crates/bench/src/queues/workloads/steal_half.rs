@@ -10,7 +10,10 @@ pub(crate) fn workload() -> Workload {
         about: "push 64, steal half, drain both deques, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: Some("items per steal"),
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo],
+        contenders: contenders![
+            turn;
+            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
+        ],
     }
 }
 

@@ -10,7 +10,11 @@ pub(crate) fn workload() -> Workload {
         about: "push one (and expose it), steal it, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![turn; CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo, Abp, ChaseLev, Asymmetric, SemiPrivate],
+        contenders: contenders![
+            turn;
+            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
+            Abp, ChaseLev, Asymmetric, SemiPrivate,
+        ],
     }
 }
 
