@@ -5,6 +5,7 @@ mod limits;
 mod workloads;
 
 use crate::harness::callgrind::{self, Unavailable};
+use crate::harness::progress::Progress;
 use crate::harness::report::{Instructions, Outcome};
 use crate::harness::{Measured, Plan, Workload, Wrong};
 use workloads::{
@@ -45,9 +46,11 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
 /// Instructions of the owner's pair.
 fn instructions() -> Result<Vec<Instructions>, Unavailable> {
     let workload = owner_pair::workload();
+    let progress = Progress::start("instructions", workload.names().count() as u64);
     workload
         .names()
         .map(|contender| {
+            progress.step();
             let subcommand = [crate::TURN, workload.name, contender];
             let instructions = callgrind::per_operation(&subcommand)?;
             Ok(Instructions {
