@@ -69,15 +69,17 @@
 //! that a membarrier is as good as a fence in the owner; histories recorded on hardware
 //! check it.
 
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
 
+use crate::handle::Handle;
 use crate::pile::{Full, Owner, Steal, Thief};
-use crate::ring::{Index, Ring, STRIDE, View, Visit, distance, length};
+use crate::ring::{self, Index, Lap, Ring, STRIDE, View, Visit, distance, length};
 use crate::sync::barrier::{self, Payer};
-use crate::sync::{Arc, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::Word;
 
 /// The bit of `age` that says that the topmost item is claimed.
@@ -89,16 +91,33 @@ const _: () = assert!(CLAIMED < STRIDE);
 /// the compare-and-swaps, few enough to keep on the stack.
 const VICTIMS_PER_BARRIER: usize = 16;
 
+/// The owner's part of the shared block. It lives there, and not in the handle, so that the fast
+/// path needs one pointer.
+struct Own {
+    /// Written by the owner, read by thieves.
+    bottom: AtomicU64,
+    /// The owner's alone. Where there is no membarrier its floor is [`ALWAYS`].
+    lap: Lap,
+    /// The owner's alone: where `bottom` meets the circle's end, as of the last look at `top`.
+    limit: Cell<Index>,
+    /// The owner's alone.
+    view: UnsafeCell<View>,
+    payer: Payer,
+}
+
+/// A floor that sends every pop the slow way: no index is above it.
+const ALWAYS: Index = Index::MAX;
+
 struct Shared<T: Word> {
+    own: CachePadded<Own>,
     /// `top` and the claim. Written by thieves and, in a contested pop, by the owner.
     age: CachePadded<AtomicU64>,
-    /// Written by the owner, read by thieves.
-    bottom: CachePadded<AtomicU64>,
     ring: Ring,
     items: PhantomData<T>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+// What is the owner's alone is reached only through the one `Deque`.
 unsafe impl<T: Word + Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
@@ -106,10 +125,123 @@ unsafe impl<T: Word + Send> Sync for Shared<T> {}
 impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         let top = self.age.load(Ordering::Relaxed) & !CLAIMED;
-        let bottom = self.bottom.load(Ordering::Relaxed);
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
         // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
         self.ring
             .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
+    }
+}
+
+/// What the owner does off the fast path. Called by the owner only.
+impl<T: Word> Shared<T> {
+    /// Enters the lap of a slot.
+    fn enter_lap(&self, index: Index) {
+        // SAFETY: only the owner gets here.
+        let view = unsafe { &*self.own.view.get() };
+        // Every lap's start is a good floor: one that no index comes before.
+        let lowest = index.wrapping_sub(view.capacity() as u64 * STRIDE);
+        self.own
+            .lap
+            .enter(view, index, lowest, self.own.limit.get());
+        if self.own.payer == Payer::Both {
+            self.own.lap.floor.set(ALWAYS);
+        }
+    }
+
+    /// A push has come to the lap's end or to the limit: looks at `top` again; if the circle is
+    /// really full, doubles it.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self) {
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
+        if bottom == self.own.limit.get() {
+            let top = self.age.load(Ordering::Acquire) & !CLAIMED; // [A4]
+            // SAFETY: only the owner gets here, and the items are those from `top` to `bottom`.
+            let view = unsafe { &mut *self.own.view.get() };
+            if view.limit(top) == bottom {
+                // SAFETY: as above.
+                unsafe { self.ring.grow(view, top, bottom) };
+            }
+            self.own.limit.set(view.limit(top));
+        }
+        self.enter_lap(bottom);
+    }
+
+    /// A pop has come to the lap's start, or there is no membarrier.
+    #[cold]
+    #[inline(never)]
+    fn pop_further(&self) -> Option<T> {
+        let bottom = self.own.bottom.load(Ordering::Relaxed).wrapping_sub(STRIDE);
+        self.own.bottom.store(bottom, Ordering::Relaxed);
+        match self.own.payer {
+            Payer::Rare => barrier::light(),        // [A2]
+            Payer::Both => fence(Ordering::SeqCst), // [A2]
+        }
+        if distance(self.age.load(Ordering::Relaxed), bottom) < 0 {
+            return self.pop_contested();
+        }
+        self.enter_lap(bottom);
+        // SAFETY: as in `Deque::pop`.
+        Some(unsafe { self.take(bottom) })
+    }
+
+    /// `age`, read after `bottom` was lowered, was above it: nothing is there, or a thief has a
+    /// claim.
+    #[cold]
+    #[inline(never)]
+    fn pop_contested(&self) -> Option<T> {
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
+        let before = bottom.wrapping_add(STRIDE);
+        // Read again, it is at least as new.
+        let mut age = self.age.load(Ordering::Relaxed);
+        loop {
+            let top = age & !CLAIMED;
+            let ahead = distance(top, bottom);
+            if ahead > 0 || age == bottom {
+                // The claim is on another item, or was let go.
+                // SAFETY: as in `Deque::pop`.
+                return Some(unsafe { self.take(bottom) });
+            }
+            if ahead < 0 {
+                self.own.bottom.store(before, Ordering::Relaxed);
+                return self.found_empty(before);
+            }
+            let race = self
+                .age
+                .compare_exchange(age, before, Ordering::Relaxed, Ordering::Relaxed); // [A3]
+            match race {
+                Ok(_) => {
+                    self.own.bottom.store(before, Ordering::Relaxed);
+                    // SAFETY: raising `top` over the item took it from the claimant.
+                    return Some(unsafe { self.take(bottom) });
+                }
+                Err(newer) => age = newer,
+            }
+        }
+    }
+
+    fn found_empty(&self, bottom: Index) -> Option<T> {
+        // SAFETY: only the owner gets here, and `top` has met `bottom`.
+        let view = unsafe { &mut *self.own.view.get() };
+        // SAFETY: as above.
+        if unsafe { self.ring.found_empty(view, bottom) } {
+            self.own.limit.set(view.limit(bottom));
+            self.enter_lap(bottom);
+        }
+        None
+    }
+
+    /// Reads the item at an index.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and alone takes the item, which is in the deque.
+    unsafe fn take(&self, index: Index) -> T {
+        // SAFETY: the view is current; the item is the caller's to take.
+        unsafe {
+            let slot = (*self.own.view.get()).slot(index);
+            T::from_word(slot.load(Ordering::Relaxed))
+        }
     }
 }
 
@@ -127,18 +259,12 @@ impl<T: Word> Drop for Shared<T> {
 /// assert_eq!(thief.steal(), Steal::Empty);
 /// ```
 pub struct Deque<T: Word> {
-    shared: Arc<Shared<T>>,
-    view: View,
-    /// What `shared.bottom` holds between operations.
-    bottom: Index,
-    /// Where `bottom` meets the circle's end, as of the last look at `top`.
-    limit: Index,
-    payer: Payer,
+    shared: Handle<Shared<T>>,
 }
 
 /// A thief's handle.
 pub struct Stealer<T: Word> {
-    shared: Arc<Shared<T>>,
+    shared: Handle<Shared<T>>,
 }
 
 impl<T: Word> Deque<T> {
@@ -157,92 +283,28 @@ impl<T: Word> Deque<T> {
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let start = start / STRIDE * STRIDE;
         let (ring, view) = Ring::new(capacity);
-        let limit = view.limit(start);
-        let shared = Arc::new(Shared {
+        let shared = Shared {
+            own: CachePadded::new(Own {
+                bottom: AtomicU64::new(start),
+                lap: Lap::unset(),
+                limit: Cell::new(view.limit(start)),
+                view: UnsafeCell::new(view),
+                payer: barrier::payer(),
+            }),
             age: CachePadded::new(AtomicU64::new(start)),
-            bottom: CachePadded::new(AtomicU64::new(start)),
             ring,
             items: PhantomData,
-        });
+        };
+        shared.enter_lap(start);
         Deque {
-            shared,
-            view,
-            bottom: start,
-            limit,
-            payer: barrier::payer(),
+            shared: Handle::new(shared),
         }
     }
 
     /// How many items fit before the deque grows.
     pub fn capacity(&self) -> usize {
-        self.view.capacity()
-    }
-
-    /// Looks at `top` again; if the circle is really full, doubles it.
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self) {
-        let top = self.shared.age.load(Ordering::Acquire) & !CLAIMED; // [A4]
-        if self.view.limit(top) == self.bottom {
-            // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
-            unsafe {
-                self.shared.ring.grow(&mut self.view, top, self.bottom);
-            }
-        }
-        self.limit = self.view.limit(top);
-    }
-
-    /// `age`, read after `bottom` was lowered to `bottom`, was above it: nothing is there, or
-    /// a thief has a claim.
-    #[cold]
-    #[inline(never)]
-    fn pop_contested(&mut self, bottom: Index, mut age: u64) -> Option<T> {
-        loop {
-            let top = age & !CLAIMED;
-            let ahead = distance(top, bottom);
-            if ahead > 0 || age == bottom {
-                // The claim is on another item, or was let go.
-                self.bottom = bottom;
-                // SAFETY: as in `pop`.
-                return Some(unsafe { self.take(bottom) });
-            }
-            if ahead < 0 {
-                self.shared.bottom.store(self.bottom, Ordering::Relaxed);
-                return self.found_empty();
-            }
-            let next = top.wrapping_add(STRIDE);
-            let race =
-                self.shared
-                    .age
-                    .compare_exchange(age, next, Ordering::Relaxed, Ordering::Relaxed); // [A3]
-            match race {
-                Ok(_) => {
-                    self.shared.bottom.store(self.bottom, Ordering::Relaxed);
-                    // SAFETY: raising `top` over the item took it from the claimant.
-                    return Some(unsafe { self.take(bottom) });
-                }
-                Err(newer) => age = newer,
-            }
-        }
-    }
-
-    fn found_empty(&mut self) -> Option<T> {
-        // SAFETY: this is the owner, and `top` has met `bottom`.
-        if unsafe { self.shared.ring.found_empty(&mut self.view, self.bottom) } {
-            self.limit = self.view.limit(self.bottom);
-        }
-        None
-    }
-
-    /// Reads the item at an index.
-    ///
-    /// # Safety
-    ///
-    /// The item is in the current circle, and the caller alone takes it.
-    #[inline]
-    unsafe fn take(&self, index: Index) -> T {
-        // SAFETY: the view is current; the item is the caller's to take.
-        unsafe { T::from_word(self.view.slot(index).load(Ordering::Relaxed)) }
+        // SAFETY: only the owner's methods change the view, and they take `&mut self`.
+        unsafe { (*self.shared.own.view.get()).capacity() }
     }
 }
 
@@ -253,36 +315,45 @@ impl<T: Word> Owner for Deque<T> {
     /// Always has room.
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        if self.bottom == self.limit {
-            self.make_room();
+        let shared = &*self.shared;
+        let bottom = shared.own.bottom.load(Ordering::Relaxed);
+        if bottom == shared.own.lap.ceiling.get() {
+            shared.make_room();
         }
-        // SAFETY: the view is that of this deque's ring.
-        let slot = unsafe { self.view.slot(self.bottom) };
+        // SAFETY: the index is below the lap's ceiling.
+        let slot = unsafe { shared.own.lap.slot(bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
-        self.bottom = self.bottom.wrapping_add(STRIDE);
         fence(Ordering::Release); // [A1]
-        self.shared.bottom.store(self.bottom, Ordering::Relaxed);
+        ring::raise(&shared.own.bottom);
         Ok(())
     }
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        let bottom = self.bottom.wrapping_sub(STRIDE);
-        self.shared.bottom.store(bottom, Ordering::Relaxed);
-        barrier::light(self.payer); // [A2]
-        let age = self.shared.age.load(Ordering::Relaxed);
-        if distance(age, bottom) < 0 {
-            return self.pop_contested(bottom, age);
+        let shared = &*self.shared;
+        let bottom = shared.own.bottom.load(Ordering::Relaxed);
+        // Not only at the floor: the indices may have wrapped round to zero just below it.
+        if bottom <= shared.own.lap.floor.get() {
+            return shared.pop_further();
         }
-        self.bottom = bottom;
-        // SAFETY: no thief had claimed this item when `age` was read; one that claims it later
-        // passes its barrier after that and sees the lowered `bottom`.
-        Some(unsafe { self.take(bottom) })
+        let bottom = bottom - STRIDE;
+        shared.own.bottom.store(bottom, Ordering::Relaxed);
+        barrier::light(); // [A2]
+        // Where the indices have wrapped round between the two, this errs to the slow side.
+        if bottom < shared.age.load(Ordering::Relaxed) {
+            return shared.pop_contested();
+        }
+        // SAFETY: the index is in the lap. No thief had claimed this item when `age` was read; one
+        // that claims it later passes its barrier after that and sees the lowered `bottom`.
+        unsafe {
+            let slot = shared.own.lap.slot(bottom);
+            Some(T::from_word(slot.load(Ordering::Relaxed)))
+        }
     }
 
     fn len(&self) -> usize {
         let top = self.shared.age.load(Ordering::Relaxed) & !CLAIMED;
-        length(top, self.bottom)
+        length(top, self.shared.own.bottom.load(Ordering::Relaxed))
     }
 
     fn thief(&self) -> Stealer<T> {
@@ -305,7 +376,7 @@ impl<T: Word> Stealer<T> {
         let shared = &*self.shared;
         let age = shared.age.load(Ordering::Acquire); // [A10]
         let top = age & !CLAIMED;
-        if distance(top, shared.bottom.load(Ordering::Relaxed)) <= 0 {
+        if distance(top, shared.own.bottom.load(Ordering::Relaxed)) <= 0 {
             return Err(Steal::Empty);
         }
         if age != top {
@@ -326,7 +397,7 @@ impl<T: Word> Stealer<T> {
 impl<T: Word> Claim<'_, T> {
     /// Takes the item if it is still there. The caller has passed the heavy barrier.
     fn take(self) -> Steal<T> {
-        let bottom = self.shared.bottom.load(Ordering::Acquire); // [A7]
+        let bottom = self.shared.own.bottom.load(Ordering::Acquire); // [A7]
         if distance(self.top, bottom) <= 0 {
             self.let_go();
             return Steal::Empty;
@@ -378,7 +449,7 @@ impl<T: Word> Thief for Stealer<T> {
 
     fn len(&self) -> usize {
         let top = self.shared.age.load(Ordering::Acquire) & !CLAIMED; // [A10]
-        length(top, self.shared.bottom.load(Ordering::Relaxed))
+        length(top, self.shared.own.bottom.load(Ordering::Relaxed))
     }
 }
 
@@ -440,8 +511,8 @@ impl<T: Word> fmt::Debug for Deque<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Deque")
             .field("len", &self.len())
-            .field("payer", &self.payer)
-            .field("view", &self.view)
+            .field("capacity", &self.capacity())
+            .field("payer", &self.shared.own.payer)
             .finish()
     }
 }

@@ -52,9 +52,10 @@ use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
 
+use crate::handle::Handle;
 use crate::pile::{Full, Owner, Steal, Thief};
 use crate::ring::{Index, Ring, STRIDE, View, distance, length};
-use crate::sync::{Arc, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::Word;
 
 struct Shared<T: Word> {
@@ -95,7 +96,7 @@ impl<T: Word> Drop for Shared<T> {
 /// assert_eq!(deque.pop(), Some(Box::new("second")));
 /// ```
 pub struct Deque<T: Word> {
-    shared: Arc<Shared<T>>,
+    shared: Handle<Shared<T>>,
     view: View,
     /// What `shared.bottom` holds.
     bottom: Index,
@@ -105,7 +106,7 @@ pub struct Deque<T: Word> {
 
 /// A thief's handle.
 pub struct Stealer<T: Word> {
-    shared: Arc<Shared<T>>,
+    shared: Handle<Shared<T>>,
 }
 
 impl<T: Word> Deque<T> {
@@ -125,7 +126,7 @@ impl<T: Word> Deque<T> {
         let start = start / STRIDE * STRIDE;
         let (ring, view) = Ring::new(capacity);
         let limit = view.limit(start);
-        let shared = Arc::new(Shared {
+        let shared = Handle::new(Shared {
             top: CachePadded::new(AtomicU64::new(start)),
             bottom: CachePadded::new(AtomicU64::new(start)),
             ring,

@@ -1,5 +1,70 @@
-//! Lock-free work piles.
+//! Lock-free work piles: every queue of the work-stealing papers as running, checked code.
+//!
+//! | module | what it is | the owner pays | room |
+//! |---|---|---|---|
+//! | [`abp`] | the deque of Arora, Blumofe and Plaxton, with a tagged age | a fence a pop | bounded |
+//! | [`chase_lev`] | the circular deque of Chase and Lev | a fence a pop | grows and shrinks |
+//! | [`asymmetric`] | the same, but thieves pay with `membarrier` | nothing | grows and shrinks |
+//! | [`semi_private`] | the split deque of Rito's thesis; thieves ask for exposure | nothing | grows and shrinks |
+//! | [`steal_half`] | the extended deque of Hendler and Shavit: half of the items with one compare-and-swap | a compare-and-swap at powers of two | bounded |
+//! | [`pcb`] | the producer-consumer buffers of work dealing, and their matrix with recycled items | nothing | grows |
+//! | [`mailbox`] | many senders, one receiver, never blocks | a compare-and-swap a mail | bounded |
+//! | [`offer`] | the aged entries and donation cells of work sharing | a compare-and-swap a shared item | grows |
+//!
+//! Items are one word ([`Word`]), so that a thief which reads a slot too late reads a defined
+//! value; each module's documentation has its algorithm, its invariant, its theorem, where it
+//! differs from the paper, and a table of its memory orderings with the test that shows each one.
+//!
+//! # A worker's search for work
+//!
+//! ```
+//! use locksley_queue::{Owner, Steal, Thief, chase_lev::{Deque, Stealer}};
+//!
+//! type Task = Box<dyn FnOnce() + Send>; // two words, so boxed once more
+//!
+//! fn find_task(own: &mut Deque<Box<Task>>, victims: &[Stealer<Box<Task>>]) -> Option<Box<Task>> {
+//!     own.pop().or_else(|| {
+//!         loop {
+//!             let mut contended = false;
+//!             for victim in victims {
+//!                 match victim.steal() {
+//!                     Steal::Success(task) => return Some(task),
+//!                     Steal::Retry => contended = true,
+//!                     Steal::Empty | Steal::Private => {}
+//!                 }
+//!             }
+//!             if !contended {
+//!                 return None;
+//!             }
+//!         }
+//!     })
+//! }
+//!
+//! let mut rich = Deque::new();
+//! let mut poor = Deque::new();
+//! let victims = [rich.thief()];
+//! for number in 0..3 {
+//!     let task: Task = Box::new(move || println!("task {number}"));
+//!     rich.push(Box::new(task)).unwrap();
+//! }
+//! let mut done = 0;
+//! while let Some(task) = find_task(&mut poor, &victims) {
+//!     task();
+//!     done += 1;
+//! }
+//! assert_eq!(done, 3);
+//! ```
+//!
+//! # Features
+//!
+//! `count`: counts each thread's fences, read-modify-writes and membarriers (module `counts`).
+//! Without it the counting compiles to nothing.
+//!
+//! # Platforms
+//!
+//! 64-bit targets. On Linux [`asymmetric`] uses `membarrier`; elsewhere it falls back to fences.
 
+mod handle;
 mod ring;
 mod sync;
 
@@ -19,3 +84,6 @@ pub use word::Word;
 
 #[cfg(feature = "count")]
 pub use sync::counts;
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("locksley-queue needs a 64-bit target: indices and tagged words are 64 bits wide");

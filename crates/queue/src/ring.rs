@@ -23,6 +23,10 @@
 //! again the next time it replaces a circle. It never shrinks while retired circles are waiting,
 //! so they form one run of growths, and take no more memory than the current circle.
 //!
+//! **Laps.** A lap is one round of the indices through the circle. Within a lap the slot of an
+//! index lies at a fixed distance from it, so an owner that keeps that distance and the two ends
+//! of the lap ([`Lap`]) needs neither the mask nor a separate test for a full circle.
+//!
 //! **Shrinking.** A deque that its owner found empty [`EMPTIES_BEFORE_SHRINK`] times since it last
 //! changed its size gives half of its circle back.
 //!
@@ -35,12 +39,13 @@
 //! | R5 | visitor enters | Relaxed | R2 through fences | - | |
 //! | R6 | visitor leaves | Release | R3 | as R3 | AddressSanitizer run |
 
+use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell, fence};
+use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, UnsafeCell, fence};
 
 /// A monotone position in a deque.
 pub(crate) type Index = u64;
@@ -70,6 +75,14 @@ pub(crate) fn distance(from: Index, to: Index) -> i64 {
 /// The number of items between `top` and `bottom`, which may have been read at different times.
 pub(crate) fn length(top: Index, bottom: Index) -> usize {
     distance(top, bottom).max(0) as usize / STRIDE as usize
+}
+
+/// Raises an index that only the caller writes. Reading it again makes it one instruction, an
+/// addition to memory, where a load, an addition and a store would be three.
+#[inline(always)]
+pub(crate) fn raise(index: &AtomicU64) {
+    let raised = index.load(Ordering::Relaxed).wrapping_add(STRIDE);
+    index.store(raised, Ordering::Relaxed);
 }
 
 /// A capacity that a circle can have, at least `wanted`.
@@ -152,6 +165,11 @@ impl View {
         top.wrapping_add(self.mask).wrapping_add(STRIDE)
     }
 
+    /// The first index of the lap that an index is in.
+    fn lap_start(&self, index: Index) -> Index {
+        index & !(self.mask | (STRIDE - 1))
+    }
+
     /// The slot of an index.
     ///
     /// # Safety
@@ -159,21 +177,82 @@ impl View {
     /// The view is that of a living ring's current circle.
     #[inline(always)]
     pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
+        // SAFETY: the offset is at most the capacity less one; the circle is alive, says the
+        // caller.
+        unsafe {
+            self.base
+                .add(((index & self.mask) / STRIDE) as usize)
+                .as_ref()
+        }
+    }
+}
+
+/// What the owner's fast path knows: how far it may go up and down without looking further, and
+/// where the slots are on the way.
+pub(crate) struct Lap {
+    /// The address that index 0 would have if the lap went so far down.
+    #[cfg(not(loom))]
+    origin: Cell<*const AtomicPtr<()>>,
+    /// Loom's atomics are not one stride apart, so there the view is asked.
+    #[cfg(loom)]
+    origin: Cell<Option<(NonNull<AtomicPtr<()>>, u64)>>,
+    /// A pop at this index must look further.
+    pub(crate) floor: Cell<Index>,
+    /// A push at this index must look further.
+    pub(crate) ceiling: Cell<Index>,
+}
+
+impl Lap {
+    /// A lap that must be set before it is used.
+    pub(crate) fn unset() -> Lap {
+        Lap {
+            #[cfg(not(loom))]
+            origin: Cell::new(std::ptr::null()),
+            #[cfg(loom)]
+            origin: Cell::new(None),
+            floor: Cell::new(0),
+            ceiling: Cell::new(0),
+        }
+    }
+
+    /// Enters the lap of the slot of `index`. The floor becomes the lap's start, or `lowest` if
+    /// that comes later; the ceiling the lap's end, or `limit` if that comes earlier.
+    pub(crate) fn enter(&self, view: &View, index: Index, lowest: Index, limit: Index) {
+        let start = view.lap_start(index);
+        let end = view.limit(start);
+        #[cfg(not(loom))]
+        self.origin
+            .set(view.base.as_ptr().wrapping_byte_sub(start as usize));
+        #[cfg(loom)]
+        self.origin.set(Some((view.base, view.mask)));
+        let later = |a, b| if distance(a, b) > 0 { b } else { a };
+        let earlier = |a, b| if distance(a, b) < 0 { b } else { a };
+        self.floor.set(later(start, lowest));
+        self.ceiling.set(earlier(end, limit));
+    }
+
+    /// The slot of an index.
+    ///
+    /// # Safety
+    ///
+    /// The lap was entered with the view of a living ring's current circle, and the index is in it.
+    #[inline(always)]
+    pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
         #[cfg(not(loom))]
         {
             const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
-            // SAFETY: an index and the mask are multiples of a slot's size, and the mask is at
-            // most the circle's size less one slot; the circle is alive, says the caller.
-            unsafe { self.base.byte_add((index & self.mask) as usize).as_ref() }
+            // SAFETY: the origin is the circle's first slot less the lap's first index; adding an
+            // index of the lap leads into the circle, which is alive, says the caller.
+            unsafe { &*self.origin.get().wrapping_byte_add(index as usize) }
         }
         #[cfg(loom)]
         {
-            // SAFETY: as above; loom's atomics are larger than a stride.
-            unsafe {
-                self.base
-                    .add(((index & self.mask) / STRIDE) as usize)
-                    .as_ref()
-            }
+            let (base, mask) = self
+                .origin
+                .get()
+                .expect("a lap is entered before it is used");
+            // SAFETY: the offset is at most the capacity less one; the circle is alive.
+            unsafe { base.add(((index & mask) / STRIDE) as usize).as_ref() }
         }
     }
 }

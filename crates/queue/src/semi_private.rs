@@ -57,26 +57,37 @@
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
 
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
 
+use crate::handle::Handle;
 use crate::pile::{Full, Owner, Steal, Thief};
-use crate::ring::{self, Ring, STRIDE, View, distance, length};
-use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, fence};
+use crate::ring::{self, Lap, Ring, STRIDE, View, distance, length};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::word::Word;
 
-/// Written by the owner, read by thieves.
-struct OwnersLine {
-    boundary: AtomicU64,
+/// The owner's part of the shared block. It lives there, and not in the handle, so that the fast
+/// path needs one pointer.
+struct Own {
+    /// Written by the owner, read by thieves.
     bottom: AtomicU64,
+    /// Written by the owner, read by thieves.
+    boundary: AtomicU64,
+    /// The owner's alone. Its floor is never below `boundary`.
+    lap: Lap,
+    /// The owner's alone: where `bottom` meets the circle's end, as of the last look at `top`.
+    limit: Cell<ring::Index>,
+    /// The owner's alone.
+    view: UnsafeCell<View>,
 }
 
 struct Shared<T: Word> {
+    own: CachePadded<Own>,
     /// Raised by thieves and, for the last item, by the owner.
     top: CachePadded<AtomicU64>,
-    owners: CachePadded<OwnersLine>,
     /// Set by thieves, cleared by the owner. On a line of its own, which stays in the owner's
     /// cache until a thief asks.
     targeted: CachePadded<AtomicBool>,
@@ -85,6 +96,7 @@ struct Shared<T: Word> {
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+// What is the owner's alone is reached only through the one `Deque`.
 unsafe impl<T: Word + Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
@@ -92,10 +104,118 @@ unsafe impl<T: Word + Send> Sync for Shared<T> {}
 impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         let top = self.top.load(Ordering::Relaxed);
-        let bottom = self.owners.bottom.load(Ordering::Relaxed);
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
         // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
         self.ring
             .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
+    }
+}
+
+/// What the owner does off the fast path. Called by the owner only.
+impl<T: Word> Shared<T> {
+    /// Enters the lap of a slot.
+    fn enter_lap(&self, index: ring::Index) {
+        let boundary = self.own.boundary.load(Ordering::Relaxed);
+        // SAFETY: only the owner gets here.
+        let view = unsafe { &*self.own.view.get() };
+        self.own
+            .lap
+            .enter(view, index, boundary, self.own.limit.get());
+    }
+
+    /// A push has come to the lap's end or to the limit: looks at `top` again; if the circle is
+    /// really full, doubles it.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self) {
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
+        if bottom == self.own.limit.get() {
+            let top = self.top.load(Ordering::Acquire); // [S3]
+            // SAFETY: only the owner gets here, and the items are those from `top` to `bottom`.
+            let view = unsafe { &mut *self.own.view.get() };
+            if view.limit(top) == bottom {
+                // SAFETY: as above.
+                unsafe { self.ring.grow(view, top, bottom) };
+            }
+            self.own.limit.set(view.limit(top));
+        }
+        self.enter_lap(bottom);
+    }
+
+    /// A pop has come to the lap's start or to the boundary.
+    #[cold]
+    #[inline(never)]
+    fn pop_further(&self) -> Option<T> {
+        let bottom = self.own.bottom.load(Ordering::Relaxed);
+        while bottom == self.own.boundary.load(Ordering::Relaxed) {
+            let top = self.top.load(Ordering::Relaxed); // [S4]
+            let public = length(top, bottom) as u64;
+            match public {
+                0 => return self.found_empty(bottom),
+                1 => return self.pop_last(top),
+                _ => self.take_back(top.wrapping_add(public / 2 * STRIDE)),
+            }
+        }
+        self.enter_lap(bottom.wrapping_sub(STRIDE));
+        // SAFETY: the boundary is below `bottom`.
+        Some(unsafe { self.pop_private(bottom) })
+    }
+
+    /// Tries to make the items from `middle` on private again.
+    fn take_back(&self, middle: ring::Index) {
+        let boundary = &self.own.boundary;
+        let before = boundary.load(Ordering::Relaxed);
+        boundary.store(middle, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // [S2]
+        let top = self.top.load(Ordering::Relaxed);
+        // A thief that takes the item at `middle` has to raise `top` to it first, then to pass
+        // its fence; so if `top` is below it now, the thief will see the lowered boundary.
+        if distance(top, middle) <= 0 {
+            boundary.store(before, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the one public item, the one at `top`.
+    fn pop_last(&self, top: ring::Index) -> Option<T> {
+        let next = top.wrapping_add(STRIDE);
+        let race = self
+            .top
+            .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed); // [S5]
+        if race.is_err() {
+            return self.found_empty(next);
+        }
+        // SAFETY: only the owner gets here; raising `top` over the item made it the owner's, and
+        // its slot holds it.
+        Some(unsafe {
+            let slot = (*self.own.view.get()).slot(top);
+            T::from_word(slot.load(Ordering::Relaxed))
+        })
+    }
+
+    fn found_empty(&self, bottom: ring::Index) -> Option<T> {
+        // SAFETY: only the owner gets here, and `top` has met `boundary`, which is `bottom`.
+        let view = unsafe { &mut *self.own.view.get() };
+        // SAFETY: as above.
+        if unsafe { self.ring.found_empty(view, bottom) } {
+            self.own.limit.set(view.limit(bottom));
+            self.enter_lap(bottom);
+        }
+        None
+    }
+
+    /// Takes the bottommost item of the private part.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, the private part is not empty, and the item is in the lap.
+    #[inline(always)]
+    unsafe fn pop_private(&self, bottom: ring::Index) -> T {
+        let bottom = bottom.wrapping_sub(STRIDE);
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.own.lap.slot(bottom) };
+        self.own.bottom.store(bottom, Ordering::Relaxed);
+        // SAFETY: no thief reaches the private part, so the item is the owner's.
+        unsafe { T::from_word(slot.load(Ordering::Relaxed)) }
     }
 }
 
@@ -141,19 +261,12 @@ pub enum Whereabouts {
 /// assert_eq!(deque.pop(), Some(2));
 /// ```
 pub struct Deque<T: Word> {
-    shared: Arc<Shared<T>>,
-    view: View,
-    /// What `shared.owners.bottom` holds.
-    bottom: ring::Index,
-    /// What `shared.owners.boundary` holds.
-    boundary: ring::Index,
-    /// Where `bottom` meets the circle's end, as of the last look at `top`.
-    limit: ring::Index,
+    shared: Handle<Shared<T>>,
 }
 
 /// A thief's handle.
 pub struct Stealer<T: Word> {
-    shared: Arc<Shared<T>>,
+    shared: Handle<Shared<T>>,
 }
 
 impl<T: Word> Deque<T> {
@@ -172,50 +285,52 @@ impl<T: Word> Deque<T> {
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let start = start / STRIDE * STRIDE;
         let (ring, view) = Ring::new(capacity);
-        let limit = view.limit(start);
-        let shared = Arc::new(Shared {
-            top: CachePadded::new(AtomicU64::new(start)),
-            owners: CachePadded::new(OwnersLine {
-                boundary: AtomicU64::new(start),
+        let shared = Shared {
+            own: CachePadded::new(Own {
                 bottom: AtomicU64::new(start),
+                boundary: AtomicU64::new(start),
+                lap: Lap::unset(),
+                limit: Cell::new(view.limit(start)),
+                view: UnsafeCell::new(view),
             }),
+            top: CachePadded::new(AtomicU64::new(start)),
             targeted: CachePadded::new(AtomicBool::new(false)),
             ring,
             items: PhantomData,
-        });
+        };
+        shared.enter_lap(start);
         Deque {
-            shared,
-            view,
-            bottom: start,
-            boundary: start,
-            limit,
+            shared: Handle::new(shared),
         }
     }
 
     /// How many items fit before the deque grows.
     pub fn capacity(&self) -> usize {
-        self.view.capacity()
+        // SAFETY: only the owner's methods change the view, and they take `&mut self`.
+        unsafe { (*self.shared.own.view.get()).capacity() }
     }
 
     /// How many items are out of the thieves' reach.
     #[inline]
     pub fn private_len(&self) -> usize {
-        length(self.boundary, self.bottom)
+        let boundary = self.shared.own.boundary.load(Ordering::Relaxed);
+        length(boundary, self.shared.own.bottom.load(Ordering::Relaxed))
     }
 
     /// The index that the next pushed item will have.
     #[inline]
     pub fn next_index(&self) -> Index {
-        Index(self.bottom)
+        Index(self.shared.own.bottom.load(Ordering::Relaxed))
     }
 
     /// Where the item of this index is, which the owner has pushed and not popped.
     #[inline]
     pub fn whereabouts(&self, index: Index) -> Whereabouts {
-        if distance(self.boundary, index.0) >= 0 {
-            Whereabouts::Private
-        } else if distance(self.shared.top.load(Ordering::Acquire), index.0) >= 0 {
-            // [S13]
+        if distance(self.shared.own.boundary.load(Ordering::Relaxed), index.0) >= 0 {
+            return Whereabouts::Private;
+        }
+        let top = self.shared.top.load(Ordering::Acquire); // [S13]
+        if distance(top, index.0) >= 0 {
             Whereabouts::Public
         } else {
             Whereabouts::Stolen
@@ -249,107 +364,15 @@ impl<T: Word> Deque<T> {
             Exposure::One => private.min(1),
             Exposure::Half => private.div_ceil(2),
         };
-        self.boundary = self.boundary.wrapping_add(count as u64 * STRIDE);
-        fence(Ordering::Release); // [S1]
-        self.shared
-            .owners
+        let own = &self.shared.own;
+        let raised = own
             .boundary
-            .store(self.boundary, Ordering::Relaxed);
+            .load(Ordering::Relaxed)
+            .wrapping_add(count as u64 * STRIDE);
+        fence(Ordering::Release); // [S1]
+        own.boundary.store(raised, Ordering::Relaxed);
+        self.shared.enter_lap(own.bottom.load(Ordering::Relaxed));
         count
-    }
-
-    /// Looks at `top` again; if the circle is really full, doubles it.
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self) {
-        let top = self.shared.top.load(Ordering::Acquire); // [S3]
-        if self.view.limit(top) == self.bottom {
-            // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
-            unsafe {
-                self.shared.ring.grow(&mut self.view, top, self.bottom);
-            }
-        }
-        self.limit = self.view.limit(top);
-    }
-
-    /// The private part is empty: takes back half of the public part, or its last item.
-    #[cold]
-    #[inline(never)]
-    fn pop_public(&mut self) -> Option<T> {
-        loop {
-            let top = self.shared.top.load(Ordering::Relaxed); // [S4]
-            let public = length(top, self.boundary) as u64;
-            if public == 0 {
-                return self.found_empty();
-            }
-            if public == 1 {
-                return self.pop_last(top);
-            }
-            if self.take_back(top.wrapping_add(public / 2 * STRIDE)) {
-                return Some(self.pop_private());
-            }
-        }
-    }
-
-    /// Tries to make the items from `middle` on private again.
-    fn take_back(&mut self, middle: ring::Index) -> bool {
-        let boundary = &self.shared.owners.boundary;
-        boundary.store(middle, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // [S2]
-        let top = self.shared.top.load(Ordering::Relaxed);
-        if distance(top, middle) > 0 {
-            // A thief that takes the item at `middle` would have to raise `top` to it first,
-            // then pass its fence, and would see the lowered boundary.
-            self.boundary = middle;
-            return true;
-        }
-        boundary.store(self.boundary, Ordering::Relaxed);
-        false
-    }
-
-    /// Takes the one public item, the one at `top`.
-    fn pop_last(&mut self, top: ring::Index) -> Option<T> {
-        let next = top.wrapping_add(STRIDE);
-        let race =
-            self.shared
-                .top
-                .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed); // [S5]
-        match race {
-            // SAFETY: raising `top` over the item made it the owner's; its slot holds it.
-            Ok(_) => Some(unsafe { self.take(top) }),
-            Err(_) => self.found_empty(),
-        }
-    }
-
-    fn found_empty(&mut self) -> Option<T> {
-        // SAFETY: this is the owner, and `top` has met `boundary`, which is `bottom`.
-        if unsafe { self.shared.ring.found_empty(&mut self.view, self.bottom) } {
-            self.limit = self.view.limit(self.bottom);
-        }
-        None
-    }
-
-    /// Takes the bottommost item of the private part, which is not empty.
-    #[inline]
-    fn pop_private(&mut self) -> T {
-        self.bottom = self.bottom.wrapping_sub(STRIDE);
-        self.shared
-            .owners
-            .bottom
-            .store(self.bottom, Ordering::Relaxed);
-        // SAFETY: no thief reaches the private part.
-        unsafe { self.take(self.bottom) }
-    }
-
-    /// Reads the item at an index.
-    ///
-    /// # Safety
-    ///
-    /// The item is in the current circle, and the caller alone takes it.
-    #[inline]
-    unsafe fn take(&self, index: ring::Index) -> T {
-        // SAFETY: the view is current; the item is the caller's to take.
-        unsafe { T::from_word(self.view.slot(index).load(Ordering::Relaxed)) }
     }
 }
 
@@ -360,30 +383,33 @@ impl<T: Word> Owner for Deque<T> {
     /// Always has room. The item is private.
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        if self.bottom == self.limit {
-            self.make_room();
+        let shared = &*self.shared;
+        let bottom = shared.own.bottom.load(Ordering::Relaxed);
+        if bottom == shared.own.lap.ceiling.get() {
+            shared.make_room();
         }
-        // SAFETY: the view is that of this deque's ring.
-        let slot = unsafe { self.view.slot(self.bottom) };
+        // SAFETY: the index is below the lap's ceiling.
+        let slot = unsafe { shared.own.lap.slot(bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
-        self.bottom = self.bottom.wrapping_add(STRIDE);
-        self.shared
-            .owners
-            .bottom
-            .store(self.bottom, Ordering::Relaxed);
+        ring::raise(&shared.own.bottom);
         Ok(())
     }
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        if self.bottom == self.boundary {
-            return self.pop_public();
+        let shared = &*self.shared;
+        let bottom = shared.own.bottom.load(Ordering::Relaxed);
+        if bottom == shared.own.lap.floor.get() {
+            return shared.pop_further();
         }
-        Some(self.pop_private())
+        // SAFETY: this is the owner; the floor is not below the boundary, so the item is private,
+        // and not below the lap's start.
+        Some(unsafe { shared.pop_private(bottom) })
     }
 
     fn len(&self) -> usize {
-        length(self.shared.top.load(Ordering::Relaxed), self.bottom)
+        let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
+        length(self.shared.top.load(Ordering::Relaxed), bottom)
     }
 
     fn thief(&self) -> Stealer<T> {
@@ -396,11 +422,9 @@ impl<T: Word> Owner for Deque<T> {
 impl<T: Word> Drop for Deque<T> {
     /// Leaves everything to the thieves.
     fn drop(&mut self) {
+        let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
         fence(Ordering::Release); // [S1]
-        self.shared
-            .owners
-            .boundary
-            .store(self.bottom, Ordering::Relaxed);
+        self.shared.own.boundary.store(bottom, Ordering::Relaxed);
     }
 }
 
@@ -416,7 +440,7 @@ impl<T: Word> Stealer<T> {
 
     /// What to answer when the public part, which ends at `boundary`, is empty.
     fn nothing_public(&self, boundary: ring::Index) -> Steal<T> {
-        let bottom = self.shared.owners.bottom.load(Ordering::Relaxed);
+        let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
         if distance(boundary, bottom) > 0 {
             Steal::Private
         } else {
@@ -430,14 +454,14 @@ impl<T: Word> Thief for Stealer<T> {
 
     fn steal(&self) -> Steal<T> {
         let top = self.shared.top.load(Ordering::Acquire); // [S10]
-        let boundary = self.shared.owners.boundary.load(Ordering::Acquire); // [S11]
+        let boundary = self.shared.own.boundary.load(Ordering::Acquire); // [S11]
         if distance(top, boundary) <= 0 {
             return self.nothing_public(boundary);
         }
         let visit = self.shared.ring.enter();
         let top = self.shared.top.load(Ordering::Relaxed); // [S6]
         fence(Ordering::SeqCst); // [S7]
-        let boundary = self.shared.owners.boundary.load(Ordering::Acquire); // [S8]
+        let boundary = self.shared.own.boundary.load(Ordering::Acquire); // [S8]
         if distance(top, boundary) <= 0 {
             return self.nothing_public(boundary);
         }
@@ -459,7 +483,7 @@ impl<T: Word> Thief for Stealer<T> {
     /// Counts the private items too.
     fn len(&self) -> usize {
         let top = self.shared.top.load(Ordering::Acquire); // [S10]
-        length(top, self.shared.owners.bottom.load(Ordering::Relaxed))
+        length(top, self.shared.own.bottom.load(Ordering::Relaxed))
     }
 }
 
@@ -482,7 +506,7 @@ impl<T: Word> fmt::Debug for Deque<T> {
         f.debug_struct("Deque")
             .field("len", &self.len())
             .field("private", &self.private_len())
-            .field("view", &self.view)
+            .field("capacity", &self.capacity())
             .finish()
     }
 }

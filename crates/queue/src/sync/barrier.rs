@@ -14,8 +14,9 @@
 //! `heavy` stored before the call. That is what a pair of SeqCst fences promises.
 //!
 //! Whether `membarrier` can be had (Linux 4.14, and no seccomp filter that refuses it) is found
-//! out once, on first use; where not, both functions are SeqCst fences. Under loom, which knows
-//! no `membarrier`, they are fences too: loom checks the algorithm with the pair's promise, and
+//! out once, on first use; where not, both sides use SeqCst fences. The environment variable
+//! `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences. Under loom, which knows
+//! no `membarrier`, both halves are fences: loom checks the algorithm with the pair's promise, and
 //! recorded histories check the pair on hardware.
 
 use super::{Ordering, fence};
@@ -34,20 +35,20 @@ pub fn payer() -> Payer {
     imp::payer()
 }
 
-/// The frequent side's half. `payer` is what [`payer`] answered.
+/// The frequent side's half where the rare side pays. Where both pay it is a SeqCst fence.
 #[inline(always)]
-pub(crate) fn light(payer: Payer) {
-    match payer {
-        Payer::Rare => std::sync::atomic::compiler_fence(Ordering::SeqCst),
-        Payer::Both => fence(Ordering::SeqCst),
-    }
+pub(crate) fn light() {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+    #[cfg(not(loom))]
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
 /// The rare side's half. `false` if the kernel refused this once (it may be out of memory): then
 /// nothing is ordered, and the caller must leave alone what it wanted to touch.
 #[must_use]
 pub(crate) fn heavy() -> bool {
-    match imp::payer() {
+    match payer() {
         Payer::Rare => imp::membarrier(),
         Payer::Both => {
             fence(Ordering::SeqCst);
@@ -93,7 +94,22 @@ mod imp {
     }
 }
 
-#[cfg(any(not(target_os = "linux"), loom, miri))]
+/// Under loom the code of [`Payer::Rare`] runs, with a fence on either side.
+#[cfg(loom)]
+mod imp {
+    use super::{Ordering, Payer, fence};
+
+    pub(super) fn payer() -> Payer {
+        Payer::Rare
+    }
+
+    pub(super) fn membarrier() -> bool {
+        fence(Ordering::SeqCst);
+        true
+    }
+}
+
+#[cfg(all(any(not(target_os = "linux"), miri), not(loom)))]
 mod imp {
     use super::Payer;
 
