@@ -35,7 +35,7 @@ use crossbeam_utils::CachePadded;
 
 use super::range::{MAX_CAPACITY, Promise, Range, ahead};
 use crate::sync::barrier::{self, Payer};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The part of the deque that every process sees. With `CLAIMS`, a thief claims its loot before
 /// it copies it, and `steal_top` trails behind until it has done so.
@@ -281,7 +281,10 @@ impl Bottom {
         let prev = self.prev;
         self.bot = bot;
         shared.bot.store(bot, Ordering::Release); // [B1]
-        barrier::light(payer); // [B2]
+        match payer {
+            Payer::Rare => barrier::light(),        // [B2]
+            Payer::Both => fence(Ordering::SeqCst), // [B2]
+        }
         shared.top.range.load(Ordering::Relaxed) == prev // [B3]
     }
 
