@@ -147,7 +147,11 @@ impl<T: Word> Deque<T> {
         let empty = || Slot(UnsafeCell::new(MaybeUninit::uninit()));
         let slots = (0..shared.capacity()).map(|_| empty()).collect();
         let inner = Arc::new(Inner { shared, slots });
-        Deque { bottom, ring: inner.ring(), inner }
+        Deque {
+            bottom,
+            ring: inner.ring(),
+            inner,
+        }
     }
 
     /// How many items fit.
@@ -161,7 +165,11 @@ impl<T: Word> Deque<T> {
     #[inline]
     unsafe fn write(&self, item: T) {
         // SAFETY: free, says the caller, and `&self` of the deque is the owner's.
-        unsafe { self.ring.slot(self.bottom.bot()).write(MaybeUninit::new(item)) };
+        unsafe {
+            self.ring
+                .slot(self.bottom.bot())
+                .write(MaybeUninit::new(item))
+        };
     }
 
     #[cold]
@@ -216,13 +224,17 @@ impl<T: Word> Owner for Deque<T> {
     }
 
     fn thief(&self) -> Stealer<T> {
-        Stealer { inner: self.inner.clone() }
+        Stealer {
+            inner: self.inner.clone(),
+        }
     }
 }
 
 impl<T: Word> Clone for Stealer<T> {
     fn clone(&self) -> Self {
-        Stealer { inner: self.inner.clone() }
+        Stealer {
+            inner: self.inner.clone(),
+        }
     }
 }
 
@@ -290,12 +302,16 @@ impl<T: Word> StealBatch for Stealer<T> {
 
 impl<T: Word> fmt::Debug for Deque<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deque").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
 impl<T: Word> fmt::Debug for Stealer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Stealer")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }

@@ -123,9 +123,19 @@ impl<T: Word> Deque<T> {
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let (shared, bottom) = Shared::new(capacity, start);
-        let slots = (0..shared.capacity()).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect();
-        let inner = Arc::new(Inner { shared, slots, items: PhantomData });
-        Deque { bottom, ring: inner.ring(), inner }
+        let slots = (0..shared.capacity())
+            .map(|_| AtomicPtr::new(std::ptr::null_mut()))
+            .collect();
+        let inner = Arc::new(Inner {
+            shared,
+            slots,
+            items: PhantomData,
+        });
+        Deque {
+            bottom,
+            ring: inner.ring(),
+            inner,
+        }
     }
 
     /// How many items fit.
@@ -135,7 +145,9 @@ impl<T: Word> Deque<T> {
 
     #[inline]
     fn write(&self, item: T) {
-        self.ring.slot(self.bottom.bot()).store(item.into_word(), Ordering::Relaxed); // [E1]
+        self.ring
+            .slot(self.bottom.bot())
+            .store(item.into_word(), Ordering::Relaxed); // [E1]
     }
 
     #[cold]
@@ -190,13 +202,17 @@ impl<T: Word> Owner for Deque<T> {
     }
 
     fn thief(&self) -> Stealer<T> {
-        Stealer { inner: self.inner.clone() }
+        Stealer {
+            inner: self.inner.clone(),
+        }
     }
 }
 
 impl<T: Word> Clone for Stealer<T> {
     fn clone(&self) -> Self {
-        Stealer { inner: self.inner.clone() }
+        Stealer {
+            inner: self.inner.clone(),
+        }
     }
 }
 
@@ -234,9 +250,13 @@ impl<T: Word> StealBatch for Stealer<T> {
         }
         let n = shared.share(range, own.bottom.room(&own.inner.shared) + 1);
         let (from, to, bot) = (self.inner.ring(), own.ring, own.bottom.bot());
-        let read = |i| from.slot(range.top().wrapping_add(i)).load(Ordering::Relaxed); // [E3]
+        let read = |i| {
+            from.slot(range.top().wrapping_add(i))
+                .load(Ordering::Relaxed)
+        }; // [E3]
         for i in 0..n - 1 {
-            to.slot(bot.wrapping_add(i)).store(read(i), Ordering::Relaxed); // [E4]
+            to.slot(bot.wrapping_add(i))
+                .store(read(i), Ordering::Relaxed); // [E4]
         }
         let last = read(n - 1);
         if !shared.advance(range, n) {
@@ -253,12 +273,16 @@ impl<T: Word> StealBatch for Stealer<T> {
 
 impl<T: Word> fmt::Debug for Deque<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deque").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
 impl<T: Word> fmt::Debug for Stealer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Stealer")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }

@@ -26,6 +26,9 @@ pub struct Inspection {
 impl Inspection {
     fn of<const C: bool>(shared: &protocol::Shared<C>) -> Inspection {
         let (_, len) = shared.occupied();
-        Inspection { len, range: shared.range().len().into() }
+        Inspection {
+            len,
+            range: shared.range().len().into(),
+        }
     }
 }

@@ -153,7 +153,8 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
     #[cold]
     #[inline(never)]
     fn left_above(&self, seen: Range, top: u16) -> Option<u16> {
-        if !seen.is_exact() && !barrier::heavy() { // [T3]
+        if !seen.is_exact() && !barrier::heavy() {
+            // [T3]
             return None;
         }
         let bot = self.bot.load(Ordering::Acquire) as u16; // [T4]
@@ -209,7 +210,11 @@ fn sure_after_push(length: u16) -> u64 {
 /// The promise for a length: before a pop, `sure < length <= 2 * sure`.
 #[inline]
 fn sure_before_pop(length: u16) -> u64 {
-    if length == 1 { 0 } else { 1 << (length - 1).ilog2() }
+    if length == 1 {
+        0
+    } else {
+        1 << (length - 1).ilog2()
+    }
 }
 
 impl Bottom {
@@ -242,12 +247,19 @@ impl Bottom {
             return self.pop_slowly(shared);
         }
         let bot = self.bot.wrapping_sub(1);
-        if self.publish(shared, bot, FAST) { Some(bot as u16) } else { self.contest(shared) }
+        if self.publish(shared, bot, FAST) {
+            Some(bot as u16)
+        } else {
+            self.contest(shared)
+        }
     }
 
     /// How many slots are free.
     pub(super) fn room<const C: bool>(&self, shared: &Shared<C>) -> u16 {
-        shared.capacity - self.bot().wrapping_sub(self.oldest(shared, self.current(shared)))
+        shared.capacity
+            - self
+                .bot()
+                .wrapping_sub(self.oldest(shared, self.current(shared)))
     }
 
     /// The `n` slots from the bottom on are written: makes them part of the deque.
@@ -306,7 +318,11 @@ impl Bottom {
     #[inline(never)]
     fn pop_slowly<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
         if self.bot == self.limit {
-            return if self.sure == 0 { None } else { self.pop_at_limit(shared) };
+            return if self.sure == 0 {
+                None
+            } else {
+                self.pop_at_limit(shared)
+            };
         }
         if !self.publish(shared, self.bot.wrapping_sub(1), self.payer) {
             return self.contest(shared);

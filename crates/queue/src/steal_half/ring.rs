@@ -26,7 +26,10 @@ impl<S> Ring<S> {
     /// The slots must live where they are for as long as the ring is used, and their number must
     /// be a power of two.
     pub(super) unsafe fn new(slots: &[S]) -> Ring<S> {
-        Ring { first: slots.as_ptr(), mask: slots.len() - 1 }
+        Ring {
+            first: slots.as_ptr(),
+            mask: slots.len() - 1,
+        }
     }
 
     /// The slot of an index.
