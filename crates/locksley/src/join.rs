@@ -7,7 +7,6 @@ use locksley_queue::asymmetric::Unpushed;
 use locksley_queue::barrier;
 
 use crate::job::{Payload, StackJob, catch};
-use crate::sync::Ordering;
 use crate::worker::Worker;
 
 /// What a closure of [`join_context`] is told.
@@ -150,8 +149,9 @@ impl Worker {
         if unsafe { self.deque().try_push(job.as_ref()) }.is_err() {
             return self.fork_slowly(a, frame);
         }
-        barrier::light();
-        if self.wanted.load(Ordering::Relaxed) {
+        // Where there is no membarrier every push goes the slow way.
+        barrier::light(); // [Z3]
+        if self.bed.is_wanted() {
             self.rouse();
         }
         let ra = a(self, false);

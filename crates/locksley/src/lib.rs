@@ -21,6 +21,7 @@ mod pile;
 mod pool;
 mod registry;
 mod scope;
+mod sleep;
 mod spawn;
 mod strategy;
 mod sync;

@@ -1,13 +1,5 @@
 //! What the workers of a pool share: their places, the injector, who sleeps, who waits.
 //!
-//! # Sleeping
-//!
-//! A worker that wants to sleep says so, sets the `wanted` flag of every worker, passes the heavy
-//! barrier, and looks at every pile once more. A worker that pushes passes the light barrier
-//! and looks at its flag. So either the pusher sees the flag and wakes somebody, or the sleeper sees
-//! the job and stays up: the barrier pair's promise (`locksley_queue::barrier`). The pusher
-//! clears its flag and sets it again while others still sleep.
-//!
 //! # Spare workers
 //!
 //! A pool has as many spare places as workers. A worker that blocks in a wait counts itself as
@@ -22,12 +14,12 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
-use locksley_queue::barrier;
 
 use crate::injector::{Injected, Injector};
 use crate::job::{Payload, catch};
 use crate::latch::Latch;
 use crate::pool::Config;
+use crate::sleep::{self, Sleepers};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::worker::Worker;
@@ -46,8 +38,7 @@ pub(crate) struct Registry {
     size: usize,
     pub(crate) injector: Injector,
     pub(crate) config: Config,
-    /// How many workers sleep.
-    asleep: CachePadded<AtomicUsize>,
+    sleepers: Sleepers,
     /// How many workers are blocked in a wait.
     blocked: CachePadded<AtomicUsize>,
     /// How many spares are up.
@@ -78,7 +69,7 @@ impl Registry {
             size,
             injector: Injector::new(),
             config,
-            asleep: CachePadded::new(AtomicUsize::new(0)),
+            sleepers: Sleepers::new(),
             blocked: CachePadded::new(AtomicUsize::new(0)),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
@@ -127,19 +118,14 @@ impl Registry {
 
     /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
     pub(crate) fn wake_one(&self) -> bool {
-        fence(Ordering::Acquire);
-        if self.asleep.load(Ordering::Relaxed) == 0 {
-            self.call_spare();
-            return self.spare_wanted();
+        let beds = self.places[..self.size]
+            .iter()
+            .map(|worker| (worker, &worker.bed));
+        match self.sleepers.choose(beds) {
+            Some(worker) => worker.unpark(),
+            None => self.call_spare(),
         }
-        let sleeper = self.places[..self.size].iter().find(|worker| {
-            worker.sleeping.load(Ordering::Relaxed) && worker.sleeping.swap(false, Ordering::AcqRel)
-        });
-        if let Some(worker) = sleeper {
-            self.asleep.fetch_sub(1, Ordering::Relaxed);
-            worker.unpark();
-        }
-        self.asleep.load(Ordering::Relaxed) > 0 || self.spare_wanted()
+        self.sleepers.any() || self.spare_wanted()
     }
 
     fn spare_wanted(&self) -> bool {
@@ -155,30 +141,26 @@ impl Registry {
                 .any(|worker| !worker.seems_empty())
     }
 
-    /// Asks everybody for work: sets the flags and passes the barrier. Is there work already?
+    /// Asks everybody for work. Is there some already?
     fn call_for_work(&self) -> bool {
-        for worker in &self.places[..self.workers()] {
-            worker.wanted.store(true, Ordering::Relaxed);
-        }
-        !barrier::heavy() || self.work_in_sight()
+        let beds = self.places[..self.workers()]
+            .iter()
+            .map(|worker| &worker.bed);
+        !sleep::call_for_work(beds) || self.work_in_sight()
     }
 
     /// Puts an idle worker to sleep, unless there is something to do after all.
     pub(crate) fn sleep(&self, worker: &Worker) {
-        self.asleep.fetch_add(1, Ordering::Relaxed);
-        worker.sleeping.store(true, Ordering::Release);
-        let stay_up = self.call_for_work() || self.closed();
-        if stay_up {
-            if worker.sleeping.swap(false, Ordering::AcqRel) {
-                self.asleep.fetch_sub(1, Ordering::Relaxed);
-            }
+        self.sleepers.lie_down(&worker.bed);
+        if self.call_for_work() || self.closed() {
+            self.sleepers.get_up(&worker.bed);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
                 thread::park_timeout(NAP);
             }
             return;
         }
-        while worker.sleeping.load(Ordering::Acquire) {
+        while worker.bed.is_sleeping() {
             thread::park();
         }
     }
@@ -217,10 +199,8 @@ impl Registry {
     #[cold]
     fn rouse_spare(&self) {
         let taken = self.workers();
-        let lying = self.places[self.size..taken].iter().find(|worker| {
-            worker.sleeping.load(Ordering::Relaxed) && worker.sleeping.swap(false, Ordering::AcqRel)
-        });
-        if let Some(worker) = lying {
+        let mut spares = self.places[self.size..taken].iter();
+        if let Some(worker) = spares.find(|worker| worker.bed.get_up()) {
             worker.unpark();
         } else if !self.start_spare() {
             self.spares_up.fetch_sub(1, Ordering::AcqRel);
@@ -301,13 +281,13 @@ impl Registry {
 
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
-        worker.sleeping.store(true, Ordering::Release);
+        worker.bed.lie_down();
         self.spares_up.fetch_sub(1, Ordering::SeqCst);
         // Whoever offered work before it saw this must not have done so in vain.
         if self.spare_wanted() && self.call_for_work() {
             self.call_spare();
         }
-        while worker.sleeping.load(Ordering::Acquire) {
+        while worker.bed.is_sleeping() {
             if self.closed() {
                 return;
             }
@@ -338,8 +318,10 @@ impl Registry {
 
     fn wake_all(&self) {
         for worker in &self.places {
-            if worker.sleeping.swap(false, Ordering::AcqRel) && worker.index() < self.size {
-                self.asleep.fetch_sub(1, Ordering::Relaxed);
+            if worker.index() < self.size {
+                self.sleepers.get_up(&worker.bed);
+            } else {
+                worker.bed.get_up();
             }
             worker.unpark();
         }

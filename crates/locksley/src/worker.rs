@@ -6,17 +6,16 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
 
-use crossbeam_utils::CachePadded;
 use locksley_queue::asymmetric::{self, Unpushed};
-use locksley_queue::{Owner, Steal, Thief, barrier};
+use locksley_queue::{Owner, Steal, Thief};
 
 use crate::frames::Frames;
 use crate::injector::Injected;
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
+use crate::sleep::{self, Bed};
 use crate::strategy::Strategy;
-use crate::sync::{AtomicBool, Ordering};
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -52,10 +51,7 @@ pub struct Worker {
     index: usize,
     /// Set with the pool, before any thread runs.
     registry: Cell<*const Registry>,
-    /// Somebody sleeps who would like work. Set by sleepers, cleared by the owner.
-    pub(crate) wanted: CachePadded<AtomicBool>,
-    /// The worker sleeps until somebody clears this.
-    pub(crate) sleeping: CachePadded<AtomicBool>,
+    pub(crate) bed: Bed,
     pub(crate) frames: Frames,
     thread: OnceLock<Thread>,
     stealer: asymmetric::Stealer<JobRef>,
@@ -82,8 +78,7 @@ impl Worker {
             random: Cell::new(scramble(seed, index as u64)),
             index,
             registry: Cell::new(ptr::null()),
-            wanted: CachePadded::new(AtomicBool::new(false)),
-            sleeping: CachePadded::new(AtomicBool::new(false)),
+            bed: Bed::new(),
             frames: Frames::new(),
             thread: OnceLock::new(),
             stealer,
@@ -206,13 +201,8 @@ impl Worker {
     /// Wakes somebody if somebody wants work. After a push.
     #[inline(always)]
     pub(crate) fn offer(&self) {
-        // The sleeper sets the flag, passes the heavy barrier and looks at the pile.
-        if barrier::payer() == barrier::Payer::Both {
-            crate::sync::fence(Ordering::SeqCst);
-        } else {
-            barrier::light();
-        }
-        if self.wanted.load(Ordering::Relaxed) {
+        sleep::offered();
+        if self.bed.is_wanted() {
             self.rouse();
         }
     }
@@ -221,13 +211,13 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn rouse(&self) {
-        self.wanted.store(false, Ordering::Relaxed);
+        self.bed.set_wanted(false);
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.attend();
         }
         if self.registry().wake_one() {
-            self.wanted.store(true, Ordering::Relaxed);
+            self.bed.set_wanted(true);
         }
     }
 
