@@ -15,12 +15,12 @@
 //! owner left one of them first, it would have changed the version before it pushed the
 //! next job, and the thief, which has synchronised with that push, would see it.
 //!
-//! | tag | operation | ordering | pairs with | why not weaker |
-//! |---|---|---|---|---|
-//! | F1 | version becomes odd; fence | Relaxed; Release | F4 | a reader could see the entries' change and not the version's |
-//! | F2 | version becomes even | Release | F3 | a reader of the new version must see the new entries |
-//! | F3 | first read of the version | Acquire | F2 | as F2 |
-//! | F4 | fence; second read | Acquire; Relaxed | F1 | as F1 |
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | F1 | version becomes odd; fence | Relaxed; Release | F4 | a reader could see the entries' change and not the version's | `frames::models::a_sighting_is_of_one_moment` |
+//! | F2 | version becomes even | Release | F3 | a reader of the new version must see the new entries | `frames::models::a_sighting_is_of_one_moment` |
+//! | F3 | first read of the version | Acquire | F2 | as F2 | as F2 |
+//! | F4 | fence; second read | Acquire; Relaxed | F1 | as F1 | as F1 |
 
 use crate::job::Family;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
@@ -166,5 +166,41 @@ mod tests {
             frames.leave();
         }
         assert_eq!(frames.depth(), 0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use locksley_queue::{Owner, Steal, Thief, asymmetric};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A worker leaves one family and enters another, forking a job in each; a thief that steals
+    /// between two equal sightings of the first must have got the first one's job.
+    #[test]
+    fn a_sighting_is_of_one_moment() {
+        loom::model(|| {
+            let frames = Arc::new(Frames::new());
+            let mut deque = asymmetric::Deque::new();
+            let thief = deque.thief();
+            frames.enter_root(Family(8));
+            deque.push(8_usize).unwrap();
+            let seen = frames.clone();
+            let robber = thread::spawn(move || {
+                let sighting = seen.sight(Family(8), |_| {})?;
+                let Steal::Success(job) = thief.steal() else {
+                    return None;
+                };
+                seen.unchanged(sighting).then_some(job)
+            });
+            deque.pop();
+            frames.leave();
+            frames.enter_root(Family(16));
+            deque.push(16).unwrap();
+            let stolen = robber.join().unwrap();
+            assert!(stolen.is_none_or(|job| job == 8), "stole a stranger's job");
+        });
     }
 }

@@ -12,10 +12,10 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | L1 | probe | Acquire | L2 | the result would be read before it was written | `loom::latch_hands_over_the_result` |
-//! | L2 | set | AcqRel | L1, L3 | Release as L1; Acquire so that a parked waiter's state is seen | `loom::latch_wakes_a_parked_waiter` |
+//! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
+//! | L2 | set | AcqRel | L1, L3 | Release as L1; Acquire so that a parked waiter's state is seen | `latch::models::wakes_a_parked_waiter` |
 //! | L3 | park | AcqRel | L2 | not shown by loom: the waiter's handle is published before the pool starts | - |
-//! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `loom::count_latch_sees_all` |
+//! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
 use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
 
@@ -143,5 +143,100 @@ impl LockLatch {
                 .wait(done)
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    struct Slot<L> {
+        latch: L,
+        cells: [UnsafeCell<u32>; 2],
+    }
+
+    // SAFETY: loom checks that the accesses to the cells do not race.
+    unsafe impl<L: Sync> Sync for Slot<L> {}
+    // SAFETY: as above.
+    unsafe impl<L: Send> Send for Slot<L> {}
+
+    fn slot<L>(latch: L) -> Arc<Slot<L>> {
+        let cells = [UnsafeCell::new(0), UnsafeCell::new(0)];
+        Arc::new(Slot { latch, cells })
+    }
+
+    fn write<L>(slot: &Slot<L>, cell: usize) {
+        // SAFETY: loom checks it.
+        slot.cells[cell].with_mut(|value| unsafe { *value = 1 });
+    }
+
+    fn read<L>(slot: &Slot<L>, cell: usize) -> u32 {
+        // SAFETY: loom checks it.
+        slot.cells[cell].with(|value| unsafe { *value })
+    }
+
+    #[test]
+    fn hands_over_the_result() {
+        loom::model(|| {
+            let shared = slot(Latch::new());
+            let setter = shared.clone();
+            let thread = thread::spawn(move || {
+                write(&setter, 0);
+                // SAFETY: the latch is in an `Arc`.
+                unsafe { Latch::set(&raw const setter.latch, || {}) };
+            });
+            if shared.latch.probe() {
+                assert_eq!(read(&shared, 0), 1);
+            }
+            thread.join().unwrap();
+        });
+    }
+
+    /// A lost wake-up would be a deadlock, which loom reports.
+    #[test]
+    fn wakes_a_parked_waiter() {
+        loom::model(|| {
+            let shared = slot(Latch::new());
+            let waiter = shared.clone();
+            let thread = thread::spawn(move || {
+                waiter.latch.park(thread::park);
+                assert_eq!(read(&waiter, 0), 1);
+            });
+            write(&shared, 0);
+            let handle = thread.thread().clone();
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { Latch::set(&raw const shared.latch, || handle.unpark()) };
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn the_last_of_a_count_sees_all() {
+        loom::model(|| {
+            let shared = slot(CountLatch::new());
+            let threads: Vec<_> = (0..2)
+                .map(|cell| {
+                    shared.latch.increment();
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        write(&shared, cell);
+                        // SAFETY: the latch is in an `Arc`.
+                        unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
+                    })
+                })
+                .collect();
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
+            if shared.latch.latch.probe() {
+                assert_eq!(read(&shared, 0) + read(&shared, 1), 2);
+            }
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
     }
 }

@@ -23,11 +23,11 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | Z1 | lie down: `sleeping` | Release | Z4 | not shown by loom: who takes the sleeper for lying must see it counted; the waker's swap Z4 acquires what it needs | - |
-//! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::loom::a_push_wakes_a_sleeper` |
-//! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::loom::a_push_wakes_a_sleeper` |
-//! | Z4 | get up: swap of `sleeping` | AcqRel | itself | one of waker and sleeper must win, and the loser see the winner's work | `sleep::loom::a_push_wakes_a_sleeper` |
-//! | Z5 | parked: read `sleeping` | Acquire | Z4 | as Z4 | `sleep::loom::a_push_wakes_a_sleeper` |
-//! | Z6 | wake: fence before `asleep` is read | Acquire | Z2 | who saw `wanted` must see who lies | `sleep::loom::a_push_wakes_a_sleeper` |
+//! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z4 | get up: swap of `sleeping` | AcqRel | itself | one of waker and sleeper must win, and the loser see the winner's work | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z5 | parked: read `sleeping` | Acquire | Z4 | as Z4 | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z6 | wake: fence before `asleep` is read | Acquire | Z2 | who saw `wanted` must see who lies | `sleep::models::a_push_wakes_a_sleeper` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
@@ -139,7 +139,7 @@ impl Sleepers {
 }
 
 #[cfg(all(test, loom))]
-mod loom {
+mod models {
     use locksley_queue::{Owner, Thief, asymmetric};
     use loom::sync::Arc;
     use loom::thread;
@@ -150,7 +150,7 @@ mod loom {
     /// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
     #[test]
     fn a_push_wakes_a_sleeper() {
-        ::loom::model(|| {
+        loom::model(|| {
             let beds = Arc::new([Bed::new(), Bed::new()]);
             let sleepers = Arc::new(Sleepers::new());
             let mut deque = asymmetric::Deque::new();
