@@ -22,12 +22,9 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | Z1 | lie down: `sleeping` | Release | Z4 | not shown by loom: who takes the sleeper for lying must see it counted; the waker's swap Z4 acquires what it needs | - |
+//! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one swap decides; the job itself is published by its pile | |
 //! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z4 | get up: swap of `sleeping` | AcqRel | itself | one of waker and sleeper must win, and the loser see the winner's work | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z5 | parked: read `sleeping` | Acquire | Z4 | as Z4 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z6 | wake: fence before `asleep` is read | Acquire | Z2 | who saw `wanted` must see who lies | `sleep::models::a_push_wakes_a_sleeper` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
@@ -63,16 +60,16 @@ impl Bed {
     }
 
     pub(crate) fn lie_down(&self) {
-        self.sleeping.store(true, Ordering::Release); // [Z1]
+        self.sleeping.store(true, Ordering::Relaxed); // [Z1]
     }
 
     /// Ends the sleep. Is it the caller who ended it?
     pub(crate) fn get_up(&self) -> bool {
-        self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::AcqRel) // [Z4]
+        self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed) // [Z1]
     }
 
     pub(crate) fn is_sleeping(&self) -> bool {
-        self.sleeping.load(Ordering::Acquire) // [Z5]
+        self.sleeping.load(Ordering::Relaxed) // [Z1]
     }
 }
 
@@ -130,7 +127,6 @@ impl Sleepers {
 
     /// Ends the sleep of one of those who lie in these beds, whom the caller must unpark.
     pub(crate) fn choose<'a, W>(&self, mut beds: impl Iterator<Item = (W, &'a Bed)>) -> Option<W> {
-        fence(Ordering::Acquire); // [Z6]
         if !self.any() {
             return None;
         }
