@@ -40,7 +40,11 @@ fn owner_alone<D: Subject>() {
     for k in 1..=1024_u64 {
         let mut deque = D::starting_at(1024, k << 13);
         let log = u64::from(k.ilog2());
-        assert_eq!(rmws(|| (0..k).for_each(|i| deque.push(i).unwrap())), log + 1, "{k} pushes");
+        assert_eq!(
+            rmws(|| (0..k).for_each(|i| deque.push(i).unwrap())),
+            log + 1,
+            "{k} pushes"
+        );
         let pops = rmws(|| (0..k).rev().for_each(|i| assert_eq!(deque.pop(), Some(i))));
         assert_eq!(pops, log + 2, "{k} pops");
         assert_eq!(rmws(|| assert_eq!(deque.pop(), None)), 0);
@@ -65,7 +69,14 @@ fn after_owner(seen: Inspection, pushed: bool) {
         assert_eq!(range, len, "{seen:?}");
     } else {
         assert!(2 * range <= len, "{seen:?}");
-        assert!(if pushed { len < 4 * range } else { len <= 4 * range }, "{seen:?}");
+        assert!(
+            if pushed {
+                len < 4 * range
+            } else {
+                len <= 4 * range
+            },
+            "{seen:?}"
+        );
     }
 }
 
@@ -89,7 +100,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     ];
     // Runs of the same operation get the deque to lengths that single ones would not.
     proptest::collection::vec((op, 1..12_usize), 1..60).prop_map(|runs| {
-        runs.into_iter().flat_map(|(op, n)| std::iter::repeat_n(op, n)).collect()
+        runs.into_iter()
+            .flat_map(|(op, n)| std::iter::repeat_n(op, n))
+            .collect()
     })
 }
 
@@ -169,7 +182,10 @@ fn thieves_alone<D: Subject>() {
         let (mut own, mut left) = (D::starting_at(256, 0), len as usize);
         while let Steal::Success(_) = deque.thief().steal_half(&mut own) {
             let n = left - deque.len();
-            assert!(n >= 1 && n <= left.div_ceil(2) && 8 * n >= left, "{n} of {left}");
+            assert!(
+                n >= 1 && n <= left.div_ceil(2) && 8 * n >= left,
+                "{n} of {left}"
+            );
             eighth(deque.inspect());
             left -= n;
         }

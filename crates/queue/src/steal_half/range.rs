@@ -22,7 +22,11 @@ const _: () = assert!((MAX_CAPACITY as u64) < EXACT);
 #[inline]
 pub(super) fn ahead(a: u16, b: u16) -> u16 {
     let distance = a.wrapping_sub(b);
-    if distance.cast_signed() < 0 { 0 } else { distance }
+    if distance.cast_signed() < 0 {
+        0
+    } else {
+        distance
+    }
 }
 
 /// The stealRange: the items at `top..top + len` may be stolen with one compare-and-swap.
@@ -101,7 +105,10 @@ mod tests {
     #[test]
     fn words_survive_packing() {
         let range = Range::new(7, u16::MAX).without(2, MAX_CAPACITY, true);
-        assert_eq!((range.top(), range.len(), range.is_exact()), (1, MAX_CAPACITY, true));
+        assert_eq!(
+            (range.top(), range.len(), range.is_exact()),
+            (1, MAX_CAPACITY, true)
+        );
         assert_eq!(range.0 >> 32, 8);
         let promise = Promise::new(u16::MAX, 3);
         assert_eq!((promise.limit(), promise.ceiling()), (u16::MAX, 3));
@@ -109,7 +116,9 @@ mod tests {
 
     #[test]
     fn the_tag_wraps_and_the_top_stays() {
-        let range = Range::new(u32::MAX, u16::MAX).without(0, 3, true).with_len(5);
+        let range = Range::new(u32::MAX, u16::MAX)
+            .without(0, 3, true)
+            .with_len(5);
         assert_eq!((range.0 >> 32, range.top(), range.len()), (1, u16::MAX, 5));
         assert!(!range.is_exact());
     }

@@ -42,7 +42,10 @@ trait Subject: Owner<Item = Item, Thief: StealBatch<Deque = Self> + Send> + Send
     /// Nobody else is at work: checks the lengths and takes the rest.
     fn rest(&mut self) -> Vec<usize> {
         let seen = self.inspect();
-        assert!(8 * seen.range >= seen.len && seen.range <= seen.len, "{seen:?}");
+        assert!(
+            8 * seen.range >= seen.len && seen.range <= seen.len,
+            "{seen:?}"
+        );
         let rest: Vec<_> = std::iter::from_fn(|| self.pop()).map(open).collect();
         assert_eq!(rest.len(), seen.len);
         rest
@@ -71,7 +74,12 @@ where
     D::Thief: 'static,
 {
     let thief = deque.thief();
-    thread::spawn(move || (0..n).filter_map(|_| thief.steal().success()).map(open).collect())
+    thread::spawn(move || {
+        (0..n)
+            .filter_map(|_| thief.steal().success())
+            .map(open)
+            .collect()
+    })
 }
 
 /// A thread that steals half into a deque of its own, once, and opens everything.
@@ -82,7 +90,12 @@ where
     let thief = deque.thief();
     thread::spawn(move || {
         let mut own = D::with_capacity(room);
-        let mut all: Vec<_> = thief.steal_half(&mut own).success().map(open).into_iter().collect();
+        let mut all: Vec<_> = thief
+            .steal_half(&mut own)
+            .success()
+            .map(open)
+            .into_iter()
+            .collect();
         all.extend(own.rest());
         all
     })
@@ -205,8 +218,13 @@ fn robbed_robber<D: Subject<Thief: 'static>>() {
     let mut deque = D::filled(4, 4);
     let mut own = D::filled(2, 0);
     let second = thief(&own, 1);
-    let mut seen: Vec<_> =
-        deque.thief().steal_half(&mut own).success().map(open).into_iter().collect();
+    let mut seen: Vec<_> = deque
+        .thief()
+        .steal_half(&mut own)
+        .success()
+        .map(open)
+        .into_iter()
+        .collect();
     seen.extend(own.pop_some(1));
     seen.extend(second.join().unwrap());
     seen.extend(own.rest());
