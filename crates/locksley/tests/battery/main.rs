@@ -4,6 +4,7 @@
 mod forks;
 mod lifecycle;
 mod panics;
+mod random_graphs;
 mod scopes;
 mod waiting;
 
