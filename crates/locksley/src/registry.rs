@@ -143,9 +143,8 @@ impl Registry {
 
     /// Asks everybody for work. Is there some already?
     fn call_for_work(&self) -> bool {
-        let beds = self.places[..self.workers()]
-            .iter()
-            .map(|worker| &worker.bed);
+        // Of all places: a spare may start at any time.
+        let beds = self.places.iter().map(|worker| &worker.bed);
         !sleep::call_for_work(beds) || self.work_in_sight()
     }
 
@@ -173,7 +172,8 @@ impl Registry {
 
     /// Runs something that blocks the calling worker. A spare takes its place meanwhile.
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
-        self.blocked.fetch_add(1, Ordering::SeqCst);
+        self.blocked.fetch_add(1, Ordering::Relaxed);
+        // The call passes the heavy barrier, against `lie_down`.
         if self.call_for_work() {
             self.call_spare();
         }
@@ -210,16 +210,20 @@ impl Registry {
     fn start_spare(&self) -> bool {
         let mut threads = lock(&self.threads);
         let index = self.workers();
-        if index >= self.places.len() || self.closing.load(Ordering::Acquire) {
+        if index >= self.places.len() || self.closed() {
             return false;
         }
+        // Before it starts: whoever sees what it pushed must know of its pile.
+        self.taken.store(index + 1, Ordering::Release);
         match start_thread(self.shared(), index) {
             Ok(handle) => {
                 threads.push(handle);
-                self.taken.store(index + 1, Ordering::Release);
                 true
             }
-            Err(_) => false,
+            Err(_) => {
+                self.taken.store(index, Ordering::Release);
+                false
+            }
         }
     }
 
@@ -282,7 +286,9 @@ impl Registry {
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
         worker.bed.lie_down();
-        self.spares_up.fetch_sub(1, Ordering::SeqCst);
+        self.spares_up.fetch_sub(1, Ordering::Release);
+        // Against `blocking`: one of the two sees the other's count.
+        fence(Ordering::SeqCst);
         // Whoever offered work before it saw this must not have done so in vain.
         if self.spare_wanted() && self.call_for_work() {
             self.call_spare();
@@ -305,7 +311,9 @@ impl Registry {
         if let Some(payload) = panic {
             self.config.handle_panic(payload);
         }
-        if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1
+        // Sequentially consistent, like `closing`: the last task sees that the pool closes, or
+        // whoever saw it close sees that this was the last.
+        if self.outstanding.fetch_sub(1, Ordering::SeqCst) == 1
             && self.closing.load(Ordering::SeqCst)
         {
             self.wake_all();
@@ -313,10 +321,12 @@ impl Registry {
     }
 
     fn closed(&self) -> bool {
-        self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::Acquire) == 0
+        self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::SeqCst) == 0
     }
 
     fn wake_all(&self) {
+        // Against `sleep`, which looks whether the pool closes after its heavy barrier.
+        fence(Ordering::SeqCst);
         for worker in &self.places {
             if worker.index() < self.size {
                 self.sleepers.get_up(&worker.bed);

@@ -211,13 +211,13 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn rouse(&self) {
-        self.bed.set_wanted(false);
+        self.bed.answer();
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.attend();
         }
         if self.registry().wake_one() {
-            self.bed.set_wanted(true);
+            self.bed.call();
         }
     }
 
