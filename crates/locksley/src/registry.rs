@@ -16,8 +16,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 
 use crate::injector::{Injected, Injector};
-use crate::job::{Payload, catch};
-use crate::latch::Latch;
+use crate::job::{JobRef, Payload, catch};
 use crate::pool::Config;
 use crate::sleep::{self, Sleepers};
 use crate::strategy::{Strategy, Waiting};
@@ -26,10 +25,6 @@ use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
-
-/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
-/// lie in the pool's queue, and nobody else be free to run it.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
@@ -95,6 +90,11 @@ impl Registry {
         self.size
     }
 
+    /// How many places there are, spares included.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
     /// How many places have ever been taken, spares included.
     pub(crate) fn workers(&self) -> usize {
         self.taken.load(Ordering::Acquire)
@@ -114,6 +114,16 @@ impl Registry {
         self.injector.push(injected);
         fence(Ordering::SeqCst);
         self.wake_one();
+    }
+
+    /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
+    pub(crate) fn deliver(&self, index: usize, job: JobRef) {
+        let worker = &self.places[index];
+        worker.mail.push(Injected { job, owner: index });
+        // Against `sleep`, which looks for mail after its heavy barrier.
+        fence(Ordering::SeqCst);
+        self.sleepers.get_up(&worker.bed);
+        worker.unpark();
     }
 
     /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
@@ -151,7 +161,7 @@ impl Registry {
     /// Puts an idle worker to sleep, unless there is something to do after all.
     pub(crate) fn sleep(&self, worker: &Worker) {
         self.sleepers.lie_down(&worker.bed);
-        if self.call_for_work() || self.closed() {
+        if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
             self.sleepers.get_up(&worker.bed);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
@@ -164,13 +174,7 @@ impl Registry {
         }
     }
 
-    /// Blocks a worker until a latch is set, or for a while: then it looks again whether there is
-    /// something that it must do itself. A spare takes its place if there is work for it.
-    pub(crate) fn block(&self, latch: &Latch) {
-        self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
-    }
-
-    /// Runs something that blocks the calling worker. A spare takes its place meanwhile.
+    /// Runs something that blocks a worker. A spare takes its place meanwhile.
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
         self.blocked.fetch_add(1, Ordering::Relaxed);
         // The call passes the heavy barrier, against `lie_down`.
@@ -246,7 +250,9 @@ impl Registry {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
         loop {
-            if let Some(injected) = worker.find_work() {
+            if worker.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = worker.find_work() {
                 worker.run_job(injected);
                 idle = 0;
                 if spare
@@ -285,6 +291,7 @@ impl Registry {
 
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
+        worker.open_pile();
         worker.bed.lie_down();
         self.spares_up.fetch_sub(1, Ordering::Release);
         // Against `blocking`: one of the two sees the other's count.
@@ -345,6 +352,13 @@ impl Registry {
             // The pool is dropped by one of its own tasks: the threads end by themselves.
             return;
         }
+        match Worker::current() {
+            Some(worker) => worker.blocking(|| self.join_threads()),
+            None => self.join_threads(),
+        }
+    }
+
+    fn join_threads(&self) {
         loop {
             let threads = std::mem::take(&mut *lock(&self.threads));
             if threads.is_empty() {
