@@ -35,6 +35,8 @@ const WAIT: usize = 1;
 pub(crate) struct Frames {
     version: AtomicU64,
     depth: AtomicUsize,
+    /// How many of the jobs that the owner is inside of have nothing to do with what is below them.
+    foreign: AtomicUsize,
     entries: [AtomicUsize; LEVELS],
 }
 
@@ -47,6 +49,7 @@ impl Frames {
         Frames {
             version: AtomicU64::new(0),
             depth: AtomicUsize::new(0),
+            foreign: AtomicUsize::new(0),
             entries: std::array::from_fn(|_| AtomicUsize::new(0)),
         }
     }
@@ -87,6 +90,26 @@ impl Frames {
         });
     }
 
+    /// The owner starts to execute a job on top of others that it has nothing to do with. What
+    /// is in the pile then need not descend from every root, so until it is left nobody may
+    /// help through this worker.
+    pub(crate) fn enter_foreign(&self, family: Family) {
+        self.write(|| {
+            let foreign = self.foreign.load(Ordering::Relaxed);
+            self.foreign.store(foreign + 1, Ordering::Relaxed);
+        });
+        self.enter_root(family);
+    }
+
+    /// The owner leaves what it entered last, which is foreign.
+    pub(crate) fn leave_foreign(&self) {
+        self.leave();
+        self.write(|| {
+            let foreign = self.foreign.load(Ordering::Relaxed);
+            self.foreign.store(foreign - 1, Ordering::Relaxed);
+        });
+    }
+
     /// How deep the owner's executions and waits are nested.
     pub(crate) fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)
@@ -96,7 +119,7 @@ impl Frames {
     /// the way.
     pub(crate) fn sight(&self, family: Family, mut waits: impl FnMut(Family)) -> Option<Sighting> {
         let version = self.version.load(Ordering::Acquire); // [F3]
-        if version % 2 == 1 {
+        if version % 2 == 1 || self.foreign.load(Ordering::Relaxed) > 0 {
             return None;
         }
         let depth = self.depth.load(Ordering::Relaxed).min(LEVELS);
@@ -152,6 +175,18 @@ mod tests {
         frames.leave();
         frames.enter_root(Family(16));
         assert!(!frames.unchanged(sighting));
+    }
+
+    #[test]
+    fn nobody_helps_through_a_foreign_job() {
+        let frames = Frames::new();
+        frames.enter_root(Family(16));
+        frames.enter_foreign(Family(24));
+        assert!(frames.sight(Family(16), |_| {}).is_none());
+        assert!(frames.sight(Family(24), |_| {}).is_none());
+        assert_eq!(frames.depth(), 2);
+        frames.leave_foreign();
+        assert!(frames.sight(Family(16), |_| {}).is_some());
     }
 
     #[test]

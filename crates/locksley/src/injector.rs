@@ -1,4 +1,5 @@
 //! The pool's own queue: work that comes from outside, or that a worker may not keep.
+//! A worker's mail and its first-in-first-out tasks are queues of the same kind.
 //!
 //! A lock suffices: it is touched once for each task that enters the pool, and looked at through a
 //! counter. Jobs can be taken by family, which no lock-free queue offers: a scope that waits
@@ -47,12 +48,10 @@ impl Injector {
         self.take(|_| true)
     }
 
-    /// Takes the oldest spawned job of a family.
+    /// Takes the oldest job of a family: a spawned one, or the forked one that the family is.
     pub(crate) fn pop_of(&self, family: Family) -> Option<Injected> {
         // SAFETY: what is in the queue has not been executed.
-        self.take(|injected| {
-            injected.job.is_spawned() && unsafe { injected.job.family() } == family
-        })
+        self.take(|injected| unsafe { injected.job.family() } == family)
     }
 
     fn take(&self, fits: impl Fn(&Injected) -> bool) -> Option<Injected> {

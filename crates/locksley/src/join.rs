@@ -87,39 +87,36 @@ where
     }
 }
 
-/// Joins any number of closures: `join!(|| a(), || b(), || c())` returns their results as a
-/// tuple.
+/// Joins any number of closures: `join!(|| a(), || b(), || c())` returns their results as a tuple.
+///
+/// The first closure runs here; the rest is there for others to steal, and is joined likewise. As
+/// with [`join`](crate::join()), a panic reaches the caller when all are done.
 ///
 /// ```
-/// let (a, b, c) = locksley::join!(|| 1, || "two", || 3.0);
-/// assert_eq!((a, b, c), (1, "two", 3.0));
+/// let mut parts = [1, 2, 3, 4];
+/// let [a, b, c, d] = &mut parts;
+/// let results = locksley::join!(|| *a *= 10, || *b + 1, || "three", move || *d);
+/// assert_eq!(results, ((), 3, "three", 4));
+/// assert_eq!(*c, 3);
+/// assert_eq!(locksley::join!(|| 1), (1,));
 /// ```
 #[macro_export]
 macro_rules! join {
-    ($a:expr $(,)?) => { (($a)(),) };
-    ($a:expr, $b:expr $(,)?) => { $crate::join($a, $b) };
-    ($($closure:expr),+ $(,)?) => { $crate::join!(@nest [] [] $($closure,)+) };
-    (@nest [$($name:ident)*] [$($nested:tt)*] $last:expr,) => {
-        $crate::join!(@unnest [$($name)*] [$($nested)*] $last)
+    // One step for each closure: `f` and `r` are new names each time.
+    (@name [$($named:tt)*] $closure:expr, $($rest:expr,)*) => {
+        $crate::join!(@name [$($named)* (f r $closure)] $($rest,)*)
     };
-    (@nest [] [] $a:expr, $($rest:expr,)+) => {{
-        let (a, rest) = $crate::join($a, || $crate::join!($($rest),+));
-        $crate::join!(@prepend a rest $($rest,)+)
+    (@name [$(($f:ident $r:ident $closure:expr))+]) => {{
+        $(let $f = $closure;)+
+        let $crate::join!(@pattern $($r)+) = $crate::join!(@fork $($f)+);
+        ($($r,)+)
     }};
-    (@prepend $a:ident $rest:ident $b:expr, $c:expr,) => { ($a, $rest.0, $rest.1) };
-    (@prepend $a:ident $rest:ident $b:expr, $c:expr, $d:expr,) => { ($a, $rest.0, $rest.1, $rest.2) };
-    (@prepend $a:ident $rest:ident $b:expr, $c:expr, $d:expr, $e:expr,) => {
-        ($a, $rest.0, $rest.1, $rest.2, $rest.3)
-    };
-    (@prepend $a:ident $rest:ident $b:expr, $c:expr, $d:expr, $e:expr, $f:expr,) => {
-        ($a, $rest.0, $rest.1, $rest.2, $rest.3, $rest.4)
-    };
-    (@prepend $a:ident $rest:ident $b:expr, $c:expr, $d:expr, $e:expr, $f:expr, $g:expr,) => {
-        ($a, $rest.0, $rest.1, $rest.2, $rest.3, $rest.4, $rest.5)
-    };
-    (@prepend $a:ident $rest:ident $b:expr, $c:expr, $d:expr, $e:expr, $f:expr, $g:expr, $h:expr,) => {
-        ($a, $rest.0, $rest.1, $rest.2, $rest.3, $rest.4, $rest.5, $rest.6)
-    };
+    (@fork $f:ident) => { $f() };
+    (@fork $a:ident $b:ident) => { $crate::join($a, $b) };
+    (@fork $f:ident $($rest:ident)+) => { $crate::join($f, || $crate::join!(@fork $($rest)+)) };
+    (@pattern $r:ident) => { $r };
+    (@pattern $r:ident $($rest:ident)+) => { ($r, $crate::join!(@pattern $($rest)+)) };
+    ($($closure:expr),+ $(,)?) => { $crate::join!(@name [] $($closure,)+) };
 }
 
 impl Worker {
@@ -193,6 +190,11 @@ impl Worker {
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
+        if job.latch.probe() {
+            // It was run here, in between.
+            // SAFETY: the latch is set, and every frame settles once.
+            return unsafe { job.take_result() };
+        }
         if self.regain(job) {
             // SAFETY: the job is out of the pile, and was not stolen.
             let b = unsafe { job.take() };

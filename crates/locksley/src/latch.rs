@@ -17,7 +17,7 @@
 //! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
 //! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicUsize, Ordering};
 
 const UNSET: usize = 0;
 const PARKED: usize = 1;
@@ -107,41 +107,6 @@ impl CountLatch {
         if before == 1 {
             // SAFETY: the waiter goes on only when it sees the latch set.
             unsafe { Latch::set(&raw const (*this).latch, wake) };
-        }
-    }
-}
-
-/// A latch for a thread that is no worker: it blocks on a condition variable.
-#[derive(Debug)]
-pub(crate) struct LockLatch {
-    done: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl LockLatch {
-    pub(crate) fn new() -> Self {
-        LockLatch {
-            done: Mutex::new(false),
-            changed: Condvar::new(),
-        }
-    }
-
-    /// Sets the latch. The lock is held to the end: once it is free, the waiter may be gone, and the
-    /// latch with it.
-    pub(crate) fn set(&self) {
-        let mut done = lock(&self.done);
-        *done = true;
-        self.changed.notify_all();
-    }
-
-    /// Blocks until the latch is set.
-    pub(crate) fn wait(&self) {
-        let mut done = lock(&self.done);
-        while !*done {
-            done = self
-                .changed
-                .wait(done)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
         }
     }
 }

@@ -11,7 +11,11 @@
 //! assert_eq!(fib(20), 6765);
 //! ```
 
+mod block_on;
+mod broadcast;
+mod cancel;
 mod error;
+mod fifo;
 mod frames;
 mod injector;
 mod job;
@@ -27,11 +31,19 @@ mod strategy;
 mod sync;
 mod wait;
 mod worker;
+mod yields;
 
+pub use block_on::block_on;
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use cancel::CancelToken;
 pub use error::BuildError;
+pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
-pub use pool::{Builder, Pool};
+pub use pool::{Builder, Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};
-pub use spawn::{JoinHandle, spawn};
+pub use spawn::{JoinHandle, spawn, spawn_fifo};
 pub use strategy::{Idle, Strategy, Waiting};
-pub use worker::{Worker, current_num_workers, current_worker_index};
+pub use worker::{
+    Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
+};
+pub use yields::{Yield, yield_local, yield_now};

@@ -20,6 +20,9 @@ pub(crate) trait Pile {
 
     /// Answers a thief that has asked for work.
     fn attend(&mut self) {}
+
+    /// Hides nothing: the owner is about to block, and will answer nobody.
+    fn open(&mut self) {}
 }
 
 /// The thief's side of a pile.
@@ -74,6 +77,10 @@ impl Pile for semi_private::Deque<JobRef> {
 
     fn attend(&mut self) {
         self.expose(Exposure::One);
+    }
+
+    fn open(&mut self) {
+        while self.expose(Exposure::Half) > 0 {}
     }
 }
 

@@ -3,14 +3,18 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 use crate::error::BuildError;
+use crate::fifo::{ScopeFifo, in_place_scope_fifo_in, scope_fifo};
 use crate::injector::Injected;
 use crate::job::{Family, HeapJob, Payload, catch};
-use crate::latch::LockLatch;
+use crate::latch::Latch;
 use crate::registry::Registry;
-use crate::spawn::{JoinHandle, spawn_in};
+use crate::scope::{Scope, in_place_scope_in, scope_here};
+use crate::spawn::{JoinHandle, spawn_fifo_in, spawn_in};
 use crate::strategy::{Idle, Strategy, Waiting};
 use crate::worker::Worker;
+use crate::yields::{Yield, yield_local_in, yield_now_in};
 
 /// The environment variable that sets the size of the global pool.
 const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
@@ -245,6 +249,24 @@ pub(crate) fn global() -> &'static Pool {
     })
 }
 
+/// The calling worker's pool, or the global one.
+pub(crate) fn current_registry() -> Arc<Registry> {
+    match Worker::current() {
+        Some(worker) => worker.registry().shared(),
+        None => global().registry().clone(),
+    }
+}
+
+/// The most workers that a pool can have.
+///
+/// ```
+/// let most = locksley::max_num_workers();
+/// assert!(locksley::Pool::builder().workers(most + 1).build().is_err());
+/// ```
+pub fn max_num_workers() -> usize {
+    MOST_WORKERS
+}
+
 /// A pool of workers. Dropping it lets it finish what was spawned, and ends its threads.
 ///
 /// ```
@@ -293,7 +315,190 @@ impl Pool {
         run_in(&self.registry, f)
     }
 
-    /// Spawns a task.
+    /// [`join`](crate::join()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.run(|worker| worker.join(|_| a(), |_| b()))
+    }
+
+    /// [`scope`](crate::scope()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut parts = [1, 2, 3];
+    /// pool.scope(|s| {
+    ///     for part in &mut parts {
+    ///         s.spawn(|_| *part *= 10);
+    ///     }
+    /// });
+    /// assert_eq!(parts, [10, 20, 30]);
+    /// ```
+    pub fn scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.run(|worker| scope_here(worker, body))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let order = std::sync::Mutex::new(Vec::new());
+    /// pool.scope_fifo(|s| {
+    ///     for task in 0..3 {
+    ///         let order = &order;
+    ///         s.spawn_fifo(move |_| order.lock().unwrap().push(task));
+    ///     }
+    /// });
+    /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
+    /// ```
+    pub fn scope_fifo<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope_fifo(body))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let here = std::thread::current().id();
+    /// let mut done = false;
+    /// pool.in_place_scope(|s| {
+    ///     assert_eq!(std::thread::current().id(), here);
+    ///     s.spawn(|_| done = true);
+    /// });
+    /// assert!(done);
+    /// ```
+    pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R,
+    {
+        in_place_scope_in(&self.registry, body)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut done = false;
+    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| done = true));
+    /// assert!(done);
+    /// ```
+    pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        in_place_scope_fifo_in(&self.registry, body)
+    }
+
+    /// [`broadcast`](crate::broadcast) to this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| context.index() * 10), [0, 10, 20]);
+    /// ```
+    pub fn broadcast<F, R>(&self, f: F) -> Vec<R>
+    where
+        F: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(&self.registry, f)
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) to this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+    /// assert_eq!(receiver.iter().sum::<usize>(), 0 + 1 + 2);
+    /// ```
+    pub fn spawn_broadcast<F>(&self, f: F)
+    where
+        F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(&self.registry, f);
+    }
+
+    /// [`yield_now`](crate::yield_now), if the calling thread is one of this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.yield_now(), None);
+    /// assert_eq!(pool.install(|| pool.yield_now()), Some(locksley::Yield::Idle));
+    /// ```
+    pub fn yield_now(&self) -> Option<Yield> {
+        yield_now_in(&self.registry)
+    }
+
+    /// [`yield_local`](crate::yield_local), if the calling thread is one of this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.yield_local(), None);
+    /// assert_eq!(pool.install(|| pool.yield_local()), Some(locksley::Yield::Idle));
+    /// ```
+    pub fn yield_local(&self) -> Option<Yield> {
+        yield_local_in(&self.registry)
+    }
+
+    /// The index of the calling thread, if it is one of this pool's workers. See [`Worker::index`].
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.current_worker_index(), None);
+    /// assert_eq!(pool.install(|| pool.current_worker_index()), Some(0));
+    /// ```
+    pub fn current_worker_index(&self) -> Option<usize> {
+        Worker::current_in(&self.registry).map(Worker::index)
+    }
+
+    /// [`current_worker_has_pending_tasks`](crate::current_worker_has_pending_tasks), if the
+    /// calling thread is one of this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.current_worker_has_pending_tasks(), None);
+    /// ```
+    pub fn current_worker_has_pending_tasks(&self) -> Option<bool> {
+        Worker::current_in(&self.registry).map(|worker| !worker.seems_empty())
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.spawn_fifo(|| 7).join(), 7);
+    /// ```
+    pub fn spawn_fifo<F, T>(&self, task: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_fifo_in(&self.registry, task)
+    }
+
+    /// [`spawn`](crate::spawn()) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.spawn(|| 6 * 7).join(), 42);
+    /// ```
     pub fn spawn<F, T>(&self, task: F) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -342,26 +547,29 @@ where
 {
     let here = Worker::current();
     if let Some(worker) = here
-        && std::ptr::eq(worker.registry(), &**registry)
+        && worker.is_in(registry)
     {
         return f(worker);
     }
-    let latch = LockLatch::new();
+    let latch = Latch::new();
     let mut result = None;
     {
-        let (latch, place) = (&latch, &mut result);
+        let (latch, place) = (&raw const latch, &mut result);
+        let waiter = std::thread::current();
         let run = move |worker: &Worker| {
             *place = Some(catch(|| f(worker)));
-            latch.set();
+            // SAFETY: the waiter goes on, and the latch away, only when it sees it set; the
+            // thread's handle is the closure's own.
+            unsafe { Latch::set(latch, || waiter.unpark()) };
         };
-        // SAFETY: this function waits below until the closure has run, so what it borrows outlives
-        // it; `F` and `R` are `Send`.
+        // SAFETY: this function waits below until the closure has set the latch, and it touches
+        // nothing that is borrowed afterwards; `F` and `R` are `Send`.
         let job = unsafe { HeapJob::new_ref(Family::NONE, run) };
         registry.inject(Injected { job, owner: 0 });
-        match here {
-            Some(worker) => worker.registry().blocking(|| latch.wait()),
-            None => latch.wait(),
-        }
+    }
+    match here {
+        Some(worker) => worker.wait_abroad(&latch),
+        None => latch.park(std::thread::park),
     }
     match result.expect("the job has run") {
         Ok(result) => result,

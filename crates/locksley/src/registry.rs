@@ -16,8 +16,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 
 use crate::injector::{Injected, Injector};
-use crate::job::{Payload, catch};
-use crate::latch::Latch;
+use crate::job::{JobRef, Payload, catch};
 use crate::pool::Config;
 use crate::sleep::{self, Sleepers};
 use crate::strategy::{Strategy, Waiting};
@@ -26,10 +25,6 @@ use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
-
-/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
-/// lie in the pool's queue, and nobody else be free to run it.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
@@ -95,6 +90,11 @@ impl Registry {
         self.size
     }
 
+    /// How many places there are, spares included.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
     /// How many places have ever been taken, spares included.
     pub(crate) fn workers(&self) -> usize {
         self.taken.load(Ordering::Acquire)
@@ -114,6 +114,16 @@ impl Registry {
         self.injector.push(injected);
         fence(Ordering::SeqCst);
         self.wake_one();
+    }
+
+    /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
+    pub(crate) fn deliver(&self, index: usize, job: JobRef) {
+        let worker = &self.places[index];
+        worker.mail.push(Injected { job, owner: index });
+        // Against `sleep`, which looks for mail after its heavy barrier.
+        fence(Ordering::SeqCst);
+        self.sleepers.get_up(&worker.bed);
+        worker.unpark();
     }
 
     /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
@@ -143,16 +153,15 @@ impl Registry {
 
     /// Asks everybody for work. Is there some already?
     fn call_for_work(&self) -> bool {
-        let beds = self.places[..self.workers()]
-            .iter()
-            .map(|worker| &worker.bed);
+        // Of all places: a spare may start at any time.
+        let beds = self.places.iter().map(|worker| &worker.bed);
         !sleep::call_for_work(beds) || self.work_in_sight()
     }
 
     /// Puts an idle worker to sleep, unless there is something to do after all.
     pub(crate) fn sleep(&self, worker: &Worker) {
         self.sleepers.lie_down(&worker.bed);
-        if self.call_for_work() || self.closed() {
+        if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
             self.sleepers.get_up(&worker.bed);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
@@ -165,15 +174,10 @@ impl Registry {
         }
     }
 
-    /// Blocks a worker until a latch is set, or for a while: then it looks again whether there is
-    /// something that it must do itself. A spare takes its place if there is work for it.
-    pub(crate) fn block(&self, latch: &Latch) {
-        self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
-    }
-
-    /// Runs something that blocks the calling worker. A spare takes its place meanwhile.
+    /// Runs something that blocks a worker. A spare takes its place meanwhile.
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
-        self.blocked.fetch_add(1, Ordering::SeqCst);
+        self.blocked.fetch_add(1, Ordering::Relaxed);
+        // The call passes the heavy barrier, against `lie_down`.
         if self.call_for_work() {
             self.call_spare();
         }
@@ -210,16 +214,20 @@ impl Registry {
     fn start_spare(&self) -> bool {
         let mut threads = lock(&self.threads);
         let index = self.workers();
-        if index >= self.places.len() || self.closing.load(Ordering::Acquire) {
+        if index >= self.places.len() || self.closed() {
             return false;
         }
+        // Before it starts: whoever sees what it pushed must know of its pile.
+        self.taken.store(index + 1, Ordering::Release);
         match start_thread(self.shared(), index) {
             Ok(handle) => {
                 threads.push(handle);
-                self.taken.store(index + 1, Ordering::Release);
                 true
             }
-            Err(_) => false,
+            Err(_) => {
+                self.taken.store(index, Ordering::Release);
+                false
+            }
         }
     }
 
@@ -242,7 +250,9 @@ impl Registry {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
         loop {
-            if let Some(injected) = worker.find_work() {
+            if worker.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = worker.find_work() {
                 worker.run_job(injected);
                 idle = 0;
                 if spare
@@ -281,8 +291,11 @@ impl Registry {
 
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
+        worker.open_pile();
         worker.bed.lie_down();
-        self.spares_up.fetch_sub(1, Ordering::SeqCst);
+        self.spares_up.fetch_sub(1, Ordering::Release);
+        // Against `blocking`: one of the two sees the other's count.
+        fence(Ordering::SeqCst);
         // Whoever offered work before it saw this must not have done so in vain.
         if self.spare_wanted() && self.call_for_work() {
             self.call_spare();
@@ -305,7 +318,9 @@ impl Registry {
         if let Some(payload) = panic {
             self.config.handle_panic(payload);
         }
-        if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1
+        // Sequentially consistent, like `closing`: the last task sees that the pool closes, or
+        // whoever saw it close sees that this was the last.
+        if self.outstanding.fetch_sub(1, Ordering::SeqCst) == 1
             && self.closing.load(Ordering::SeqCst)
         {
             self.wake_all();
@@ -313,10 +328,12 @@ impl Registry {
     }
 
     fn closed(&self) -> bool {
-        self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::Acquire) == 0
+        self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::SeqCst) == 0
     }
 
     fn wake_all(&self) {
+        // Against `sleep`, which looks whether the pool closes after its heavy barrier.
+        fence(Ordering::SeqCst);
         for worker in &self.places {
             if worker.index() < self.size {
                 self.sleepers.get_up(&worker.bed);
@@ -335,6 +352,13 @@ impl Registry {
             // The pool is dropped by one of its own tasks: the threads end by themselves.
             return;
         }
+        match Worker::current() {
+            Some(worker) => worker.blocking(|| self.join_threads()),
+            None => self.join_threads(),
+        }
+    }
+
+    fn join_threads(&self) {
         loop {
             let threads = std::mem::take(&mut *lock(&self.threads));
             if threads.is_empty() {

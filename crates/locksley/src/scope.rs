@@ -4,11 +4,13 @@ use std::marker::PhantomData;
 use std::panic;
 use std::sync::Arc;
 
+use crate::broadcast::BroadcastContext;
+use crate::cancel::CancelToken;
 use crate::injector::Injected;
-use crate::job::{Family, HeapJob, Payload, catch};
+use crate::job::{Family, HeapJob, JobRef, Payload, catch};
 use crate::latch::CountLatch;
 use crate::registry::Registry;
-use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+use crate::sync::{Mutex, lock};
 use crate::worker::Worker;
 
 /// What a scope and its tasks share.
@@ -18,7 +20,7 @@ struct Core {
     waiter: Waiter,
     /// The first panic of a task.
     panic: Mutex<Option<Payload>>,
-    cancelled: AtomicBool,
+    token: CancelToken,
     registry: Arc<Registry>,
 }
 
@@ -39,7 +41,11 @@ impl Core {
     }
 
     fn keep_panic(&self, payload: Payload) {
-        lock(&self.panic).get_or_insert(payload);
+        let mut first = lock(&self.panic);
+        if first.is_none() {
+            *first = Some(payload);
+        }
+        // Another one is dropped when the lock is free.
     }
 }
 
@@ -57,14 +63,14 @@ impl<'scope> Scope<'scope> {
                 latch: CountLatch::new(),
                 waiter,
                 panic: Mutex::new(None),
-                cancelled: AtomicBool::new(false),
+                token: CancelToken::new(),
                 registry,
             }),
             marker: PhantomData,
         }
     }
 
-    fn family(&self) -> Family {
+    pub(crate) fn family(&self) -> Family {
         Family::of(&*self.core)
     }
 
@@ -74,29 +80,87 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
+        let job = self.job(|scope, _| task(scope));
+        self.push(job);
+    }
+
+    /// Spawns a task on each of the pool's workers, with what it needs to know which it is on.
+    ///
+    /// Each worker runs it when it is done with what it does, or waits for something. See
+    /// [`broadcast`](crate::broadcast).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let runs = AtomicUsize::new(0);
+    /// locksley::scope(|s| {
+    ///     s.spawn_broadcast(|_, _| { runs.fetch_add(1, Ordering::Relaxed); });
+    /// });
+    /// assert_eq!(runs.into_inner(), locksley::current_num_workers());
+    /// ```
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let task = Arc::new(task);
+        for index in 0..self.core.registry.size() {
+            let task = task.clone();
+            let job = self.job(move |scope, worker| task(scope, BroadcastContext::new(worker)));
+            self.core.registry.deliver(index, job);
+        }
+    }
+
+    /// Makes a job of a task, and counts it.
+    pub(crate) fn job<F>(&self, task: F) -> JobRef
+    where
+        F: FnOnce(&Scope<'scope>, &Worker) + Send + 'scope,
+    {
         let core = self.core.clone();
         core.latch.increment();
-        let run = move |_: &Worker| {
+        let run = move |worker: &Worker| {
             let scope = Scope {
                 core,
                 marker: PhantomData,
             };
-            if !scope.is_cancelled()
-                && let Err(payload) = catch(|| task(&scope))
-            {
+            // A task that does not run goes here too: once it is counted as done, what it
+            // borrows may be gone.
+            let result = catch(|| match scope.is_cancelled() {
+                true => drop(task),
+                false => task(&scope, worker),
+            });
+            if let Err(payload) = result {
                 scope.core.keep_panic(payload);
             }
             scope.core.done();
         };
         // SAFETY: the scope is not left before the count is back at zero, so what the task borrows
         // outlives it; `F` is `Send`.
-        let job = unsafe { HeapJob::new_ref(self.family(), run) };
-        match Worker::current() {
-            Some(worker) if std::ptr::eq(worker.registry(), &*self.core.registry) => {
-                worker.push_spawned(job);
-            }
-            _ => self.core.registry.inject(Injected { job, owner: 0 }),
+        unsafe { HeapJob::new_ref(self.family(), run) }
+    }
+
+    /// Leaves a job to the pool.
+    fn push(&self, job: JobRef) {
+        match self.worker() {
+            Some(worker) => worker.push_spawned(job),
+            None => self.core.registry.inject(Injected { job, owner: 0 }),
         }
+    }
+
+    /// The worker that the calling thread is, if it is one of the scope's pool.
+    pub(crate) fn worker<'a>(&self) -> Option<&'a Worker> {
+        Worker::current_in(&self.core.registry)
+    }
+
+    /// Another handle to this scope, for a task of it.
+    pub(crate) fn again(&self) -> Scope<'scope> {
+        Scope {
+            core: self.core.clone(),
+            marker: PhantomData,
+        }
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.core.registry
     }
 
     /// Cancels the scope: tasks that have not started will not run; running ones can ask
@@ -113,12 +177,43 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(runs.into_inner(), 0);
     /// ```
     pub fn cancel(&self) {
-        self.core.cancelled.store(true, Ordering::Release);
+        self.core.token.cancel();
     }
 
     /// Was the scope cancelled?
     pub fn is_cancelled(&self) -> bool {
-        self.core.cancelled.load(Ordering::Acquire)
+        self.core.token.is_cancelled()
+    }
+
+    /// The scope's token: whoever has it can ask whether the scope was cancelled, and cancel it.
+    ///
+    /// ```
+    /// use locksley::CancelToken;
+    ///
+    /// fn search(values: &[u64], wanted: u64, found: &CancelToken) {
+    ///     for chunk in values.chunks(100) {
+    ///         if found.is_cancelled() {
+    ///             return;
+    ///         }
+    ///         if chunk.contains(&wanted) {
+    ///             found.cancel();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let values: Vec<u64> = (0..10_000).collect();
+    /// let found = locksley::scope(|s| {
+    ///     let token = s.token();
+    ///     for part in values.chunks(1000) {
+    ///         let token = token.clone();
+    ///         s.spawn(move |_| search(part, 1234, &token));
+    ///     }
+    ///     token
+    /// });
+    /// assert!(found.is_cancelled());
+    /// ```
+    pub fn token(&self) -> CancelToken {
+        self.core.token.clone()
     }
 
     /// Runs the body, waits for the tasks, and passes on what panicked.
@@ -154,12 +249,15 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    crate::pool::on_worker(|worker| {
-        let scope = Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()));
-        let family = scope.family();
-        scope.complete(body, |scope| {
-            worker.wait_for_scope(&scope.core.latch.latch, family)
-        })
+    crate::pool::on_worker(|worker| scope_here(worker, body))
+}
+
+/// A scope on a worker.
+pub(crate) fn scope_here<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    let scope = Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()));
+    let family = scope.family();
+    scope.complete(body, |scope| {
+        worker.wait_for_scope(&scope.core.latch.latch, family);
     })
 }
 
@@ -180,19 +278,31 @@ where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     match Worker::current() {
-        Some(worker) => {
-            let scope = Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()));
-            let family = scope.family();
-            scope.complete(body, |scope| {
-                worker.wait_for_scope(&scope.core.latch.latch, family)
-            })
-        }
-        None => {
-            let waiter = Waiter::Thread(std::thread::current());
-            let scope = Scope::new(crate::pool::global().registry().clone(), waiter);
-            scope.complete(body, |scope| scope.core.latch.latch.park(std::thread::park))
-        }
+        Some(worker) => scope_here(worker, body),
+        None => in_place_scope_in(crate::pool::global().registry(), body),
     }
+}
+
+/// A scope of a pool, on the calling thread.
+pub(crate) fn in_place_scope_in<'scope, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let here = Worker::current();
+    if let Some(worker) = here
+        && worker.is_in(registry)
+    {
+        return scope_here(worker, body);
+    }
+    let waiter = Waiter::Thread(std::thread::current());
+    let scope = Scope::new(registry.clone(), waiter);
+    scope.complete(body, |scope| {
+        let latch = &scope.core.latch.latch;
+        match here {
+            Some(worker) => worker.wait_abroad(latch),
+            None => latch.park(std::thread::park),
+        }
+    })
 }
 
 impl std::fmt::Debug for Scope<'_> {

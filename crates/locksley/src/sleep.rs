@@ -25,6 +25,7 @@
 //! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one swap decides; the job itself is published by its pile | |
 //! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z4 | call: store of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it | `sleep::models::a_call_is_not_cleared_unseen` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
@@ -54,9 +55,14 @@ impl Bed {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Says whether somebody wants work.
-    pub(crate) fn set_wanted(&self, wanted: bool) {
-        self.wanted.store(wanted, Ordering::Relaxed);
+    /// Says that somebody wants work.
+    pub(crate) fn call(&self) {
+        self.wanted.store(true, Ordering::Release); // [Z4]
+    }
+
+    /// The owner clears the calls made so far, and sees who made them. Were there any?
+    pub(crate) fn answer(&self) -> bool {
+        self.wanted.swap(false, Ordering::Acquire) // [Z4]
     }
 
     pub(crate) fn lie_down(&self) {
@@ -88,7 +94,7 @@ pub(crate) fn offered() {
 /// announced.
 pub(crate) fn call_for_work<'a>(beds: impl Iterator<Item = &'a Bed>) -> bool {
     for bed in beds {
-        bed.set_wanted(true);
+        bed.call();
     }
     barrier::heavy() // [Z2]
 }
@@ -174,7 +180,7 @@ mod models {
             deque.push(1_usize).unwrap();
             offered();
             if beds[0].is_wanted() {
-                beds[0].set_wanted(false);
+                beds[0].answer();
                 let chosen = sleepers.choose(beds.iter().enumerate());
                 if chosen.is_some() {
                     sleeper.thread().unpark();
@@ -182,6 +188,27 @@ mod models {
             }
             sleeper.join().unwrap();
             assert!(!sleepers.any());
+        });
+    }
+
+    /// Whoever clears a call sees its caller lie. (A call that the clearing does not see comes after
+    /// it, because it is a swap, and stands.)
+    #[test]
+    fn a_call_is_not_cleared_unseen() {
+        loom::model(|| {
+            let bed = Arc::new(Bed::new());
+            let sleepers = Arc::new(Sleepers::new());
+            let sleeper = {
+                let (bed, sleepers) = (bed.clone(), sleepers.clone());
+                thread::spawn(move || {
+                    sleepers.lie_down(&Bed::new());
+                    bed.call();
+                })
+            };
+            if bed.answer() {
+                assert!(sleepers.any(), "the call is gone, and nobody saw it");
+            }
+            sleeper.join().unwrap();
         });
     }
 }

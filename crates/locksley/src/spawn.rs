@@ -6,16 +6,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::block_on::Bell;
+use crate::fifo::push_fifo;
 use crate::injector::Injected;
-use crate::job::{Family, HeapJob, Payload, catch};
+use crate::job::{Family, HeapJob, JobRef, Payload, catch};
+use crate::latch::Latch;
 use crate::registry::Registry;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::worker::Worker;
+
+/// A handle gives its result once.
+const TAKEN: &str = "the task's result was given out before";
 
 /// Where a task leaves its result.
 struct Packet<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
+    /// Set when there is a result: a look without the lock. Whom to wake, the state says.
+    done: Latch,
 }
 
 struct State<T> {
@@ -27,9 +35,16 @@ struct State<T> {
 
 /// A handle to a spawned task: wait for it with [`join`](JoinHandle::join) or `.await` it.
 /// Dropping it lets the task run on by itself.
+///
+/// ```
+/// let handle = locksley::spawn(|| 6 * 7);
+/// assert_eq!(locksley::block_on(handle), 42);
+/// ```
 pub struct JoinHandle<T> {
     packet: Arc<Packet<T>>,
     registry: Arc<Registry>,
+    /// The worker in whose queue the task was put, if it was spawned in order.
+    queue: Option<usize>,
 }
 
 /// Spawns a task into the calling worker's pool, or into the global one.
@@ -46,14 +61,59 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    match Worker::current() {
-        Some(worker) => spawn_in(&worker.registry().shared(), task),
-        None => spawn_in(crate::pool::global().registry(), task),
-    }
+    spawn_in(&crate::pool::current_registry(), task)
+}
+
+/// [`spawn`] that keeps the order: of the tasks that a worker spawned this way, the oldest starts
+/// first. One that is waited for may start before its turn.
+///
+/// ```
+/// let handles: Vec<_> = (0..4).map(|n| locksley::spawn_fifo(move || n * n)).collect();
+/// let squares: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+/// assert_eq!(squares, [0, 1, 4, 9]);
+/// ```
+pub fn spawn_fifo<F, T>(task: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    spawn_fifo_in(&crate::pool::current_registry(), task)
 }
 
 /// Spawns a task into a pool.
 pub(crate) fn spawn_in<F, T>(registry: &Arc<Registry>, task: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (job, handle) = make(registry, task);
+    match Worker::current_in(registry) {
+        Some(worker) => worker.push_spawned(job),
+        None => registry.inject(Injected { job, owner: 0 }),
+    }
+    handle
+}
+
+/// Spawns a task into a pool, in order.
+pub(crate) fn spawn_fifo_in<F, T>(registry: &Arc<Registry>, task: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (job, mut handle) = make(registry, task);
+    match Worker::current_in(registry) {
+        Some(worker) => {
+            handle.queue = Some(worker.index());
+            push_fifo(worker, job);
+        }
+        // The pool's queue is in order already.
+        None => registry.inject(Injected { job, owner: 0 }),
+    }
+    handle
+}
+
+/// Makes a job of a task, and counts it.
+fn make<F, T>(registry: &Arc<Registry>, task: F) -> (JobRef, JoinHandle<T>)
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -65,24 +125,24 @@ where
             abandoned: false,
         }),
         changed: Condvar::new(),
+        done: Latch::new(),
     });
     let handle = JoinHandle {
         packet: packet.clone(),
         registry: registry.clone(),
+        queue: None,
     };
     registry.task_spawned();
     let family = Family::of(&*packet);
     let run = move |worker: &Worker| {
-        let panic = packet.finish(catch(task));
+        // Whatever of the user's panics here (a result that nobody wants, a waker), the task is
+        // counted as done.
+        let panic = catch(|| packet.finish(catch(task))).unwrap_or_else(Some);
         worker.registry().task_done(panic);
     };
     // SAFETY: the closure borrows nothing, and is `Send`.
     let job = unsafe { HeapJob::new_ref(family, run) };
-    match Worker::current() {
-        Some(worker) if std::ptr::eq(worker.registry(), &**registry) => worker.push_spawned(job),
-        _ => registry.inject(Injected { job, owner: 0 }),
-    }
-    handle
+    (job, handle)
 }
 
 impl<T> Packet<T> {
@@ -90,13 +150,19 @@ impl<T> Packet<T> {
     fn finish(&self, result: Result<T, Payload>) -> Option<Payload> {
         let mut state = lock(&self.state);
         if state.abandoned {
+            drop(state);
             return result.err();
         }
         state.result = Some(result);
-        if let Some(waker) = state.waker.take() {
+        let waker = state.waker.take();
+        // SAFETY: the packet is in an `Arc` that the caller holds.
+        unsafe { Latch::set(&raw const self.done, || {}) };
+        self.changed.notify_all();
+        // The waker is the user's, and may poll the handle there and then.
+        drop(state);
+        if let Some(waker) = waker {
             waker.wake();
         }
-        self.changed.notify_all();
         None
     }
 
@@ -106,6 +172,7 @@ impl<T> Packet<T> {
             if let Some(result) = state.result.take() {
                 return result;
             }
+            assert!(!self.done.probe(), "{TAKEN}");
             state = self
                 .changed
                 .wait(state)
@@ -116,37 +183,50 @@ impl<T> Packet<T> {
 
 impl<T> JoinHandle<T> {
     /// Is the task done?
+    ///
+    /// ```
+    /// let handle = locksley::spawn(|| 7);
+    /// while !handle.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(handle.join(), 7);
+    /// ```
     pub fn is_finished(&self) -> bool {
-        lock(&self.packet.state).result.is_some()
+        self.packet.done.probe()
     }
 
     /// Waits for the task and returns its result. If it panicked, so does this.
     ///
-    /// A worker that waits here runs the task itself if nobody has started it.
+    /// A worker that waits here runs the task itself if nobody has started it, or helps whoever
+    /// has.
+    ///
+    /// ```
+    /// let handle = locksley::spawn(|| "done");
+    /// assert_eq!(handle.join(), "done");
+    /// ```
     pub fn join(self) -> T {
-        let family = Family::of(&*self.packet);
-        let Some(worker) = Worker::current() else {
-            return unwrap(self.packet.wait());
-        };
-        let registry = worker.registry();
-        if std::ptr::eq(registry, &*self.registry) {
-            let own = || {
-                worker
-                    .pop_of(family)
-                    .or_else(|| registry.injector.pop_of(family))
-            };
-            while !self.is_finished()
-                && let Some(injected) = own()
-            {
-                worker.run_job(injected);
+        if let Some(worker) = Worker::current()
+            && !self.is_finished()
+        {
+            lock(&self.packet.state).waker = Some(Bell::new().into());
+            if worker.is_in(&self.registry) {
+                self.help(worker);
+            } else {
+                worker.wait_abroad(&self.packet.done);
             }
         }
-        if self.is_finished() {
-            return unwrap(self.packet.wait());
-        }
-        let mut result = None;
-        registry.blocking(|| result = Some(self.packet.wait()));
-        unwrap(result.expect("the wait has ended"))
+        unwrap(self.packet.wait())
+    }
+
+    /// Waits on a worker of the task's pool.
+    fn help(&self, worker: &Worker) {
+        let family = Family::of(&*self.packet);
+        let queue = self.queue.map(|index| &self.registry.worker(index).fifo);
+        worker.wait_with(&self.packet.done, family, || {
+            worker
+                .take_of(family)
+                .or_else(|| queue.and_then(|queue| queue.pop_of(family)))
+        });
     }
 }
 
@@ -165,6 +245,7 @@ impl<T> Future for JoinHandle<T> {
                 Poll::Ready(unwrap(result))
             }
             None => {
+                assert!(!self.packet.done.probe(), "{TAKEN}");
                 state.waker = Some(context.waker().clone());
                 Poll::Pending
             }
@@ -176,12 +257,10 @@ impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         let mut state = lock(&self.packet.state);
         state.abandoned = true;
-        let panic = match state.result.take() {
-            Some(Err(payload)) => Some(payload),
-            _ => None,
-        };
+        let result = state.result.take();
+        // What is dropped here is the user's.
         drop(state);
-        if let Some(payload) = panic {
+        if let Some(Err(payload)) = result {
             self.registry.config.handle_panic(payload);
         }
     }

@@ -13,12 +13,19 @@
 //! Whether the victim was still inside the family when the job was stolen is checked afterwards
 //! (`frames`); if not, the job goes to the pool's queue likewise.
 
+use std::thread;
+use std::time::Duration;
+
 use locksley_queue::Steal;
 
 use crate::injector::Injected;
 use crate::job::Family;
 use crate::latch::Latch;
 use crate::worker::Worker;
+
+/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
+/// lie in the pool's queue, and nobody else be free to run it.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// How many families a search for descendants follows.
 const REACH: usize = 8;
@@ -53,20 +60,48 @@ impl Worker {
     /// Waits for a join's job, and helps meanwhile.
     #[cold]
     pub(crate) fn wait_for_job(&self, latch: &Latch, family: Family) {
-        self.wait_with(latch, family, || None);
+        // Somebody who stole it in error may have left it in the pool's queue.
+        self.wait_with(latch, family, || self.registry().injector.pop_of(family));
     }
 
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
     #[cold]
     pub(crate) fn wait_for_scope(&self, latch: &Latch, family: Family) {
-        self.wait_with(latch, family, || {
-            self.pop_of(family)
-                .or_else(|| self.registry().injector.pop_of(family))
+        self.wait_with(latch, family, || self.take_of(family));
+    }
+
+    /// Takes a spawned job of a family from the worker's pile or from the pool's queue.
+    pub(crate) fn take_of(&self, family: Family) -> Option<Injected> {
+        self.pop_of(family)
+            .or_else(|| self.registry().injector.pop_of(family))
+    }
+
+    /// Waits for something that no worker of this pool is at: helps with nothing, but reads its
+    /// mail. Whoever sets the latch unparks the thread.
+    #[cold]
+    pub(crate) fn wait_abroad(&self, latch: &Latch) {
+        self.blocking(|| {
+            while !latch.probe() {
+                if !self.read_mail() {
+                    latch.park_once(thread::park);
+                }
+            }
         });
     }
 
+    /// Runs something that blocks this worker. A spare takes its place meanwhile.
+    pub(crate) fn blocking(&self, wait: impl FnOnce()) {
+        self.open_pile();
+        self.registry().blocking(wait);
+    }
+
     /// Waits until a latch is set. `own` finds jobs that the waiter must run itself, if need be.
-    fn wait_with(&self, latch: &Latch, family: Family, own: impl Fn() -> Option<Injected>) {
+    pub(crate) fn wait_with(
+        &self,
+        latch: &Latch,
+        family: Family,
+        own: impl Fn() -> Option<Injected>,
+    ) {
         if latch.probe() {
             return;
         }
@@ -74,11 +109,13 @@ impl Worker {
         self.frames.enter_wait(family);
         let mut idle = 0;
         while !latch.probe() {
-            if let Some(injected) = own().or_else(|| self.helpful_job(family)) {
+            if self.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = own().or_else(|| self.helpful_job(family)) {
                 self.run_job(injected);
                 idle = 0;
             } else if registry.rest(&mut idle) {
-                registry.block(latch);
+                self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
             }
         }
         self.frames.leave();
@@ -90,7 +127,7 @@ impl Worker {
         if self.frames.depth() > registry.config.depth_limit {
             None
         } else if registry.takes_any() {
-            self.find_work()
+            self.take_anything()
         } else {
             self.leapfrog(family)
         }

@@ -10,7 +10,7 @@ use locksley_queue::asymmetric::{self, Unpushed};
 use locksley_queue::{Owner, Steal, Thief};
 
 use crate::frames::Frames;
-use crate::injector::Injected;
+use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
@@ -53,6 +53,10 @@ pub struct Worker {
     registry: Cell<*const Registry>,
     pub(crate) bed: Bed,
     pub(crate) frames: Frames,
+    /// Jobs that this worker and no other must run.
+    pub(crate) mail: Injector,
+    /// Tasks that run in the order in which this worker spawned them.
+    pub(crate) fifo: Injector,
     thread: OnceLock<Thread>,
     stealer: asymmetric::Stealer<JobRef>,
     loot: Option<Box<dyn Loot>>,
@@ -80,6 +84,8 @@ impl Worker {
             registry: Cell::new(ptr::null()),
             bed: Bed::new(),
             frames: Frames::new(),
+            mail: Injector::new(),
+            fifo: Injector::new(),
             thread: OnceLock::new(),
             stealer,
             loot,
@@ -97,6 +103,11 @@ impl Worker {
         // SAFETY: the pointer is set while the thread's main loop runs, which keeps the pool alive,
         // and every borrow of it ends before that does: tasks run inside the loop.
         unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// The worker that the calling thread is, if it is one of this pool's.
+    pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Worker> {
+        Worker::current().filter(|worker| worker.is_in(registry))
     }
 
     /// Makes the calling thread this worker while `f` runs.
@@ -118,6 +129,11 @@ impl Worker {
     pub(crate) fn registry(&self) -> &Registry {
         // SAFETY: set before the thread started, and the thread keeps the pool alive.
         unsafe { &*self.registry.get() }
+    }
+
+    /// Is the worker one of this pool's?
+    pub(crate) fn is_in(&self, registry: &Registry) -> bool {
+        ptr::eq(self.registry(), registry)
     }
 
     /// Wakes the worker's thread if it is parked, or soon will be.
@@ -198,6 +214,23 @@ impl Worker {
         }
     }
 
+    /// Takes the newest job of the pile, though a join may be about to take it back.
+    pub(crate) fn pop_from_under(&self) -> Option<JobRef> {
+        let job = self.pop()?;
+        // SAFETY: only the owner's thread has a `&Worker`. Marked, so that a join further out whose
+        // job this was finds out, and does not take the next one for it.
+        unsafe { self.deque().mark() };
+        Some(job)
+    }
+
+    /// Shows others all that is in the pile: the worker is about to block.
+    pub(crate) fn open_pile(&self) {
+        // SAFETY: as in `push_spawned`.
+        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+            pile.open();
+        }
+    }
+
     /// Wakes somebody if somebody wants work. After a push.
     #[inline(always)]
     pub(crate) fn offer(&self) {
@@ -211,13 +244,13 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn rouse(&self) {
-        self.bed.set_wanted(false);
+        self.bed.answer();
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.attend();
         }
         if self.registry().wake_one() {
-            self.bed.set_wanted(true);
+            self.bed.call();
         }
     }
 
@@ -264,6 +297,25 @@ impl Worker {
         self.frames.leave();
     }
 
+    /// Runs a job on top of whatever the worker is doing.
+    pub(crate) fn run_foreign(&self, injected: Injected) {
+        if self.frames.depth() == 0 {
+            return self.run_job(injected);
+        }
+        // SAFETY: as in `run_job`.
+        let family = unsafe { injected.job.family() };
+        self.frames.enter_foreign(family);
+        // SAFETY: as above.
+        unsafe { injected.job.execute(self, injected.owner) };
+        self.frames.leave_foreign();
+    }
+
+    /// Runs a job that was sent to this very worker, if there is one. Was there?
+    pub(crate) fn read_mail(&self) -> bool {
+        let letter = self.mail.pop();
+        letter.map(|letter| self.run_foreign(letter)).is_some()
+    }
+
     /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
     pub(crate) fn find_work(&self) -> Option<Injected> {
         if let Some(job) = self.pop() {
@@ -272,6 +324,23 @@ impl Worker {
                 owner: self.index,
             });
         }
+        self.find_work_abroad()
+    }
+
+    /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
+    /// its pile may be that of a join which it is inside of.
+    pub(crate) fn take_anything(&self) -> Option<Injected> {
+        if let Some(job) = self.pop_from_under() {
+            return Some(Injected {
+                job,
+                owner: self.index,
+            });
+        }
+        self.find_work_abroad()
+    }
+
+    /// Looks for a job in the pool's queue and at the others.
+    pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
             return Some(injected);
@@ -337,6 +406,23 @@ fn scramble(seed: u64, number: u64) -> u64 {
 /// ```
 pub fn current_worker_index() -> Option<usize> {
     Worker::current().map(Worker::index)
+}
+
+/// Does the calling worker have tasks of its own that nobody has started? `None` if the calling
+/// thread is no worker.
+///
+/// ```
+/// assert_eq!(locksley::current_worker_has_pending_tasks(), None);
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| {
+///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(false));
+///     let task = locksley::spawn(|| 7);
+///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(true));
+///     assert_eq!(task.join(), 7);
+/// });
+/// ```
+pub fn current_worker_has_pending_tasks() -> Option<bool> {
+    Worker::current().map(|worker| !worker.seems_empty())
 }
 
 /// The number of workers in the pool that the calling thread belongs to; of the global pool if it

@@ -123,3 +123,28 @@ fn a_cancelled_scope_runs_nothing_more() {
         assert_eq!(runs.into_inner(), 0);
     });
 }
+
+/// What a cancelled task holds is dropped before the scope is left: it may borrow from the caller.
+#[test]
+fn a_cancelled_task_is_dropped_inside_the_scope() {
+    struct Slow<'a>(&'a AtomicUsize);
+    impl Drop for Slow<'_> {
+        fn drop(&mut self) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    everywhere(|pool| {
+        let dropped = AtomicUsize::new(0);
+        pool.install(|| {
+            locksley::scope(|s| {
+                s.cancel();
+                for _ in 0..4 {
+                    let slow = Slow(&dropped);
+                    s.spawn(move |_| drop(slow));
+                }
+            });
+            assert_eq!(dropped.load(Ordering::Relaxed), 4);
+        });
+    });
+}
