@@ -10,9 +10,10 @@
 //! ```
 //!
 //! Where a sweep starts is drawn as in Rito's thesis, Algorithm 11: with probability
-//! 1 - theta at a victim that is uniform over all; otherwise in ring 0 with probability
-//! 1/2, in ring 1 with 1/4, and so on, the last ring taking what is left. Within a ring the sweep
-//! starts at a random victim and goes round. Then come the other rings, the nearest first.
+//! 1 - theta at a victim that is uniform over all; otherwise in the neighbourhood: in ring 0 with
+//! probability 1/2, in ring 1 with 1/4, and so on, the last but one ring taking what is left; the
+//! last is everybody's. Within a ring the sweep starts at a random victim and goes round. Then come
+//! the other rings, the nearest first.
 //!
 //! **Theorem** (thesis, section 6.3.1). Since the first attempt of a sweep is uniform with probability
 //! at least 1 - theta, the expected run time is O(T1/P + Tinf/(1 - theta)).
@@ -206,10 +207,10 @@ impl<S: Source> Sweep<'_, S> {
             return;
         }
         // The thesis compares with theta/2, theta/4, ... from above.
-        let rings = self.order.ends.len();
+        let neighbourhood = self.order.ends.len() - 1;
         let mut ring = 0;
         let mut bound = self.order.theta / 2.0;
-        while ring + 1 < rings && choice < bound {
+        while ring + 1 < neighbourhood && choice < bound {
             ring += 1;
             bound /= 2.0;
         }

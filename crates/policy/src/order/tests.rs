@@ -75,22 +75,23 @@ fn uniform_starts_at_anybody_alike() {
 }
 
 /// Algorithm 11 with theta = 1/2: half of the starts are uniform over the seven others; of the rest
-/// half are in ring 0, a quarter in ring 1, and the last quarter in ring 2.
+/// half are in ring 0, a quarter in ring 1, and the last quarter in ring 2, which is the last but
+/// one.
 #[test]
 fn nearest_starts_where_the_thesis_says() {
-    let order = Order::nearest(0, &sockets(), 0.5);
-    assert_eq!(order.rings(), 3);
-    let counts = firsts(&order, 8, 100_000);
-    let rings = [
-        counts[1],
-        counts[2] + counts[3],
-        counts[4..].iter().sum::<usize>(),
-    ];
+    let cpus: Vec<[u32; 4]> = (0..16)
+        .map(|cpu| [cpu / 8, cpu / 4, cpu / 2, cpu])
+        .collect();
+    let order = Order::nearest(0, &cpus, 0.5);
+    assert_eq!(order.rings(), 4);
+    let counts = firsts(&order, 16, 100_000);
+    let rings = [1..2, 2..4, 4..8, 8..16].map(|ring| counts[ring].iter().sum::<usize>());
     let uniform = 0.5;
     let expected = [
-        uniform / 7.0 + 0.25,
-        uniform * 2.0 / 7.0 + 0.125,
-        uniform * 4.0 / 7.0 + 0.125,
+        uniform / 15.0 + 0.25,
+        uniform * 2.0 / 15.0 + 0.125,
+        uniform * 4.0 / 15.0 + 0.125,
+        uniform * 8.0 / 15.0,
     ];
     for (count, probability) in rings.into_iter().zip(expected) {
         assert!(
@@ -121,7 +122,10 @@ fn rings_are_visited_from_near_to_far() {
         let first = rings.remove(0);
         let rest: Vec<usize> = (0..4).filter(|&ring| ring != first).collect();
         assert_eq!(rings, rest, "after ring {first}");
-        assert!(first < 3, "no sweep starts with strangers");
+        assert!(
+            first < 2,
+            "no sweep starts with the last ring or with strangers"
+        );
     }
 }
 
