@@ -88,7 +88,8 @@ impl Frames {
     }
 
     /// How deep the owner's executions and waits are nested.
-    pub(crate) fn depth(&self) -> usize {
+    #[cfg(all(test, not(loom)))]
+    fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)
     }
 

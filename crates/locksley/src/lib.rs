@@ -22,6 +22,7 @@ mod pool;
 mod registry;
 mod scope;
 mod spawn;
+mod stats;
 mod strategy;
 mod sync;
 mod wait;
@@ -32,5 +33,7 @@ pub use join::{FnContext, join, join_context};
 pub use pool::{Builder, Pool};
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{JoinHandle, spawn};
+#[cfg(all(feature = "stats", not(loom)))]
+pub use stats::{Stats, WorkerStats};
 pub use strategy::{Idle, Strategy, Waiting};
 pub use worker::{Worker, current_num_workers, current_worker_index};

@@ -93,7 +93,7 @@ impl Builder {
                 idle: Idle::default(),
                 stack_size: None,
                 seed: 0x5eed,
-                depth_limit: 256,
+                depth_limit: 128,
                 thread_name: None,
                 start: None,
                 exit: None,
@@ -139,7 +139,16 @@ impl Builder {
         self
     }
 
-    /// How deep waits may be nested before a worker stops helping while it waits.
+    /// How many jobs of others a worker may have stacked up on its stack by taking each of
+    /// them while it waited. A worker that has so many takes no more until the first are done: it
+    /// blocks, and a spare takes its place. So the stack does not grow with the number of tasks. With
+    /// 0 a worker never takes work while it waits, except that of its own scope. The default is
+    /// 128, which leaves each of them 16 KiB of a thread's usual stack of 2 MiB.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).depth_limit(4).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
     pub fn depth_limit(mut self, depth: usize) -> Self {
         self.config.depth_limit = depth;
         self
@@ -300,6 +309,21 @@ impl Pool {
         T: Send + 'static,
     {
         spawn_in(&self.registry, task)
+    }
+
+    /// What the workers have done so far. Feature `stats`, on by default.
+    ///
+    /// Counts lag behind a little where their worker is busy; see [`Stats`](crate::Stats).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let before = pool.stats();
+    /// pool.install(|| ());
+    /// assert_eq!((pool.stats() - before).total().tasks, 1);
+    /// ```
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub fn stats(&self) -> crate::Stats {
+        self.registry.stats()
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have

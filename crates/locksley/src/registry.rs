@@ -28,6 +28,7 @@ use crate::injector::{Injected, Injector};
 use crate::job::{Payload, catch};
 use crate::latch::Latch;
 use crate::pool::Config;
+use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::worker::Worker;
@@ -58,6 +59,8 @@ pub(crate) struct Registry {
     outstanding: AtomicUsize,
     closing: AtomicBool,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// What threads outside of the pool did to it.
+    outside: Counters,
 }
 
 // SAFETY: of another thread's worker only atomics, locks and things that are set before the
@@ -85,6 +88,7 @@ impl Registry {
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
+            outside: Counters::default(),
         });
         for worker in &registry.places {
             worker.set_registry(Arc::as_ptr(&registry));
@@ -118,8 +122,33 @@ impl Registry {
         self.places[index].unpark();
     }
 
+    /// Counts an event of the calling thread, whether or not it is a worker of this pool.
+    fn count(&self, event: Event) {
+        if !Counters::ON {
+            return;
+        }
+        match Worker::current() {
+            Some(worker) if std::ptr::eq(worker.registry(), self) => worker.counters.count(event),
+            _ => self.outside.count_shared(event),
+        }
+    }
+
+    /// What has been counted so far.
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn stats(&self) -> crate::stats::Stats {
+        if let Some(worker) = Worker::current()
+            && std::ptr::eq(worker.registry(), self)
+        {
+            worker.publish_counts();
+        }
+        let places = &self.places[..self.workers()];
+        let snapshots = places.iter().map(|worker| worker.counters.snapshot());
+        crate::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+    }
+
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: Injected) {
+        self.count(Event::Handed);
         self.injector.push(injected);
         fence(Ordering::SeqCst);
         self.wake_one();
@@ -137,6 +166,7 @@ impl Registry {
         });
         if let Some(worker) = sleeper {
             self.asleep.fetch_sub(1, Ordering::Relaxed);
+            self.count(Event::Woke);
             worker.unpark();
         }
         self.asleep.load(Ordering::Relaxed) > 0 || self.spare_wanted()
@@ -174,10 +204,13 @@ impl Registry {
             }
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
+                worker.counters.count(Event::Park);
                 thread::park_timeout(NAP);
             }
             return;
         }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
         while worker.sleeping.load(Ordering::Acquire) {
             thread::park();
         }
@@ -195,6 +228,7 @@ impl Registry {
         if self.call_for_work() {
             self.call_spare();
         }
+        self.count(Event::Park);
         wait();
         self.blocked.fetch_sub(1, Ordering::Relaxed);
     }
@@ -216,6 +250,7 @@ impl Registry {
     /// Wakes a spare that lies down, or starts a new one. One is counted as up already.
     #[cold]
     fn rouse_spare(&self) {
+        self.count(Event::Spare);
         let taken = self.workers();
         let lying = self.places[self.size..taken].iter().find(|worker| {
             worker.sleeping.load(Ordering::Relaxed) && worker.sleeping.swap(false, Ordering::AcqRel)
@@ -307,6 +342,8 @@ impl Registry {
         if self.spare_wanted() && self.call_for_work() {
             self.call_spare();
         }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
         while worker.sleeping.load(Ordering::Acquire) {
             if self.closed() {
                 return;
