@@ -25,6 +25,7 @@ mod spawn;
 mod stats;
 mod strategy;
 mod sync;
+mod topology;
 mod wait;
 mod worker;
 
@@ -36,4 +37,5 @@ pub use spawn::{JoinHandle, spawn};
 #[cfg(all(feature = "stats", not(loom)))]
 pub use stats::{Stats, WorkerStats};
 pub use strategy::{Idle, Strategy, Waiting};
+pub use topology::{Available, Level, Topology, available_cpus, topology};
 pub use worker::{Worker, current_num_workers, current_worker_index};
