@@ -17,7 +17,9 @@ mod injector;
 mod job;
 mod join;
 mod latch;
+mod neighbours;
 mod pile;
+mod pinning;
 mod pool;
 mod registry;
 mod scope;
@@ -31,6 +33,8 @@ mod worker;
 
 pub use error::BuildError;
 pub use join::{FnContext, join, join_context};
+pub use locksley_policy::Victims;
+pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Builder, Pool};
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{JoinHandle, spawn};

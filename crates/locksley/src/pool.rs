@@ -3,10 +3,13 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use locksley_policy::Victims;
+
 use crate::error::BuildError;
 use crate::injector::Injected;
 use crate::job::{Family, HeapJob, Payload, catch};
 use crate::latch::LockLatch;
+use crate::pinning::{self, Pinning};
 use crate::registry::Registry;
 use crate::spawn::{JoinHandle, spawn_in};
 use crate::strategy::{Idle, Strategy, Waiting};
@@ -31,6 +34,10 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) depth_limit: usize,
+    pub(crate) victims: Option<Victims>,
+    pinning: Pinning,
+    /// The CPU of each worker; empty if they are not pinned.
+    pub(crate) homes: Vec<usize>,
     thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
     start: Option<IndexHandler>,
     exit: Option<IndexHandler>,
@@ -94,6 +101,9 @@ impl Builder {
                 stack_size: None,
                 seed: 0x5eed,
                 depth_limit: 128,
+                victims: None,
+                pinning: Pinning::None,
+                homes: Vec::new(),
                 thread_name: None,
                 start: None,
                 exit: None,
@@ -154,6 +164,40 @@ impl Builder {
         self
     }
 
+    /// How an idle worker chooses whom to steal from. The default is [`Victims::NEAREST`] where workers
+    /// are pinned or the machine has several packages, NUMA nodes or last-level caches, and
+    /// [`Victims::Uniform`] where all are equally near.
+    ///
+    /// Where workers are not pinned, a worker's place is the CPU that it was last seen on, and only
+    /// what the operating system rarely moves it across counts: last-level caches and wider.
+    ///
+    /// ```
+    /// use locksley::{Pool, Victims};
+    ///
+    /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// ```
+    pub fn victims(mut self, victims: Victims) -> Self {
+        self.config.victims = Some(victims);
+        self
+    }
+
+    /// Which CPU each worker is bound to.
+    ///
+    /// ```
+    /// use locksley::{BuildError, Pinning, Pool};
+    ///
+    /// let error = Pool::builder().pinning(Pinning::List(vec![12345])).build().unwrap_err();
+    /// println!("{error}"); // names the CPU, and those that this process may use
+    /// # if cfg!(target_os = "linux") {
+    /// assert!(matches!(error, BuildError::Pinning { cpu: Some(12345), .. }));
+    /// # }
+    /// ```
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.config.pinning = pinning;
+        self
+    }
+
     /// Names the workers' threads, by index.
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.thread_name = Some(Box::new(name));
@@ -199,10 +243,9 @@ impl Builder {
                 most: MOST_WORKERS,
             });
         }
+        config.homes = pinning::homes(&config.pinning, config.workers)?;
         let registry = Registry::new(config);
-        registry
-            .start()
-            .map_err(|(started, source)| BuildError::Thread { started, source })?;
+        registry.start()?;
         Ok(Pool { registry })
     }
 
@@ -236,7 +279,7 @@ fn default_workers() -> Result<usize, BuildError> {
 
 /// The CPUs that this process may use: affinity and cgroup quota included.
 fn available() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    crate::topology::available_cpus().count()
 }
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();

@@ -17,16 +17,18 @@
 //! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
 //! more.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
 
+use crate::error::BuildError;
 use crate::injector::{Injected, Injector};
 use crate::job::{Payload, catch};
 use crate::latch::Latch;
+use crate::neighbours;
 use crate::pool::Config;
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
@@ -93,6 +95,7 @@ impl Registry {
         for worker in &registry.places {
             worker.set_registry(Arc::as_ptr(&registry));
         }
+        neighbours::settle(&registry);
         registry
     }
 
@@ -211,9 +214,11 @@ impl Registry {
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
+        neighbours::look_around(self, worker);
         while worker.sleeping.load(Ordering::Acquire) {
             thread::park();
         }
+        neighbours::look_where(self, worker);
     }
 
     /// Blocks a worker until a latch is set, or for a while: then it looks again whether there is
@@ -268,7 +273,7 @@ impl Registry {
         if index >= self.places.len() || self.closing.load(Ordering::Acquire) {
             return false;
         }
-        match start_thread(self.shared(), index) {
+        match start_thread(self.shared(), index, None) {
             Ok(handle) => {
                 threads.push(handle);
                 self.taken.store(index + 1, Ordering::Release);
@@ -279,17 +284,31 @@ impl Registry {
     }
 
     /// Starts the workers' threads. On failure none is left.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<(), (usize, std::io::Error)> {
+    pub(crate) fn start(self: &Arc<Self>) -> Result<(), BuildError> {
+        let (report, reports) = mpsc::channel();
         for index in 0..self.size {
-            match start_thread(self.clone(), index) {
+            match start_thread(self.clone(), index, Some(report.clone())) {
                 Ok(handle) => lock(&self.threads).push(handle),
-                Err(error) => {
+                Err(source) => {
                     self.close();
-                    return Err((index, error));
+                    return Err(BuildError::Thread {
+                        started: index,
+                        source,
+                    });
                 }
             }
         }
-        Ok(())
+        drop(report);
+        if self.config.homes.is_empty() {
+            return Ok(());
+        }
+        match reports.iter().find_map(Result::err) {
+            None => Ok(()),
+            Some(error) => {
+                self.close();
+                Err(error)
+            }
+        }
     }
 
     /// The main loop of a worker, or of a spare.
@@ -407,13 +426,22 @@ impl Registry {
     }
 }
 
-/// Starts the thread of a place.
-fn start_thread(registry: Arc<Registry>, index: usize) -> std::io::Result<thread::JoinHandle<()>> {
+/// Starts the thread of a place. It reports whether it could be pinned.
+fn start_thread(
+    registry: Arc<Registry>,
+    index: usize,
+    report: Option<mpsc::Sender<Result<(), BuildError>>>,
+) -> std::io::Result<thread::JoinHandle<()>> {
     let mut builder = thread::Builder::new().name(registry.config.thread_name(index));
     if let Some(size) = registry.config.stack_size {
         builder = builder.stack_size(size);
     }
     builder.spawn(move || {
+        let pinned = neighbours::pin(&registry, index);
+        if let Some(report) = report {
+            // Nobody listens if nobody is to be pinned, or another one could not be.
+            let _ = report.send(pinned);
+        }
         registry.worker(index).be(|worker| {
             let started = catch(|| registry.config.run_start_handler(index));
             if let Err(payload) = started {

@@ -116,6 +116,17 @@ pub fn topology() -> &'static Topology {
 
 static KNOWN: OnceLock<Topology> = OnceLock::new();
 
+/// [`topology`] unless it would have to be waited for: the first caller reads, others do
+/// without.
+pub(crate) fn topology_at_hand() -> Option<&'static Topology> {
+    static ASKED: OnceLock<()> = OnceLock::new();
+    match KNOWN.get() {
+        Some(topology) => Some(topology),
+        None if ASKED.set(()).is_err() => None,
+        None => Some(topology()),
+    }
+}
+
 impl Topology {
     /// A topology from text: what `grep -s .` prints for the files that describe a
     /// machine, one line `path:content` each. So that a machine can be described that is not there.
@@ -239,6 +250,30 @@ impl Topology {
         };
         let domains = self.layers.iter().map(|layer| layer.domains[place]);
         domains.collect()
+    }
+
+    /// The part of a CPU's address that a thread seldom moves across by itself: last-level caches and
+    /// wider.
+    pub(crate) fn region(&self, cpu: usize) -> Vec<u32> {
+        let mut address = self.address(cpu);
+        address.truncate(self.regional());
+        address
+    }
+
+    /// Is there more than one region?
+    pub(crate) fn has_regions(&self) -> bool {
+        let mut wide = self.layers[..self.regional()].iter();
+        wide.any(|layer| layer.count() > 1)
+    }
+
+    /// How many levels make up a region.
+    fn regional(&self) -> usize {
+        let narrow = |layer: &Layer| match layer.level {
+            Level::Cache(level) => level < 3,
+            level => level == Level::Core,
+        };
+        let narrowest = self.layers.iter().position(narrow);
+        narrowest.unwrap_or(self.layers.len())
     }
 
     /// These CPUs so that near ones follow each other.

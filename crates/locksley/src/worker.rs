@@ -18,7 +18,7 @@ use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
 use crate::stats::{Counters, Event};
 use crate::strategy::Strategy;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -63,6 +63,8 @@ pub struct Worker {
     pub(crate) wanted: CachePadded<AtomicBool>,
     /// The worker sleeps until somebody clears this.
     pub(crate) sleeping: CachePadded<AtomicBool>,
+    /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the owner.
+    home: AtomicUsize,
     pub(crate) frames: Frames,
     thread: OnceLock<Thread>,
     stealer: asymmetric::Stealer<JobRef>,
@@ -94,6 +96,7 @@ impl Worker {
             registry: Cell::new(ptr::null()),
             wanted: CachePadded::new(AtomicBool::new(false)),
             sleeping: CachePadded::new(AtomicBool::new(false)),
+            home: AtomicUsize::new(0),
             frames: Frames::new(),
             thread: OnceLock::new(),
             stealer,
@@ -268,6 +271,17 @@ impl Worker {
         // SAFETY: only the owner's thread, or whoever sets the pool up, has a `&Worker` that it calls
         // this on; `find_work`, which borrows the order, does not come here.
         unsafe { *self.order.get() = order };
+    }
+
+    /// The CPU that the worker was last seen on.
+    pub(crate) fn home(&self) -> Option<usize> {
+        self.home.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Notes the CPU that the calling thread, whose worker this is, is on.
+    pub(crate) fn note_home(&self, cpu: Option<usize>) {
+        self.home
+            .store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
     }
 
     /// Runs a job of somebody else while this worker waits.
