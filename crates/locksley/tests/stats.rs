@@ -1,8 +1,8 @@
 //! What the counters say about programs of which it is known what they do.
 #![cfg(all(feature = "stats", not(loom)))]
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 
 use locksley::{Pool, Stats, Strategy, Waiting};
 
@@ -246,7 +246,8 @@ fn waits_do_not_stack_up_beyond_the_limit() {
     }
 }
 
-/// The gauge moves at all: a task that is taken while waiting is a depth of 1.
+/// The gauge moves: while one worker waits for a closure that the other has, it runs the task
+/// which that closure waits for. Nobody else can.
 #[test]
 fn helping_shows_in_the_depth() {
     for strategy in Strategy::ALL {
@@ -256,12 +257,24 @@ fn helping_shows_in_the_depth() {
             .waiting(Waiting::TakeAny)
             .build()
             .unwrap();
-        pool.install(|| many_waits(2_000));
-        let mut rounds = 1;
-        while pool.stats().total().deepest == 0 {
-            pool.install(|| many_waits(2_000));
-            rounds += 1;
-            assert!(rounds < 1000, "{strategy}:\n{}", pool.stats());
-        }
+        let (stolen, helped) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+        let task = helped.clone();
+        pool.install(|| {
+            locksley::join(
+                || {
+                    while !stolen.load(Ordering::Acquire) {
+                        locksley::join(std::thread::yield_now, || ());
+                    }
+                    drop(pool.spawn(move || task.store(true, Ordering::Release)));
+                },
+                || {
+                    stolen.store(true, Ordering::Release);
+                    while !helped.load(Ordering::Acquire) {
+                        std::thread::yield_now();
+                    }
+                },
+            )
+        });
+        assert_eq!(pool.stats().total().deepest, 1, "{strategy}");
     }
 }
