@@ -27,15 +27,21 @@ pub(crate) fn settle(registry: &Registry) {
     let Some(theta) = theta(registry).filter(|_| !homes.is_empty()) else {
         return;
     };
-    let topology = topology();
+    let orders = pinned_orders(topology(), homes, theta);
+    for (index, order) in orders.into_iter().enumerate() {
+        registry.worker(index).set_order(order);
+    }
+}
+
+/// The orders of workers that stay on these CPUs.
+fn pinned_orders(topology: &Topology, homes: &[usize], theta: f64) -> Vec<Order> {
     let addresses: Vec<Vec<u32>> = homes
         .iter()
         .map(|&cpu| full_address(topology, cpu))
         .collect();
-    for index in 0..homes.len() {
-        let order = Order::nearest(index, &addresses, theta);
-        registry.worker(index).set_order(order);
-    }
+    (0..homes.len())
+        .map(|index| Order::nearest(index, &addresses, theta))
+        .collect()
 }
 
 /// The address of a CPU, down to the CPU itself: workers that are pinned to the same one share it.
@@ -74,18 +80,80 @@ pub(crate) fn look_around(registry: &Registry, worker: &Worker) {
     let Some((topology, theta)) = roaming(registry) else {
         return;
     };
-    let regions: Vec<Vec<u32>> = (0..registry.size())
-        .map(|index| {
-            let home = registry.worker(index).home();
-            home.map_or_else(Vec::new, |cpu| topology.region(cpu))
-        })
+    let homes = (0..registry.size()).map(|index| registry.worker(index).home());
+    worker.set_order(roaming_order(topology, homes, worker.index(), theta));
+}
+
+/// The order of a worker among such as were last seen on these CPUs.
+fn roaming_order(
+    topology: &Topology,
+    homes: impl Iterator<Item = Option<usize>>,
+    index: usize,
+    theta: f64,
+) -> Order {
+    let regions: Vec<Vec<u32>> = homes
+        .map(|home| home.map_or_else(Vec::new, |cpu| topology.region(cpu)))
         .collect();
-    worker.set_order(Order::nearest(worker.index(), &regions, theta));
+    Order::nearest(index, &regions, theta)
 }
 
 /// A worker that woke up notes where it is.
 pub(crate) fn look_where(registry: &Registry, worker: &Worker) {
     if roaming(registry).is_some() {
         worker.note_home(here());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locksley_policy::Random;
+
+    use super::*;
+
+    /// 2 packages x 2 cores x 2 threads.
+    fn machine() -> Topology {
+        let mut text = String::from("cpu/online:0-7\n");
+        for cpu in 0..8 {
+            let (package, core) = (cpu / 4 * 4, cpu / 2 * 2);
+            let base = format!("cpu/cpu{cpu}/topology");
+            text += &format!("{base}/package_cpus_list:{package}-{}\n", package + 3);
+            text += &format!("{base}/core_cpus_list:{core}-{}\n", core + 1);
+        }
+        Topology::from_listing(&text)
+    }
+
+    /// Which victims come first, over many sweeps, as a sorted list without repetitions.
+    fn first_victims(order: &Order, count: usize) -> Vec<usize> {
+        let mut random = Random::new(1, 1);
+        let sweeps = (0..200).filter_map(|_| order.sweep(count, &mut random).next());
+        let mut firsts: Vec<usize> = sweeps.collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        firsts
+    }
+
+    #[test]
+    fn pinned_workers_know_the_threads_of_their_core() {
+        let orders = pinned_orders(&machine(), &[0, 1, 2, 3, 4, 5], 1.0);
+        // Their core, or their package; never the other package first.
+        assert_eq!(first_victims(&orders[0], 6), [1, 2, 3]);
+        assert_eq!(orders[0].rings(), 3);
+        // Workers of one CPU are the nearest of all.
+        let crowded = pinned_orders(&machine(), &[0, 1, 0, 1], 1.0);
+        assert_eq!(first_victims(&crowded[0], 4), [2]);
+    }
+
+    #[test]
+    fn roaming_workers_know_their_package_only() {
+        let seen = |homes: &[Option<usize>]| {
+            let homes = homes.iter().copied();
+            roaming_order(&machine(), homes, 0, 1.0)
+        };
+        let order = seen(&[Some(0), Some(7), Some(1), Some(3), None]);
+        assert_eq!(first_victims(&order, 5), [2, 3]);
+        let nobody_knows = seen(&[None, Some(7), Some(1)]);
+        assert_eq!(nobody_knows, Order::uniform(0));
+        let all_in_one = seen(&[Some(0), Some(1), Some(2)]);
+        assert_eq!(all_in_one, Order::uniform(0));
     }
 }

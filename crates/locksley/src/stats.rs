@@ -146,7 +146,7 @@ mod off {
 
     /// Counters that count nothing.
     #[derive(Debug, Default)]
-    pub(crate) struct Counters;
+    pub(crate) struct Counters {}
 
     const _: () = assert!(size_of::<Counters>() == 0);
 

@@ -29,6 +29,10 @@ pub(crate) use list::CpuList;
 pub(crate) use read::allowed_now;
 
 /// Something that CPUs share.
+///
+/// ```
+/// assert_eq!(locksley::Level::Cache(3).to_string(), "L3");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Level {
@@ -221,6 +225,18 @@ impl Topology {
     /// How far two CPUs are apart: 0 for a CPU and itself, 1 for those that share the narrowest
     /// level there is, and one more for each level that they do not share. `None` if one of them is
     /// not online.
+    ///
+    /// ```
+    /// use locksley::Topology;
+    ///
+    /// let topology = Topology::from_listing(
+    ///     "cpu/online:0-3\n\
+    ///      cpu/cpu0/topology/package_cpus_list:0-1\n\
+    ///      cpu/cpu2/topology/package_cpus_list:2-3\n",
+    /// );
+    /// let distances = [0, 1, 2, 7].map(|cpu| topology.distance(0, cpu));
+    /// assert_eq!(distances, [Some(0), Some(1), Some(2), None]);
+    /// ```
     pub fn distance(&self, a: usize, b: usize) -> Option<usize> {
         let shared = self.shared(a, b)?;
         Some(if a == b {

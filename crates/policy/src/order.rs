@@ -11,8 +11,8 @@
 //!
 //! Where a sweep starts is drawn as in Rito's thesis, Algorithm 11: with probability
 //! 1 - theta at a victim that is uniform over all; otherwise in the neighbourhood: in ring 0 with
-//! probability 1/2, in ring 1 with 1/4, and so on, the last but one ring taking what is left; the
-//! last is everybody's. Within a ring the sweep starts at a random victim and goes round. Then come
+//! probability 1/2, in ring 1 with 1/4, and so on, the last but one ring of known victims taking what
+//! is left; those of the last are neighbours to nobody more than to others. Within a ring the sweep starts at a random victim and goes round. Then come
 //! the other rings, the nearest first.
 //!
 //! **Theorem** (thesis, section 6.3.1). Since the first attempt of a sweep is uniform with probability
@@ -35,6 +35,8 @@ pub struct Order {
     victims: Box<[u16]>,
     /// Where each ring of them ends; the last is the number of victims.
     ends: Box<[u16]>,
+    /// How many rings make up the neighbourhood.
+    neighbourhood: usize,
     /// How many processors were known, the thief included.
     known: usize,
 }
@@ -56,6 +58,7 @@ impl Order {
             theta: 0.0,
             victims: Box::default(),
             ends: Box::default(),
+            neighbourhood: 0,
             known: 0,
         }
     }
@@ -93,9 +96,11 @@ impl Order {
         if ends.len() < 2 {
             return Order::uniform(me);
         }
+        let unknown = victims.last().is_some_and(|&(nearness, _)| nearness == 0);
         Order {
             me,
             theta,
+            neighbourhood: (ends.len() - 1 - usize::from(unknown)).max(1),
             victims: victims.iter().map(|&(_, other)| other as u16).collect(),
             ends,
             known: addresses.len(),
@@ -207,7 +212,7 @@ impl<S: Source> Sweep<'_, S> {
             return;
         }
         // The thesis compares with theta/2, theta/4, ... from above.
-        let neighbourhood = self.order.ends.len() - 1;
+        let neighbourhood = self.order.neighbourhood;
         let mut ring = 0;
         let mut bound = self.order.theta / 2.0;
         while ring + 1 < neighbourhood && choice < bound {

@@ -10,6 +10,14 @@ macro_rules! worker_stats {
         /// What one worker has done since the pool was built, or between two snapshots.
         ///
         /// Attempts to steal add up: `tried == got + empty + retried + private`, but for those under way.
+        ///
+        /// ```
+        /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+        /// pool.install(|| locksley::join(|| 1, || 2));
+        /// for (index, worker) in pool.stats().workers().iter().enumerate() {
+        ///     println!("worker {index} ran {} jobs and got {} by stealing", worker.tasks, worker.got);
+        /// }
+        /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct WorkerStats {

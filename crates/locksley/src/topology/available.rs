@@ -7,6 +7,16 @@ use super::list::CpuList;
 use super::read::allowed_now;
 
 /// How many CPUs this process may use, and how that came about. Made by [`available_cpus`].
+///
+/// ```
+/// let available = locksley::available_cpus();
+/// if let Some(quota) = available.quota() {
+///     println!("the container leaves us the time of {quota} CPUs");
+/// }
+/// if let Some(cpus) = available.affinity() {
+///     assert!(available.count() <= cpus.len());
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Available {
     count: usize,

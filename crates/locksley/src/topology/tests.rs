@@ -221,3 +221,13 @@ fn this_machine() {
         assert_eq!(topology.distance(cpu, cpu), Some(0));
     }
 }
+
+#[test]
+fn regions_are_what_threads_seldom_leave() {
+    let topology = big();
+    assert!(topology.has_regions());
+    assert_eq!(topology.region(0), topology.region(3), "the same L3");
+    assert_ne!(topology.region(0), topology.region(4), "another L3");
+    assert!(!hybrid().has_regions(), "one L3");
+    assert!(!Topology::from_listing("cpu/online:0-3").has_regions());
+}

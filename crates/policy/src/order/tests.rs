@@ -152,6 +152,17 @@ fn those_of_unknown_place_come_last() {
         .find(|sweep| sweep[0] == 3)
         .unwrap();
     assert_eq!(sweep, [3, 2, 1]);
+    let firsts = firsts(&order, 4, 1000);
+    assert_eq!(
+        firsts[3], 1000,
+        "the other two are no neighbours: {firsts:?}"
+    );
+    let known: [&[u32]; 3] = [&[0], &[], &[0]];
+    let firsts = self::firsts(&Order::nearest(0, &known, 1.0), 3, 1000);
+    assert_eq!(
+        firsts[2], 1000,
+        "better than one of unknown place: {firsts:?}"
+    );
 }
 
 #[test]
