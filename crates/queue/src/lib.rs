@@ -76,6 +76,7 @@ pub mod offer;
 pub mod pcb;
 pub mod pile;
 pub mod semi_private;
+pub mod steal_half;
 pub mod word;
 
 pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};

@@ -10,4 +10,5 @@ mod mailbox;
 mod offer;
 mod pcb;
 mod semi_private;
+mod steal_half;
 mod support;

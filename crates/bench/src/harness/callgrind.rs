@@ -1,0 +1,89 @@
+//! Counts instructions: valgrind runs this very binary with a hidden subcommand.
+//!
+//! The count is the difference of two runs divided by the difference of their operations, so that
+//! everything but the loop cancels out: start-up, construction, and so on.
+
+use std::fmt;
+use std::process::Command;
+
+/// Operations of the two runs.
+const OPERATIONS: [u64; 2] = [10_000, 110_000];
+
+/// Why nothing was counted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub(crate) enum Unavailable {
+    /// There is no valgrind to run.
+    Missing,
+    /// It ran, but not to the end.
+    Failed(String),
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unavailable::Missing => f.write_str(
+                "instructions are not counted: valgrind is not installed \
+                 (Debian and Ubuntu: apt install valgrind; Fedora: dnf install valgrind)",
+            ),
+            Unavailable::Failed(why) => write!(f, "instructions are not counted: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+/// Instructions per operation of `subcommand`, to which the number of operations is appended.
+pub(crate) fn per_operation(subcommand: &[&str]) -> Result<f64, Unavailable> {
+    let [few, many] = OPERATIONS;
+    let difference = total(subcommand, many)?.saturating_sub(total(subcommand, few)?);
+    Ok(difference as f64 / (many - few) as f64)
+}
+
+fn total(subcommand: &[&str], operations: u64) -> Result<u64, Unavailable> {
+    let failed = |why: String| Unavailable::Failed(why);
+    let this = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(this)
+        .args(subcommand)
+        .arg(operations.to_string())
+        .output()
+        .map_err(|_| Unavailable::Missing)?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(failed(format!(
+            "valgrind ended with {}: {}",
+            output.status,
+            log.trim()
+        )));
+    }
+    collected(&log).ok_or_else(|| failed(format!("valgrind told no total: {}", log.trim())))
+}
+
+/// The number of instructions in callgrind's closing lines: `==1234== Collected : 567`.
+fn collected(log: &str) -> Option<u64> {
+    let line = log.lines().find(|line| line.contains("Collected :"))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_found_in_the_log() {
+        let log = "==7== Events    : Ir\n==7== Collected : 1234567\n==7== \n";
+        assert_eq!(collected(log), Some(1_234_567));
+        assert_eq!(collected("==7== Events : Ir\n"), None);
+    }
+
+    #[test]
+    fn a_missing_valgrind_comes_with_the_remedy() {
+        assert!(
+            Unavailable::Missing
+                .to_string()
+                .contains("apt install valgrind")
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! The run as JSON: raw samples, so that anyone may summarise them differently.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::bars::Bar;
+use super::machine::Machine;
+use super::runner::{Measured, Plan};
+use super::stats::Summary;
+use super::table::Table;
+
+/// Everything a run found out.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    machine: Machine,
+    rounds: usize,
+    sample_ms: f64,
+    seed: u64,
+    quick: bool,
+    workloads: Vec<WorkloadReport>,
+    instructions: Vec<Instructions>,
+    bars: Vec<Bar>,
+}
+
+#[derive(Serialize)]
+struct WorkloadReport {
+    name: &'static str,
+    about: &'static str,
+    reference: &'static str,
+    note: Option<&'static str>,
+    contenders: Vec<ContenderReport>,
+}
+
+#[derive(Serialize)]
+struct ContenderReport {
+    name: &'static str,
+    nanoseconds: Summary,
+    ratio: Option<Summary>,
+    samples: Vec<f64>,
+    notes: Vec<f64>,
+}
+
+/// Instructions per operation of one contender.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Instructions {
+    pub(crate) workload: &'static str,
+    pub(crate) contender: &'static str,
+    pub(crate) instructions: f64,
+}
+
+/// What a suite hands back.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) workloads: Vec<Measured>,
+    pub(crate) instructions: Vec<Instructions>,
+    pub(crate) bars: Vec<Bar>,
+}
+
+impl Outcome {
+    /// The outcome for people.
+    pub(crate) fn tables(&self) -> Vec<Table> {
+        let mut tables: Vec<Table> = self.workloads.iter().map(Measured::table).collect();
+        if !self.instructions.is_empty() {
+            let header = ["contender", "workload", "instructions"];
+            let mut table = Table::new("Instructions per operation (callgrind)", &header);
+            for count in &self.instructions {
+                let instructions = format!("{:.1}", count.instructions);
+                table.row(vec![
+                    count.contender.into(),
+                    count.workload.into(),
+                    instructions,
+                ]);
+            }
+            tables.push(table);
+        }
+        tables
+    }
+}
+
+impl Report {
+    /// A report without results yet.
+    pub(crate) fn new(machine: Machine, plan: &Plan, quick: bool) -> Report {
+        Report {
+            machine,
+            rounds: plan.rounds,
+            sample_ms: plan.sample.as_secs_f64() * 1e3,
+            seed: plan.seed,
+            quick,
+            workloads: Vec::new(),
+            instructions: Vec::new(),
+            bars: Vec::new(),
+        }
+    }
+
+    /// Adds what a suite found out.
+    pub(crate) fn add(&mut self, outcome: Outcome) {
+        self.workloads
+            .extend(outcome.workloads.into_iter().map(WorkloadReport::of));
+        self.instructions.extend(outcome.instructions);
+        self.bars.extend(outcome.bars);
+    }
+
+    /// Writes the report to a file.
+    pub(crate) fn write(&self, file: &Path) -> io::Result<()> {
+        let mut writer = BufWriter::new(File::create(file)?);
+        serde_json::to_writer_pretty(&mut writer, self)?;
+        writer.write_all(b"\n")?;
+        writer.flush()
+    }
+}
+
+impl WorkloadReport {
+    fn of(measured: Measured) -> WorkloadReport {
+        let contenders = measured
+            .series
+            .iter()
+            .map(|series| ContenderReport {
+                name: series.contender,
+                nanoseconds: Summary::of(&series.samples),
+                ratio: measured.ratio(series.contender, measured.reference),
+                samples: series.samples.clone(),
+                notes: if measured.note.is_some() {
+                    series.notes.clone()
+                } else {
+                    Vec::new()
+                },
+            })
+            .collect();
+        let Measured {
+            name,
+            about,
+            reference,
+            note,
+            ..
+        } = measured;
+        WorkloadReport {
+            name,
+            about,
+            reference,
+            note,
+            contenders,
+        }
+    }
+}

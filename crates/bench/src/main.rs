@@ -1,0 +1,187 @@
+//! Every bar of the project, measured beside the rivals in one interleaved run.
+
+#![forbid(unsafe_code)]
+
+mod harness;
+mod queues;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, Parser, Subcommand};
+
+use harness::bars::Verdict;
+use harness::machine::Machine;
+use harness::report::{Outcome, Report};
+use harness::table::Style;
+use harness::{Plan, Workload, Wrong};
+
+/// What the process tells its caller.
+mod exit {
+    /// A bar is short.
+    pub(crate) const SHORT: u8 = 1;
+    /// A contender gave a wrong result.
+    pub(crate) const WRONG: u8 = 2;
+    /// The report could not be written.
+    pub(crate) const UNWRITTEN: u8 = 3;
+    /// The command line is wrong.
+    pub(crate) const USAGE: u8 = 64;
+}
+
+/// The hidden subcommand with which the binary calls itself under valgrind.
+const TURN: &str = "turn";
+
+const EXAMPLES: &str = "\
+Examples:
+  locksley-bench queues                     the queues beside their rivals, about a minute
+  locksley-bench queues --json queues.json  the same, raw samples kept
+  locksley-bench queues --markdown          tables to paste into a README
+  locksley-bench all --quick                a check that everything works, bars not enforced
+
+Exit codes:
+  0  every bar is kept, or --quick
+  1  a bar is short
+  2  a contender gave a wrong result
+  3  the report could not be written
+  64 the command line is wrong";
+
+/// Measures Locksley beside its rivals: contenders take turns in one run, every result is
+/// verified, and one line for each bar says whether it is kept.
+#[derive(Parser)]
+#[command(name = "locksley-bench", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Work piles against crossbeam-deque, crossbeam-queue, st3 and rtrb.
+    Queues,
+    /// Every suite there is.
+    All,
+    /// One turn of one contender, untimed: what valgrind counts.
+    #[command(name = TURN, hide = true)]
+    Turn {
+        workload: String,
+        contender: String,
+        operations: u64,
+    },
+}
+
+#[derive(Args)]
+struct Options {
+    /// Write machine, raw samples and bars to this file.
+    #[arg(long, value_name = "FILE", global = true)]
+    json: Option<PathBuf>,
+    /// Print the tables as Markdown.
+    #[arg(long, global = true)]
+    markdown: bool,
+    /// Few and short rounds, for CI: results are verified, bars are printed but not enforced.
+    #[arg(long, global = true)]
+    quick: bool,
+    /// Rounds; in each, every contender gives one sample.
+    #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Where the shuffling of the rounds starts [default: from the clock].
+    #[arg(long, global = true)]
+    seed: Option<u64>,
+}
+
+impl Options {
+    fn plan(&self) -> Plan {
+        let (rounds, milliseconds) = if self.quick { (5, 1) } else { (80, 3) };
+        let clock = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        Plan {
+            rounds: self.rounds.map_or(rounds, |rounds| rounds as usize),
+            sample: Duration::from_millis(milliseconds),
+            seed: self.seed.unwrap_or(clock.as_secs()),
+        }
+    }
+}
+
+/// A suite measures what it is about.
+type Suite = fn(&Plan) -> Result<Outcome, Wrong>;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { exit::USAGE } else { 0 };
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    let suites: &[Suite] = match cli.command {
+        Command::Queues | Command::All => &[queues::run],
+        Command::Turn {
+            workload,
+            contender,
+            operations,
+        } => {
+            return turn(queues::workloads(), &workload, &contender, operations);
+        }
+    };
+    match measure(suites, &cli.options) {
+        Ok(code) => code,
+        Err(wrong) => {
+            eprintln!("error: {wrong}");
+            exit::WRONG.into()
+        }
+    }
+}
+
+fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, Wrong> {
+    let plan = options.plan();
+    let style = if options.markdown {
+        Style::Markdown
+    } else {
+        Style::Plain
+    };
+    let machine = Machine::here();
+    println!("{machine}\n");
+    let mut report = Report::new(machine, &plan, options.quick);
+    let mut kept = true;
+    for suite in suites {
+        let outcome = suite(&plan)?;
+        for table in outcome.tables() {
+            println!("{}", table.render(style));
+        }
+        for bar in &outcome.bars {
+            println!("{bar}");
+            kept &= bar.verdict() != Verdict::Short;
+        }
+        report.add(outcome);
+    }
+    if let Some(file) = &options.json
+        && let Err(error) = report.write(file)
+    {
+        eprintln!("error: {} could not be written: {error}", file.display());
+        return Ok(exit::UNWRITTEN.into());
+    }
+    Ok(if kept || options.quick {
+        ExitCode::SUCCESS
+    } else {
+        exit::SHORT.into()
+    })
+}
+
+fn turn(workloads: Vec<Workload>, workload: &str, contender: &str, operations: u64) -> ExitCode {
+    let found = workloads
+        .into_iter()
+        .find(|candidate| candidate.name == workload);
+    match found.and_then(|mut workload| workload.turn(contender, operations)) {
+        Some(Ok(_)) => ExitCode::SUCCESS,
+        Some(Err(wrong)) => {
+            eprintln!("error: {wrong}");
+            exit::WRONG.into()
+        }
+        None => {
+            eprintln!("error: there is no {workload} of {contender}");
+            exit::USAGE.into()
+        }
+    }
+}

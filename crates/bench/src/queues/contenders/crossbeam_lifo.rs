@@ -1,0 +1,48 @@
+//! crossbeam-deque's `Worker`, LIFO.
+
+use crossbeam_deque::{Stealer, Worker};
+
+use super::{Deque, Halvable, Stealable};
+
+pub(crate) struct CrossbeamLifo(Worker<usize>);
+
+impl Deque for CrossbeamLifo {
+    const NAME: &'static str = "crossbeam_lifo";
+
+    fn new() -> Self {
+        Self(Worker::new_lifo())
+    }
+
+    #[inline]
+    fn push(&mut self, item: usize) -> bool {
+        self.0.push(item);
+        true
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<usize> {
+        self.0.pop()
+    }
+}
+
+impl Stealable for CrossbeamLifo {
+    type Thief = Stealer<usize>;
+
+    fn thief(&self) -> Stealer<usize> {
+        self.0.stealer()
+    }
+
+    #[inline]
+    fn steal(thief: &mut Stealer<usize>) -> Option<usize> {
+        thief.steal().success()
+    }
+}
+
+impl Halvable for CrossbeamLifo {
+    #[inline]
+    fn steal_half(thief: &mut Stealer<usize>, own: &mut Self) -> Option<usize> {
+        // A steal that failed leaves `own` empty, which the workload notices.
+        let _ = thief.steal_batch(&own.0);
+        None
+    }
+}

@@ -1,0 +1,48 @@
+//! `locksley_queue::semi_private`, bare, and with an owner that polls for requests at every push.
+
+use locksley_queue::Owner;
+use locksley_queue::semi_private::{Deque, Exposure};
+
+use super::ours::{OurDeque, Ours};
+
+/// The owner's operations alone.
+pub(crate) type SemiPrivate = Ours<Bare>;
+
+/// As a scheduler uses it: thieves ask, and the owner answers at its next push.
+pub(crate) type SemiPrivatePolling = Ours<Polling>;
+
+pub(crate) struct Bare;
+
+impl OurDeque for Bare {
+    const NAME: &'static str = "semi_private";
+    type Deque = Deque<usize>;
+
+    fn new() -> Self::Deque {
+        Deque::new()
+    }
+
+    #[inline]
+    fn expose(deque: &mut Self::Deque) {
+        deque.expose(Exposure::One);
+    }
+}
+
+pub(crate) struct Polling;
+
+impl OurDeque for Polling {
+    const NAME: &'static str = "semi_private+poll";
+    type Deque = Deque<usize>;
+
+    fn new() -> Self::Deque {
+        Deque::new()
+    }
+
+    #[inline]
+    fn pushed(deque: &mut Self::Deque) {
+        deque.poll(Exposure::One);
+    }
+
+    fn ask(thief: &<Self::Deque as Owner>::Thief) {
+        thief.target();
+    }
+}

@@ -1,0 +1,63 @@
+//! The work piles against the queues people use today.
+
+pub(crate) mod contenders;
+mod limits;
+mod workloads;
+
+use crate::harness::callgrind::{self, Unavailable};
+use crate::harness::progress::Progress;
+use crate::harness::report::{Instructions, Outcome};
+use crate::harness::{Measured, Plan, Workload, Wrong};
+use workloads::{
+    busy_owner, owner_pair, producer_consumer, push_all_pop_all, steal_half, steal_one,
+};
+
+/// Every workload of the suite, in the order of the report.
+pub(crate) fn workloads() -> Vec<Workload> {
+    vec![
+        owner_pair::workload(),
+        push_all_pop_all::workload(),
+        steal_one::workload(),
+        steal_half::workload(),
+        busy_owner::workload(),
+        producer_consumer::one_thread(),
+        producer_consumer::two_threads(),
+    ]
+}
+
+/// Measures everything.
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+    let workloads: Vec<Measured> = workloads()
+        .into_iter()
+        .map(|workload| workload.run(plan))
+        .collect::<Result<_, _>>()?;
+    let instructions = instructions().unwrap_or_else(|unavailable| {
+        eprintln!("{unavailable}");
+        Vec::new()
+    });
+    let bars = limits::bars(&workloads, &instructions);
+    Ok(Outcome {
+        workloads,
+        instructions,
+        bars,
+    })
+}
+
+/// Instructions of the owner's pair.
+fn instructions() -> Result<Vec<Instructions>, Unavailable> {
+    let workload = owner_pair::workload();
+    let progress = Progress::start("instructions", workload.names().count() as u64);
+    workload
+        .names()
+        .map(|contender| {
+            progress.step();
+            let subcommand = [crate::TURN, workload.name, contender];
+            let instructions = callgrind::per_operation(&subcommand)?;
+            Ok(Instructions {
+                workload: workload.name,
+                contender,
+                instructions,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,62 @@
+//! The binary as its users see it.
+
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_locksley-bench"))
+        .args(arguments)
+        // Without valgrind in reach: counting instructions in a debug build takes long.
+        .env("PATH", "")
+        .output()
+        .expect("the binary runs")
+}
+
+#[test]
+fn a_quick_run_verifies_everything_and_enforces_nothing() {
+    let json = std::env::temp_dir().join(format!("locksley-bench-{}.json", std::process::id()));
+    let file = json
+        .to_str()
+        .expect("a temporary directory with a plain name");
+    let output = bench(&["queues", "--quick", "--rounds", "1", "--json", file]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stdout.contains(
+            "\nbar instructions of owner_pair semi_private: unknown (limit 16) skipped\n"
+        )
+    );
+    assert!(stderr.contains("apt install valgrind"), "{stderr}");
+
+    let report = std::fs::read_to_string(&json).expect("the report was written");
+    std::fs::remove_file(&json).expect("the report can be removed");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("the report is JSON");
+    let workloads = report["workloads"].as_array().expect("a list of workloads");
+    assert!(
+        workloads
+            .iter()
+            .all(|workload| workload["contenders"][0]["samples"][0].is_f64())
+    );
+}
+
+#[test]
+fn exit_codes_tell_usage_from_failure() {
+    assert_eq!(bench(&["--help"]).status.code(), Some(0));
+    assert_eq!(bench(&["archery"]).status.code(), Some(64));
+    assert_eq!(
+        bench(&["turn", "owner_pair", "nobody", "1"]).status.code(),
+        Some(64)
+    );
+    let nowhere = [
+        "queues",
+        "--quick",
+        "--rounds",
+        "1",
+        "--json",
+        "/nonexistent/report.json",
+    ];
+    assert_eq!(bench(&nowhere).status.code(), Some(3));
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

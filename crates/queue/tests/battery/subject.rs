@@ -1,0 +1,170 @@
+//! What the tests must know of a structure besides the traits: how to make one, how large it
+//! gets, and what owner and thief do for each other between operations.
+
+#![allow(
+    dead_code,
+    unused_macros,
+    reason = "not every target that includes this file has every kind"
+)]
+
+use locksley_queue::{Consumer, Owner, Producer, Steal, Thief, Word};
+
+/// An item that the tests can put into any structure and hand to any thread.
+pub(crate) trait Load: Word + Send + 'static {}
+impl<T: Word + Send + 'static> Load for T {}
+
+/// When a push may be refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Never.
+    Grows,
+    /// When this many items are inside, and only then.
+    Exactly(usize),
+    /// When the indices have drifted to the end of the array; never while nothing is inside and
+    /// the owner has found that out by a pop. At most this many items are inside.
+    Drifts(usize),
+}
+
+/// A deque under test.
+pub(crate) trait DequeSubject: 'static {
+    /// The owner's side.
+    type Owner<T: Load>: Owner<Item = T, Thief = Self::Thief<T>> + Send;
+    /// The thief's side.
+    type Thief<T: Load>: Thief<Item = T> + Send + Sync;
+
+    /// When [`small`](Self::small) and [`near_wrap`](Self::near_wrap) may refuse a push.
+    const ROOM: Room;
+    /// Whether [`steal_half`](Self::steal_half) does anything.
+    const BATCHES: bool = false;
+
+    /// One as a user makes it.
+    fn new<T: Load>() -> Self::Owner<T>;
+    /// A small one, so that it grows, or is full, soon.
+    fn small<T: Load>() -> Self::Owner<T>;
+    /// A small one whose indices are about to pass their maximum.
+    fn near_wrap<T: Load>() -> Self::Owner<T>;
+
+    /// What the owner does between operations.
+    fn attend<T: Load>(_owner: &mut Self::Owner<T>) {}
+    /// What a thief does who was told that all work is private.
+    fn ask<T: Load>(_thief: &Self::Thief<T>) {}
+    /// Steals a batch, where the structure can.
+    fn steal_half<T: Load>(_from: &Self::Thief<T>, _own: &mut Self::Owner<T>) -> Steal<T> {
+        unreachable!("this structure steals one item at a time")
+    }
+}
+
+/// The producers and the consumer of a channel.
+pub(crate) type Ends<S, T> = (
+    Vec<<S as ChannelSubject>::Producer<T>>,
+    <S as ChannelSubject>::Consumer<T>,
+);
+
+/// A channel under test.
+pub(crate) trait ChannelSubject: 'static {
+    /// The producers' side.
+    type Producer<T: Load>: Producer<Item = T> + Send;
+    /// The consumer's side.
+    type Consumer<T: Load>: Consumer<Item = T> + Send;
+
+    /// When a produce may be refused.
+    const ROOM: Room;
+    /// Whether there may be more than one producer.
+    const MANY: bool;
+
+    /// A small channel with so many producers (one, unless [`MANY`](Self::MANY)).
+    fn channel<T: Load>(producers: usize) -> Ends<Self, T>;
+    /// The same, with the indices about to pass their maximum.
+    fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
+        Self::channel(producers)
+    }
+}
+
+/// Declares the [`DequeSubject`] of a module that has a `Deque` and a `Stealer`.
+///
+/// `batches` and the two hooks may be left out.
+macro_rules! deque_subject {
+    (
+        $name:ident = $($module:ident)::+, room: $room:expr,
+        new: $new:expr, small: $small:expr, near_wrap: $near_wrap:expr
+        $(, attend: $attend:expr, ask: $ask:expr)?
+        $(, steal_half: $steal_half:expr)? $(,)?
+    ) => {
+        #[doc = concat!("The subject [`", stringify!($($module)::+), "`].")]
+        pub(crate) struct $name;
+
+        impl $crate::subject::DequeSubject for $name {
+            type Owner<T: $crate::subject::Load> = $($module)::+::Deque<T>;
+            type Thief<T: $crate::subject::Load> = $($module)::+::Stealer<T>;
+
+            const ROOM: $crate::subject::Room = $room;
+
+            fn new<T: $crate::subject::Load>() -> Self::Owner<T> {
+                $new
+            }
+
+            fn small<T: $crate::subject::Load>() -> Self::Owner<T> {
+                $small
+            }
+
+            fn near_wrap<T: $crate::subject::Load>() -> Self::Owner<T> {
+                $near_wrap
+            }
+
+            $(
+                fn attend<T: $crate::subject::Load>(owner: &mut Self::Owner<T>) {
+                    let attend: fn(&mut Self::Owner<T>) = $attend;
+                    attend(owner);
+                }
+
+                fn ask<T: $crate::subject::Load>(thief: &Self::Thief<T>) {
+                    let ask: fn(&Self::Thief<T>) = $ask;
+                    ask(thief);
+                }
+            )?
+
+            $(
+                const BATCHES: bool = true;
+
+                fn steal_half<T: $crate::subject::Load>(
+                    from: &Self::Thief<T>,
+                    own: &mut Self::Owner<T>,
+                ) -> locksley_queue::Steal<T> {
+                    let steal_half: fn(&Self::Thief<T>, &mut Self::Owner<T>) -> _ = $steal_half;
+                    steal_half(from, own)
+                }
+            )?
+        }
+    };
+}
+
+/// Makes a [`ChannelSubject`] of a type (declared here or not) from the names of the two sides.
+///
+/// `near_wrap` may be left out where there are no indices.
+macro_rules! channel_subject {
+    (
+        $name:ident, producer: $($producer:ident)::+, consumer: $($consumer:ident)::+,
+        room: $room:expr, many: $many:expr, channel: $channel:expr
+        $(, near_wrap: $near_wrap:expr)? $(,)?
+    ) => {
+        impl ChannelSubject for $name {
+            type Producer<T: Load> = $($producer)::+<T>;
+            type Consumer<T: Load> = $($consumer)::+<T>;
+
+            const ROOM: Room = $room;
+            const MANY: bool = $many;
+
+            fn channel<T: Load>(producers: usize) -> Ends<Self, T> {
+                let make: fn(usize) -> _ = $channel;
+                make(producers)
+            }
+
+            $(
+                fn near_wrap<T: Load>(producers: usize) -> Ends<Self, T> {
+                    let make: fn(usize) -> _ = $near_wrap;
+                    make(producers)
+                }
+            )?
+        }
+    };
+}

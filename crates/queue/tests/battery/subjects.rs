@@ -1,0 +1,178 @@
+//! Every structure of the crate, described for the tests.
+
+#![allow(
+    dead_code,
+    reason = "not every target that includes this file tests every structure"
+)]
+
+use crate::reference::{self, Fault, Kind, SOUND};
+use crate::subject::{ChannelSubject, Ends, Load, Room};
+
+use locksley_queue::steal_half::extended;
+use locksley_queue::{StealBatch, abp, asymmetric, chase_lev, mailbox, pcb, semi_private};
+
+/// Indices from here pass their maximum within a few operations.
+const LATE: u64 = u64::MAX - 20;
+
+deque_subject!(
+    ChaseLev = chase_lev,
+    room: Room::Grows,
+    new: chase_lev::Deque::new(),
+    small: chase_lev::Deque::with_capacity(2),
+    near_wrap: chase_lev::Deque::starting_at(2, LATE),
+);
+
+deque_subject!(
+    Asymmetric = asymmetric,
+    room: Room::Grows,
+    new: asymmetric::Deque::new(),
+    small: asymmetric::Deque::with_capacity(2),
+    near_wrap: asymmetric::Deque::starting_at(2, LATE),
+);
+
+deque_subject!(
+    SemiPrivate = semi_private,
+    room: Room::Grows,
+    new: semi_private::Deque::new(),
+    small: semi_private::Deque::with_capacity(2),
+    near_wrap: semi_private::Deque::starting_at(2, LATE),
+    attend: |owner| _ = owner.poll(semi_private::Exposure::One),
+    ask: semi_private::Stealer::target,
+);
+
+deque_subject!(
+    SemiPrivateByHalves = semi_private,
+    room: Room::Grows,
+    new: semi_private::Deque::new(),
+    small: semi_private::Deque::with_capacity(2),
+    near_wrap: semi_private::Deque::starting_at(2, LATE),
+    attend: |owner| _ = owner.poll(semi_private::Exposure::Half),
+    ask: semi_private::Stealer::target,
+);
+
+deque_subject!(
+    Abp = abp,
+    room: Room::Drifts(8),
+    new: abp::Deque::with_capacity(1024),
+    small: abp::Deque::with_capacity(8),
+    near_wrap: abp::Deque::starting_at(8, LATE),
+);
+
+deque_subject!(
+    Extended = extended,
+    room: Room::Exactly(8),
+    new: extended::Deque::new(),
+    small: extended::Deque::with_capacity(8),
+    near_wrap: extended::Deque::starting_at(8, LATE),
+    steal_half: StealBatch::steal_half,
+);
+
+pub(crate) struct Pcb;
+
+fn pcb<T: Load>((producer, consumer): (pcb::Producer<T>, pcb::Consumer<T>)) -> Ends<Pcb, T> {
+    (vec![producer], consumer)
+}
+
+channel_subject!(
+    Pcb, producer: pcb::Producer, consumer: pcb::Consumer,
+    room: Room::Grows, many: false,
+    channel: |_| pcb(pcb::channel_with(3)),
+);
+
+pub(crate) struct Mailbox;
+
+/// As many senders as there shall be producers.
+fn mailbox<T: Load>(
+    producers: usize,
+    (sender, receiver): (mailbox::Sender<T>, mailbox::Mailbox<T>),
+) -> Ends<Mailbox, T> {
+    (vec![sender; producers], receiver)
+}
+
+channel_subject!(
+    Mailbox, producer: mailbox::Sender, consumer: mailbox::Mailbox,
+    room: Room::Exactly(5), many: true,
+    channel: |producers| mailbox(producers, mailbox::bounded(5)),
+    near_wrap: |producers| mailbox(producers, mailbox::starting_at(5, LATE)),
+);
+
+deque_subject!(
+    Grows = reference,
+    room: Room::Grows,
+    new: reference::Deque::of(SOUND),
+    small: reference::Deque::of(SOUND),
+    near_wrap: reference::Deque::of(SOUND),
+    steal_half: reference::Stealer::steal_half,
+);
+
+const BOUNDED: Kind = Kind {
+    capacity: 4,
+    ..SOUND
+};
+
+deque_subject!(
+    Bounded = reference,
+    room: Room::Exactly(BOUNDED.capacity),
+    new: reference::Deque::of(BOUNDED),
+    small: reference::Deque::of(BOUNDED),
+    near_wrap: reference::Deque::of(BOUNDED),
+    steal_half: reference::Stealer::steal_half,
+);
+
+const PRIVATE: Kind = Kind {
+    private: true,
+    ..SOUND
+};
+
+deque_subject!(
+    Private = reference,
+    room: Room::Grows,
+    new: reference::Deque::of(PRIVATE),
+    small: reference::Deque::of(PRIVATE),
+    near_wrap: reference::Deque::of(PRIVATE),
+    attend: reference::Deque::poll,
+    ask: reference::Stealer::ask,
+);
+
+macro_rules! faulty {
+    ($($fault:ident),*) => {$(
+        deque_subject!(
+            $fault = reference,
+            room: Room::Grows,
+            new: reference::Deque::of(Kind { fault: Fault::$fault, ..SOUND }),
+            small: reference::Deque::of(Kind { fault: Fault::$fault, ..SOUND }),
+            near_wrap: reference::Deque::of(Kind { fault: Fault::$fault, ..SOUND }),
+            steal_half: reference::Stealer::steal_half,
+        );
+
+        channel_subject!(
+            $fault, producer: reference::Sender, consumer: reference::Receiver,
+            room: Room::Grows, many: true,
+            channel: |producers| reference::channel(Kind { fault: Fault::$fault, ..SOUND }, producers),
+        );
+    )*};
+}
+
+faulty!(
+    Loses,
+    Duplicates,
+    DropsTwice,
+    Leaks,
+    Disorders,
+    Aborting,
+    FeignsEmpty,
+    Starves,
+    Refuses
+);
+
+channel_subject!(
+    Grows, producer: reference::Sender, consumer: reference::Receiver,
+    room: Room::Grows, many: true,
+    channel: |producers| reference::channel(SOUND, producers),
+);
+
+channel_subject!(
+    Bounded, producer: reference::Sender, consumer: reference::Receiver,
+    room: Room::Exactly(BOUNDED.capacity), many: true,
+    channel: |producers| reference::channel(BOUNDED, producers),
+);

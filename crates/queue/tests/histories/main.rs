@@ -1,0 +1,69 @@
+//! Recorded runs on the real machine, checked against the relaxed semantics of a deque.
+//!
+//! One owner and two thieves work on a deque and note when each invocation began and completed
+//! (`record.rs`, `clock.rs`); a search then looks for linearization times (`wgl.rs`). This sees
+//! what a model checker cannot: the processor's own reordering, and `membarrier`.
+//!
+//! Set `LOCKSLEY_SCALE` to a whole number to record that many times as many runs.
+
+#![cfg(not(loom))]
+
+mod clock;
+#[path = "../battery/noise.rs"]
+mod noise;
+mod record;
+#[path = "../battery/reference.rs"]
+mod reference;
+#[path = "../battery/rng.rs"]
+mod rng;
+#[macro_use]
+#[path = "../battery/subject.rs"]
+mod subject;
+#[path = "../battery/subjects.rs"]
+mod subjects;
+mod the_checker_itself;
+mod wgl;
+
+use subject::DequeSubject;
+use wgl::Aborts;
+
+/// How many runs of a structure are recorded.
+const RUNS: u64 = 400;
+
+fn scale() -> u64 {
+    std::env::var("LOCKSLEY_SCALE").map_or(1, |s| s.parse().expect("LOCKSLEY_SCALE is a number"))
+}
+
+/// The first of so many runs that is not linearizable.
+fn first_bad_run<S: DequeSubject>(runs: u64, aborts: Aborts) -> Result<(), String> {
+    for run in 0..runs {
+        // Batches in every other run, where there are any.
+        let history = record::run::<S>(run, S::BATCHES && run % 2 == 1);
+        wgl::check(&history, aborts).map_err(|why| format!("run {run}: {why}"))?;
+    }
+    Ok(())
+}
+
+macro_rules! linearizable {
+    ($($structure:ident: $subject:ident, $aborts:ident;)*) => {$(
+        #[test]
+        fn $structure() {
+            let found = first_bad_run::<subjects::$subject>(RUNS * scale(), Aborts::$aborts);
+            if let Err(why) = found {
+                panic!("not linearizable: {why}");
+            }
+        }
+    )*};
+}
+
+linearizable! {
+    reference_grows: Grows, Justified;
+    reference_bounded: Bounded, Justified;
+    reference_private: Private, Justified;
+    chase_lev: ChaseLev, Justified;
+    asymmetric: Asymmetric, DuringSteals;
+    semi_private: SemiPrivate, Justified;
+    semi_private_by_halves: SemiPrivateByHalves, Justified;
+    abp: Abp, Justified;
+    steal_half_extended: Extended, Always;
+}

@@ -1,0 +1,158 @@
+//! Records a run of one owner and two thieves.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use locksley_queue::{Owner, Steal, Thief};
+
+use crate::clock::Clock;
+use crate::noise::Noise;
+use crate::rng::Rng;
+use crate::subject::DequeSubject;
+use crate::wgl::{History, Invocation, Op};
+
+const THIEVES: usize = 2;
+const OPS: usize = 200;
+
+/// What the three threads share besides the deque.
+struct Ground {
+    clock: Clock,
+    noise: Noise,
+    ready: AtomicUsize,
+    /// How many operations the owner has completed.
+    progress: AtomicUsize,
+    done: AtomicBool,
+}
+
+impl Ground {
+    fn start_together(&self) {
+        self.ready.fetch_add(1, Ordering::AcqRel);
+        while self.ready.load(Ordering::Acquire) <= THIEVES {
+            thread::yield_now();
+        }
+    }
+
+    /// Runs `operation`, and says from when to when.
+    #[inline]
+    fn time<R>(&self, operation: impl FnOnce() -> R) -> (R, Span) {
+        let begun = self.clock.before();
+        let result = operation();
+        (result, (begun, self.clock.after()))
+    }
+}
+
+type Span = (u64, u64);
+
+fn at((begun, completed): Span, op: Op) -> Invocation {
+    Invocation {
+        begun,
+        completed,
+        op,
+    }
+}
+
+/// One run. The owner's invocations come first in the history.
+pub(crate) fn run<S: DequeSubject>(seed: u64, batches: bool) -> History {
+    let mut deque = S::small::<u32>();
+    let ground = &Ground {
+        clock: Clock::of_this_machine(),
+        noise: Noise::default(),
+        ready: AtomicUsize::new(0),
+        progress: AtomicUsize::new(0),
+        done: AtomicBool::new(false),
+    };
+    thread::scope(|scope| {
+        let thieves: Vec<_> = (0..THIEVES)
+            .map(|_| {
+                let thief = deque.thief();
+                scope.spawn(move || rob::<S>(&thief, ground, batches))
+            })
+            .collect();
+        let mut history = vec![own::<S>(&mut deque, ground, seed)];
+        history.extend(
+            thieves
+                .into_iter()
+                .map(|t| t.join().expect("thieves don't panic")),
+        );
+        // What is left shows whether something was lost.
+        loop {
+            let (item, span) = ground.time(|| deque.pop());
+            history[0].push(at(span, Op::Pop(item)));
+            if item.is_none() {
+                return history;
+            }
+        }
+    })
+}
+
+/// The owner: as many pushes as pops on average, so that the last item is raced for often.
+fn own<S: DequeSubject>(deque: &mut S::Owner<u32>, ground: &Ground, seed: u64) -> Vec<Invocation> {
+    let mut log = Vec::with_capacity(OPS + 8);
+    let mut rng = Rng::new(seed);
+    ground.start_together();
+    for item in 0..OPS as u32 {
+        if rng.below(2) == 0 {
+            let (result, span) = ground.time(|| deque.push(item));
+            log.push(match result {
+                Ok(()) => at(span, Op::Push(item)),
+                Err(full) => at(
+                    span,
+                    Op::Refused {
+                        same: full.0 == item,
+                    },
+                ),
+            });
+        } else {
+            ground.noise.make();
+            let (item, span) = ground.time(|| deque.pop());
+            log.push(at(span, Op::Pop(item)));
+        }
+        S::attend(deque);
+        ground.progress.store(item as usize, Ordering::Relaxed);
+    }
+    ground.done.store(true, Ordering::Release);
+    log
+}
+
+fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, batches: bool) -> Vec<Invocation> {
+    let mut log = Vec::with_capacity(OPS);
+    let mut own = S::new::<u32>();
+    ground.start_together();
+    while log.len() < OPS && !ground.done.load(Ordering::Acquire) {
+        let progress = ground.progress.load(Ordering::Relaxed);
+        let (answer, span) = ground.time(|| match batches {
+            true => S::steal_half(thief, &mut own),
+            false => thief.steal(),
+        });
+        log.push(at(span, op_of(answer, &mut own)));
+        match log.last().map(|last| &last.op) {
+            Some(Op::Private) => S::ask(thief),
+            Some(Op::Steal(_)) => ground.noise.make(),
+            // Saves its invocations for a time when there may be something.
+            Some(Op::Empty) => {
+                while ground.progress.load(Ordering::Relaxed) == progress
+                    && !ground.done.load(Ordering::Acquire)
+                {
+                    thread::yield_now();
+                }
+            }
+            _ => {}
+        }
+    }
+    log
+}
+
+/// What a thief was told, with the rest of the batch, if there is any, taken out of `own`.
+fn op_of(answer: Steal<u32>, own: &mut impl Owner<Item = u32>) -> Op {
+    match answer {
+        Steal::Success(newest) => {
+            let rest = std::iter::from_fn(|| own.pop());
+            let mut batch: Vec<_> = std::iter::once(newest).chain(rest).collect();
+            batch.reverse();
+            Op::Steal(batch)
+        }
+        Steal::Empty => Op::Empty,
+        Steal::Retry => Op::Abort,
+        Steal::Private => Op::Private,
+    }
+}

@@ -1,0 +1,259 @@
+//! Both steal-half deques. Each item is a cell, so that an item that changes hands without a
+//! happens-before edge is a data race, and each has a number, so that every one is seen once.
+
+use locksley_queue::steal_half::{Inspection, claim_first, extended};
+use locksley_queue::{Owner, StealBatch, Thief};
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+type Item = Box<UnsafeCell<usize>>;
+
+fn item(number: usize) -> Item {
+    Box::new(UnsafeCell::new(number))
+}
+
+/// Uses the item: a race if whoever had it before did not hand it over properly.
+fn open(item: Item) -> usize {
+    // SAFETY: whoever has the box has the cell alone; loom checks it.
+    item.with_mut(|number| unsafe { std::mem::replace(&mut *number, usize::MAX) })
+}
+
+trait Subject: Owner<Item = Item, Thief: StealBatch<Deque = Self> + Send> + Send + Sized {
+    fn with_capacity(capacity: usize) -> Self;
+    fn inspect(&self) -> Inspection;
+
+    fn filled(capacity: usize, items: usize) -> Self {
+        let mut deque = Self::with_capacity(capacity);
+        deque.push_all(0..items);
+        deque
+    }
+
+    fn push_all(&mut self, numbers: std::ops::Range<usize>) {
+        for number in numbers {
+            self.push(item(number)).unwrap();
+        }
+    }
+
+    /// Pops up to `n` items.
+    fn pop_some(&mut self, n: usize) -> Vec<usize> {
+        (0..n).filter_map(|_| self.pop()).map(open).collect()
+    }
+
+    /// Nobody else is at work: checks the lengths and takes the rest.
+    fn rest(&mut self) -> Vec<usize> {
+        let seen = self.inspect();
+        assert!(
+            8 * seen.range >= seen.len && seen.range <= seen.len,
+            "{seen:?}"
+        );
+        let rest: Vec<_> = std::iter::from_fn(|| self.pop()).map(open).collect();
+        assert_eq!(rest.len(), seen.len);
+        rest
+    }
+}
+
+macro_rules! subject {
+    ($($variant:ident),*) => {$(
+        impl Subject for $variant::Deque<Item> {
+            fn with_capacity(capacity: usize) -> Self {
+                $variant::Deque::starting_at(capacity, u64::MAX)
+            }
+
+            fn inspect(&self) -> Inspection {
+                $variant::Deque::inspect(self)
+            }
+        }
+    )*};
+}
+
+subject!(extended, claim_first);
+
+/// A thread that steals one item, `n` times.
+fn thief<D: Subject>(deque: &D, n: usize) -> thread::JoinHandle<Vec<usize>>
+where
+    D::Thief: 'static,
+{
+    let thief = deque.thief();
+    thread::spawn(move || {
+        (0..n)
+            .filter_map(|_| thief.steal().success())
+            .map(open)
+            .collect()
+    })
+}
+
+/// A thread that steals half into a deque of its own, once, and opens everything.
+fn robber<D: Subject>(deque: &D, room: usize) -> thread::JoinHandle<Vec<usize>>
+where
+    D::Thief: 'static,
+{
+    let thief = deque.thief();
+    thread::spawn(move || {
+        let mut own = D::with_capacity(room);
+        let mut all: Vec<_> = thief
+            .steal_half(&mut own)
+            .success()
+            .map(open)
+            .into_iter()
+            .collect();
+        all.extend(own.rest());
+        all
+    })
+}
+
+fn each_once(mut seen: Vec<usize>, items: usize) {
+    seen.sort_unstable();
+    assert_eq!(seen, (0..items).collect::<Vec<_>>());
+}
+
+/// Two thefts take what the owner promised to leave; the second extends the range to what the
+/// owner is popping.
+fn two_thieves_and_pops<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 3);
+    let (a, b) = (thief(&deque, 1), thief(&deque, 1));
+    let mut seen = deque.pop_some(1);
+    seen.extend(a.join().unwrap());
+    seen.extend(b.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 3);
+}
+
+/// A thief gives an item to the next thief that it knows of by `bot` only.
+fn pushed_item_through_two_thieves<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 2);
+    let (a, b) = (thief(&deque, 2), thief(&deque, 1));
+    deque.push_all(2..3);
+    let mut seen = a.join().unwrap();
+    seen.extend(b.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 3);
+}
+
+/// The owner's push gets to a power of two while half is stolen.
+fn half_against_push<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 3);
+    let a = robber(&deque, 2);
+    deque.push_all(3..4);
+    let mut seen = deque.pop_some(1);
+    seen.extend(a.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 4);
+}
+
+/// The owner pops from a power of two while half is stolen.
+fn half_against_pop<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 4);
+    let a = robber(&deque, 4);
+    let mut seen = deque.pop_some(3);
+    seen.extend(a.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 4);
+}
+
+/// Two robbers at once, and the owner.
+fn two_robbers<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 4);
+    let (a, b) = (robber(&deque, 2), robber(&deque, 2));
+    let mut seen = deque.pop_some(1);
+    seen.extend(a.join().unwrap());
+    seen.extend(b.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 4);
+}
+
+/// Owner and two thieves want the last item.
+fn last_item<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 1);
+    let (a, b) = (thief(&deque, 1), thief(&deque, 1));
+    let mut seen = deque.pop_some(1);
+    seen.extend(a.join().unwrap());
+    seen.extend(b.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 1);
+}
+
+/// Owner and robber want the last item; then there is a new one, perhaps at the same index.
+fn last_item_and_another<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 1);
+    let a = robber(&deque, 2);
+    let mut seen = deque.pop_some(1);
+    deque.push_all(1..2);
+    seen.extend(a.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 2);
+}
+
+/// The owner uses again the slots that thieves have read.
+fn full_ring<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(2, 2);
+    let (a, b) = (thief(&deque, 1), thief(&deque, 1));
+    let (mut seen, mut pushed) = (Vec::new(), 2);
+    for _ in 0..2 {
+        match deque.push(item(pushed)) {
+            Ok(()) => pushed += 1,
+            Err(full) => drop(full.into_inner()),
+        }
+    }
+    seen.extend(a.join().unwrap());
+    seen.extend(b.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, pushed);
+}
+
+/// A thief fills its own deque, which a second thief robs.
+fn robbed_robber<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 4);
+    let mut own = D::filled(2, 0);
+    let second = thief(&own, 1);
+    let mut seen: Vec<_> = deque
+        .thief()
+        .steal_half(&mut own)
+        .success()
+        .map(open)
+        .into_iter()
+        .collect();
+    seen.extend(own.pop_some(1));
+    seen.extend(second.join().unwrap());
+    seen.extend(own.rest());
+    seen.extend(deque.rest());
+    each_once(seen, 4);
+}
+
+/// What is left is dropped with the last handle, wherever that is.
+fn dropped_by_the_thief<D: Subject<Thief: 'static>>() {
+    let deque = D::filled(2, 2);
+    let a = thief(&deque, 1);
+    drop(deque);
+    assert!(a.join().unwrap().len() <= 1);
+}
+
+macro_rules! tests {
+    ($($test:ident),*) => {
+        mod extended_deque {
+            $(#[test]
+            fn $test() {
+                loom::model(super::$test::<super::extended::Deque<super::Item>>);
+            })*
+        }
+
+        mod claim_first_deque {
+            $(#[test]
+            fn $test() {
+                loom::model(super::$test::<super::claim_first::Deque<super::Item>>);
+            })*
+        }
+    };
+}
+
+tests!(
+    two_thieves_and_pops,
+    pushed_item_through_two_thieves,
+    half_against_push,
+    half_against_pop,
+    two_robbers,
+    last_item,
+    last_item_and_another,
+    full_ring,
+    robbed_robber,
+    dropped_by_the_thief
+);
