@@ -40,6 +40,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         workloads,
         instructions,
         bars,
+        ..Outcome::default()
     })
 }
 
