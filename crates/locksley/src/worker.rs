@@ -231,9 +231,13 @@ impl Worker {
     /// Takes the newest job of the pile, though a join may be about to take it back.
     pub(crate) fn pop_from_under(&self) -> Option<JobRef> {
         let job = self.pop()?;
-        // SAFETY: only the owner's thread has a `&Worker`. Marked, so that a join further out whose
-        // job this was finds out, and does not take the next one for it.
-        unsafe { self.deque().mark() };
+        // SAFETY: only the owner's thread has a `&Worker`.
+        if unsafe { &*self.pile.get() }.is_none() {
+            // Marked, so that a join further out whose job this was finds out, and does not take
+            // the next one for it.
+            // SAFETY: as above.
+            unsafe { self.deque().mark() };
+        }
         Some(job)
     }
 

@@ -1,12 +1,17 @@
 //! What every strategy must do, run under each of them.
 #![cfg(not(loom))]
 
+mod broadcasts;
+mod cancelling;
+mod fifo;
 mod forks;
+mod futures;
 mod lifecycle;
 mod panics;
 mod random_graphs;
 mod scopes;
 mod waiting;
+mod yields;
 
 use locksley::{Pool, Strategy};
 
