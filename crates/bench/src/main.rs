@@ -15,7 +15,7 @@ use harness::bars::Verdict;
 use harness::machine::Machine;
 use harness::report::{Outcome, Report};
 use harness::table::Style;
-use harness::{Plan, Workload, Wrong};
+use harness::{Plan, Wrong};
 
 /// What the process tells its caller.
 mod exit {
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
             contender,
             operations,
         } => {
-            return turn(queues::workloads(), &workload, &contender, operations);
+            return turn(&workload, &contender, operations);
         }
     };
     match measure(suites, &cli.options) {
@@ -169,10 +169,8 @@ fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, Wrong> {
     })
 }
 
-fn turn(workloads: Vec<Workload>, workload: &str, contender: &str, operations: u64) -> ExitCode {
-    let found = workloads
-        .into_iter()
-        .find(|candidate| candidate.name == workload);
+fn turn(workload: &str, contender: &str, operations: u64) -> ExitCode {
+    let found = queues::find(workload);
     match found.and_then(|mut workload| workload.turn(contender, operations)) {
         Some(Ok(_)) => ExitCode::SUCCESS,
         Some(Err(wrong)) => {

@@ -1,4 +1,4 @@
-use locksley_queue::asymmetric::{Deque, steal_each};
+use locksley_queue::asymmetric::{Deque, Stealer, steal_each};
 use locksley_queue::{Owner, Thief};
 use loom::thread;
 
@@ -133,4 +133,34 @@ fn what_is_left_is_dropped_once() {
         drop(deque);
         robber.join().unwrap();
     });
+}
+
+/// One item is there at any time, so whoever looks must find one, also if it learns of the theft
+/// before it learns of the push.
+#[test]
+fn never_empty() {
+    for look in [is_empty, steals_nothing] {
+        loom::model(move || {
+            let mut deque = one_item();
+            let thief = deque.thief();
+            let looking = thread::spawn(move || look(&thief));
+            push(&mut deque, 1);
+            drop(deque.thief().steal());
+            assert!(!looking.join().unwrap());
+        });
+    }
+}
+
+fn is_empty(thief: &Stealer<Payload>) -> bool {
+    thief.is_empty()
+}
+
+fn steals_nothing(thief: &Stealer<Payload>) -> bool {
+    thief.steal().is_empty()
+}
+
+fn one_item() -> Deque<Payload> {
+    let mut deque = Deque::new();
+    push(&mut deque, 0);
+    deque
 }
