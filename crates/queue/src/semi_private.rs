@@ -48,7 +48,7 @@
 //! | S6 | steal: read `top` | Relaxed | - | the fence S7 acquires too | |
 //! | S7 | steal: fence between `top` and `boundary` | SeqCst | S2, R2 | as S2 | `semi_private::take_back_against_two_thieves` |
 //! | S8 | steal: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
-//! | S9 | steal: raise `top` | Release | S3, S10, S13 | as S3, S10 and S13 | `semi_private::never_empty` |
+//! | S9 | steal: raise `top` | Release | S3, S10, S13 | not shown by loom: as S3. (What S10 and S13 need the fence S7 releases too) | histories on hardware |
 //! | S10 | look: read `top` | Acquire | S9 | an old `boundary` or `bottom` beside a new `top` would look like an emptiness that never was | `semi_private::never_empty` |
 //! | S11 | look: read `boundary` | Relaxed | - | if it has not gone beyond `top`, then S10 has acquired the exposure that got it there | `semi_private::never_empty` |
 //! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |

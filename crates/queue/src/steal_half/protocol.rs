@@ -21,6 +21,7 @@
 //! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | - |
 //! | B12 | owner stores `bot` in a push at a power of two | Release | T4 | as B1 | `pushed_item_at_a_power_of_two` |
 //! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | - |
+//! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | not shown by loom: there the rare side pays; this is B2 with the same fence that loom puts there | as B2 |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `half_against_pop` |
 //! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `pushed_item_through_two_thieves` |
@@ -45,7 +46,7 @@ use crossbeam_utils::CachePadded;
 
 use super::range::{MAX_CAPACITY, Promise, Range, ahead};
 use crate::sync::barrier::{self, Payer};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The part of the deque that every process sees. With `CLAIMS`, a thief claims its loot before
 /// it copies it, and `steal_top` trails behind until it has done so.
@@ -185,8 +186,8 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
 }
 
 /// Who pays for the barrier between the store of `bot` and the load of the range on the fast
-/// paths. Where the other one has to pay, there are no fast paths. (Under loom, the fence.)
-const FAST: Payer = if cfg!(loom) { Payer::Both } else { Payer::Rare };
+/// paths. Where the other one has to pay, there are no fast paths.
+const FAST: Payer = Payer::Rare;
 
 /// The owner's end of the deque, private to it.
 ///
@@ -303,7 +304,10 @@ impl Bottom {
         let prev = self.prev;
         self.bot = bot;
         shared.bot.store(bot, Ordering::Release); // [B1]
-        barrier::light(payer); // [B2]
+        match payer {
+            Payer::Rare => barrier::light(),        // [B2]
+            Payer::Both => fence(Ordering::SeqCst), // [B14]
+        }
         shared.top.range.load(Ordering::Relaxed) == prev // [B3]
     }
 

@@ -138,9 +138,9 @@ fn request_is_not_lost() {
 fn what_is_left_is_dropped_once() {
     loom::model(|| {
         let mut deque = exposed(1);
-        push(&mut deque, 1);
         let thief = deque.thief();
         let robber = thread::spawn(move || rob(&thief, 2));
+        push(&mut deque, 1);
         drop(deque);
         robber.join().unwrap();
     });
