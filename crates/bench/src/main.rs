@@ -204,9 +204,7 @@ fn turn(workload: &str, contender: &str, operations: u64) -> ExitCode {
     {
         return code;
     }
-    let found = queues::workloads()
-        .into_iter()
-        .find(|candidate| candidate.name == workload);
+    let found = queues::find(workload);
     match found.and_then(|mut workload| workload.turn(contender, operations)) {
         Some(Ok(_)) => ExitCode::SUCCESS,
         Some(Err(wrong)) => {

@@ -21,6 +21,7 @@
 //! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | - |
 //! | B12 | owner stores `bot` in a push at a power of two | Release | T4 | as B1 | `pushed_item_at_a_power_of_two` |
 //! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | - |
+//! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | not shown by loom: there the rare side pays; this is B2 with the same fence that loom puts there | as B2 |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `half_against_pop` |
 //! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `pushed_item_through_two_thieves` |
@@ -185,8 +186,8 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
 }
 
 /// Who pays for the barrier between the store of `bot` and the load of the range on the fast
-/// paths. Where the other one has to pay, there are no fast paths. (Under loom, the fence.)
-const FAST: Payer = if cfg!(loom) { Payer::Both } else { Payer::Rare };
+/// paths. Where the other one has to pay, there are no fast paths.
+const FAST: Payer = Payer::Rare;
 
 /// The owner's end of the deque, private to it.
 ///
@@ -305,7 +306,7 @@ impl Bottom {
         shared.bot.store(bot, Ordering::Release); // [B1]
         match payer {
             Payer::Rare => barrier::light(),        // [B2]
-            Payer::Both => fence(Ordering::SeqCst), // [B2]
+            Payer::Both => fence(Ordering::SeqCst), // [B14]
         }
         shared.top.range.load(Ordering::Relaxed) == prev // [B3]
     }
@@ -459,7 +460,8 @@ impl Bottom {
             (self.low, self.high) = (self.bot, self.bot.wrapping_add(1));
         } else if C {
             // Without claims the ceiling is never beyond the end of the free slots.
-            let used = self.length_from(self.oldest(shared, range));
+            // Of the last item, which the owner is about to pop, a thief may already be done.
+            let used = ahead(self.bot as u16, self.oldest(shared, range));
             let free = u64::from(shared.capacity - used);
             if free < self.ceiling.wrapping_sub(self.bot) {
                 self.high = self.bot.wrapping_add(free + 1);
