@@ -1,6 +1,7 @@
 //! A Chase-Lev deque whose thieves pay for everything.
 //!
-//! The owner pushes and pops with plain loads and stores: no fence, and no compare-and-swap
+//! The owner pushes and pops with plain loads and stores: no store-load fence (the only expensive
+//! one), and no compare-and-swap
 //! unless a thief is reaching for the very item that it pops. A thief pays with an asymmetric
 //! barrier ([`barrier`]: one `membarrier` system call). Unlike in a
 //! [semi-private](crate::semi_private) deque no item is ever hidden from the thieves.
@@ -73,7 +74,7 @@
 mod slow;
 mod thief;
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -122,7 +123,8 @@ struct Shared<T: Word> {
     /// `top` and the claim. Written by thieves and, in a contested pop, by the owner.
     age: CachePadded<AtomicU64>,
     ring: Ring,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
@@ -143,6 +145,9 @@ impl<T: Word> Drop for Shared<T> {
 
 /// The owner's side. What is left in it when the last handle goes is dropped then.
 ///
+/// A refused barrier makes a steal answer [`Retry`](crate::Steal::Retry). A process that forbids
+/// itself `membarrier` after its first deque was made (by a seccomp filter, say) is not robbed any more.
+///
 /// ```
 /// use locksley_queue::{Owner, Steal, Thief, asymmetric};
 ///
@@ -153,6 +158,16 @@ impl<T: Word> Drop for Shared<T> {
 /// assert_eq!(thief.steal(), Steal::Success(1));
 /// assert_eq!(deque.pop(), Some(2));
 /// assert_eq!(thief.steal(), Steal::Empty);
+/// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::asymmetric::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
 /// ```
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
@@ -178,7 +193,12 @@ impl<T: Word> Deque<T> {
         Self::with_capacity(0)
     }
 
-    /// An empty deque with room for `capacity` items before it first grows.
+    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
+    /// that when it is found empty often.
+    ///
+    /// # Panics
+    ///
+    /// If so many slots cannot be allocated.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
@@ -193,7 +213,7 @@ impl<T: Word> Deque<T> {
         let slow = Slow {
             view,
             limit,
-            mark: start,
+            mark: start.wrapping_sub(STRIDE),
         };
         let shared = Handle::new(Shared {
             own: CachePadded::new(Own {

@@ -45,8 +45,9 @@ pub fn light() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// The rare side's half. `false` if the kernel refused this once (it may be out of memory): then
-/// nothing is ordered, and the caller must leave alone what it wanted to touch.
+/// The rare side's half. `false` if the kernel refused (it may be out of memory, or a filter
+/// installed since the first use forbids the call): then nothing is ordered, and the caller must
+/// leave alone what it wanted to touch.
 #[must_use]
 pub fn heavy() -> bool {
     match payer() {
