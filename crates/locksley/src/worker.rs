@@ -371,10 +371,9 @@ impl Worker {
                 owner: self.index,
             };
             if !job.is_spawned() {
-                // A join's, further out: it was the last one, and is so again.
-                if self.push_forked(job).is_err() {
-                    self.registry().inject(injected);
-                }
+                // A join's, further out. Whether it is that of the innermost join is not known, so
+                // it goes back with a mark.
+                self.push_spawned(job);
                 return None;
             }
             // SAFETY: the job has not been executed.
