@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod harness;
+mod joins;
 mod queues;
 
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use harness::bars::Verdict;
 use harness::machine::Machine;
 use harness::report::{Outcome, Report};
 use harness::table::Style;
-use harness::{Plan, Workload, Wrong};
+use harness::{Plan, Wrong};
 
 /// What the process tells its caller.
 mod exit {
@@ -32,9 +33,16 @@ mod exit {
 /// The hidden subcommand with which the binary calls itself under valgrind.
 const TURN: &str = "turn";
 
+/// The hidden subcommand with which the binary gives a contender a process of its own.
+const SERVE: &str = "serve";
+
+/// The hidden subcommand with which the binary looks at a contender that does nothing.
+const PROBE: &str = "probe";
+
 const EXAMPLES: &str = "\
 Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
+  locksley-bench joins                      the pool beside its rivals, about ten minutes
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
   locksley-bench all --quick                a check that everything works, bars not enforced
@@ -61,6 +69,8 @@ struct Cli {
 enum Command {
     /// Work piles against crossbeam-deque, crossbeam-queue, st3 and rtrb.
     Queues,
+    /// The pool against rayon, chili and forte.
+    Joins,
     /// Every suite there is.
     All,
     /// One turn of one contender, untimed: what valgrind counts.
@@ -69,6 +79,16 @@ enum Command {
         workload: String,
         contender: String,
         operations: u64,
+    },
+    /// Turns of a contender, as many as are ordered on standard input.
+    #[command(name = SERVE, hide = true)]
+    Serve { case: String, workers: usize },
+    /// What a contender uses while it does nothing, or before and after.
+    #[command(name = PROBE, hide = true)]
+    Probe {
+        probe: joins::Probe,
+        contender: String,
+        milliseconds: u64,
     },
 }
 
@@ -99,6 +119,7 @@ impl Options {
             rounds: self.rounds.map_or(rounds, |rounds| rounds as usize),
             sample: Duration::from_millis(milliseconds),
             seed: self.seed.unwrap_or(clock.as_secs()),
+            quick: self.quick,
         }
     }
 }
@@ -116,14 +137,22 @@ fn main() -> ExitCode {
         }
     };
     let suites: &[Suite] = match cli.command {
-        Command::Queues | Command::All => &[queues::run],
+        Command::Queues => &[queues::run],
+        Command::Joins => &[joins::run],
+        Command::All => &[queues::run, joins::run],
         Command::Turn {
             workload,
             contender,
             operations,
-        } => {
-            return turn(queues::workloads(), &workload, &contender, operations);
+        } => return turn(&workload, &contender, operations),
+        Command::Serve { case, workers } => {
+            return joins::serve(&case, workers, cli.options.quick);
         }
+        Command::Probe {
+            probe,
+            contender,
+            milliseconds,
+        } => return joins::probe(probe, &contender, milliseconds),
     };
     match measure(suites, &cli.options) {
         Ok(code) => code,
@@ -169,10 +198,13 @@ fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, Wrong> {
     })
 }
 
-fn turn(workloads: Vec<Workload>, workload: &str, contender: &str, operations: u64) -> ExitCode {
-    let found = workloads
-        .into_iter()
-        .find(|candidate| candidate.name == workload);
+fn turn(workload: &str, contender: &str, operations: u64) -> ExitCode {
+    if workload == joins::FORK
+        && let Some(code) = joins::run_counted(contender, operations)
+    {
+        return code;
+    }
+    let found = queues::find(workload);
     match found.and_then(|mut workload| workload.turn(contender, operations)) {
         Some(Ok(_)) => ExitCode::SUCCESS,
         Some(Err(wrong)) => {

@@ -13,8 +13,8 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
-//! | L2 | set | AcqRel | L1, L3 | Release as L1; Acquire so that a parked waiter's state is seen | `latch::models::wakes_a_parked_waiter` |
-//! | L3 | park | AcqRel | L2 | not shown by loom: the waiter's handle is published before the pool starts | - |
+//! | L2 | set | Release | L1 | as L1 | `latch::models::wakes_a_parked_waiter` |
+//! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
 //! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
 use crate::sync::{AtomicUsize, Ordering};
@@ -51,7 +51,7 @@ impl Latch {
     #[inline]
     pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
         // SAFETY: the latch is alive until this swap is seen, says the caller.
-        let before = unsafe { (*this).state.swap(SET, Ordering::AcqRel) }; // [L2]
+        let before = unsafe { (*this).state.swap(SET, Ordering::Release) }; // [L2]
         if before == PARKED {
             wake();
         }

@@ -23,6 +23,10 @@ pub(crate) trait Pile {
 
     /// Hides nothing: the owner is about to block, and will answer nobody.
     fn open(&mut self) {}
+    /// How many jobs were made public on demand.
+    fn exposed(&self) -> u64 {
+        0
+    }
 }
 
 /// The thief's side of a pile.
@@ -63,24 +67,39 @@ macro_rules! plain_pile {
 
 plain_pile!(abp, asymmetric, chase_lev);
 
-impl Pile for semi_private::Deque<JobRef> {
+/// A semi-private deque, and how many jobs it has exposed.
+struct SemiPrivate {
+    deque: semi_private::Deque<JobRef>,
+    exposed: u64,
+}
+
+impl Pile for SemiPrivate {
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
-        Owner::push(self, job).map_err(|full| full.into_inner())?;
-        self.poll(Exposure::One);
+        Owner::push(&mut self.deque, job).map_err(|full| full.into_inner())?;
+        self.exposed += self.deque.poll(Exposure::One) as u64;
         Ok(())
     }
 
     fn pop(&mut self) -> Option<JobRef> {
-        self.poll(Exposure::One);
-        Owner::pop(self)
+        self.exposed += self.deque.poll(Exposure::One) as u64;
+        Owner::pop(&mut self.deque)
     }
 
     fn attend(&mut self) {
-        self.expose(Exposure::One);
+        self.exposed += self.deque.expose(Exposure::One) as u64;
+    }
+
+    fn exposed(&self) -> u64 {
+        self.exposed
     }
 
     fn open(&mut self) {
-        while self.expose(Exposure::Half) > 0 {}
+        loop {
+            match self.deque.expose(Exposure::Half) as u64 {
+                0 => return,
+                exposed => self.exposed += exposed,
+            }
+        }
     }
 }
 
@@ -118,6 +137,10 @@ pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loo
         Strategy::Asymmetric => both(asymmetric::Deque::new()),
         Strategy::ChaseLev => both(chase_lev::Deque::new()),
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
-        Strategy::SemiPrivate => both(semi_private::Deque::new()),
+        Strategy::SemiPrivate => {
+            let deque = semi_private::Deque::new();
+            let loot = deque.thief();
+            Some((Box::new(SemiPrivate { deque, exposed: 0 }), Box::new(loot)))
+        }
     }
 }

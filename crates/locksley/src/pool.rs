@@ -4,11 +4,14 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
+use locksley_policy::Victims;
+
 use crate::error::BuildError;
 use crate::fifo::{ScopeFifo, in_place_scope_fifo_in, scope_fifo};
 use crate::injector::Injected;
 use crate::job::{Family, HeapJob, Payload, catch};
 use crate::latch::Latch;
+use crate::pinning::{self, Pinning};
 use crate::registry::Registry;
 use crate::scope::{Scope, in_place_scope_in, scope_here};
 use crate::spawn::{JoinHandle, spawn_fifo_in, spawn_in};
@@ -35,6 +38,10 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) depth_limit: usize,
+    pub(crate) victims: Option<Victims>,
+    pinning: Pinning,
+    /// The CPU of each worker; empty if they are not pinned.
+    pub(crate) homes: Vec<usize>,
     thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
     start: Option<IndexHandler>,
     exit: Option<IndexHandler>,
@@ -97,7 +104,10 @@ impl Builder {
                 idle: Idle::default(),
                 stack_size: None,
                 seed: 0x5eed,
-                depth_limit: 256,
+                depth_limit: 128,
+                victims: None,
+                pinning: Pinning::None,
+                homes: Vec::new(),
                 thread_name: None,
                 start: None,
                 exit: None,
@@ -143,9 +153,52 @@ impl Builder {
         self
     }
 
-    /// How deep waits may be nested before a worker stops helping while it waits.
+    /// How many jobs of others a worker may have stacked up on its stack by taking each of
+    /// them while it waited. A worker that has so many takes no more until the first are done: it
+    /// blocks, and a spare takes its place. So the stack does not grow with the number of tasks. With
+    /// 0 a worker never takes work while it waits, except that of its own scope. The default is
+    /// 128, which leaves each of them 16 KiB of a thread's usual stack of 2 MiB.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).depth_limit(4).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
     pub fn depth_limit(mut self, depth: usize) -> Self {
         self.config.depth_limit = depth;
+        self
+    }
+
+    /// How an idle worker chooses whom to steal from. The default is [`Victims::NEAREST`] where workers
+    /// are pinned or the machine has several packages, NUMA nodes or last-level caches, and
+    /// [`Victims::Uniform`] where all are equally near.
+    ///
+    /// Where workers are not pinned, a worker's place is the CPU that it was last seen on, and only
+    /// what the operating system rarely moves it across counts: last-level caches and wider.
+    ///
+    /// ```
+    /// use locksley::{Pool, Victims};
+    ///
+    /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// ```
+    pub fn victims(mut self, victims: Victims) -> Self {
+        self.config.victims = Some(victims);
+        self
+    }
+
+    /// Which CPU each worker is bound to.
+    ///
+    /// ```
+    /// use locksley::{BuildError, Pinning, Pool};
+    ///
+    /// let error = Pool::builder().pinning(Pinning::List(vec![12345])).build().unwrap_err();
+    /// println!("{error}"); // names the CPU, and those that this process may use
+    /// # if cfg!(target_os = "linux") {
+    /// assert!(matches!(error, BuildError::Pinning { cpu: Some(12345), .. }));
+    /// # }
+    /// ```
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.config.pinning = pinning;
         self
     }
 
@@ -194,10 +247,9 @@ impl Builder {
                 most: MOST_WORKERS,
             });
         }
+        config.homes = pinning::homes(&config.pinning, config.workers)?;
         let registry = Registry::new(config);
-        registry
-            .start()
-            .map_err(|(started, source)| BuildError::Thread { started, source })?;
+        registry.start()?;
         Ok(Pool { registry })
     }
 
@@ -231,7 +283,7 @@ fn default_workers() -> Result<usize, BuildError> {
 
 /// The CPUs that this process may use: affinity and cgroup quota included.
 fn available() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    crate::topology::available_cpus().count()
 }
 
 static GLOBAL: OnceLock<Pool> = OnceLock::new();
@@ -505,6 +557,21 @@ impl Pool {
         T: Send + 'static,
     {
         spawn_in(&self.registry, task)
+    }
+
+    /// What the workers have done so far. Feature `stats`, on by default.
+    ///
+    /// Counts lag behind a little where their worker is busy; see [`Stats`](crate::Stats).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let before = pool.stats();
+    /// pool.install(|| ());
+    /// assert_eq!((pool.stats() - before).total().tasks, 1);
+    /// ```
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub fn stats(&self) -> crate::Stats {
+        self.registry.stats()
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have

@@ -9,16 +9,19 @@
 //! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
 //! more.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Weak, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
+use crate::error::BuildError;
 use crate::injector::{Injected, Injector};
 use crate::job::{JobRef, Payload, catch};
+use crate::neighbours;
 use crate::pool::Config;
 use crate::sleep::{self, Sleepers};
+use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::worker::Worker;
@@ -44,6 +47,8 @@ pub(crate) struct Registry {
     outstanding: AtomicUsize,
     closing: AtomicBool,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// What threads outside of the pool did to it.
+    outside: Counters,
 }
 
 // SAFETY: of another thread's worker only atomics, locks and things that are set before the
@@ -71,10 +76,12 @@ impl Registry {
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
+            outside: Counters::default(),
         });
         for worker in &registry.places {
             worker.set_registry(Arc::as_ptr(&registry));
         }
+        neighbours::settle(&registry);
         registry
     }
 
@@ -109,8 +116,33 @@ impl Registry {
         self.places[index].unpark();
     }
 
+    /// Counts an event of the calling thread, whether or not it is a worker of this pool.
+    fn count(&self, event: Event) {
+        if !Counters::ON {
+            return;
+        }
+        match Worker::current() {
+            Some(worker) if std::ptr::eq(worker.registry(), self) => worker.counters.count(event),
+            _ => self.outside.count_shared(event),
+        }
+    }
+
+    /// What has been counted so far.
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn stats(&self) -> crate::stats::Stats {
+        if let Some(worker) = Worker::current()
+            && std::ptr::eq(worker.registry(), self)
+        {
+            worker.publish_counts();
+        }
+        let places = &self.places[..self.workers()];
+        let snapshots = places.iter().map(|worker| worker.counters.snapshot());
+        crate::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+    }
+
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: Injected) {
+        self.count(Event::Handed);
         self.injector.push(injected);
         fence(Ordering::SeqCst);
         self.wake_one();
@@ -132,7 +164,10 @@ impl Registry {
             .iter()
             .map(|worker| (worker, &worker.bed));
         match self.sleepers.choose(beds) {
-            Some(worker) => worker.unpark(),
+            Some(worker) => {
+                self.count(Event::Woke);
+                worker.unpark();
+            }
             None => self.call_spare(),
         }
         self.sleepers.any() || self.spare_wanted()
@@ -165,13 +200,18 @@ impl Registry {
             self.sleepers.get_up(&worker.bed);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
+                worker.counters.count(Event::Park);
                 thread::park_timeout(NAP);
             }
             return;
         }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
+        neighbours::look_around(self, worker);
         while worker.bed.is_sleeping() {
             thread::park();
         }
+        neighbours::look_where(self, worker);
     }
 
     /// Runs something that blocks a worker. A spare takes its place meanwhile.
@@ -181,6 +221,7 @@ impl Registry {
         if self.call_for_work() {
             self.call_spare();
         }
+        self.count(Event::Park);
         wait();
         self.blocked.fetch_sub(1, Ordering::Relaxed);
     }
@@ -202,6 +243,7 @@ impl Registry {
     /// Wakes a spare that lies down, or starts a new one. One is counted as up already.
     #[cold]
     fn rouse_spare(&self) {
+        self.count(Event::Spare);
         let taken = self.workers();
         let mut spares = self.places[self.size..taken].iter();
         if let Some(worker) = spares.find(|worker| worker.bed.get_up()) {
@@ -219,7 +261,7 @@ impl Registry {
         }
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
-        match start_thread(self.shared(), index) {
+        match start_thread(self.shared(), index, None) {
             Ok(handle) => {
                 threads.push(handle);
                 true
@@ -232,17 +274,31 @@ impl Registry {
     }
 
     /// Starts the workers' threads. On failure none is left.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<(), (usize, std::io::Error)> {
+    pub(crate) fn start(self: &Arc<Self>) -> Result<(), BuildError> {
+        let (report, reports) = mpsc::channel();
         for index in 0..self.size {
-            match start_thread(self.clone(), index) {
+            match start_thread(self.clone(), index, Some(report.clone())) {
                 Ok(handle) => lock(&self.threads).push(handle),
-                Err(error) => {
+                Err(source) => {
                     self.close();
-                    return Err((index, error));
+                    return Err(BuildError::Thread {
+                        started: index,
+                        source,
+                    });
                 }
             }
         }
-        Ok(())
+        drop(report);
+        if self.config.homes.is_empty() {
+            return Ok(());
+        }
+        match reports.iter().find_map(Result::err) {
+            None => Ok(()),
+            Some(error) => {
+                self.close();
+                Err(error)
+            }
+        }
     }
 
     /// The main loop of a worker, or of a spare.
@@ -300,6 +356,8 @@ impl Registry {
         if self.spare_wanted() && self.call_for_work() {
             self.call_spare();
         }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
         while worker.bed.is_sleeping() {
             if self.closed() {
                 return;
@@ -376,13 +434,22 @@ impl Registry {
     }
 }
 
-/// Starts the thread of a place.
-fn start_thread(registry: Arc<Registry>, index: usize) -> std::io::Result<thread::JoinHandle<()>> {
+/// Starts the thread of a place. It reports whether it could be pinned.
+fn start_thread(
+    registry: Arc<Registry>,
+    index: usize,
+    report: Option<mpsc::Sender<Result<(), BuildError>>>,
+) -> std::io::Result<thread::JoinHandle<()>> {
     let mut builder = thread::Builder::new().name(registry.config.thread_name(index));
     if let Some(size) = registry.config.stack_size {
         builder = builder.stack_size(size);
     }
     builder.spawn(move || {
+        let pinned = neighbours::pin(&registry, index);
+        if let Some(report) = report {
+            // Nobody listens if nobody is to be pinned, or another one could not be.
+            let _ = report.send(pinned);
+        }
         registry.worker(index).be(|worker| {
             let started = catch(|| registry.config.run_start_handler(index));
             if let Err(payload) = started {

@@ -22,13 +22,10 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | Z1 | lie down: `sleeping` | Release | Z4 | not shown by loom: who takes the sleeper for lying must see it counted; the waker's swap Z4 acquires what it needs | - |
+//! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one swap decides; the job itself is published by its pile | |
 //! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z4 | get up: swap of `sleeping` | AcqRel | itself | one of waker and sleeper must win, and the loser see the winner's work | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z5 | parked: read `sleeping` | Acquire | Z4 | as Z4 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z6 | wake: fence before `asleep` is read | Acquire | Z2 | who saw `wanted` must see who lies | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z7 | call: store of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it | `sleep::models::a_call_is_not_cleared_unseen` |
+//! | Z4 | call: store of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it | `sleep::models::a_call_is_not_cleared_unseen` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
@@ -60,25 +57,25 @@ impl Bed {
 
     /// Says that somebody wants work.
     pub(crate) fn call(&self) {
-        self.wanted.store(true, Ordering::Release); // [Z7]
+        self.wanted.store(true, Ordering::Release); // [Z4]
     }
 
     /// The owner clears the calls made so far, and sees who made them. Were there any?
     pub(crate) fn answer(&self) -> bool {
-        self.wanted.swap(false, Ordering::Acquire) // [Z7]
+        self.wanted.swap(false, Ordering::Acquire) // [Z4]
     }
 
     pub(crate) fn lie_down(&self) {
-        self.sleeping.store(true, Ordering::Release); // [Z1]
+        self.sleeping.store(true, Ordering::Relaxed); // [Z1]
     }
 
     /// Ends the sleep. Is it the caller who ended it?
     pub(crate) fn get_up(&self) -> bool {
-        self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::AcqRel) // [Z4]
+        self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed) // [Z1]
     }
 
     pub(crate) fn is_sleeping(&self) -> bool {
-        self.sleeping.load(Ordering::Acquire) // [Z5]
+        self.sleeping.load(Ordering::Relaxed) // [Z1]
     }
 }
 
@@ -136,7 +133,6 @@ impl Sleepers {
 
     /// Ends the sleep of one of those who lie in these beds, whom the caller must unpark.
     pub(crate) fn choose<'a, W>(&self, mut beds: impl Iterator<Item = (W, &'a Bed)>) -> Option<W> {
-        fence(Ordering::Acquire); // [Z6]
         if !self.any() {
             return None;
         }

@@ -21,6 +21,7 @@ use locksley_queue::Steal;
 use crate::injector::Injected;
 use crate::job::Family;
 use crate::latch::Latch;
+use crate::stats::Event;
 use crate::worker::Worker;
 
 /// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
@@ -111,20 +112,24 @@ impl Worker {
         while !latch.probe() {
             if self.read_mail() {
                 idle = 0;
-            } else if let Some(injected) = own().or_else(|| self.helpful_job(family)) {
+            } else if let Some(injected) = own() {
                 self.run_job(injected);
+                idle = 0;
+            } else if let Some(injected) = self.helpful_job(family) {
+                self.help(injected);
                 idle = 0;
             } else if registry.rest(&mut idle) {
                 self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
             }
         }
         self.frames.leave();
+        self.publish_counts();
     }
 
     /// Somebody else's job to run while waiting for a family.
     fn helpful_job(&self, family: Family) -> Option<Injected> {
         let registry = self.registry();
-        if self.frames.depth() > registry.config.depth_limit {
+        if self.depth() >= registry.config.depth_limit {
             None
         } else if registry.takes_any() {
             self.take_anything()
@@ -154,13 +159,14 @@ impl Worker {
         let registry = self.registry();
         let worker = registry.worker(victim);
         let sighting = worker.frames.sight(family, |wait| kin.add(wait))?;
-        let Steal::Success(job) = worker.rob() else {
+        let Steal::Success(job) = self.steal_from(victim) else {
             return None;
         };
         let injected = Injected { job, owner: victim };
         let inside = worker.frames.unchanged(sighting);
         // SAFETY: the job has not been executed.
         if inside && (!job.is_spawned() || kin.contains(unsafe { job.family() })) {
+            self.counters.count(Event::Leapt);
             return Some(injected);
         }
         registry.inject(injected);

@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
 
+use locksley_policy::{Order, Random};
 use locksley_queue::asymmetric::{self, Unpushed};
 use locksley_queue::{Owner, Steal, Thief};
 
@@ -15,7 +16,9 @@ use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
 use crate::sleep::{self, Bed};
+use crate::stats::{Counters, Event};
 use crate::strategy::Strategy;
+use crate::sync::{AtomicUsize, Ordering};
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -46,12 +49,19 @@ pub struct Worker {
     deque: UnsafeCell<asymmetric::Deque<JobRef>>,
     /// The pile of another strategy. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
-    /// The state of the random generator that chooses victims. The owner's alone.
-    random: Cell<u64>,
+    /// Chooses victims. The owner's alone.
+    random: Cell<Random>,
+    /// The order in which to try them. The owner's alone, once its thread runs.
+    order: UnsafeCell<Order>,
+    /// How many jobs of others are stacked up by waits. The owner's alone.
+    helping: Cell<usize>,
+    pub(crate) counters: Counters,
     index: usize,
     /// Set with the pool, before any thread runs.
     registry: Cell<*const Registry>,
     pub(crate) bed: Bed,
+    /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the owner.
+    home: AtomicUsize,
     pub(crate) frames: Frames,
     /// Jobs that this worker and no other must run.
     pub(crate) mail: Injector,
@@ -79,10 +89,14 @@ impl Worker {
         Worker {
             deque: UnsafeCell::new(deque),
             pile: UnsafeCell::new(pile),
-            random: Cell::new(scramble(seed, index as u64)),
+            random: Cell::new(Random::new(seed, index as u64)),
+            order: UnsafeCell::new(Order::uniform(index)),
+            helping: Cell::new(0),
+            counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),
             bed: Bed::new(),
+            home: AtomicUsize::new(0),
             frames: Frames::new(),
             mail: Injector::new(),
             fifo: Injector::new(),
@@ -280,19 +294,66 @@ impl Worker {
         }
     }
 
-    /// A random number below `bound`.
-    pub(crate) fn random_below(&self, bound: usize) -> usize {
-        // Marsaglia's xorshift: good enough to choose a victim, and three instructions.
-        let mut x = self.random.get();
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.random.set(x);
-        ((u128::from(x) * bound as u128) >> 64) as usize
+    /// Sets the order in which to try victims. For the owner, or before its thread starts.
+    pub(crate) fn set_order(&self, order: Order) {
+        // SAFETY: only the owner's thread, or whoever sets the pool up, has a `&Worker` that it calls
+        // this on; `find_work`, which borrows the order, does not come here.
+        unsafe { *self.order.get() = order };
+    }
+
+    /// The CPU that the worker was last seen on.
+    pub(crate) fn home(&self) -> Option<usize> {
+        self.home.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Notes the CPU that the calling thread, whose worker this is, is on.
+    pub(crate) fn note_home(&self, cpu: Option<usize>) {
+        self.home
+            .store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+    }
+
+    /// Runs a job of somebody else while this worker waits.
+    pub(crate) fn help(&self, injected: Injected) {
+        let depth = self.helping.get() + 1;
+        self.helping.set(depth);
+        self.counters.set_depth(depth);
+        self.run_job(injected);
+        self.helping.set(depth - 1);
+        self.counters.set_depth(depth - 1);
+    }
+
+    /// How many jobs of others are stacked up by waits.
+    pub(crate) fn depth(&self) -> usize {
+        self.helping.get()
+    }
+
+    /// Publishes what the owner's thread has counted on its own.
+    pub(crate) fn publish_counts(&self) {
+        if Counters::ON {
+            // SAFETY: as in `push_spawned`.
+            let pile = unsafe { &*self.pile.get() };
+            self.counters
+                .publish(pile.as_ref().map_or(0, |pile| pile.exposed()));
+        }
+    }
+
+    /// Tries to steal from another worker, and counts what comes of it.
+    pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
+        let answer = self.registry().worker(victim).rob();
+        self.counters.count(Event::Tried);
+        self.counters.count(match answer {
+            Steal::Success(_) => Event::Got,
+            Steal::Empty => Event::Empty,
+            Steal::Retry => Event::Retried,
+            Steal::Private => Event::Private,
+        });
+        answer
     }
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: Injected) {
+        self.counters.count(Event::Task);
+        self.publish_counts();
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         let family = unsafe { injected.job.family() };
         self.frames.enter_root(family);
@@ -349,17 +410,17 @@ impl Worker {
         if let Some(injected) = registry.injector.pop() {
             return Some(injected);
         }
-        let workers = registry.workers();
-        let first = self.random_below(workers);
-        for victim in (first..workers)
-            .chain(0..first)
-            .filter(|&v| v != self.index)
-        {
-            if let Steal::Success(job) = registry.worker(victim).rob() {
-                return Some(Injected { job, owner: victim });
-            }
-        }
-        None
+        let mut random = self.random.get();
+        // SAFETY: only the owner's thread gets here, and nothing below changes the order.
+        let order = unsafe { &*self.order.get() };
+        let stolen = order
+            .sweep(registry.workers(), &mut random)
+            .find_map(|victim| {
+                let job = self.steal_from(victim).success()?;
+                Some(Injected { job, owner: victim })
+            });
+        self.random.set(random);
+        stolen
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
@@ -392,14 +453,6 @@ impl fmt::Debug for Worker {
             .field("index", &self.index)
             .finish_non_exhaustive()
     }
-}
-
-/// Mixes a seed and a number into a state that is never zero.
-fn scramble(seed: u64, number: u64) -> u64 {
-    let mut x = seed ^ number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ (x >> 31)) | 1
 }
 
 /// The index of the worker that the calling thread is, if it is one of a pool's workers.

@@ -41,8 +41,8 @@
 //! | C6 | steal: read `top` | Relaxed | - | the fence C7 acquires too | |
 //! | C7 | steal: fence between `top` and `bottom` | SeqCst | C2, R2 | as C2 | `chase_lev::pop_against_two_thieves` |
 //! | C8 | steal: read `bottom` | Acquire | C1 | as C1 | `chase_lev::push_against_steal` |
-//! | C9 | steal: raise `top` | Release | C3 | as C3 | histories on hardware |
-//! | C10 | look: read `top` | Acquire | C9 | not shown by loom: keeps the look at `bottom` behind it; an old `bottom` beside a new `top` could look like an emptiness that never was | histories on hardware |
+//! | C9 | steal: raise `top` | Release | C3, C10 | not shown by loom: as C3. (What C10 needs the fence C7 releases too) | histories on hardware |
+//! | C10 | look: read `top` | Acquire | C9 | an old `bottom` beside a new `top` would look like an emptiness that never was | `chase_lev::never_empty` |
 //!
 //! Every store of `bottom` comes after the fence C1 of the items below it, so lowering and
 //! restoring it may be Relaxed.

@@ -37,7 +37,7 @@
 //! | R3 | owner reads visitors | Acquire | R6 | not shown by loom: the thief's last read of a circle must come before its release; loom does not track frees of slots that are atomics | AddressSanitizer run |
 //! | R4 | thief reads the current circle | Acquire | R1 | as R1 | `chase_lev::grow_against_steal` |
 //! | R5 | visitor enters | Relaxed | R2 through fences | - | |
-//! | R6 | visitor leaves | Release | R3 | as R3 | AddressSanitizer run |
+//! | R6 | visitor leaves | Release | R3 | not shown by loom: as R3 | AddressSanitizer run |
 
 use std::cell::Cell;
 use std::fmt;

@@ -48,11 +48,11 @@
 //! | S6 | steal: read `top` | Relaxed | - | the fence S7 acquires too | |
 //! | S7 | steal: fence between `top` and `boundary` | SeqCst | S2, R2 | as S2 | `semi_private::take_back_against_two_thieves` |
 //! | S8 | steal: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
-//! | S9 | steal: raise `top` | Release | S3 | as S3 | histories on hardware |
-//! | S10 | look: read `top` | Acquire | S9 | not shown by loom: keeps the look at `boundary` behind it; an old boundary beside a new `top` could look like an emptiness that never was | histories on hardware |
-//! | S11 | look: read `boundary` | Acquire | S1 | not shown by loom: as S10, for the look at `bottom` | histories on hardware |
+//! | S9 | steal: raise `top` | Release | S3, S10, S13 | not shown by loom: as S3. (What S10 and S13 need the fence S7 releases too) | histories on hardware |
+//! | S10 | look: read `top` | Acquire | S9 | an old `boundary` or `bottom` beside a new `top` would look like an emptiness that never was | `semi_private::never_empty` |
+//! | S11 | look: read `boundary` | Relaxed | - | if it has not gone beyond `top`, then S10 has acquired the exposure that got it there | `semi_private::never_empty` |
 //! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
-//! | S13 | whereabouts: read `top` | Acquire | S9 | not shown by loom: who is told that a thief has the item may want to see what the thief did before | - |
+//! | S13 | whereabouts: read `top` | Acquire | S9 | who is told that a thief has the item may want to see what the thief did before | `semi_private::stolen_by_one_who_is_known` |
 //!
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
@@ -456,7 +456,7 @@ impl<T: Word> Thief for Stealer<T> {
 
     fn steal(&self) -> Steal<T> {
         let top = self.shared.top.load(Ordering::Acquire); // [S10]
-        let boundary = self.shared.own.boundary.load(Ordering::Acquire); // [S11]
+        let boundary = self.shared.own.boundary.load(Ordering::Relaxed); // [S11]
         if distance(top, boundary) <= 0 {
             return self.nothing_public(boundary);
         }

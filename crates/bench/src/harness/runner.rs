@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) sample: Duration,
     /// Where the shuffling starts.
     pub(crate) seed: u64,
+    /// Only the results matter.
+    pub(crate) quick: bool,
 }
 
 /// What one turn of a contender gave.
@@ -243,6 +245,7 @@ mod tests {
         rounds: 5,
         sample: Duration::from_millis(1),
         seed: 1,
+        quick: true,
     };
 
     #[test]

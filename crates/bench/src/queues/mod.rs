@@ -40,24 +40,35 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         workloads,
         instructions,
         bars,
+        ..Outcome::default()
     })
 }
 
-/// Instructions of the owner's pair.
+/// Instructions of the owner's push and pop, and of nothing else.
 fn instructions() -> Result<Vec<Instructions>, Unavailable> {
-    let workload = owner_pair::workload();
-    let progress = Progress::start("instructions", workload.names().count() as u64);
+    let (workload, counted) = (owner_pair::workload(), owner_pair::counted());
+    let progress = Progress::start("instructions", counted.names().count() as u64);
+    let count = |contender| {
+        progress.step();
+        callgrind::per_operation(&[crate::TURN, counted.name, contender])
+    };
+    let loop_alone = count(owner_pair::NOTHING)?;
     workload
         .names()
         .map(|contender| {
-            progress.step();
-            let subcommand = [crate::TURN, workload.name, contender];
-            let instructions = callgrind::per_operation(&subcommand)?;
             Ok(Instructions {
                 workload: workload.name,
                 contender,
-                instructions,
+                instructions: count(contender)? - loop_alone,
             })
         })
         .collect()
+}
+
+/// A workload by its name, those that are only counted included.
+pub(crate) fn find(name: &str) -> Option<Workload> {
+    workloads()
+        .into_iter()
+        .chain([owner_pair::counted()])
+        .find(|workload| workload.name == name)
 }

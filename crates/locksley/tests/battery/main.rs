@@ -9,6 +9,7 @@ mod forks;
 mod futures;
 mod lifecycle;
 mod panics;
+mod random_graphs;
 mod scopes;
 mod waiting;
 mod yields;

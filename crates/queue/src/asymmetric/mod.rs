@@ -58,9 +58,10 @@
 //! | A5 | steal: claim | Relaxed | - | the barrier A6 orders it before the read of `bottom` | |
 //! | A6 | steal: heavy barrier between claim and `bottom` | membarrier | A2, R2 | as A2 | `asymmetric::last_item_against_two_thieves` |
 //! | A7 | steal: read `bottom` | Acquire | A1 | as A1 | `asymmetric::push_against_steal` |
-//! | A8 | steal: raise `top`, ending the claim | Release | A4 | as A4 | histories on hardware |
+//! | A8 | steal: raise `top`, ending the claim | Release | A4, A10 | not shown by loom: as A4. (What A10 needs the barrier A6 releases too) | histories on hardware |
 //! | A9 | steal: let go of a claim | Relaxed | - | nothing was taken | |
-//! | A10 | look: read `age` | Acquire | A8 | not shown by loom: keeps the look at `bottom` behind it; an old `bottom` beside a new `top` could look like an emptiness that never was | histories on hardware |
+//! | A10 | look: read `age` | Acquire | A8 | an old `bottom` beside a new `top` would look like an emptiness that never was | `asymmetric::never_empty` |
+//! | A11 | pop where both sides pay: fence between `bottom` and `age` | SeqCst | A6 | not shown by loom: there the rare side pays; this is A2 with the same fence that loom puts there | as A2 |
 //!
 //! Every store of `bottom` comes after the fence A1 of the items below it, so lowering and
 //! restoring it may be Relaxed.

@@ -87,7 +87,7 @@ impl<T: Word> Shared<T> {
         self.own.bottom.store(bottom, Ordering::Relaxed);
         match self.payer {
             Payer::Rare => barrier::light(),        // [A2]
-            Payer::Both => fence(Ordering::SeqCst), // [A2]
+            Payer::Both => fence(Ordering::SeqCst), // [A11]
         }
         if distance(self.age.load(Ordering::Relaxed), bottom) < 0 {
             return self.lower_contested(bottom);

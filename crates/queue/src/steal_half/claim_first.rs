@@ -119,10 +119,10 @@ impl<T: Word> Inner<T> {
 impl<T: Word> Drop for Inner<T> {
     fn drop(&mut self) {
         let (ring, (top, len)) = (self.ring(), self.shared.occupied());
-        for i in 0..len as u16 {
+        for i in 0..len as u64 {
             // SAFETY: the last handle is gone, so no claim is open and the items between top and
             // bottom are here; each is taken once.
-            drop(unsafe { ring.slot(top.wrapping_add(i)).read().assume_init() });
+            drop(unsafe { ring.slot(u64::from(top) + i).read().assume_init() });
         }
     }
 }
@@ -184,6 +184,33 @@ impl<T: Word> Deque<T> {
         Ok(())
     }
 
+    /// # Safety
+    ///
+    /// The item must have been popped, and is read once.
+    #[inline]
+    unsafe fn read(&self, index: u64) -> T {
+        // SAFETY: the owner wrote the item itself and alone has it now, says the caller.
+        unsafe { self.ring.slot(index).read().assume_init() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_slowly(&mut self) -> Option<T> {
+        // SAFETY: `pop_slowly` took the item for the owner.
+        self.bottom
+            .pop_slowly(&self.inner.shared)
+            .then(|| unsafe { self.read(self.bottom.bot()) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_contested(&mut self) -> Option<T> {
+        // SAFETY: `contest` took the item for the owner.
+        self.bottom
+            .contest(&self.inner.shared)
+            .then(|| unsafe { self.read(self.bottom.bot()) })
+    }
+
     /// The lengths that Theorem 3.10 is about.
     #[doc(hidden)]
     pub fn inspect(&self) -> Inspection {
@@ -203,7 +230,7 @@ impl<T: Word> Owner for Deque<T> {
 
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        if !self.bottom.is_fast() {
+        if !self.bottom.push_is_fast() {
             return self.push_slowly(item);
         }
         // SAFETY: a fast push has room.
@@ -214,9 +241,14 @@ impl<T: Word> Owner for Deque<T> {
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        let index = self.bottom.pop(&self.inner.shared)?;
-        // SAFETY: `pop` took this item out of the deque for the owner, who wrote it itself.
-        Some(unsafe { self.ring.slot(index).read().assume_init() })
+        if !self.bottom.pop_is_fast() {
+            return self.pop_slowly();
+        }
+        match self.bottom.pop(&self.inner.shared) {
+            // SAFETY: `pop` took the item for the owner.
+            Some(index) => Some(unsafe { self.read(index) }),
+            None => self.pop_contested(),
+        }
     }
 
     fn len(&self) -> usize {
@@ -239,10 +271,14 @@ impl<T: Word> Clone for Stealer<T> {
 }
 
 impl<T: Word> Stealer<T> {
-    /// Tries to take up to half of the items, and no more than `most()`; `copy` gets the slot of
-    /// each, counted from the top, but the last, which is returned.
+    /// Tries to take up to half of the items, and no more than `most()`. `copy` gets the slots, the
+    /// index of the first item and the number of items but one; the last one is returned.
     #[inline]
-    fn claim(&self, most: impl FnOnce() -> u16, copy: impl Fn(u16, &Slot<T>)) -> Steal<(u16, T)> {
+    fn claim(
+        &self,
+        most: impl FnOnce() -> u16,
+        copy: impl FnOnce(Ring<Slot<T>>, u64, u64),
+    ) -> Steal<(u16, T)> {
         let shared = &self.inner.shared;
         let range = shared.range();
         if range.len() == 0 {
@@ -255,11 +291,9 @@ impl<T: Word> Stealer<T> {
         if !shared.advance(range, n) {
             return Steal::Retry;
         }
-        let ring = self.inner.ring();
-        for i in 0..n - 1 {
-            copy(i, ring.slot(range.top().wrapping_add(i)));
-        }
-        let last = ring.slot(range.top().wrapping_add(n - 1));
+        let (ring, top, others) = (self.inner.ring(), range.top().into(), u64::from(n) - 1);
+        copy(ring, top, others);
+        let last = ring.slot(top + others);
         // SAFETY: the item is in the range that is now ours, and nobody writes the slot before
         // the claim is released.
         let last = unsafe { last.read().assume_init() };
@@ -272,7 +306,7 @@ impl<T: Word> Thief for Stealer<T> {
     type Item = T;
 
     fn steal(&self) -> Steal<T> {
-        self.claim(|| 1, |_, _| ()).map(|(_, item)| item)
+        self.claim(|| 1, |_, _, _| ()).map(|(_, item)| item)
     }
 
     fn len(&self) -> usize {
@@ -286,10 +320,10 @@ impl<T: Word> StealBatch for Stealer<T> {
     fn steal_half(&self, own: &mut Deque<T>) -> Steal<T> {
         let (to, bot) = (own.ring, own.bottom.bot());
         let most = || own.bottom.room(&own.inner.shared) + 1;
-        let stolen = self.claim(most, |i, from| {
-            // SAFETY: the item is claimed, so nobody writes its slot; `own` is ours and has room
-            // for all but one of the items.
-            unsafe { to.slot(bot.wrapping_add(i)).write(from.read()) };
+        let stolen = self.claim(most, |ring, top, n| {
+            // SAFETY: the items are claimed, so nobody writes their slots; `own` is ours and has
+            // room for all but one of them.
+            ring.pairs(top, to, bot, n, |from, to| unsafe { to.write(from.read()) });
         });
         stolen.map(|(n, item)| {
             if n > 1 {

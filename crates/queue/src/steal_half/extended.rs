@@ -35,7 +35,8 @@
 //! |---|---|---|---|---|---|
 //! | E1 | owner writes a slot | Relaxed | - | already the weakest: B7 and B1 publish it | - |
 //! | E2 | owner reads a slot | Relaxed | - | already the weakest: its own write | - |
-//! | E3 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
+//! | E3, E5, E6 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
+//! | E7 | the destructor reads a slot | Relaxed | - | already the weakest: nobody else is left | - |
 //! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
 
 use std::fmt;
@@ -97,8 +98,8 @@ impl<T: Word> Inner<T> {
 impl<T: Word> Drop for Inner<T> {
     fn drop(&mut self) {
         let (ring, (top, len)) = (self.ring(), self.shared.occupied());
-        for i in 0..len as u16 {
-            let word = ring.slot(top.wrapping_add(i)).load(Ordering::Relaxed); // [E2]
+        for i in 0..len as u64 {
+            let word = ring.slot(u64::from(top) + i).load(Ordering::Relaxed); // [E7]
             // SAFETY: the last handle is gone, so the items between top and bottom are here, and
             // each is taken once.
             drop(unsafe { T::from_word(word) });
@@ -161,6 +162,34 @@ impl<T: Word> Deque<T> {
         Ok(())
     }
 
+    /// # Safety
+    ///
+    /// The item must have been popped, and is read once.
+    #[inline]
+    unsafe fn read(&self, index: u64) -> T {
+        let word = self.ring.slot(index).load(Ordering::Relaxed); // [E2]
+        // SAFETY: the word was pushed, and the caller alone has the item.
+        unsafe { T::from_word(word) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_slowly(&mut self) -> Option<T> {
+        // SAFETY: `pop_slowly` took the item for the owner.
+        self.bottom
+            .pop_slowly(&self.inner.shared)
+            .then(|| unsafe { self.read(self.bottom.bot()) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_contested(&mut self) -> Option<T> {
+        // SAFETY: `contest` took the item for the owner.
+        self.bottom
+            .contest(&self.inner.shared)
+            .then(|| unsafe { self.read(self.bottom.bot()) })
+    }
+
     /// The lengths that Theorem 3.10 is about.
     #[doc(hidden)]
     pub fn inspect(&self) -> Inspection {
@@ -180,7 +209,7 @@ impl<T: Word> Owner for Deque<T> {
 
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        if !self.bottom.is_fast() {
+        if !self.bottom.push_is_fast() {
             return self.push_slowly(item);
         }
         self.write(item);
@@ -190,11 +219,14 @@ impl<T: Word> Owner for Deque<T> {
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        let index = self.bottom.pop(&self.inner.shared)?;
-        let word = self.ring.slot(index).load(Ordering::Relaxed); // [E2]
-        // SAFETY: the word was pushed, and the item is no longer in the deque: the index came
-        // from `pop`.
-        Some(unsafe { T::from_word(word) })
+        if !self.bottom.pop_is_fast() {
+            return self.pop_slowly();
+        }
+        match self.bottom.pop(&self.inner.shared) {
+            // SAFETY: `pop` took the item for the owner.
+            Some(index) => Some(unsafe { self.read(index) }),
+            None => self.pop_contested(),
+        }
     }
 
     fn len(&self) -> usize {
@@ -225,7 +257,11 @@ impl<T: Word> Thief for Stealer<T> {
         if range.len() == 0 {
             return Steal::Empty;
         }
-        let word = self.inner.ring().slot(range.top()).load(Ordering::Relaxed); // [E3]
+        let word = self
+            .inner
+            .ring()
+            .slot(range.top().into())
+            .load(Ordering::Relaxed); // [E6]
         if !shared.advance(range, 1) {
             return Steal::Retry;
         }
@@ -249,16 +285,18 @@ impl<T: Word> StealBatch for Stealer<T> {
             return Steal::Empty;
         }
         let n = shared.share(range, own.bottom.room(&own.inner.shared) + 1);
-        let (from, to, bot) = (self.inner.ring(), own.ring, own.bottom.bot());
-        let read = |i| {
-            from.slot(range.top().wrapping_add(i))
-                .load(Ordering::Relaxed)
-        }; // [E3]
-        for i in 0..n - 1 {
-            to.slot(bot.wrapping_add(i))
-                .store(read(i), Ordering::Relaxed); // [E4]
-        }
-        let last = read(n - 1);
+        let (ring, top) = (self.inner.ring(), u64::from(range.top()));
+        ring.pairs(
+            top,
+            own.ring,
+            own.bottom.bot(),
+            u64::from(n) - 1,
+            |from, to| {
+                let word = from.load(Ordering::Relaxed); // [E3]
+                to.store(word, Ordering::Relaxed); // [E4]
+            },
+        );
+        let last = ring.slot(top + u64::from(n) - 1).load(Ordering::Relaxed); // [E5]
         if !shared.advance(range, n) {
             return Steal::Retry;
         }

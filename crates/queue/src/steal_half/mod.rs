@@ -1,4 +1,96 @@
-//! Stealing up to half of a deque's items at once.
+//! Stealing up to half of a deque's items with one compare-and-swap.
+//!
+//! The extended deque of Hendler and Shavit ("Non-Blocking Steal-Half Work Queues", PODC 2002) is a
+//! bounded cyclic array whose owner pushes and pops at the bottom. At the top is the *stealRange*:
+//! the items that a thief may take all at once. The owner adjusts the range only when the length
+//! of the deque gets to a power of two, or when a theft has happened. Two variants:
+//! [`extended`] copies the items and then takes them, as in the paper; [`claim_first`] takes them
+//! and then copies.
+//!
+//! ```text
+//!             stealRange           promised            fast pops, fast pushes
+//!          +-------------+-------------------------+- - - - - - - - - - - - - +
+//!          | 0  1  2  3  | 4  5  6  7              | 8  9 10 11  .  .  .  .   |
+//!          +-------------+-------------------------+- - - - - - - - - - - - - +
+//!          top           top + len                 limit       bot            ceiling
+//!                                                  = top + 8                  = top + 16
+//! ```
+//!
+//! # Invariant
+//!
+//! The items are those at `top..bot`. One word holds `tag`, `top` and `len`, and is changed by
+//! compare-and-swap only, with a new tag each time; so a change succeeds only if nobody else made
+//! one since its maker looked.
+//!
+//! 1. The range is part of the deque: `len <= bot - top`.
+//! 2. With every change of the range the owner makes a *promise*: until its next change,
+//!    `limit <= bot < ceiling`. It sets `limit - top` to the power of two `sure`, `ceiling - top` to
+//!    `2 * sure` and `len` to `sure / 2` (or to 1).
+//! 3. While the range is the one that the owner wrote last (the paper's `prevStealRange`), no
+//!    theft extends it beyond `limit`.
+//! 4. If the range is not the one that the owner wrote last, the owner changes it before it keeps
+//!    an item or leaves a push.
+//!
+//! # Operations
+//!
+//! *pushBottom* writes the slot, stores `bot`, and looks at the range. If that is its own and `bot`
+//! is below `ceiling`, this is all. Otherwise it sets the range for the new length.
+//!
+//! *popBottom* stores `bot - 1` and looks at the range. If that is its own and `bot` was above
+//! `limit`, the item is its own: by 3 no range contains it. Otherwise it sets the range for
+//! the length, leaving the item out, and has the item when the compare-and-swap succeeds. The last
+//! item takes two: section 1 of the paper's Fig. 5 announces the length, section 2 empties the
+//! range.
+//!
+//! *tryToSteal* takes `n <= len` items by moving `top`, and says how many of the rest may be stolen
+//! next. As long as what is left below `limit` is at least an eighth of what may be left below
+//! `ceiling`, the promise is all it needs to know. That holds for a first theft, after which the
+//! range is no longer the owner's own. A later theft may have to go beyond `limit`. Then it issues
+//! the heavy half of the asymmetric [`barrier`](crate::barrier), whose light half is between the
+//! owner's store of `bot` and its look at the range: of any push or pop, either the thief sees the
+//! new `bot`, or the owner sees that the range is not its own, and by 4 either its change makes the
+//! theft fail or it comes later and sees the theft. So `bot` is exact, the new range is half of
+//! the rest, and a mark in it (`exact`) tells later thieves that they need no barrier either.
+//!
+//! # Theorems
+//!
+//! * Theorem 3.10: one theft can take at least an eighth of the items, `8 * len >= bot - top`,
+//!   whenever no operation is under way. (While one is, the bound can fail for a moment: a batch
+//!   moves the thief's own `bot` before its range.)
+//! * Section 2.2: after a change by a push `2 * len <= length < 4 * len`, by a pop
+//!   `2 * len <= length <= 4 * len`, unless fewer than two items are left.
+//! * Theorem 4.3: k pushes or k pops during which m thefts succeed take O(log k + m)
+//!   compare-and-swaps of the owner. Without thefts k pushes from empty take
+//!   floor(log2 k) + 1, and k pops to empty floor(log2 k) + 2.
+//! * Fences: where the process has `membarrier`, pushes and pops issue none, and of consecutive
+//!   thefts from an owner that does nothing at most one calls `membarrier`. Where not, every push
+//!   and pop issues one fence.
+//! * Theorem 3.9, which is about whole systems of deques: if every process tries to balance often
+//!   enough, no deque is expected to be longer than a constant times the average.
+//!
+//! # Deviations from the paper
+//!
+//! * The range has a length instead of `stealLast`, so that empty needs no special value. A theft
+//!   of the last item makes it 0: Fig. 7's `max(1, ..)` publishes an item that is not there.
+//! * Indices count modulo 2^16, not modulo the capacity, so that a full deque is not an empty
+//!   one. `bot` is never reset to 0; if the last item is lost, `bot = top`.
+//! * Fig. 5 asks whether the range contains the item before it asks whether it is empty, and an
+//!   empty range contains nothing: here `bot < top` comes first.
+//! * Fig. 5 keeps the item if the range that it sees after the store of `bot` does not contain it.
+//!   With two thieves that is wrong: one has changed the range, which still does not contain the
+//!   item; the other has seen that range and the old `bot`, and is about to extend the range over
+//!   the item. Here the owner keeps the item only if the range is its own, and else changes it.
+//! * A push whose compare-and-swap fails tries again, or an item could stay out of every
+//!   thief's reach until the owner's next operation. A pop tries again too, instead of aborting.
+//! * The promise is new. Fig. 7 computes the new range from `bot`, so that every pop needs a
+//!   store-load fence, though it needs a compare-and-swap only at powers of two. No promise
+//!   alone can replace `bot`: an item that the owner may pop without a fence is one that thieves
+//!   must not take, and if they took all others there would be items but an empty range.
+//!   Hence the barrier.
+//! * A theft takes no more than half of the items that are there, even if the range is longer.
+//!
+//! A tag is 32 bits wide: a thief that sleeps for exactly 2^32 changes of one range would take it
+//! for unchanged.
 
 mod protocol;
 mod range;
@@ -7,10 +99,12 @@ mod ring;
 pub mod claim_first;
 pub mod extended;
 
-/// The most items that a deque of this module can hold.
+/// The most items that a deque of this module can hold: the distance of two 16-bit indices must
+/// have a sign.
 pub const MAX_CAPACITY: usize = range::MAX_CAPACITY as usize;
 
-/// How many items a deque holds unless told otherwise.
+/// How many items a deque holds unless told otherwise. A guess: room for a deep recursion, in two
+/// pages.
 pub const DEFAULT_CAPACITY: usize = if cfg!(loom) { 4 } else { 1024 };
 
 /// The lengths of a deque and of its stealRange, exact when nobody is at work on it.

@@ -8,28 +8,39 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | B1 | owner stores `bot` | Release | T4 | a thief that extends the range up to `bot` gives away the items below it, so they must be written for it | `two_thieves_and_pops` |
-//! | B2 | owner, between B1 and B3 | light barrier | T3 | else the owner pops on an old range while a thief extends it with an old `bot` | `two_thieves_and_pops` |
+//! | B1 | owner stores `bot` | Release | T4 | a thief that extends the range up to `bot` gives away the items below it, so they must be written for it | `pushed_item_through_two_thieves` |
+//! | B2 | owner, between B1 and B3 | light barrier | T3 | else the owner pops on an old range while a thief extends it with an old `bot` | `two_thieves_and_pops`, `pushed_item_through_two_thieves` |
 //! | B3 | owner looks whether the range is still its own | Relaxed | - | already the weakest: equality tells it nothing new | - |
 //! | B4 | owner loads the range | Acquire | T5 | not shown by loom: a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after; loom never lets a load see a store that is executed later | - |
-//! | B5 | owner loads `steal_top` (claim-first) | Acquire | C1 | the owner overwrites a slot that a thief is still copying | `claim_first::full_ring` |
-//! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_through_two_thieves` |
-//! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and B6 | `two_thieves_and_pops` |
+//! | B5 | owner loads `steal_top` (claim-first) | Acquire | C1 | the owner overwrites a slot that a thief is still copying | `full_ring` |
+//! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_at_a_power_of_two` |
+//! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and the promise | `half_against_pop` |
 //! | B8 | owner's CAS, failure | Acquire | T5 | not shown by loom: as B4 | - |
 //! | B9 | owner's CAS for the last item, success | Relaxed | - | already the weakest: the new range is empty | - |
 //! | B10 | owner's CAS for the last item, failure | Acquire | T5 | not shown by loom: as B4 | - |
-//! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release so that all stores of `bot` are | - |
-//! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `two_thieves_and_pops` |
+//! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | - |
+//! | B12 | owner stores `bot` in a push at a power of two | Release | T4 | as B1 | `pushed_item_at_a_power_of_two` |
+//! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | - |
+//! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | not shown by loom: there the rare side pays; this is B2 with the same fence that loom puts there | as B2 |
+//! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `half_against_pop` |
 //! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
-//! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `two_thieves_and_pops` |
-//! | T4 | thief loads `bot` to extend the range | Acquire | B1 | as B1 | `two_thieves_and_pops` |
-//! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T4 added to the range | `two_thieves_and_pops` |
+//! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `pushed_item_through_two_thieves` |
+//! | T4 | thief loads `bot` to extend the range | Acquire | B1, B12 | as B1 | `pushed_item_through_two_thieves` |
+//! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T2 or T4 added to the range | `pushed_item_through_two_thieves` |
 //! | T6 | thief's CAS, failure | Relaxed | - | already the weakest: the value is not used | - |
-//! | L3 | anyone estimates a length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
 //! | L1 | thief estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
-//! | L2 | anyone estimates a length: loads the range | Relaxed | - | already the weakest: a guess | - |
-//! | C1 | claimer stores `steal_top` | Release | B5, C2 | its copies come before the owner's next use of the slots | `claim_first::full_ring` |
-//! | C2 | thief loads `steal_top` | Acquire | C1 | the next claimer's C1 must also cover the copies of the one before | `claim_first::full_ring` |
+//! | L2 | anyone estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
+//! | L3 | anyone estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
+//! | C1 | claimer stores `steal_top` | Release | B5, C2 | its copies come before the owner's next use of the slots | `full_ring` |
+//! | C2 | thief loads `steal_top` | Acquire | C1 | the next claimer's C1 must also cover the copies of the one before | `full_ring` |
+//!
+//! The light half of the barrier is a fence under loom, so that what loom checks is the promise of
+//! the pair; that `membarrier` keeps it is the business of [`barrier`].
+//!
+//! Why T2 may see a promise of which the CAS fails or is still to come: the owner makes a promise
+//! when it is true of the `bot` that it has stored, and then changes neither `bot` nor the slots
+//! until a CAS has succeeded, or until it has found the deque empty, where no theft can succeed.
+//! A theft that succeeds before that CAS sees at most what is true.
 
 use crossbeam_utils::CachePadded;
 
@@ -153,8 +164,8 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
     #[cold]
     #[inline(never)]
     fn left_above(&self, seen: Range, top: u16) -> Option<u16> {
-        if !seen.is_exact() && !barrier::heavy() {
-            // [T3]
+        let ordered = seen.is_exact() || barrier::heavy(); // [T3]
+        if !ordered {
             return None;
         }
         let bot = self.bot.load(Ordering::Acquire) as u16; // [T4]
@@ -175,8 +186,8 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
 }
 
 /// Who pays for the barrier between the store of `bot` and the load of the range on the fast
-/// paths. Where the other one has to pay, there are no fast paths. (Under loom, the fence.)
-const FAST: Payer = if cfg!(loom) { Payer::Both } else { Payer::Rare };
+/// paths. Where the other one has to pay, there are no fast paths.
+const FAST: Payer = Payer::Rare;
 
 /// The owner's end of the deque, private to it.
 ///
@@ -220,16 +231,23 @@ fn sure_before_pop(length: u16) -> u64 {
 impl Bottom {
     /// One past the newest item: where the next one goes.
     #[inline]
-    pub(super) fn bot(&self) -> u16 {
-        self.bot as u16
+    pub(super) fn bot(&self) -> u64 {
+        self.bot
     }
 
     /// Is the slot at [`bot`](Self::bot) free, and nothing special about it? Then
     /// [`push`](Self::push) will do; if not, [`room`](Self::room) and
     /// [`push_many`](Self::push_many).
     #[inline]
-    pub(super) fn is_fast(&self) -> bool {
+    pub(super) fn push_is_fast(&self) -> bool {
         self.bot.wrapping_add(1) != self.high
+    }
+
+    /// Is there an item above [`bot`](Self::bot), and nothing special about it? Then
+    /// [`pop`](Self::pop) will do; if not, [`pop_slowly`](Self::pop_slowly).
+    #[inline]
+    pub(super) fn pop_is_fast(&self) -> bool {
+        self.bot != self.low
     }
 
     /// The slot at the bottom is written: makes it part of the deque.
@@ -240,26 +258,21 @@ impl Bottom {
         }
     }
 
-    /// Takes the newest item out of the deque and gives its index.
+    /// Takes the newest item out of the deque and gives its index. `None` if there are doubts,
+    /// which [`contest`](Self::contest) will settle.
     #[inline]
-    pub(super) fn pop<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
-        if self.bot == self.low {
-            return self.pop_slowly(shared);
-        }
+    pub(super) fn pop<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u64> {
         let bot = self.bot.wrapping_sub(1);
         if self.publish(shared, bot, FAST) {
-            Some(bot as u16)
+            Some(bot)
         } else {
-            self.contest(shared)
+            None
         }
     }
 
     /// How many slots are free.
     pub(super) fn room<const C: bool>(&self, shared: &Shared<C>) -> u16 {
-        shared.capacity
-            - self
-                .bot()
-                .wrapping_sub(self.oldest(shared, self.current(shared)))
+        shared.capacity - self.length_from(self.oldest(shared, self.current(shared)))
     }
 
     /// The `n` slots from the bottom on are written: makes them part of the deque.
@@ -293,7 +306,7 @@ impl Bottom {
         shared.bot.store(bot, Ordering::Release); // [B1]
         match payer {
             Payer::Rare => barrier::light(),        // [B2]
-            Payer::Both => fence(Ordering::SeqCst), // [B2]
+            Payer::Both => fence(Ordering::SeqCst), // [B14]
         }
         shared.top.range.load(Ordering::Relaxed) == prev // [B3]
     }
@@ -303,7 +316,7 @@ impl Bottom {
     #[inline(never)]
     fn announce<const C: bool>(&mut self, shared: &Shared<C>) {
         let mut range = self.current(shared);
-        while let length @ 1.. = self.bot().wrapping_sub(range.top()) {
+        while let length @ 1.. = self.length_from(range.top()) {
             let top = self.bot.wrapping_sub(length.into());
             match self.try_aim(shared, range, top, sure_after_push(length)) {
                 Ok(()) => return,
@@ -313,33 +326,28 @@ impl Bottom {
         self.rest(range);
     }
 
-    /// A pop that is not a fast one.
-    #[cold]
-    #[inline(never)]
-    fn pop_slowly<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
+    /// A pop that is not a fast one. Is there an item for the owner at the new `bot`?
+    #[inline]
+    pub(super) fn pop_slowly<const C: bool>(&mut self, shared: &Shared<C>) -> bool {
         if self.bot == self.limit {
-            return if self.sure == 0 {
-                None
-            } else {
-                self.pop_at_limit(shared)
-            };
+            return self.sure != 0 && self.pop_at_limit(shared);
         }
         if !self.publish(shared, self.bot.wrapping_sub(1), self.payer) {
             return self.contest(shared);
         }
         self.open(shared, self.current(shared));
-        Some(self.bot())
+        true
     }
 
     /// Fig. 5: if the range is still the owner's own, the length is a power of two. Section 1 sets
     /// the range; section 2, for the last item only, empties it.
     #[inline]
-    fn pop_at_limit<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
+    fn pop_at_limit<const C: bool>(&mut self, shared: &Shared<C>) -> bool {
         let top = self.bot.wrapping_sub(self.sure);
         self.bot = self.bot.wrapping_sub(1);
         shared.bot.store(self.bot, Ordering::Release); // [B13]
         let range = match self.try_aim(shared, Range(self.prev), top, self.sure / 2) {
-            Ok(()) if self.bot != top => return Some(self.bot()),
+            Ok(()) if self.bot != top => return true,
             Ok(()) => Range(self.prev),
             Err(now) => now,
         };
@@ -347,16 +355,16 @@ impl Bottom {
     }
 
     /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
-    /// range, or come into it by a theft that is under way.
+    /// range, or come into it by a theft that is under way. Is it the owner's?
     #[cold]
     #[inline(never)]
-    fn contest<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u16> {
+    pub(super) fn contest<const C: bool>(&mut self, shared: &Shared<C>) -> bool {
         self.settle(shared, self.current(shared))
     }
 
     /// The owner has lowered `bot` to an item, and makes sure that the item is its own by setting
     /// the range for the length before the pop.
-    fn settle<const C: bool>(&mut self, shared: &Shared<C>, mut range: Range) -> Option<u16> {
+    fn settle<const C: bool>(&mut self, shared: &Shared<C>, mut range: Range) -> bool {
         let before = self.bot.wrapping_add(1);
         loop {
             let changed = match (before as u16).wrapping_sub(range.top()) {
@@ -364,7 +372,7 @@ impl Bottom {
                     self.bot = before;
                     shared.bot.store(before, Ordering::Release); // [B11]
                     self.rest(range);
-                    return None;
+                    return false;
                 }
                 1 => self.try_empty(shared, range),
                 length => {
@@ -373,10 +381,16 @@ impl Bottom {
                 }
             };
             match changed {
-                Ok(()) => return Some(self.bot()),
+                Ok(()) => return true,
                 Err(now) => range = now,
             }
         }
+    }
+
+    /// How many slots there are from `index` to `bot`.
+    #[inline]
+    fn length_from(&self, index: u16) -> u16 {
+        (self.bot as u16).wrapping_sub(index)
     }
 
     #[inline]
@@ -446,7 +460,8 @@ impl Bottom {
             (self.low, self.high) = (self.bot, self.bot.wrapping_add(1));
         } else if C {
             // Without claims the ceiling is never beyond the end of the free slots.
-            let used = self.bot().wrapping_sub(self.oldest(shared, range));
+            // Of the last item, which the owner is about to pop, a thief may already be done.
+            let used = ahead(self.bot as u16, self.oldest(shared, range));
             let free = u64::from(shared.capacity - used);
             if free < self.ceiling.wrapping_sub(self.bot) {
                 self.high = self.bot.wrapping_add(free + 1);

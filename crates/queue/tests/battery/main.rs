@@ -7,6 +7,7 @@
 
 mod items;
 mod noise;
+mod offers;
 mod reference;
 mod rng;
 #[macro_use]
@@ -15,6 +16,7 @@ mod subject;
 mod deque;
 #[macro_use]
 mod channel;
+mod dealing;
 mod model;
 mod subjects;
 mod the_battery_itself;
@@ -36,5 +38,6 @@ deque_battery!(semi_private: SemiPrivate);
 deque_battery!(semi_private_by_halves: SemiPrivateByHalves);
 deque_battery!(abp: Abp);
 deque_battery!(steal_half_extended: Extended);
+deque_battery!(steal_half_claim_first: ClaimFirst);
 channel_battery!(pcb: Pcb);
 channel_battery!(mailbox: Mailbox);

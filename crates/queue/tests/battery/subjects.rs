@@ -8,7 +8,7 @@
 use crate::reference::{self, Fault, Kind, SOUND};
 use crate::subject::{ChannelSubject, Ends, Load, Room};
 
-use locksley_queue::steal_half::extended;
+use locksley_queue::steal_half::{claim_first, extended};
 use locksley_queue::{StealBatch, abp, asymmetric, chase_lev, mailbox, pcb, semi_private};
 
 /// Indices from here pass their maximum within a few operations.
@@ -64,6 +64,15 @@ deque_subject!(
     new: extended::Deque::new(),
     small: extended::Deque::with_capacity(8),
     near_wrap: extended::Deque::starting_at(8, LATE),
+    steal_half: StealBatch::steal_half,
+);
+
+deque_subject!(
+    ClaimFirst = claim_first,
+    room: Room::Exactly(8),
+    new: claim_first::Deque::new(),
+    small: claim_first::Deque::with_capacity(8),
+    near_wrap: claim_first::Deque::starting_at(8, LATE),
     steal_half: StealBatch::steal_half,
 );
 

@@ -66,4 +66,5 @@ linearizable! {
     semi_private_by_halves: SemiPrivateByHalves, Justified;
     abp: Abp, Justified;
     steal_half_extended: Extended, Always;
+    steal_half_claim_first: ClaimFirst, Always;
 }

@@ -1,4 +1,4 @@
-use locksley_queue::asymmetric::{Deque, steal_each};
+use locksley_queue::asymmetric::{Deque, Stealer, Unpushed, steal_each};
 use locksley_queue::{Owner, Thief};
 use loom::thread;
 
@@ -132,5 +132,81 @@ fn what_is_left_is_dropped_once() {
         let robber = thread::spawn(move || thief.steal().is_success());
         drop(deque);
         robber.join().unwrap();
+    });
+}
+
+/// One item is there at any time, so whoever looks must find one, also if it learns of the theft
+/// before it learns of the push.
+#[test]
+fn never_empty() {
+    for look in [is_empty, steals_nothing] {
+        loom::model(move || {
+            let mut deque = one_item();
+            let thief = deque.thief();
+            let looking = thread::spawn(move || look(&thief));
+            push(&mut deque, 1);
+            drop(deque.thief().steal());
+            assert!(!looking.join().unwrap());
+        });
+    }
+}
+
+fn is_empty(thief: &Stealer<Payload>) -> bool {
+    thief.is_empty()
+}
+
+fn steals_nothing(thief: &Stealer<Payload>) -> bool {
+    thief.steal().is_empty()
+}
+
+fn one_item() -> Deque<Payload> {
+    let mut deque = Deque::new();
+    push(&mut deque, 0);
+    deque
+}
+
+fn marked(items: usize) -> Deque<Payload> {
+    let mut deque = Deque::new();
+    for value in 0..items {
+        push(&mut deque, value);
+    }
+    deque.mark();
+    deque
+}
+
+/// Below a mark the owner pops off the fast path.
+#[test]
+fn marked_last_item_against_two_thieves() {
+    race(|| marked(1), 0, 2, pop, 1);
+}
+
+#[test]
+fn marked_items_against_a_thief() {
+    race(
+        || marked(2),
+        0,
+        1,
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+/// What was pushed last comes back, or a thief has it.
+#[test]
+fn unpush_against_two_thieves() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        let robbers = [0, 1].map(|_| {
+            let thief = deque.thief();
+            thread::spawn(move || usize::from(thief.steal().is_success()))
+        });
+        deque.push(7_usize).unwrap();
+        let back = usize::from(deque.unpush() == Unpushed::Back);
+        let stolen: usize = robbers.into_iter().map(|r| r.join().unwrap()).sum();
+        assert_eq!(back + stolen, 1);
+        assert_eq!(deque.pop(), None);
     });
 }

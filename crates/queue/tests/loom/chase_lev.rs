@@ -1,8 +1,8 @@
-use locksley_queue::chase_lev::Deque;
+use locksley_queue::chase_lev::{Deque, Stealer};
 use locksley_queue::{Owner, Thief};
 use loom::thread;
 
-use crate::support::{assert_each_once, pop, push, race, rob};
+use crate::support::{Payload, assert_each_once, pop, push, race, rob};
 
 #[test]
 fn last_item_against_two_thieves() {
@@ -47,7 +47,6 @@ fn pop_then_push_against_two_thieves() {
         |deque, seen| {
             pop(deque, seen);
             push(deque, 2);
-            pop(deque, seen);
         },
         3,
     );
@@ -124,4 +123,34 @@ fn what_is_left_is_dropped_once() {
         drop(deque);
         robber.join().unwrap();
     });
+}
+
+/// One item is there at any time, so whoever looks must find one, also if it learns of the theft
+/// before it learns of the push.
+#[test]
+fn never_empty() {
+    for look in [is_empty, steals_nothing] {
+        loom::model(move || {
+            let mut deque = one_item();
+            let thief = deque.thief();
+            let looking = thread::spawn(move || look(&thief));
+            push(&mut deque, 1);
+            drop(deque.thief().steal());
+            assert!(!looking.join().unwrap());
+        });
+    }
+}
+
+fn is_empty(thief: &Stealer<Payload>) -> bool {
+    thief.is_empty()
+}
+
+fn steals_nothing(thief: &Stealer<Payload>) -> bool {
+    thief.steal().is_empty()
+}
+
+fn one_item() -> Deque<Payload> {
+    let mut deque = Deque::new();
+    push(&mut deque, 0);
+    deque
 }

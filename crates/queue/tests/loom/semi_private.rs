@@ -1,8 +1,10 @@
-use locksley_queue::semi_private::{Deque, Exposure};
+use locksley_queue::semi_private::{Deque, Exposure, Stealer, Whereabouts};
 use locksley_queue::{Owner, Steal, Thief};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
 use loom::thread;
 
-use crate::support::{Payload, assert_each_once, pop, push, race};
+use crate::support::{Payload, assert_each_once, pop, push, race, rob};
 
 /// A deque that exposes each item as it is pushed would be a Chase-Lev deque; these models do it
 /// before the race starts, by hand.
@@ -44,7 +46,6 @@ fn take_back_then_expose_against_two_thieves() {
             pop(deque, seen);
             push(deque, 2);
             deque.expose(Exposure::Half);
-            pop(deque, seen);
         },
         3,
     );
@@ -137,10 +138,60 @@ fn request_is_not_lost() {
 fn what_is_left_is_dropped_once() {
     loom::model(|| {
         let mut deque = exposed(1);
-        push(&mut deque, 1);
         let thief = deque.thief();
-        let robber = thread::spawn(move || thief.steal().is_success());
+        let robber = thread::spawn(move || rob(&thief, 2));
+        push(&mut deque, 1);
         drop(deque);
         robber.join().unwrap();
+    });
+}
+
+/// One item is there at any time, so whoever looks must find one, also if it learns of the theft
+/// before it learns of the push.
+#[test]
+fn never_empty() {
+    for look in [is_empty, steals_nothing] {
+        loom::model(move || {
+            let mut deque = exposed(1);
+            let thief = deque.thief();
+            let looking = thread::spawn(move || look(&thief));
+            push(&mut deque, 1);
+            deque.expose(Exposure::One);
+            drop(deque.thief().steal());
+            assert!(!looking.join().unwrap());
+        });
+    }
+}
+
+fn is_empty(thief: &Stealer<Payload>) -> bool {
+    thief.is_empty()
+}
+
+fn steals_nothing(thief: &Stealer<Payload>) -> bool {
+    thief.steal().is_empty()
+}
+
+/// An owner that is told that its item was stolen sees what the thief did before.
+#[test]
+fn stolen_by_one_who_is_known() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        let index = deque.next_index();
+        push(&mut deque, 0);
+        deque.expose(Exposure::One);
+        let thief = deque.thief();
+        let left = Arc::new(UnsafeCell::new(0));
+        let found = Arc::clone(&left);
+        let owner = thread::spawn(move || {
+            if deque.whereabouts(index) == Whereabouts::Stolen {
+                // SAFETY: loom checks that nobody is writing.
+                assert_eq!(found.with(|cell| unsafe { *cell }), 1);
+            }
+            deque
+        });
+        // SAFETY: loom checks that nobody is reading.
+        left.with_mut(|cell| unsafe { *cell = 1 });
+        assert!(thief.steal().is_success());
+        owner.join().unwrap();
     });
 }

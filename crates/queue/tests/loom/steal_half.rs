@@ -13,6 +13,7 @@ fn item(number: usize) -> Item {
 }
 
 /// Uses the item: a race if whoever had it before did not hand it over properly.
+#[expect(clippy::boxed_local, reason = "boxes are what the deques carry")]
 fn open(item: Item) -> usize {
     // SAFETY: whoever has the box has the cell alone; loom checks it.
     item.with_mut(|number| unsafe { std::mem::replace(&mut *number, usize::MAX) })
@@ -129,6 +130,16 @@ fn pushed_item_through_two_thieves<D: Subject<Thief: 'static>>() {
     each_once(seen, 3);
 }
 
+/// As before, but the length is a power of two after the push, and one thief takes it all.
+fn pushed_item_at_a_power_of_two<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 3);
+    let a = thief(&deque, 4);
+    deque.push_all(3..4);
+    let mut seen = a.join().unwrap();
+    seen.extend(deque.rest());
+    each_once(seen, 4);
+}
+
 /// The owner's push gets to a power of two while half is stolen.
 fn half_against_push<D: Subject<Thief: 'static>>() {
     let mut deque = D::filled(4, 3);
@@ -189,6 +200,9 @@ fn full_ring<D: Subject<Thief: 'static>>() {
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
     let (mut seen, mut pushed) = (Vec::new(), 2);
     for _ in 0..2 {
+        // The owner only looks whether there is room, and loom does not see by itself that it
+        // matters whether a thief comes first.
+        thread::yield_now();
         match deque.push(item(pushed)) {
             Ok(()) => pushed += 1,
             Err(full) => drop(full.into_inner()),
@@ -248,6 +262,7 @@ macro_rules! tests {
 tests!(
     two_thieves_and_pops,
     pushed_item_through_two_thieves,
+    pushed_item_at_a_power_of_two,
     half_against_push,
     half_against_pop,
     two_robbers,

@@ -20,7 +20,7 @@ pub(crate) fn workload() -> Workload {
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
             Abp, ChaseLev, Asymmetric, SemiPrivatePolling,
-            Extended,
+            Extended, ClaimFirst,
         ],
     }
 }

@@ -1,8 +1,33 @@
 //! The fast path of fork-join: push a job, and nobody has stolen it by the time it is popped.
+//!
+//! The deque is a local variable of the loop that is timed or counted, as it is one of a worker's
+//! main loop, so that the compiler may keep a small handle in registers.
+
+use std::hint::black_box;
+use std::time::Duration;
 
 use super::{contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
 use crate::queues::contenders::{CrossbeamLifo, Deque};
+
+/// The name of the counted loop without a queue.
+pub(crate) const NOTHING: &str = "nothing";
+
+/// Pairs in a round of the counted loop.
+pub(crate) const UNROLLED: u64 = 64;
+
+const ITEM: usize = 7;
+
+macro_rules! every_deque {
+    ($turn:ident) => {
+        contenders![
+            $turn;
+            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
+            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
+            Extended, ClaimFirst,
+        ]
+    };
+}
 
 pub(crate) fn workload() -> Workload {
     Workload {
@@ -10,12 +35,22 @@ pub(crate) fn workload() -> Workload {
         about: "push and pop on an otherwise empty deque, per pair",
         reference: CrossbeamLifo::NAME,
         note: None,
-        contenders: contenders![
-            turn;
-            CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
-            Extended,
-        ],
+        contenders: every_deque![turn],
+    }
+}
+
+/// The same to be counted, not timed: rounds of [`UNROLLED`] pairs without anything in between,
+/// each pushing what the one before it popped. [`NOTHING`] is the rounds without the pairs, to be
+/// subtracted: what is left are the instructions of push and pop alone.
+pub(crate) fn counted() -> Workload {
+    let mut contenders = every_deque![count];
+    contenders.push(crate::harness::Contender::new(NOTHING, count_nothing));
+    Workload {
+        name: "owner_pair_counted",
+        about: "push and pop on an otherwise empty deque, unrolled",
+        reference: NOTHING,
+        note: None,
+        contenders,
     }
 }
 
@@ -23,7 +58,18 @@ fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
     let mut deque = D::new();
     let pairs = operations as usize;
     let start = ThreadClock::start();
-    let sum = push_and_pop(&mut deque, pairs);
+    // It ends early, with a sum that is wrong, if an item is missing. Counting down, the loop
+    // itself is the addition, a decrement and a branch.
+    let mut sum = 0_usize;
+    let mut item = pairs;
+    while item != 0 {
+        push(&mut deque, item);
+        match deque.pop() {
+            Some(popped) => sum = sum.wrapping_add(popped),
+            None => break,
+        }
+        item -= 1;
+    }
     let elapsed = start.elapsed();
     verify(
         D::NAME,
@@ -39,19 +85,46 @@ fn turn<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
     })
 }
 
-/// The sum of the popped items; it ends early, with a sum that is wrong, if one is missing. Counting
-/// down, the loop itself is the addition, a decrement and a branch.
+/// Its argument, four times.
+macro_rules! fourfold {
+    ($($code:tt)*) => { $($code)* $($code)* $($code)* $($code)* };
+}
+
 #[inline(never)]
-fn push_and_pop<D: Deque>(deque: &mut D, pairs: usize) -> usize {
-    let mut sum = 0_usize;
-    let mut item = pairs;
-    while item != 0 {
-        push(deque, item);
-        match deque.pop() {
-            Some(popped) => sum = sum.wrapping_add(popped),
-            None => break,
-        }
-        item -= 1;
+fn count<D: Deque>(operations: u64) -> Result<Sample, Wrong> {
+    let mut deque = D::new();
+    let mut item = ITEM;
+    'rounds: for _ in 0..operations / UNROLLED {
+        item = black_box(item);
+        fourfold! { fourfold! { fourfold! {
+            push(&mut deque, item);
+            match deque.pop() {
+                Some(popped) => item = popped,
+                None => {
+                    item = !ITEM;
+                    break 'rounds;
+                }
+            }
+        } } }
     }
-    sum
+    verify(D::NAME, "the item that went through every pair", ITEM, item)?;
+    Ok(untimed(operations))
+}
+
+#[inline(never)]
+fn count_nothing(operations: u64) -> Result<Sample, Wrong> {
+    let mut item = ITEM;
+    for _ in 0..operations / UNROLLED {
+        item = black_box(item);
+    }
+    verify(NOTHING, "the item that went through nothing", ITEM, item)?;
+    Ok(untimed(operations))
+}
+
+fn untimed(operations: u64) -> Sample {
+    Sample {
+        elapsed: Duration::ZERO,
+        operations,
+        note: 0.0,
+    }
 }

@@ -14,7 +14,7 @@ pub(crate) fn workload() -> Workload {
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
             Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
-            Extended,
+            Extended, ClaimFirst,
         ],
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn workload() -> Workload {
         contenders: contenders![
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Extended,
+            Extended, ClaimFirst,
         ],
     }
 }
