@@ -367,11 +367,8 @@ impl Worker {
         if self.frames.depth() == 0 {
             return self.run_job(injected);
         }
-        // SAFETY: as in `run_job`.
-        let family = unsafe { injected.job.family() };
-        self.frames.enter_foreign(family);
-        // SAFETY: as above.
-        unsafe { injected.job.execute(self, injected.owner) };
+        self.frames.enter_foreign();
+        self.run_job(injected);
         self.frames.leave_foreign();
     }
 
