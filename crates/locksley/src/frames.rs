@@ -90,20 +90,18 @@ impl Frames {
         });
     }
 
-    /// The owner starts to execute a job on top of others that it has nothing to do with. What
-    /// is in the pile then need not descend from every root, so until it is left nobody may
+    /// The owner is about to execute a job on top of others that it has nothing to do with. What
+    /// is in the pile then need not descend from every root, so until that is over nobody may
     /// help through this worker.
-    pub(crate) fn enter_foreign(&self, family: Family) {
+    pub(crate) fn enter_foreign(&self) {
         self.write(|| {
             let foreign = self.foreign.load(Ordering::Relaxed);
             self.foreign.store(foreign + 1, Ordering::Relaxed);
         });
-        self.enter_root(family);
     }
 
-    /// The owner leaves what it entered last, which is foreign.
+    /// The owner is done with the last such job.
     pub(crate) fn leave_foreign(&self) {
-        self.leave();
         self.write(|| {
             let foreign = self.foreign.load(Ordering::Relaxed);
             self.foreign.store(foreign - 1, Ordering::Relaxed);
@@ -181,10 +179,12 @@ mod tests {
     fn nobody_helps_through_a_foreign_job() {
         let frames = Frames::new();
         frames.enter_root(Family(16));
-        frames.enter_foreign(Family(24));
+        frames.enter_foreign();
+        frames.enter_root(Family(24));
         assert!(frames.sight(Family(16), |_| {}).is_none());
         assert!(frames.sight(Family(24), |_| {}).is_none());
         assert_eq!(frames.depth(), 2);
+        frames.leave();
         frames.leave_foreign();
         assert!(frames.sight(Family(16), |_| {}).is_some());
     }

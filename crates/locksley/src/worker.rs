@@ -367,11 +367,8 @@ impl Worker {
         if self.frames.depth() == 0 {
             return self.run_job(injected);
         }
-        // SAFETY: as in `run_job`.
-        let family = unsafe { injected.job.family() };
-        self.frames.enter_foreign(family);
-        // SAFETY: as above.
-        unsafe { injected.job.execute(self, injected.owner) };
+        self.frames.enter_foreign();
+        self.run_job(injected);
         self.frames.leave_foreign();
     }
 
@@ -432,10 +429,9 @@ impl Worker {
                 owner: self.index,
             };
             if !job.is_spawned() {
-                // A join's, further out: it was the last one, and is so again.
-                if self.push_forked(job).is_err() {
-                    self.registry().inject(injected);
-                }
+                // A join's, further out. Whether it is that of the innermost join is not known, so
+                // it goes back with a mark.
+                self.push_spawned(job);
                 return None;
             }
             // SAFETY: the job has not been executed.

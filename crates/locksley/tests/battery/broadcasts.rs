@@ -231,10 +231,9 @@ fn a_waiter_takes_nothing_from_a_broadcast_on_top_of_a_relative() {
                 while !stop.load(Ordering::Relaxed) {
                     // Each share forks tasks that want the lock which waiters hold.
                     pool.broadcast(|_| {
-                        locksley::join(
-                            || std::thread::yield_now(),
-                            || drop(lock.try_lock().map(|_| std::hint::black_box(1))),
-                        );
+                        locksley::join(std::thread::yield_now, || {
+                            drop(lock.try_lock().map(|_| std::hint::black_box(1)))
+                        });
                     });
                 }
             });

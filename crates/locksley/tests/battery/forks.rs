@@ -88,5 +88,24 @@ fn n_ary_joins() {
         let all = pool.install(|| locksley::join!(|| 1, || 2, || 3, || 4, || 5, || 6, || 7, || 8));
         assert_eq!(all, (1, 2, 3, 4, 5, 6, 7, 8));
         assert_eq!(pool.install(|| locksley::join!(|| "one")), ("one",));
+        let owned = String::from("moved");
+        let mut borrowed = 0;
+        let (a, b, c, d, ..) = pool.install(|| {
+            locksley::join!(
+                move || owned,
+                || borrowed += 1,
+                || 'c',
+                || 4_u8,
+                || (),
+                || (),
+                || (),
+                || (),
+                || (),
+                || (),
+                || (),
+                || 12,
+            )
+        });
+        assert_eq!((a.as_str(), b, c, d, borrowed), ("moved", (), 'c', 4, 1));
     });
 }

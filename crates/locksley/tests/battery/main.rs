@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 mod broadcasts;
+mod builder;
 mod cancelling;
 mod fifo;
 mod forks;

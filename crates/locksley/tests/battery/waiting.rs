@@ -1,8 +1,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use locksley::Pool;
+use locksley::{JoinHandle, Pool, Strategy, Waiting};
 
 use crate::everywhere;
 
@@ -100,4 +101,64 @@ fn pools_that_call_each_other_finish() {
     let second = Pool::builder().workers(1).build().unwrap();
     let answer = first.install(|| second.install(|| first.install(|| second.install(|| 42))));
     assert_eq!(answer, 42);
+}
+
+/// Two joins on one worker while the other is busy to the end: the inner one's first closure calls
+/// `wait` with a task that the other worker is at. Each job must run once.
+fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
+    let nap = |millis| move || std::thread::sleep(Duration::from_millis(millis));
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder()
+            .workers(2)
+            .strategy(strategy)
+            .waiting(waiting)
+            .build()
+            .unwrap();
+        for _ in 0..10 {
+            let runs = [const { AtomicUsize::new(0) }; 2];
+            let ready = Barrier::new(2);
+            let (sender, tasks) = channel();
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    ready.wait();
+                    sender.send(pool.spawn(nap(2))).unwrap();
+                    drop(pool.spawn(nap(12)));
+                });
+                let (ready, runs, wait) = (&ready, &runs, &wait);
+                pool.install(move || {
+                    ready.wait();
+                    let task = tasks.recv().unwrap();
+                    nap(1)();
+                    let count = |job: usize| runs[job].fetch_add(1, Ordering::Relaxed);
+                    let inner = || {
+                        count(0);
+                        nap(if waiting == Waiting::TakeAny { 6 } else { 0 })();
+                    };
+                    locksley::join(|| locksley::join(|| wait(task), inner), || count(1));
+                });
+            });
+            let runs: Vec<usize> = runs.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+            assert_eq!(runs, [1, 1], "{strategy}");
+        }
+    }
+}
+
+/// A waiter that takes any work takes the job of a join that it is inside of: the join must notice,
+/// and not take an outer one's job for its own.
+#[test]
+fn taking_any_work_may_take_the_job_of_a_join() {
+    joins_around_a_wait(Waiting::TakeAny, |task| task.join());
+}
+
+/// A yield has taken the inner join's job; the wait then looks at the outer one's, and puts it back.
+#[test]
+fn a_wait_after_a_yield_that_took_the_job_of_a_join() {
+    joins_around_a_wait(Waiting::Leapfrog, |task| {
+        locksley::yield_local();
+        locksley::scope(|s| s.spawn(move |_| task.join()));
+    });
+    joins_around_a_wait(Waiting::Leapfrog, |task| {
+        locksley::yield_local();
+        task.join();
+    });
 }
