@@ -82,7 +82,11 @@ enum Command {
     },
     /// Turns of a contender, as many as are ordered on standard input.
     #[command(name = SERVE, hide = true)]
-    Serve { case: String, workers: usize },
+    Serve {
+        contender: String,
+        case: String,
+        workers: usize,
+    },
     /// What a contender uses while it does nothing, or before and after.
     #[command(name = PROBE, hide = true)]
     Probe {
@@ -106,6 +110,9 @@ struct Options {
     /// Rounds; in each, every contender gives one sample.
     #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
+    /// Only what has this in its name; the bars of the rest are skipped.
+    #[arg(long, global = true, value_name = "NAME")]
+    only: Option<String>,
     /// Where the shuffling of the rounds starts [default: from the clock].
     #[arg(long, global = true)]
     seed: Option<u64>,
@@ -120,6 +127,7 @@ impl Options {
             sample: Duration::from_millis(milliseconds),
             seed: self.seed.unwrap_or(clock.as_secs()),
             quick: self.quick,
+            only: self.only.clone(),
         }
     }
 }
@@ -145,9 +153,11 @@ fn main() -> ExitCode {
             contender,
             operations,
         } => return turn(&workload, &contender, operations),
-        Command::Serve { case, workers } => {
-            return joins::serve(&case, workers, cli.options.quick);
-        }
+        Command::Serve {
+            contender,
+            case,
+            workers,
+        } => return joins::serve(&contender, &case, workers, cli.options.quick),
         Command::Probe {
             probe,
             contender,

@@ -26,6 +26,11 @@ const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
 /// kilobytes, times this is still little.
 const MOST_WORKERS: usize = 1 << 12;
 
+/// How many spares a pool has at least. Each stands for one task that is blocked within another,
+/// as where two pools call into each other; their threads start when they are first needed, and a place
+/// without a thread is a few kilobytes.
+const SPARES: usize = 64;
+
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 
@@ -52,7 +57,7 @@ impl Config {
     /// How many spare places there are.
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
-            Waiting::Leapfrog => self.workers.max(4),
+            Waiting::Leapfrog => self.workers.max(SPARES),
             Waiting::TakeAny => 0,
         }
     }

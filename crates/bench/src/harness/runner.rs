@@ -12,7 +12,7 @@ use super::table::Table;
 use super::verify::Wrong;
 
 /// How long a run is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// How many samples each contender gives.
     pub(crate) rounds: usize,
@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Only the results matter.
     pub(crate) quick: bool,
+    /// Only what has this in its name is measured.
+    pub(crate) only: Option<String>,
 }
 
 /// What one turn of a contender gave.
@@ -94,6 +96,13 @@ pub(crate) struct Measured {
     pub(crate) reference: &'static str,
     pub(crate) note: Option<&'static str>,
     pub(crate) series: Vec<Series>,
+}
+
+impl Plan {
+    /// Is something of this name to be measured?
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        (self.only.as_ref()).is_none_or(|only| name.contains(only.as_str()))
+    }
 }
 
 impl Workload {
@@ -246,6 +255,7 @@ mod tests {
         sample: Duration::from_millis(1),
         seed: 1,
         quick: true,
+        only: None,
     };
 
     #[test]

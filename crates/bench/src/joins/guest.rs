@@ -1,17 +1,19 @@
-//! A contender that lives in another process, because its threads do not sleep when they are idle.
-//! The process is stopped between its turns.
+//! A contender that lives in another process: because its threads do not sleep when they are idle, or
+//! because the size of their stacks cannot be chosen but through the environment. The process is
+//! stopped between its turns.
 //!
 //! The process is this binary with a hidden subcommand. It reads a number of operations from a line of
 //! its standard input, does them, and writes a line with what it did and how long it took.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
-use super::contenders::{Forte, Kept, Runtime};
+use super::contenders::{Chili, Forte, Runtime, STACK};
 use super::turns::turn;
 use crate::harness::{Contender, Sample, Wrong};
 
@@ -27,8 +29,7 @@ impl Guest {
     pub(super) fn contender(
         name: &'static str,
         case: &'static str,
-        workers: usize,
-        quick: bool,
+        (workers, quick): (usize, bool),
     ) -> Contender {
         let mut guest = None;
         Contender::new(name, move |operations| {
@@ -37,16 +38,17 @@ impl Guest {
                 Wrong::new(name, case, expected, error.to_string())
             };
             if guest.is_none() {
-                guest = Some(Guest::start(case, workers, quick).map_err(failed)?);
+                guest = Some(Guest::start(name, case, (workers, quick)).map_err(failed)?);
             }
             let guest: &mut Guest = guest.as_mut().expect("it was just started");
             guest.turn(operations).map_err(failed)
         })
     }
 
-    fn start(case: &str, workers: usize, quick: bool) -> io::Result<Guest> {
+    fn start(name: &str, case: &str, (workers, quick): (usize, bool)) -> io::Result<Guest> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args([crate::SERVE, case, &workers.to_string()]);
+        command.args([crate::SERVE, name, case, &workers.to_string()]);
+        command.env("RUST_MIN_STACK", STACK.to_string());
         if quick {
             command.arg("--quick");
         }
@@ -69,12 +71,12 @@ impl Guest {
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         signal(&self.child, Wish::Stop)?;
-        let mut numbers = line.split_whitespace().map(str::parse);
-        match (numbers.next(), numbers.next()) {
-            (Some(Ok(nanoseconds)), Some(Ok(operations))) => Ok(Sample {
-                elapsed: Duration::from_nanos(nanoseconds),
-                operations,
-                note: 0.0,
+        let numbers: Result<Vec<f64>, _> = line.split_whitespace().map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[seconds, operations, note]) => Ok(Sample {
+                elapsed: Duration::from_secs_f64(seconds),
+                operations: operations as u64,
+                note,
             }),
             _ => Err(io::Error::other(format!("it said {line:?}"))),
         }
@@ -110,13 +112,27 @@ fn signal(_: &Child, _: Wish) -> io::Result<()> {
     Ok(())
 }
 
-/// The other side: serves turns until its input ends.
-pub(crate) fn serve(case: &str, workers: usize, quick: bool) -> ExitCode {
+/// The other side: serves turns until its input ends. The thread that does is a worker, so it has
+/// a worker's stack, which the environment says.
+pub(crate) fn serve(contender: &str, case: &str, workers: usize, quick: bool) -> ExitCode {
     end_with_the_parent();
-    let mut service = Service {
-        case: case.to_owned(),
-        workers,
-        code: crate::exit::USAGE.into(),
+    let served = thread::scope(|scope| match contender {
+        Chili::NAME => scope
+            .spawn(|| serve_on::<Chili>(case, workers, quick))
+            .join(),
+        Forte::NAME => scope
+            .spawn(|| serve_on::<Forte>(case, workers, quick))
+            .join(),
+        _ => Ok(crate::exit::USAGE),
+    });
+    served.unwrap_or(crate::exit::WRONG).into()
+}
+
+fn serve_on<R: Runtime>(case: &str, workers: usize, quick: bool) -> u8 {
+    let mut service = Service::<R> {
+        case,
+        runtime: R::start(workers),
+        code: crate::exit::USAGE,
     };
     cases::visit(quick, &mut service);
     service.code
@@ -132,29 +148,32 @@ fn end_with_the_parent() {
     }
 }
 
-struct Service {
-    case: String,
-    workers: usize,
-    code: ExitCode,
+struct Service<'c, R> {
+    case: &'c str,
+    runtime: R,
+    code: u8,
 }
 
-impl Visitor for Service {
+impl<R: Runtime> Visitor for Service<'_, R> {
     fn visit<P: Program + 'static>(&mut self, case: Case, make: impl Fn() -> P + 'static) {
         if case.name != self.case {
             return;
         }
-        let (runtime, mut program) = (Kept::<Forte>::new(self.workers), make());
-        self.code = ExitCode::SUCCESS;
+        let mut program = make();
+        self.code = 0;
         for line in io::stdin().lines() {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {
                 return;
             };
-            let names = (Forte::NAME, case.name);
-            match turn(&mut *runtime.get(), &mut program, names, operations) {
-                Ok(sample) => println!("{} {}", sample.elapsed.as_nanos(), sample.operations),
+            let names = (R::NAME, case.name);
+            match turn(&mut self.runtime, &mut program, names, operations) {
+                Ok(sample) => {
+                    let (seconds, operations) = (sample.elapsed.as_secs_f64(), sample.operations);
+                    println!("{seconds} {operations} {}", sample.note);
+                }
                 Err(wrong) => {
                     eprintln!("error: {wrong}");
-                    self.code = crate::exit::WRONG.into();
+                    self.code = crate::exit::WRONG;
                     return;
                 }
             }

@@ -6,6 +6,7 @@ use locksley_workload::{Fib, Program};
 
 use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, Worker};
 use super::turns::turn;
+use crate::harness::Plan;
 use crate::harness::callgrind::{self, Unavailable};
 use crate::harness::progress::Progress;
 use crate::harness::report::Instructions;
@@ -27,7 +28,10 @@ const COUNTED: [&str; 6] = [
 ];
 
 /// Counts everything.
-pub(super) fn count() -> Result<Vec<Instructions>, Unavailable> {
+pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
+    if !plan.includes(FORK) {
+        return Ok(Vec::new());
+    }
     let progress = Progress::start("instructions", COUNTED.len() as u64);
     let joins = [FEW, MANY].map(|n| Fib::new(n).operations());
     COUNTED

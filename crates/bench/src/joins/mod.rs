@@ -30,11 +30,12 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     plans.push((wake_up::workload(), 1));
     let workloads: Vec<Measured> = plans
         .into_iter()
+        .filter(|(workload, _)| plan.includes(workload.name))
         .map(|(workload, length)| workload.run(&shorter(plan, length)))
         .collect::<Result<_, _>>()?;
     drop(maker);
     let figures = probes::figures(plan);
-    let instructions = instructions::count().unwrap_or_else(|unavailable| {
+    let instructions = instructions::count(plan).unwrap_or_else(|unavailable| {
         eprintln!("{unavailable}");
         Vec::new()
     });
@@ -51,6 +52,6 @@ fn shorter(plan: &Plan, length: usize) -> Plan {
     Plan {
         rounds: plan.rounds.div_ceil(length),
         sample: if plan.quick { plan.sample } else { SAMPLE },
-        ..*plan
+        ..plan.clone()
     }
 }

@@ -36,12 +36,15 @@ pub(crate) enum Probe {
 
 /// Probes everything: the figures, which the bars look up by title and name.
 pub(super) fn figures(plan: &Plan) -> Vec<Figures> {
-    let all = [
-        idle(plan.quick),
-        fib(if plan.quick { 1 } else { 11 }),
-        pool(if plan.quick { 1 } else { 5 }),
+    let (quick, times) = (plan.quick, |times| if plan.quick { 1 } else { times });
+    let all: [(&str, &dyn Fn() -> io::Result<Figures>); 3] = [
+        (IDLE, &|| idle(quick)),
+        (FIB, &|| fib(times(11))),
+        (POOL, &|| pool(times(5))),
     ];
     all.into_iter()
+        .filter(|(title, _)| plan.includes(title))
+        .map(|(_, probe)| probe())
         .filter_map(|figures| {
             figures
                 .map_err(|error| eprintln!("not probed: {error}"))

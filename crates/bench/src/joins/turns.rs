@@ -11,6 +11,7 @@ use locksley_workload::Program;
 use super::cases::{Case, Visitor};
 use super::contenders::{Chili, Forte, Free, Kept, Rayon, Runtime, Serial, TakeAny, Worker};
 use super::guest::Guest;
+use crate::harness::clock;
 use crate::harness::{Contender, Sample, WallClock, Workload, Wrong};
 
 /// More workers than the machine has cores.
@@ -51,21 +52,24 @@ pub(super) fn turn<R: Runtime, P: Program>(
     operations: u64,
 ) -> Result<Sample, Wrong> {
     let runs = operations.div_ceil(program.operations()).max(1);
-    let mut elapsed = Duration::ZERO;
+    let (mut elapsed, mut used) = (Duration::ZERO, Duration::ZERO);
     thread::sleep(SETTLE);
     for _ in 0..runs {
         let task = program.task();
-        let start = WallClock::now();
+        let (start, used_before) = (WallClock::now(), clock::process());
         let output = runtime.run(task);
         elapsed += start.elapsed();
+        let used_after = clock::process().zip(used_before);
+        used += used_after.map_or(Duration::ZERO, |(after, before)| after - before);
         program
             .check(output)
             .map_err(|mismatch| Wrong::new(contender, case, mismatch.expected, mismatch.got))?;
     }
+    let operations = runs * program.operations();
     Ok(Sample {
         elapsed,
-        operations: runs * program.operations(),
-        note: 0.0,
+        operations,
+        note: used.as_secs_f64() * 1e9 / operations as f64,
     })
 }
 
@@ -89,7 +93,6 @@ struct Runtimes {
     free: Kept<Free>,
     take_any: Kept<TakeAny>,
     rayon: Kept<Rayon>,
-    chili: Kept<Chili>,
 }
 
 impl Runtimes {
@@ -100,7 +103,6 @@ impl Runtimes {
             free: Kept::new(workers),
             take_any: Kept::new(workers),
             rayon: Kept::new(workers),
-            chili: Kept::new(workers),
         }
     }
 
@@ -116,8 +118,8 @@ impl Runtimes {
             contender(Worker::NAME, name, (&self.locksley, program)),
             contender(Free::NAME, name, (&self.free, program)),
             contender(Rayon::NAME, name, (&self.rayon, program)),
-            contender(Chili::NAME, name, (&self.chili, program)),
-            Guest::contender(Forte::NAME, case, workers, quick),
+            Guest::contender(Chili::NAME, case, (workers, quick)),
+            Guest::contender(Forte::NAME, case, (workers, quick)),
         ]
     }
 }
@@ -152,7 +154,7 @@ impl Maker {
             name,
             about: case.about,
             reference: Serial::NAME,
-            note: None,
+            note: Some("processor ns"),
             contenders,
         };
         self.workloads.push((workload, case.length));

@@ -162,3 +162,17 @@ fn a_wait_after_a_yield_that_took_the_job_of_a_join() {
         task.join();
     });
 }
+
+/// Each call blocks a task of one pool until the other is done: spares carry it on.
+#[test]
+fn pools_that_call_each_other_deeply_finish() {
+    fn call(here: &Pool, there: &Pool, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        here.install(|| 1 + call(there, here, depth - 1))
+    }
+    let first = Pool::builder().workers(1).build().unwrap();
+    let second = Pool::builder().workers(1).build().unwrap();
+    assert_eq!(call(&first, &second, 100), 100);
+}

@@ -3,7 +3,7 @@
 //! A forte pool is a static. Its heartbeat thread wakes up every 100 microseconds, idle or not, and
 //! ending it deadlocks in this version (`resize_to(0)` joins the thread with the lock held that
 //! the thread needs). So forte has its turns in another process, which is stopped in between
-//! (`visitor.rs`).
+//! (`guest.rs`).
 
 use forte::{ThreadPool, Worker};
 use locksley_workload::{Fork, Task};
