@@ -1,6 +1,6 @@
 //! Every runtime behind one small trait, so that a program is written once.
 //!
-//! An adapter adds nothing to the call it stands for: [`Fork`] is implemented for a newtype of
+//! An adapter adds nothing to the call it stands for: `Fork` is implemented for a newtype of
 //! what the runtime passes along, by value, or for a type of size zero.
 
 pub(crate) mod chili;
