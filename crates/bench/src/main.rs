@@ -83,7 +83,7 @@ enum Command {
     /// Turns of a contender, as many as are ordered on standard input.
     #[command(name = SERVE, hide = true)]
     Serve {
-        contender: String,
+        runtime: String,
         case: String,
         workers: usize,
     },
@@ -154,10 +154,10 @@ fn main() -> ExitCode {
             operations,
         } => return turn(&workload, &contender, operations),
         Command::Serve {
-            contender,
+            runtime,
             case,
             workers,
-        } => return joins::serve(&contender, &case, workers, cli.options.quick),
+        } => return joins::serve(&runtime, &case, workers, cli.options.quick),
         Command::Probe {
             probe,
             contender,

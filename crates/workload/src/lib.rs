@@ -60,5 +60,5 @@ pub use matrix::{Matrix, Multiplication, Product};
 pub use program::{Mismatch, Program, expect};
 pub use queens::{Queens, QueensTask};
 pub use sort::{Sort, SortTask};
-pub use tree::{Layout, Node, Sum, Tree};
+pub use tree::{Layout, Sum, Tree};
 pub use uts::{Search, Shape, Size, Uts, UtsTree};

@@ -19,7 +19,7 @@ use crate::program::{Mismatch, Program, expect};
 /// The side of a tile. Three tiles fit into a first-level cache of 32 KiB.
 const TILE: usize = 32;
 
-/// A square matrix, stored by quadrants. The side is 32 times a power of two.
+/// A square matrix, stored by quadrants. The side is 32, the side of a tile, times a power of two.
 ///
 /// ```
 /// use locksley_workload::Matrix;

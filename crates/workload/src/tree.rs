@@ -4,6 +4,13 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
 /// In which order the nodes were allocated, which is about the order in which they lie in memory.
+///
+/// ```
+/// use locksley_workload::{Layout, Program, Serial, Task, Tree};
+///
+/// let [mut a, mut b] = [Layout::Preorder, Layout::Postorder].map(|layout| Tree::new(5, layout));
+/// assert_eq!(a.task().run(Serial), b.task().run(Serial));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A node before its subtrees: the order in which the sum visits them.
@@ -14,7 +21,7 @@ pub enum Layout {
 
 /// A node of the tree.
 #[derive(Debug)]
-pub struct Node {
+struct Node {
     value: u64,
     left: Option<Box<Node>>,
     right: Option<Box<Node>>,

@@ -14,6 +14,13 @@ use crate::program::{Mismatch, Program, expect};
 const MOST_CHILDREN: f64 = 100.0;
 
 /// How the branching factor of a geometric tree depends on the depth.
+///
+/// ```
+/// use locksley_workload::{Shape, Uts, UtsTree};
+///
+/// let tree = UtsTree::geometric(Shape::Linear, 5, 2.0, 42);
+/// assert!(Uts::new(tree).size().depth <= 5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// It falls linearly to zero at the depth limit.
@@ -190,6 +197,14 @@ impl Node {
 }
 
 /// What a search finds out.
+///
+/// ```
+/// use locksley_workload::{Size, Uts, UtsTree};
+///
+/// let childless = UtsTree::binomial(0.0, 0.0, 0, 42);
+/// let size = Size { nodes: 1, depth: 0, leaves: 1 };
+/// assert_eq!(Uts::new(childless).size(), size);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// How many nodes there are.
@@ -274,6 +289,14 @@ impl Program for Uts {
 }
 
 /// Searches a whole tree.
+///
+/// ```
+/// use locksley_workload::{Program, Search, Serial, Task, Uts, UtsTree};
+///
+/// let mut uts = Uts::new(UtsTree::binomial(3.0, 0.0, 0, 42));
+/// let search: Search = uts.task();
+/// assert_eq!(search.run(Serial).leaves, 3);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'t> {
     tree: &'t UtsTree,

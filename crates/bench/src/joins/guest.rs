@@ -1,6 +1,6 @@
-//! A contender that lives in another process: because its threads do not sleep when they are idle, or
-//! because the size of their stacks cannot be chosen but through the environment. The process is
-//! stopped between its turns.
+//! A contender has a process of its own, which is stopped while others have their turn. So nobody's
+//! idle threads disturb anybody (forte's never sleep), nobody's heap is full of what others left, and a
+//! busy machine's scheduler treats all alike.
 //!
 //! The process is this binary with a hidden subcommand. It reads a number of operations from a line of
 //! its standard input, does them, and writes a line with what it did and how long it took.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
-use super::contenders::{Chili, Forte, Runtime, STACK};
+use super::contenders::{Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeAny, Worker};
 use super::turns::turn;
 use crate::harness::{Contender, Sample, Wrong};
 
@@ -28,6 +28,7 @@ impl Guest {
     /// A contender whose process is started when its first turn comes.
     pub(super) fn contender(
         name: &'static str,
+        runtime: &'static str,
         case: &'static str,
         (workers, quick): (usize, bool),
     ) -> Contender {
@@ -38,16 +39,16 @@ impl Guest {
                 Wrong::new(name, case, expected, error.to_string())
             };
             if guest.is_none() {
-                guest = Some(Guest::start(name, case, (workers, quick)).map_err(failed)?);
+                guest = Some(Guest::start(runtime, case, (workers, quick)).map_err(failed)?);
             }
             let guest: &mut Guest = guest.as_mut().expect("it was just started");
             guest.turn(operations).map_err(failed)
         })
     }
 
-    fn start(name: &str, case: &str, (workers, quick): (usize, bool)) -> io::Result<Guest> {
+    fn start(runtime: &str, case: &str, (workers, quick): (usize, bool)) -> io::Result<Guest> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args([crate::SERVE, name, case, &workers.to_string()]);
+        command.args([crate::SERVE, runtime, case, &workers.to_string()]);
         command.env("RUST_MIN_STACK", STACK.to_string());
         if quick {
             command.arg("--quick");
@@ -112,19 +113,21 @@ fn signal(_: &Child, _: Wish) -> io::Result<()> {
     Ok(())
 }
 
-/// The other side: serves turns until its input ends. The thread that does is a worker, so it has
-/// a worker's stack, which the environment says.
-pub(crate) fn serve(contender: &str, case: &str, workers: usize, quick: bool) -> ExitCode {
+/// The other side: serves turns until its input ends. The thread that does may be a worker, so it
+/// has a worker's stack, which the environment says.
+pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> ExitCode {
     end_with_the_parent();
-    let served = thread::scope(|scope| match contender {
-        Chili::NAME => scope
-            .spawn(|| serve_on::<Chili>(case, workers, quick))
-            .join(),
-        Forte::NAME => scope
-            .spawn(|| serve_on::<Forte>(case, workers, quick))
-            .join(),
-        _ => Ok(crate::exit::USAGE),
-    });
+    let serve = match runtime {
+        Serial::NAME => serve_on::<Serial>,
+        Worker::NAME => serve_on::<Worker>,
+        Free::NAME => serve_on::<Free>,
+        TakeAny::NAME => serve_on::<TakeAny>,
+        Rayon::NAME => serve_on::<Rayon>,
+        Chili::NAME => serve_on::<Chili>,
+        Forte::NAME => serve_on::<Forte>,
+        _ => return crate::exit::USAGE.into(),
+    };
+    let served = thread::scope(|scope| scope.spawn(|| serve(case, workers, quick)).join());
     served.unwrap_or(crate::exit::WRONG).into()
 }
 
@@ -165,8 +168,7 @@ impl<R: Runtime> Visitor for Service<'_, R> {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {
                 return;
             };
-            let names = (R::NAME, case.name);
-            match turn(&mut self.runtime, &mut program, names, operations) {
+            match turn(&mut self.runtime, &mut program, case.name, operations) {
                 Ok(sample) => {
                     let (seconds, operations) = (sample.elapsed.as_secs_f64(), sample.operations);
                     println!("{seconds} {operations} {}", sample.note);

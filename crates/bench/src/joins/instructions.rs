@@ -63,7 +63,7 @@ pub(crate) fn run(contender: &str, joins: u64) -> Option<ExitCode> {
 }
 
 fn run_on<R: Runtime>(n: u64) -> ExitCode {
-    match turn(&mut R::start(1), &mut Fib::new(n), (R::NAME, FORK), 1) {
+    match turn(&mut R::start(1), &mut Fib::new(n), FORK, 1) {
         Ok(_) => ExitCode::SUCCESS,
         Err(wrong) => {
             eprintln!("error: {wrong}");

@@ -26,14 +26,13 @@ const SAMPLE: Duration = Duration::from_millis(20);
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let mut maker = turns::Maker::new(plan.quick);
     cases::visit(plan.quick, &mut maker);
-    let mut plans = std::mem::take(&mut maker.workloads);
-    plans.push((wake_up::workload(), 1));
-    let workloads: Vec<Measured> = plans
+    let mut workloads = maker.workloads;
+    workloads.push((wake_up::workload(), 1));
+    let workloads: Vec<Measured> = workloads
         .into_iter()
         .filter(|(workload, _)| plan.includes(workload.name))
         .map(|(workload, length)| workload.run(&shorter(plan, length)))
         .collect::<Result<_, _>>()?;
-    drop(maker);
     let figures = probes::figures(plan);
     let instructions = instructions::count(plan).unwrap_or_else(|unavailable| {
         eprintln!("{unavailable}");

@@ -1,10 +1,11 @@
 //! How long a task that is submitted to a sleeping pool takes to start.
 
+use std::cell::OnceCell;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::contenders::{Kept, Rayon, Runtime, Worker};
+use super::contenders::{Rayon, Runtime, Worker};
 use crate::harness::stats::Summary;
 use crate::harness::{Contender, Sample, Workload, Wrong};
 
@@ -46,9 +47,9 @@ pub(super) fn workload() -> Workload {
 }
 
 fn contender<R: Spawn>() -> Contender {
-    let runtime = Kept::<R>::new(2);
+    let runtime = OnceCell::new();
     Contender::new(R::NAME, move |operations| {
-        let runtime = &*runtime.get();
+        let runtime = runtime.get_or_init(|| R::start(2));
         let samples: Vec<f64> = (0..operations.min(WAKE_UPS))
             .map(|_| wake(runtime))
             .collect();

@@ -1,7 +1,4 @@
 //! chili. The calling thread is one of the workers.
-//!
-//! The stacks of its workers are as large as the environment says, and UTS T3 needs larger ones than
-//! the default: so chili has its turns in another process (`guest.rs`).
 
 use std::num::NonZero;
 

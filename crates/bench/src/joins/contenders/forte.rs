@@ -1,9 +1,8 @@
 //! forte. The calling thread is one of the workers.
 //!
 //! A forte pool is a static. Its heartbeat thread wakes up every 100 microseconds, idle or not, and
-//! ending it deadlocks in this version (`resize_to(0)` joins the thread with the lock held that
-//! the thread needs). So forte has its turns in another process, which is stopped in between
-//! (`guest.rs`).
+//! ending it deadlocks in this version: `resize_to(0)` joins the thread with the lock held that
+//! the thread needs.
 
 use forte::{ThreadPool, Worker};
 use locksley_workload::{Fork, Task};
