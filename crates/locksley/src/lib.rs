@@ -110,3 +110,8 @@ pub use worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };
 pub use yields::{Yield, yield_local, yield_now};
+
+/// The examples of the project's README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadMe;

@@ -27,8 +27,7 @@ const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
 const MOST_WORKERS: usize = 1 << 12;
 
 /// How many spares a pool has at least. Each stands for one task that is blocked within another,
-/// as where two pools call into each other; their threads start when they are first needed, and a place
-/// without a thread is a few kilobytes.
+/// as where two pools call into each other. A place costs nothing until it is first taken.
 const SPARES: usize = 64;
 
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;

@@ -9,7 +9,8 @@
 //! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
 //! more.
 
-use std::sync::{Arc, Weak, mpsc};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -32,7 +33,8 @@ const NAP: Duration = Duration::from_micros(500);
 pub(crate) struct Registry {
     me: Weak<Registry>,
     /// The workers, and behind them the spares.
-    places: Box<[CachePadded<Worker>]>,
+    /// A place is furnished when it is first taken.
+    places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
     size: usize,
     pub(crate) injector: Injector,
     pub(crate) config: Config,
@@ -60,8 +62,9 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
-        let places = (0..size + config.spares())
-            .map(|index| CachePadded::new(Worker::new(index, config.strategy, config.seed)))
+        let empty = || OnceLock::new();
+        let places = std::iter::repeat_with(empty)
+            .take(size + config.spares())
             .collect();
         let registry = Arc::new_cyclic(|me| Registry {
             me: me.clone(),
@@ -78,11 +81,25 @@ impl Registry {
             threads: Mutex::new(Vec::new()),
             outside: Counters::default(),
         });
-        for worker in &registry.places {
-            worker.set_registry(Arc::as_ptr(&registry));
+        for index in 0..size {
+            registry.furnish(index);
         }
         neighbours::settle(&registry);
         registry
+    }
+
+    /// Makes the worker of a place that is about to be taken.
+    fn furnish(&self, index: usize) -> &Worker {
+        self.places[index].get_or_init(|| {
+            let worker = Worker::new(index, self.config.strategy, self.config.seed);
+            worker.set_registry(self);
+            Box::new(CachePadded::new(worker))
+        })
+    }
+
+    /// The workers of these places, which have been taken.
+    fn furnished(&self, places: Range<usize>) -> impl Iterator<Item = &Worker> {
+        places.map(|index| self.worker(index))
     }
 
     /// Another owner of this registry.
@@ -109,11 +126,12 @@ impl Registry {
 
     /// A worker, for what others may do with it.
     pub(crate) fn worker(&self, index: usize) -> &Worker {
-        &self.places[index]
+        let worker = self.places[index].get();
+        worker.expect("only places that were taken are asked for")
     }
 
     pub(crate) fn unpark(&self, index: usize) {
-        self.places[index].unpark();
+        self.worker(index).unpark();
     }
 
     /// Counts an event of the calling thread, whether or not it is a worker of this pool.
@@ -135,8 +153,8 @@ impl Registry {
         {
             worker.publish_counts();
         }
-        let places = &self.places[..self.workers()];
-        let snapshots = places.iter().map(|worker| worker.counters.snapshot());
+        let workers = self.furnished(0..self.workers());
+        let snapshots = workers.map(|worker| worker.counters.snapshot());
         crate::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }
 
@@ -150,7 +168,7 @@ impl Registry {
 
     /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
     pub(crate) fn deliver(&self, index: usize, job: JobRef) {
-        let worker = &self.places[index];
+        let worker = self.worker(index);
         worker.mail.push(Injected { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
         fence(Ordering::SeqCst);
@@ -160,9 +178,8 @@ impl Registry {
 
     /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
     pub(crate) fn wake_one(&self) -> bool {
-        let beds = self.places[..self.size]
-            .iter()
-            .map(|worker| (worker, &worker.bed));
+        let workers = self.furnished(0..self.size);
+        let beds = workers.map(|worker| (worker, &worker.bed));
         match self.sleepers.choose(beds) {
             Some(worker) => {
                 self.count(Event::Woke);
@@ -181,16 +198,22 @@ impl Registry {
     /// Is there anything that a worker could take?
     fn work_in_sight(&self) -> bool {
         !self.injector.is_empty()
-            || self.places[..self.workers()]
-                .iter()
+            || self
+                .furnished(0..self.workers())
                 .any(|worker| !worker.seems_empty())
     }
 
     /// Asks everybody for work. Is there some already?
     fn call_for_work(&self) -> bool {
-        // Of all places: a spare may start at any time.
-        let beds = self.places.iter().map(|worker| &worker.bed);
-        !sleep::call_for_work(beds) || self.work_in_sight()
+        loop {
+            let count = self.workers();
+            let beds = self.furnished(0..count).map(|worker| &worker.bed);
+            let ordered = sleep::call_for_work(beds);
+            // A spare that starts after the barrier takes itself to be called.
+            if self.workers() == count {
+                return !ordered || self.work_in_sight();
+            }
+        }
     }
 
     /// Puts an idle worker to sleep, unless there is something to do after all.
@@ -245,7 +268,7 @@ impl Registry {
     fn rouse_spare(&self) {
         self.count(Event::Spare);
         let taken = self.workers();
-        let mut spares = self.places[self.size..taken].iter();
+        let mut spares = self.furnished(self.size..taken);
         if let Some(worker) = spares.find(|worker| worker.bed.get_up()) {
             worker.unpark();
         } else if !self.start_spare() {
@@ -259,6 +282,8 @@ impl Registry {
         if index >= self.places.len() || self.closed() {
             return false;
         }
+        // It has not heard the calls made so far, so it takes it that there were some.
+        self.furnish(index).bed.call();
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
         match start_thread(self.shared(), index, None) {
@@ -392,7 +417,7 @@ impl Registry {
     fn wake_all(&self) {
         // Against `sleep`, which looks whether the pool closes after its heavy barrier.
         fence(Ordering::SeqCst);
-        for worker in &self.places {
+        for worker in self.furnished(0..self.workers()) {
             if worker.index() < self.size {
                 self.sleepers.get_up(&worker.bed);
             } else {

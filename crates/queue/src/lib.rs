@@ -88,3 +88,8 @@ pub use sync::counts;
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("locksley-queue needs a 64-bit target: indices and tagged words are 64 bits wide");
+
+/// The examples of the crate's README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadMe;
