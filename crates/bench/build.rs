@@ -5,7 +5,15 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The crates we are compared with. Their versions come from the lock file.
-const RIVALS: [&str; 4] = ["crossbeam-deque", "crossbeam-queue", "rtrb", "st3"];
+const RIVALS: [&str; 7] = [
+    "chili",
+    "crossbeam-deque",
+    "crossbeam-queue",
+    "forte",
+    "rayon",
+    "rtrb",
+    "st3",
+];
 
 fn main() {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod harness;
+mod joins;
 mod queues;
 
 use std::path::PathBuf;
@@ -32,9 +33,16 @@ mod exit {
 /// The hidden subcommand with which the binary calls itself under valgrind.
 const TURN: &str = "turn";
 
+/// The hidden subcommand with which the binary gives a contender a process of its own.
+const SERVE: &str = "serve";
+
+/// The hidden subcommand with which the binary looks at a contender that does nothing.
+const PROBE: &str = "probe";
+
 const EXAMPLES: &str = "\
 Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
+  locksley-bench joins                      the pool beside its rivals, about ten minutes
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
   locksley-bench all --quick                a check that everything works, bars not enforced
@@ -61,6 +69,8 @@ struct Cli {
 enum Command {
     /// Work piles against crossbeam-deque, crossbeam-queue, st3 and rtrb.
     Queues,
+    /// The pool against rayon, chili and forte.
+    Joins,
     /// Every suite there is.
     All,
     /// One turn of one contender, untimed: what valgrind counts.
@@ -69,6 +79,20 @@ enum Command {
         workload: String,
         contender: String,
         operations: u64,
+    },
+    /// Turns of a contender, as many as are ordered on standard input.
+    #[command(name = SERVE, hide = true)]
+    Serve {
+        runtime: String,
+        case: String,
+        workers: usize,
+    },
+    /// What a contender uses while it does nothing, or before and after.
+    #[command(name = PROBE, hide = true)]
+    Probe {
+        probe: joins::Probe,
+        contender: String,
+        milliseconds: u64,
     },
 }
 
@@ -86,6 +110,9 @@ struct Options {
     /// Rounds; in each, every contender gives one sample.
     #[arg(long, global = true, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
+    /// Only what has this in its name; the bars of the rest are skipped.
+    #[arg(long, global = true, value_name = "NAME")]
+    only: Option<String>,
     /// Where the shuffling of the rounds starts [default: from the clock].
     #[arg(long, global = true)]
     seed: Option<u64>,
@@ -99,6 +126,8 @@ impl Options {
             rounds: self.rounds.map_or(rounds, |rounds| rounds as usize),
             sample: Duration::from_millis(milliseconds),
             seed: self.seed.unwrap_or(clock.as_secs()),
+            quick: self.quick,
+            only: self.only.clone(),
         }
     }
 }
@@ -116,14 +145,24 @@ fn main() -> ExitCode {
         }
     };
     let suites: &[Suite] = match cli.command {
-        Command::Queues | Command::All => &[queues::run],
+        Command::Queues => &[queues::run],
+        Command::Joins => &[joins::run],
+        Command::All => &[queues::run, joins::run],
         Command::Turn {
             workload,
             contender,
             operations,
-        } => {
-            return turn(&workload, &contender, operations);
-        }
+        } => return turn(&workload, &contender, operations),
+        Command::Serve {
+            runtime,
+            case,
+            workers,
+        } => return joins::serve(&runtime, &case, workers, cli.options.quick),
+        Command::Probe {
+            probe,
+            contender,
+            milliseconds,
+        } => return joins::probe(probe, &contender, milliseconds),
     };
     match measure(suites, &cli.options) {
         Ok(code) => code,
@@ -170,6 +209,11 @@ fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, Wrong> {
 }
 
 fn turn(workload: &str, contender: &str, operations: u64) -> ExitCode {
+    if workload == joins::FORK
+        && let Some(code) = joins::run_counted(contender, operations)
+    {
+        return code;
+    }
     let found = queues::find(workload);
     match found.and_then(|mut workload| workload.turn(contender, operations)) {
         Some(Ok(_)) => ExitCode::SUCCESS,

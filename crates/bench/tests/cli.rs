@@ -39,6 +39,22 @@ fn a_quick_run_verifies_everything_and_enforces_nothing() {
 }
 
 #[test]
+fn every_runtime_runs_every_program() {
+    let output = bench(&["joins", "--quick", "--rounds", "1"]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stdout.contains("\nbar instructions of fib join locksley: unknown (limit 54) skipped\n")
+    );
+    // Nothing else is skipped where memory and processor time can be told.
+    let skipped = stdout.lines().filter(|line| line.ends_with(" skipped"));
+    assert!(
+        skipped.count() == 2 || !cfg!(target_os = "linux"),
+        "{stdout}"
+    );
+}
+
+#[test]
 fn exit_codes_tell_usage_from_failure() {
     assert_eq!(bench(&["--help"]).status.code(), Some(0));
     assert_eq!(bench(&["archery"]).status.code(), Some(64));

@@ -106,6 +106,7 @@
 //! Slots are loaded and stored Relaxed: a late thief may read a slot that the owner rewrites, and
 //! then its compare-and-swap fails.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
@@ -170,7 +171,8 @@ struct Shared<T: Word> {
     bottom: CachePadded<AtomicUsize>,
     /// Written by the owner.
     slots: Box<[AtomicPtr<()>]>,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: what is shared are atomics, and of the items the words: through a shared reference an item
@@ -193,6 +195,16 @@ impl<T: Word> Drop for Shared<T> {
 ///
 /// When the last of the owner and the thieves' handles is dropped, the items still there are
 /// dropped too.
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::abp::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Deque<T: Word> {
     shared: Arc<Shared<T>>,
     /// What `shared.bottom` holds, for the owner to read without touching a shared line.

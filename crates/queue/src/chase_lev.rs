@@ -47,6 +47,7 @@
 //! Every store of `bottom` comes after the fence C1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -64,7 +65,8 @@ struct Shared<T: Word> {
     /// Written by the owner, read by thieves.
     bottom: CachePadded<AtomicU64>,
     ring: Ring,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
@@ -95,6 +97,16 @@ impl<T: Word> Drop for Shared<T> {
 /// assert_eq!(stolen, Some(Box::new("first")));
 /// assert_eq!(deque.pop(), Some(Box::new("second")));
 /// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::chase_lev::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
     view: View,
@@ -115,7 +127,12 @@ impl<T: Word> Deque<T> {
         Self::with_capacity(0)
     }
 
-    /// An empty deque with room for `capacity` items before it first grows.
+    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
+    /// that when it is found empty often.
+    ///
+    /// # Panics
+    ///
+    /// If so many slots cannot be allocated.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
@@ -164,13 +181,19 @@ impl<T: Word> Deque<T> {
         if top == self.bottom {
             return self.found_empty();
         }
+        self.race_for(top).or_else(|| self.found_empty())
+    }
+
+    /// Takes the item at `top` as a thief would.
+    #[inline]
+    fn race_for(&self, top: Index) -> Option<T> {
         let next = top.wrapping_add(STRIDE);
-        match self.shared.top.compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed) // [C5]
-        {
+        let shared = &self.shared.top;
+        shared
+            .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed) // [C5]
+            .ok()
             // SAFETY: raising `top` over the item made it the owner's; its slot holds it.
-            Ok(_) => Some(unsafe { self.take(top) }),
-            Err(_) => self.found_empty(),
-        }
+            .map(|_| unsafe { self.take(top) })
     }
 
     #[cold]
@@ -229,8 +252,11 @@ impl<T: Word> Owner for Deque<T> {
             // pass its fence, and would see the lowered `bottom`.
             return Some(unsafe { self.take(bottom) });
         }
+        // The race is decided before `bottom` is put back: a thief that has seen the deque empty
+        // must not see the item again.
+        let last = (top == bottom).then(|| self.race_for(top)).flatten();
         self.shared.bottom.store(self.bottom, Ordering::Relaxed);
-        self.pop_last(top)
+        last.or_else(|| self.found_empty())
     }
 
     fn len(&self) -> usize {

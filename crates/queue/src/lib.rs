@@ -4,12 +4,12 @@
 //! |---|---|---|---|
 //! | [`abp`] | the deque of Arora, Blumofe and Plaxton, with a tagged age | a fence a pop | bounded |
 //! | [`chase_lev`] | the circular deque of Chase and Lev | a fence a pop | grows and shrinks |
-//! | [`asymmetric`] | the same, but thieves pay with `membarrier` | nothing | grows and shrinks |
-//! | [`semi_private`] | the split deque of Rito's thesis; thieves ask for exposure | nothing | grows and shrinks |
+//! | [`asymmetric`] | the same, but thieves pay with `membarrier` | no fence, no compare-and-swap | grows and shrinks |
+//! | [`semi_private`] | the split deque of Rito's thesis; thieves ask for exposure | no fence, no compare-and-swap | grows and shrinks |
 //! | [`steal_half`] | the extended deque of Hendler and Shavit: half of the items with one compare-and-swap | a compare-and-swap at powers of two | bounded |
 //! | [`pcb`] | the producer-consumer buffers of work dealing, and their matrix with recycled items | nothing | grows |
 //! | [`mailbox`] | many senders, one receiver, never blocks | a compare-and-swap a mail | bounded |
-//! | [`offer`] | the aged entries and donation cells of work sharing | a compare-and-swap a shared item | grows |
+//! | [`offer`] | the aged entries and donation cells of work sharing | a compare-and-swap a shared item | bounded |
 //!
 //! Items are one word ([`Word`]), so that a thief which reads a slot too late reads a defined
 //! value; each module's documentation has its algorithm, its invariant, its theorem, where it

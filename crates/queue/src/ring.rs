@@ -21,7 +21,8 @@
 //! Either the thief's entry is visible to the owner, or the thief sees the new circle, because
 //! each has a SeqCst fence between its store and its load. If there is a visitor, the owner tries
 //! again the next time it replaces a circle. It never shrinks while retired circles are waiting,
-//! so they form one run of growths, and take no more memory than the current circle.
+//! so at most one of them is larger than the current one, and the others come from a run of growths:
+//! together they are smaller than three times the largest circle of the run.
 //!
 //! **Laps.** A lap is one round of the indices through the circle. Within a lap the slot of an
 //! index lies at a fixed distance from it, so an owner that keeps that distance and the two ends
@@ -141,7 +142,7 @@ impl View {
         // only the owner, which is running this, frees circles.
         let circle = unsafe { circle.as_ref() };
         View {
-            base: NonNull::from(&circle.slots[0]),
+            base: NonNull::from(&*circle.slots).cast(),
             mask: circle.mask,
             empties: 0,
         }

@@ -57,7 +57,7 @@
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -94,7 +94,8 @@ struct Shared<T: Word> {
     /// cache until a thief asks.
     targeted: CachePadded<AtomicBool>,
     ring: Ring,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
@@ -257,6 +258,16 @@ pub enum Whereabouts {
 /// assert_eq!(thief.steal(), Steal::Success(1));
 /// assert_eq!(deque.pop(), Some(2));
 /// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::semi_private::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
     /// What `shared.own.bottom` holds.
@@ -274,7 +285,12 @@ impl<T: Word> Deque<T> {
         Self::with_capacity(0)
     }
 
-    /// An empty deque with room for `capacity` items before it first grows.
+    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
+    /// that when it is found empty often.
+    ///
+    /// # Panics
+    ///
+    /// If so many slots cannot be allocated.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
@@ -440,10 +456,10 @@ impl<T: Word> Stealer<T> {
         }
     }
 
-    /// What to answer when the public part, which ends at `boundary`, is empty.
-    fn nothing_public(&self, boundary: ring::Index) -> Steal<T> {
+    /// What to answer when nothing from `top` on is public.
+    fn nothing_public(&self, top: ring::Index) -> Steal<T> {
         let bottom = self.shared.own.bottom.load(Ordering::Relaxed);
-        if distance(boundary, bottom) > 0 {
+        if distance(top, bottom) > 0 {
             Steal::Private
         } else {
             Steal::Empty
@@ -458,14 +474,14 @@ impl<T: Word> Thief for Stealer<T> {
         let top = self.shared.top.load(Ordering::Acquire); // [S10]
         let boundary = self.shared.own.boundary.load(Ordering::Relaxed); // [S11]
         if distance(top, boundary) <= 0 {
-            return self.nothing_public(boundary);
+            return self.nothing_public(top);
         }
         let visit = self.shared.ring.enter();
         let top = self.shared.top.load(Ordering::Relaxed); // [S6]
         fence(Ordering::SeqCst); // [S7]
         let boundary = self.shared.own.boundary.load(Ordering::Acquire); // [S8]
         if distance(top, boundary) <= 0 {
-            return self.nothing_public(boundary);
+            return self.nothing_public(top);
         }
         // SAFETY: the fence above.
         let word = unsafe { visit.read(top) };

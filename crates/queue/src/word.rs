@@ -24,8 +24,8 @@ use std::sync::Arc;
 ///
 /// # Safety
 ///
-/// `from_word(into_word(x))` must give `x` back, and neither function may panic: a queue calls
-/// them while its indices are half updated.
+/// `from_word(into_word(x))` must give `x` back, in the same type with the same lifetimes, and
+/// neither function may panic: a queue calls them while its indices are half updated.
 pub unsafe trait Word: Sized {
     /// Turns the item into a word. The word owns what the item owned.
     fn into_word(self) -> *mut ();

@@ -1,5 +1,6 @@
 //! Bars: limits that a measurement has to keep.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bar {
     /// What is limited.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// The largest value that is good enough.
     pub(crate) limit: f64,
     /// What came out; nothing if it could not be measured.
@@ -60,7 +61,7 @@ mod tests {
 
     fn bar(measured: Option<f64>) -> Bar {
         Bar {
-            name: "owner_pair semi_private",
+            name: "owner_pair semi_private".into(),
             limit: 0.15,
             measured,
         }

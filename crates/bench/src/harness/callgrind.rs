@@ -36,7 +36,14 @@ impl std::error::Error for Unavailable {}
 
 /// Instructions per operation of `subcommand`, to which the number of operations is appended.
 pub(crate) fn per_operation(subcommand: &[&str]) -> Result<f64, Unavailable> {
-    let [few, many] = OPERATIONS;
+    per_operation_of(subcommand, OPERATIONS)
+}
+
+/// [`per_operation`] where the two runs must have certain numbers of operations.
+pub(crate) fn per_operation_of(
+    subcommand: &[&str],
+    [few, many]: [u64; 2],
+) -> Result<f64, Unavailable> {
     let difference = total(subcommand, many)?.saturating_sub(total(subcommand, few)?);
     Ok(difference as f64 / (many - few) as f64)
 }

@@ -22,6 +22,22 @@ impl ThreadClock {
 /// The time on the wall, for workloads of several threads.
 pub(crate) type WallClock = Instant;
 
+/// The processor time that all threads of this process have used, where the system can tell.
+#[cfg(unix)]
+pub(crate) fn process() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec as u32,
+    ))
+}
+
+/// The processor time that all threads of this process have used, where the system can tell.
+#[cfg(not(unix))]
+pub(crate) fn process() -> Option<Duration> {
+    None
+}
+
 #[cfg(unix)]
 fn now() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

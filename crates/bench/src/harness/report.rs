@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::bars::Bar;
 use super::machine::Machine;
 use super::runner::{Measured, Plan};
-use super::stats::Summary;
+use super::stats::{Figure, Summary};
 use super::table::Table;
 
 /// Everything a run found out.
@@ -22,6 +22,7 @@ pub(crate) struct Report {
     quick: bool,
     workloads: Vec<WorkloadReport>,
     instructions: Vec<Instructions>,
+    figures: Vec<Figures>,
     bars: Vec<Bar>,
 }
 
@@ -51,11 +52,49 @@ pub(crate) struct Instructions {
     pub(crate) instructions: f64,
 }
 
+/// Whatever else there is to tell of the contenders, one number each.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figures {
+    /// What the numbers are, and their unit.
+    pub(crate) title: &'static str,
+    figures: Vec<(&'static str, f64)>,
+}
+
+impl Figures {
+    /// No numbers yet.
+    pub(crate) fn new(title: &'static str) -> Figures {
+        Figures {
+            title,
+            figures: Vec::new(),
+        }
+    }
+
+    /// Adds a contender's number.
+    pub(crate) fn add(&mut self, contender: &'static str, figure: f64) {
+        self.figures.push((contender, figure));
+    }
+
+    /// A contender's number.
+    pub(crate) fn get(&self, contender: &str) -> Option<f64> {
+        let found = self.figures.iter().find(|(name, _)| *name == contender);
+        found.map(|&(_, figure)| figure)
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(self.title, &["contender", "figure"]);
+        for (contender, figure) in &self.figures {
+            table.row(vec![(*contender).into(), Figure(*figure).to_string()]);
+        }
+        table
+    }
+}
+
 /// What a suite hands back.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) workloads: Vec<Measured>,
     pub(crate) instructions: Vec<Instructions>,
+    pub(crate) figures: Vec<Figures>,
     pub(crate) bars: Vec<Bar>,
 }
 
@@ -76,6 +115,7 @@ impl Outcome {
             }
             tables.push(table);
         }
+        tables.extend(self.figures.iter().map(Figures::table));
         tables
     }
 }
@@ -91,6 +131,7 @@ impl Report {
             quick,
             workloads: Vec::new(),
             instructions: Vec::new(),
+            figures: Vec::new(),
             bars: Vec::new(),
         }
     }
@@ -100,6 +141,7 @@ impl Report {
         self.workloads
             .extend(outcome.workloads.into_iter().map(WorkloadReport::of));
         self.instructions.extend(outcome.instructions);
+        self.figures.extend(outcome.figures);
         self.bars.extend(outcome.bars);
     }
 

@@ -12,7 +12,7 @@ use super::table::Table;
 use super::verify::Wrong;
 
 /// How long a run is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// How many samples each contender gives.
     pub(crate) rounds: usize,
@@ -20,6 +20,10 @@ pub(crate) struct Plan {
     pub(crate) sample: Duration,
     /// Where the shuffling starts.
     pub(crate) seed: u64,
+    /// Only the results matter.
+    pub(crate) quick: bool,
+    /// Only what has this in its name is measured.
+    pub(crate) only: Option<String>,
 }
 
 /// What one turn of a contender gave.
@@ -92,6 +96,13 @@ pub(crate) struct Measured {
     pub(crate) reference: &'static str,
     pub(crate) note: Option<&'static str>,
     pub(crate) series: Vec<Series>,
+}
+
+impl Plan {
+    /// Is something of this name to be measured?
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        (self.only.as_ref()).is_none_or(|only| name.contains(only.as_str()))
+    }
 }
 
 impl Workload {
@@ -243,6 +254,8 @@ mod tests {
         rounds: 5,
         sample: Duration::from_millis(1),
         seed: 1,
+        quick: true,
+        only: None,
     };
 
     #[test]

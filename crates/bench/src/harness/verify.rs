@@ -11,6 +11,23 @@ pub(crate) struct Wrong {
     got: String,
 }
 
+impl Wrong {
+    /// What was computed, by whom, and how it should have come out.
+    pub(crate) fn new(
+        contender: &'static str,
+        what: &'static str,
+        expected: String,
+        got: String,
+    ) -> Wrong {
+        Wrong {
+            contender,
+            what,
+            expected,
+            got,
+        }
+    }
+}
+
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Wrong {
@@ -38,12 +55,8 @@ pub(crate) fn verify<T: PartialEq + fmt::Debug>(
     if expected == got {
         return Ok(());
     }
-    Err(Wrong {
-        contender,
-        what,
-        expected: format!("{expected:?}"),
-        got: format!("{got:?}"),
-    })
+    let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
+    Err(Wrong::new(contender, what, expected, got))
 }
 
 /// What came out of a queue, in any order.

@@ -114,7 +114,7 @@ pub(super) fn bars(workloads: &[Measured], instructions: &[Instructions]) -> Vec
                     .map(|count| count.instructions),
             };
             Bar {
-                name,
+                name: (*name).into(),
                 limit: *limit,
                 measured,
             }

@@ -29,9 +29,10 @@ pub(crate) fn workloads() -> Vec<Workload> {
 pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     let workloads: Vec<Measured> = workloads()
         .into_iter()
+        .filter(|workload| plan.includes(workload.name))
         .map(|workload| workload.run(plan))
         .collect::<Result<_, _>>()?;
-    let instructions = instructions().unwrap_or_else(|unavailable| {
+    let instructions = instructions(plan).unwrap_or_else(|unavailable| {
         eprintln!("{unavailable}");
         Vec::new()
     });
@@ -40,12 +41,16 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         workloads,
         instructions,
         bars,
+        ..Outcome::default()
     })
 }
 
 /// Instructions of the owner's push and pop, and of nothing else.
-fn instructions() -> Result<Vec<Instructions>, Unavailable> {
+fn instructions(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
     let (workload, counted) = (owner_pair::workload(), owner_pair::counted());
+    if !plan.includes(workload.name) {
+        return Ok(Vec::new());
+    }
     let progress = Progress::start("instructions", counted.names().count() as u64);
     let count = |contender| {
         progress.step();

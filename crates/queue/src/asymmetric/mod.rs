@@ -1,6 +1,7 @@
 //! A Chase-Lev deque whose thieves pay for everything.
 //!
-//! The owner pushes and pops with plain loads and stores: no fence, and no compare-and-swap
+//! The owner pushes and pops with plain loads and stores: no store-load fence (the only expensive
+//! one), and no compare-and-swap
 //! unless a thief is reaching for the very item that it pops. A thief pays with an asymmetric
 //! barrier ([`barrier`]: one `membarrier` system call). Unlike in a
 //! [semi-private](crate::semi_private) deque no item is ever hidden from the thieves.
@@ -73,7 +74,7 @@
 mod slow;
 mod thief;
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -122,7 +123,8 @@ struct Shared<T: Word> {
     /// `top` and the claim. Written by thieves and, in a contested pop, by the owner.
     age: CachePadded<AtomicU64>,
     ring: Ring,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
@@ -143,6 +145,9 @@ impl<T: Word> Drop for Shared<T> {
 
 /// The owner's side. What is left in it when the last handle goes is dropped then.
 ///
+/// A refused barrier makes a steal answer [`Retry`](crate::Steal::Retry). A process that forbids
+/// itself `membarrier` after its first deque was made (by a seccomp filter, say) is not robbed any more.
+///
 /// ```
 /// use locksley_queue::{Owner, Steal, Thief, asymmetric};
 ///
@@ -153,6 +158,16 @@ impl<T: Word> Drop for Shared<T> {
 /// assert_eq!(thief.steal(), Steal::Success(1));
 /// assert_eq!(deque.pop(), Some(2));
 /// assert_eq!(thief.steal(), Steal::Empty);
+/// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::asymmetric::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
 /// ```
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
@@ -178,7 +193,12 @@ impl<T: Word> Deque<T> {
         Self::with_capacity(0)
     }
 
-    /// An empty deque with room for `capacity` items before it first grows.
+    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
+    /// that when it is found empty often.
+    ///
+    /// # Panics
+    ///
+    /// If so many slots cannot be allocated.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::starting_at(capacity, 0)
     }
@@ -193,7 +213,7 @@ impl<T: Word> Deque<T> {
         let slow = Slow {
             view,
             limit,
-            mark: start,
+            mark: start.wrapping_sub(STRIDE),
         };
         let shared = Handle::new(Shared {
             own: CachePadded::new(Own {
@@ -266,6 +286,38 @@ impl<T: Word> Deque<T> {
         self.bottom >= self.shared.age.load(Ordering::Relaxed)
     }
 
+    /// Pushes if that takes no more than a glance; otherwise gives the item back, and
+    /// [`push`](Owner::push) makes room.
+    ///
+    /// # Errors
+    ///
+    /// The item comes back if the deque has to look further, or was [sealed](Deque::seal).
+    #[inline]
+    pub fn try_push(&mut self, item: T) -> Result<(), Full<T>> {
+        if self.bottom == self.shared.own.lap.ceiling.get() {
+            return Err(Full(item));
+        }
+        self.put(item);
+        Ok(())
+    }
+
+    /// Makes every [`try_push`](Deque::try_push) refuse, until the next push, pop or unpush.
+    pub fn seal(&mut self) {
+        self.shared.own.lap.ceiling.set(self.bottom);
+    }
+
+    /// Writes an item at the bottom, which is below the ceiling.
+    #[inline(always)]
+    fn put(&mut self, item: T) {
+        let shared = &*self.shared;
+        // SAFETY: the index is below the lap's ceiling.
+        let slot = unsafe { shared.own.lap.slot(self.bottom) };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        self.bottom = self.bottom.wrapping_add(STRIDE);
+        fence(Ordering::Release); // [A1]
+        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+    }
+
     /// Tells [`unpush`](Deque::unpush) that what is in the deque now was not pushed by those who
     /// will call it: it answers [`Unpushed::Covered`] from here on down, and the
     /// caller pops instead.
@@ -289,16 +341,10 @@ impl<T: Word> Owner for Deque<T> {
     /// Always has room.
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        let shared = &*self.shared;
-        if self.bottom == shared.own.lap.ceiling.get() {
-            shared.make_room(self.bottom);
+        if self.bottom == self.shared.own.lap.ceiling.get() {
+            self.shared.make_room(self.bottom);
         }
-        // SAFETY: the index is below the lap's ceiling.
-        let slot = unsafe { shared.own.lap.slot(self.bottom) };
-        slot.store(item.into_word(), Ordering::Relaxed);
-        self.bottom = self.bottom.wrapping_add(STRIDE);
-        fence(Ordering::Release); // [A1]
-        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+        self.put(item);
         Ok(())
     }
 

@@ -40,9 +40,11 @@ impl<T: Word> Shared<T> {
                 unsafe { self.ring.grow(&mut slow.view, top, bottom) };
             }
             slow.limit = slow.view.limit(top);
-            // Nothing is below `top`, so neither need the mark be.
-            if distance(slow.mark, top) > 0 {
-                slow.mark = top;
+            // Nothing is below `top`, so neither need the mark be. One lower than that, so that an
+            // empty deque is not taken for a marked one.
+            let lowest = top.wrapping_sub(STRIDE);
+            if distance(slow.mark, lowest) > 0 {
+                slow.mark = lowest;
             }
         }
         self.enter_lap(bottom);

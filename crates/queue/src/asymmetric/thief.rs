@@ -110,7 +110,8 @@ impl<T: Word> Thief for Stealer<T> {
 }
 
 /// Steals one item from each victim that has any, with one barrier for up to 16 of them, and
-/// passes each to `sink`. Returns how many there were.
+/// passes each to `sink`. Returns how many there were. If `sink` panics, what was stolen with the
+/// same barrier and not passed on yet is dropped.
 ///
 /// ```
 /// use locksley_queue::{Owner, asymmetric};
@@ -137,13 +138,18 @@ pub fn steal_each<T: Word>(victims: &[Stealer<T>], mut sink: impl FnMut(T)) -> u
             continue;
         }
         let ordered = barrier::heavy(); // [A6]
-        for claim in claims.into_iter().flatten() {
-            if !ordered {
-                claim.let_go();
-            } else if let Steal::Success(item) = claim.take() {
-                count += 1;
-                sink(item);
+        // All claims end before the first item is passed on: `sink` may take its time, or panic.
+        let loot = claims.map(|claim| {
+            let claim = claim?;
+            if ordered {
+                return claim.take().success();
             }
+            claim.let_go();
+            None
+        });
+        for item in loot.into_iter().flatten() {
+            count += 1;
+            sink(item);
         }
     }
     count

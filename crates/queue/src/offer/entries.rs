@@ -23,6 +23,7 @@
 //! `EntryRef`, the deque that it came through orders everything; a late donee may read anything, and
 //! then its compare-and-swap fails.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Mutex;
 
@@ -58,7 +59,8 @@ struct Shared<T: Word> {
     stack: Stack,
     /// The slots that thieves have freed. Written by thieves, emptied by the owner.
     returned: CachePadded<AtomicUsize>,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: what is shared are atomics, and of the items the words: through a shared reference an item
@@ -132,6 +134,16 @@ impl<T> From<Option<T>> for Acquired<T> {
 /// The owner's side of a worker's entries.
 ///
 /// When it and every [`Peer`] of it are gone, the items that nobody has taken are dropped.
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::offer::Entries;
+///
+/// fn shorten<'a>(long: Entries<&'static u8>) -> Entries<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Entries<T: Word> {
     shared: Arc<Shared<T>>,
     free: usize,

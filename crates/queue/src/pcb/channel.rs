@@ -1,5 +1,6 @@
 //! One producer-consumer buffer by itself, with its own recycling.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -15,7 +16,8 @@ struct Shared<T: Word> {
     /// The dummy. Stored by the consumer. The items before it are the producer's.
     head: CachePadded<AtomicPtr<Item>>,
     arena: Arena,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: the ends hand the items from one thread to another, for which `T: Send` is enough; what
@@ -39,6 +41,16 @@ impl<T: Word> Drop for Shared<T> {
 /// The producer's end of a [`channel`].
 // Aligned so that the two ends do not share a cache line when they lie side by side.
 #[repr(align(128))]
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::pcb::Producer;
+///
+/// fn shorten<'a>(long: Producer<&'static u8>) -> Producer<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Producer<T: Word> {
     /// The oldest item of the chain.
     first: *mut Item,

@@ -1,6 +1,7 @@
 //! The n x n buffers of work dealing, and the recycling scheme RS between them.
 
 use std::array;
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
@@ -37,7 +38,8 @@ struct Matrix<T: Word> {
     pool: Pool,
     /// Where a process that is dropped leaves its peers: written by that process only.
     parked: Box<[UnsafeCell<Peers>]>,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: the processes hand items from one thread to another, for which `T: Send` is enough; an
@@ -81,6 +83,16 @@ unsafe fn drain<T: Word>(mut head: *mut Item) {
 /// its produceList and its consumeList.
 // Aligned so that processes that lie side by side in a `Vec` do not share cache lines.
 #[repr(align(128))]
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::pcb::Process;
+///
+/// fn shorten<'a>(long: Process<&'static u8>) -> Process<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Process<T: Word> {
     /// Unused items, linked by `next`; null if there is none.
     produce_list: *mut Item,

@@ -39,6 +39,7 @@
 //! | E7 | the destructor reads a slot | Relaxed | - | already the weakest: nobody else is left | - |
 //! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -63,6 +64,16 @@ use crate::word::Word;
 /// assert_eq!((victim.len(), own.len()), (4, 3));
 /// assert_eq!(own.pop(), Some(3));
 /// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::steal_half::extended::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
+/// ```
 pub struct Deque<T: Word> {
     bottom: Bottom,
     ring: Ring<AtomicPtr<()>>,
@@ -77,7 +88,8 @@ pub struct Stealer<T: Word> {
 struct Inner<T: Word> {
     shared: Shared<false>,
     slots: Box<[AtomicPtr<()>]>,
-    items: PhantomData<T>,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
 }
 
 // SAFETY: the slots are atomic words, and an item leaves through exactly one thread, so that

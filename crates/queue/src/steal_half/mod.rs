@@ -64,7 +64,7 @@
 //!   floor(log2 k) + 1, and k pops to empty floor(log2 k) + 2.
 //! * Fences: where the process has `membarrier`, pushes and pops issue none, and of consecutive
 //!   thefts from an owner that does nothing at most one calls `membarrier`. Where not, every push
-//!   and pop issues one fence.
+//!   and pop issues one fence or one compare-and-swap.
 //! * Theorem 3.9, which is about whole systems of deques: if every process tries to balance often
 //!   enough, no deque is expected to be longer than a constant times the average.
 //!

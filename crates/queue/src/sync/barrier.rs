@@ -38,17 +38,18 @@ pub fn payer() -> Payer {
 /// The frequent side's half where the rare side pays. Where both pay, the caller issues a SeqCst
 /// fence instead.
 #[inline(always)]
-pub(crate) fn light() {
+pub fn light() {
     #[cfg(loom)]
     fence(Ordering::SeqCst);
     #[cfg(not(loom))]
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// The rare side's half. `false` if the kernel refused this once (it may be out of memory): then
-/// nothing is ordered, and the caller must leave alone what it wanted to touch.
+/// The rare side's half. `false` if the kernel refused (it may be out of memory, or a filter
+/// installed since the first use forbids the call): then nothing is ordered, and the caller must
+/// leave alone what it wanted to touch.
 #[must_use]
-pub(crate) fn heavy() -> bool {
+pub fn heavy() -> bool {
     match payer() {
         Payer::Rare => imp::membarrier(),
         Payer::Both => {

@@ -1,6 +1,6 @@
 //! The one place that knows whether the atomics are the machine's or loom's.
 //!
-//! Everything in this crate takes its atomics, fences and cells from here. The wrappers add
+//! Everything in this crate takes its atomics, its fences and the cells that threads share from here. The wrappers add
 //! nothing but a count of the expensive operations, and that only with the feature `count`, so
 //! that a test can assert what a queue's documentation claims about its fast path.
 //!

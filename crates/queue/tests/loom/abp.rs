@@ -189,3 +189,13 @@ fn a_reset_answers_empty() {
         assert!(!steal.join().unwrap().is_retry());
     });
 }
+
+#[test]
+fn empty_stays_empty() {
+    crate::support::empty_stays_empty(|| {
+        let mut deque = locksley_queue::abp::Deque::with_capacity(4);
+        crate::support::push(&mut deque, 0);
+        crate::support::push(&mut deque, 1);
+        deque
+    });
+}

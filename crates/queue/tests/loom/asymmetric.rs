@@ -210,3 +210,13 @@ fn unpush_against_two_thieves() {
         assert_eq!(deque.pop(), None);
     });
 }
+
+#[test]
+fn empty_stays_empty() {
+    crate::support::empty_stays_empty(|| {
+        let mut deque = Deque::new();
+        crate::support::push(&mut deque, 0);
+        crate::support::push(&mut deque, 1);
+        deque
+    });
+}

@@ -154,3 +154,13 @@ fn one_item() -> Deque<Payload> {
     push(&mut deque, 0);
     deque
 }
+
+#[test]
+fn empty_stays_empty() {
+    crate::support::empty_stays_empty(|| {
+        let mut deque = Deque::new();
+        crate::support::push(&mut deque, 0);
+        crate::support::push(&mut deque, 1);
+        deque
+    });
+}

@@ -195,3 +195,8 @@ fn stolen_by_one_who_is_known() {
         owner.join().unwrap();
     });
 }
+
+#[test]
+fn empty_stays_empty() {
+    crate::support::empty_stays_empty(|| exposed(2));
+}

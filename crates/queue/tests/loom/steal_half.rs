@@ -272,3 +272,23 @@ tests!(
     robbed_robber,
     dropped_by_the_thief
 );
+
+#[test]
+fn empty_stays_empty_in_the_extended_deque() {
+    crate::support::empty_stays_empty(|| {
+        let mut deque = locksley_queue::steal_half::extended::Deque::new();
+        crate::support::push(&mut deque, 0);
+        crate::support::push(&mut deque, 1);
+        deque
+    });
+}
+
+#[test]
+fn empty_stays_empty_claim_first() {
+    crate::support::empty_stays_empty(|| {
+        let mut deque = locksley_queue::steal_half::claim_first::Deque::new();
+        crate::support::push(&mut deque, 0);
+        crate::support::push(&mut deque, 1);
+        deque
+    });
+}

@@ -99,3 +99,22 @@ pub(crate) fn race<D>(
         assert_each_once(seen, total);
     });
 }
+
+/// Without a push, an empty deque stays empty: a thief that was told so must not find an item
+/// afterwards. `make` gives a deque with two items that can be stolen.
+pub(crate) fn empty_stays_empty<D>(make: fn() -> D)
+where
+    D: Owner<Item = Payload> + 'static,
+    D::Thief: Send + 'static,
+{
+    loom::model(move || {
+        let mut deque = make();
+        let (one, two) = (deque.thief(), deque.thief());
+        let first = thread::spawn(move || one.steal().is_success());
+        let second = thread::spawn(move || (two.steal().is_empty(), two.steal().is_success()));
+        deque.pop();
+        first.join().unwrap();
+        let (empty, found) = second.join().unwrap();
+        assert!(!(empty && found), "empty, and then not");
+    });
+}

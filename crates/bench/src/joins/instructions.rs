@@ -1,0 +1,73 @@
+//! Instructions of a join, counted on one worker.
+
+use std::process::ExitCode;
+
+use locksley_workload::{Fib, Program};
+
+use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, Worker};
+use super::turns::turn;
+use crate::harness::Plan;
+use crate::harness::callgrind::{self, Unavailable};
+use crate::harness::progress::Progress;
+use crate::harness::report::Instructions;
+
+/// The name of what is counted, in tables and in the hidden subcommand.
+pub(crate) const FORK: &str = "fib join";
+
+/// Two Fibonacci numbers: what one of them takes more than the other is joins alone.
+const FEW: u64 = 20;
+const MANY: u64 = 25;
+
+const COUNTED: [&str; 6] = [
+    Serial::NAME,
+    Worker::NAME,
+    Free::NAME,
+    Rayon::NAME,
+    Chili::NAME,
+    Forte::NAME,
+];
+
+/// Counts everything.
+pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
+    if !plan.includes(FORK) {
+        return Ok(Vec::new());
+    }
+    let progress = Progress::start("instructions", COUNTED.len() as u64);
+    let joins = [FEW, MANY].map(|n| Fib::new(n).operations());
+    COUNTED
+        .into_iter()
+        .map(|contender| {
+            progress.step();
+            let subcommand = [crate::TURN, FORK, contender];
+            Ok(Instructions {
+                workload: FORK,
+                contender,
+                instructions: callgrind::per_operation_of(&subcommand, joins)?,
+            })
+        })
+        .collect()
+}
+
+/// The other side: one run with that many joins.
+pub(crate) fn run(contender: &str, joins: u64) -> Option<ExitCode> {
+    let n = (1..90).find(|&n| Fib::new(n).operations() >= joins)?;
+    Some(match contender {
+        Serial::NAME => run_on::<Serial>(n),
+        Worker::NAME => run_on::<Worker>(n),
+        Free::NAME => run_on::<Free>(n),
+        Rayon::NAME => run_on::<Rayon>(n),
+        Chili::NAME => run_on::<Chili>(n),
+        Forte::NAME => run_on::<Forte>(n),
+        _ => return None,
+    })
+}
+
+fn run_on<R: Runtime>(n: u64) -> ExitCode {
+    match turn(&mut R::start(1), &mut Fib::new(n), FORK, 1) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(wrong) => {
+            eprintln!("error: {wrong}");
+            crate::exit::WRONG.into()
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! How long a task that is submitted to a sleeping pool takes to start.
+
+use std::cell::OnceCell;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::contenders::{Rayon, Runtime, Worker};
+use crate::harness::stats::Summary;
+use crate::harness::{Contender, Sample, Workload, Wrong};
+
+/// The name in tables, bars and JSON.
+pub(super) const NAME: &str = "wake-up";
+
+/// How long a pool is left alone before it gets a task: it sleeps by then.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// How many wake-ups make a sample at most; a sample is their median.
+const WAKE_UPS: u64 = 9;
+
+/// A runtime to which a task can be handed from outside.
+trait Spawn: Runtime {
+    fn spawn(&self, task: impl FnOnce() + Send + 'static);
+}
+
+impl Spawn for Worker {
+    fn spawn(&self, task: impl FnOnce() + Send + 'static) {
+        drop(self.0.spawn(task));
+    }
+}
+
+impl Spawn for Rayon {
+    fn spawn(&self, task: impl FnOnce() + Send + 'static) {
+        self.0.spawn(task);
+    }
+}
+
+/// Two sleeping workers get a task.
+pub(super) fn workload() -> Workload {
+    Workload {
+        name: NAME,
+        about: "from handing a task to two sleeping workers to its start",
+        reference: Rayon::NAME,
+        note: None,
+        contenders: vec![contender::<Worker>(), contender::<Rayon>()],
+    }
+}
+
+fn contender<R: Spawn>() -> Contender {
+    let runtime = OnceCell::new();
+    Contender::new(R::NAME, move |operations| {
+        let runtime = runtime.get_or_init(|| R::start(2));
+        let samples: Vec<f64> = (0..operations.min(WAKE_UPS))
+            .map(|_| wake(runtime))
+            .collect();
+        let median = Duration::from_secs_f64(Summary::of(&samples).median);
+        Ok::<_, Wrong>(Sample {
+            elapsed: median,
+            operations: 1,
+            note: 0.0,
+        })
+    })
+}
+
+fn wake(runtime: &impl Spawn) -> f64 {
+    let (answer, started): (Sender<Instant>, _) = channel();
+    thread::sleep(PAUSE);
+    let submitted = Instant::now();
+    runtime.spawn(move || {
+        // The receiver waits for it below.
+        let _ = answer.send(Instant::now());
+    });
+    let started = started.recv().expect("a spawned task runs");
+    started.saturating_duration_since(submitted).as_secs_f64()
+}

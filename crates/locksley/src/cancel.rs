@@ -1,0 +1,168 @@
+//! Cancellation: a flag that tasks look at.
+//!
+//! ```text
+//!   parent ──cancel──> cancelled
+//!     ^ ^
+//!     | └── child ── asks itself, then its parent
+//!     └──── child
+//! ```
+//!
+//! A token asks upwards, so cancelling is one store however many children there are; one that has
+//! seen its parent cancelled keeps that.
+//!
+//! The flag is a message that there is no point in going on; what the canceller wrote before is
+//! seen by whoever sees it (Release and Acquire).
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::sync::{AtomicBool, Ordering};
+
+struct Node {
+    cancelled: AtomicBool,
+    parent: Option<Arc<Node>>,
+}
+
+impl Drop for Node {
+    /// One ancestor after the other: a long line of them must not take a deep stack.
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut node) = next.and_then(Arc::into_inner) {
+            next = node.parent.take();
+        }
+    }
+}
+
+/// A token by which tasks can be told to stop. Clones are the same token; a
+/// [child](CancelToken::child) is cancelled with its parent, but not the other way round.
+///
+/// Nothing stops by itself: a task that wants to be cancellable looks at the token now and then.
+///
+/// ```
+/// use locksley::CancelToken;
+///
+/// let all = CancelToken::new();
+/// let (one, other) = (all.child(), all.child());
+/// one.cancel();
+/// assert!(one.is_cancelled() && !other.is_cancelled() && !all.is_cancelled());
+/// let task = {
+///     let other = other.clone();
+///     locksley::spawn(move || while !other.is_cancelled() { std::thread::yield_now() })
+/// };
+/// all.cancel();
+/// task.join();
+/// assert!(other.is_cancelled());
+/// ```
+#[derive(Clone)]
+pub struct CancelToken {
+    node: Arc<Node>,
+}
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    ///
+    /// ```
+    /// assert!(!locksley::CancelToken::new().is_cancelled());
+    /// ```
+    pub fn new() -> CancelToken {
+        CancelToken::with_parent(None)
+    }
+
+    fn with_parent(parent: Option<Arc<Node>>) -> CancelToken {
+        CancelToken {
+            node: Arc::new(Node {
+                cancelled: AtomicBool::new(false),
+                parent,
+            }),
+        }
+    }
+
+    /// A token that is cancelled when this one is, or by itself.
+    ///
+    /// ```
+    /// let token = locksley::CancelToken::new();
+    /// let child = token.child();
+    /// token.cancel();
+    /// assert!(child.is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn child(&self) -> CancelToken {
+        CancelToken::with_parent(Some(self.node.clone()))
+    }
+
+    /// Cancels the token and its children, for good.
+    ///
+    /// ```
+    /// let token = locksley::CancelToken::new();
+    /// token.cancel();
+    /// assert!(token.clone().is_cancelled());
+    /// ```
+    pub fn cancel(&self) {
+        self.node.cancelled.store(true, Ordering::Release);
+    }
+
+    /// Was the token, or one that it descends from, cancelled?
+    ///
+    /// ```
+    /// let token = locksley::CancelToken::new();
+    /// assert!(!token.is_cancelled());
+    /// token.cancel();
+    /// assert!(token.is_cancelled());
+    /// ```
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.node.cancelled.load(Ordering::Acquire)
+            || self.node.parent.is_some() && self.ask_ancestors()
+    }
+
+    fn ask_ancestors(&self) -> bool {
+        let mut node = &self.node;
+        while let Some(parent) = &node.parent {
+            if parent.cancelled.load(Ordering::Acquire) {
+                self.cancel();
+                return true;
+            }
+            node = parent;
+        }
+        false
+    }
+}
+
+impl Default for CancelToken {
+    fn default() -> Self {
+        CancelToken::new()
+    }
+}
+
+impl fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancelToken")
+            .field("cancelled", &self.is_cancelled())
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_cancelled_with_any_ancestor() {
+        let tokens: Vec<CancelToken> =
+            std::iter::successors(Some(CancelToken::new()), |last| Some(last.child()))
+                .take(5)
+                .collect();
+        tokens[2].cancel();
+        let cancelled: Vec<bool> = tokens.iter().map(CancelToken::is_cancelled).collect();
+        assert_eq!(cancelled, [false, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_long_line_of_descendants_is_dropped_without_recursion() {
+        let mut token = CancelToken::new();
+        for _ in 0..1_000_000 {
+            token = token.child();
+        }
+        assert!(!token.is_cancelled());
+    }
+}

@@ -1,0 +1,106 @@
+//! Why a pool could not be built.
+
+use std::fmt;
+use std::io;
+
+use crate::topology::CpuList;
+
+/// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The number of workers asked for is out of range.
+    Workers {
+        /// What was asked for.
+        wanted: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// An environment variable does not say what it should.
+    Environment {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// The operating system refused a thread.
+    Thread {
+        /// How many had been started.
+        started: usize,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Workers were to be pinned to a CPU that this process may not use, or to none.
+    Pinning {
+        /// The CPU, if there was one.
+        cpu: Option<usize>,
+        /// Those that it may use.
+        allowed: Vec<usize>,
+    },
+    /// Workers cannot be pinned on this platform.
+    PinningUnsupported,
+    /// The operating system refused to pin a worker.
+    Pin {
+        /// The CPU it was to be pinned to.
+        cpu: usize,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The global pool exists already.
+    GlobalExists,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Workers { wanted, most } => write!(
+                f,
+                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for none to have one per CPU"
+            ),
+            BuildError::Environment { name, value } => write!(
+                f,
+                "the environment variable {name} is `{value}`: set it to a number of workers, or unset it"
+            ),
+            BuildError::Thread { started, source } => write!(
+                f,
+                "the operating system refused worker thread number {} ({source}): \
+                 ask for fewer workers or smaller stacks, or raise the process's limits",
+                started + 1
+            ),
+            BuildError::Pinning { cpu, allowed } => {
+                let allowed = CpuList(allowed.clone());
+                match cpu {
+                    Some(cpu) => write!(
+                        f,
+                        "a worker cannot be pinned to CPU {cpu}, which this process may not use: \
+                         choose from {allowed}, or widen its affinity mask"
+                    ),
+                    None => write!(
+                        f,
+                        "workers cannot be pinned to no CPU: list at least one of {allowed}"
+                    ),
+                }
+            }
+            BuildError::PinningUnsupported => f.write_str(
+                "workers cannot be pinned on this platform: leave it to the operating system (`Pinning::None`)",
+            ),
+            BuildError::Pin { cpu, source } => write!(
+                f,
+                "the operating system refused to pin a worker to CPU {cpu} ({source}): \
+                 choose another one, or leave it to the operating system (`Pinning::None`)"
+            ),
+            BuildError::GlobalExists => {
+                f.write_str("the global pool exists already: configure it before anything uses it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BuildError::Thread { source, .. } | BuildError::Pin { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

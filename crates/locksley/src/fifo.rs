@@ -1,0 +1,172 @@
+//! Tasks that run in the order in which they were spawned.
+//!
+//! A pile gives its owner the newest job first. For tasks in the order of their spawning each worker
+//! has a queue beside its pile, and for each task puts a *token* in the pile; whoever runs the
+//! token, the worker or a thief, runs the oldest task of that queue:
+//!
+//! ```text
+//!   queue   | a | b | c |  <- spawned in this order
+//!   pile    | t | t | t |  <- popped from this end, stolen from the other: whichever, `a` runs first
+//! ```
+//!
+//! A scope has its own queues, and its tokens carry its family, so a waiter that finds one runs one
+//! of the scope's tasks. The queues of tasks on their own are mixed, so their tokens belong to
+//! nobody; who waits for such a task takes it out of the queue itself, and a token that then
+//! finds the queue empty does nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::broadcast::BroadcastContext;
+use crate::cancel::CancelToken;
+use crate::injector::{Injected, Injector};
+use crate::job::{Family, HeapJob, JobRef};
+use crate::registry::Registry;
+use crate::scope::{Scope, in_place_scope, in_place_scope_in, scope};
+use crate::worker::Worker;
+
+/// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
+pub struct ScopeFifo<'scope> {
+    scope: Scope<'scope>,
+    /// A queue for each place of the pool.
+    queues: Arc<[Injector]>,
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    fn new(scope: &Scope<'scope>) -> Self {
+        let places = scope.registry().places();
+        ScopeFifo {
+            scope: scope.again(),
+            queues: (0..places).map(|_| Injector::new()).collect(),
+        }
+    }
+
+    /// Spawns a task, which may spawn more in the same scope. The oldest task of a worker starts
+    /// first.
+    pub fn spawn_fifo<F>(&self, task: F)
+    where
+        F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        let queues = self.queues.clone();
+        let job = self.scope.job(move |scope, _| {
+            task(&ScopeFifo {
+                scope: scope.again(),
+                queues,
+            });
+        });
+        let Some(worker) = self.scope.worker() else {
+            // The pool's queue is in order already.
+            return self.scope.registry().inject(Injected { job, owner: 0 });
+        };
+        let (queues, index) = (self.queues.clone(), worker.index());
+        queues[index].push(Injected { job, owner: index });
+        let token = move |worker: &Worker| {
+            let oldest = queues[index].pop().expect("there is a task for each token");
+            // SAFETY: the job was taken from the queue, so it is executed here and nowhere else.
+            unsafe { oldest.job.execute(worker, oldest.owner) };
+        };
+        // SAFETY: the closure borrows nothing, and is `Send`.
+        worker.push_spawned(unsafe { HeapJob::new_ref(self.scope.family(), token) });
+    }
+
+    /// [`Scope::spawn_broadcast`].
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let queues = self.queues.clone();
+        self.scope.spawn_broadcast(move |scope, context| {
+            let scope = ScopeFifo {
+                scope: scope.again(),
+                queues: queues.clone(),
+            };
+            task(&scope, context);
+        });
+    }
+
+    /// [`Scope::cancel`].
+    pub fn cancel(&self) {
+        self.scope.cancel();
+    }
+
+    /// [`Scope::is_cancelled`].
+    pub fn is_cancelled(&self) -> bool {
+        self.scope.is_cancelled()
+    }
+
+    /// [`Scope::token`].
+    pub fn token(&self) -> CancelToken {
+        self.scope.token()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeFifo")
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
+/// [`scope`](crate::scope()) whose tasks start in the order in which a worker spawned them.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// let order = Mutex::new(Vec::new());
+/// pool.install(|| {
+///     locksley::scope_fifo(|s| {
+///         for task in 0..5 {
+///             let order = &order;
+///             s.spawn_fifo(move |_| order.lock().unwrap().push(task));
+///         }
+///     });
+/// });
+/// assert_eq!(order.into_inner().unwrap(), [0, 1, 2, 3, 4]);
+/// ```
+pub fn scope_fifo<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    scope(|scope| body(&ScopeFifo::new(scope)))
+}
+
+/// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
+///
+/// ```
+/// let here = std::thread::current().id();
+/// let mut done = false;
+/// locksley::in_place_scope_fifo(|s| {
+///     assert_eq!(std::thread::current().id(), here);
+///     s.spawn_fifo(|_| done = true);
+/// });
+/// assert!(done);
+/// ```
+pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place_scope(|scope| body(&ScopeFifo::new(scope)))
+}
+
+pub(crate) fn in_place_scope_fifo_in<'scope, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    in_place_scope_in(registry, |scope| body(&ScopeFifo::new(scope)))
+}
+
+/// Pushes a task on its own that runs after those which this worker pushed so before.
+pub(crate) fn push_fifo(worker: &Worker, job: JobRef) {
+    let index = worker.index();
+    worker.fifo.push(Injected { job, owner: index });
+    let token = move |worker: &Worker| {
+        if let Some(oldest) = worker.registry().worker(index).fifo.pop() {
+            worker.run_job(oldest);
+        }
+    };
+    // SAFETY: the closure borrows nothing, and is `Send`.
+    worker.push_spawned(unsafe { HeapJob::new_ref(Family::NONE, token) });
+}

@@ -1,0 +1,290 @@
+//! A job: one word that says where the work lies and how to run it.
+//!
+//! ```text
+//!   JobRef ──> | execute | ...          a `join`'s second closure, in the caller's frame
+//!   JobRef ──> | execute | family | ... a spawned closure, on the heap   (low bit of the word set)
+//! ```
+//!
+//! A job runs exactly once. One in a frame is either taken back by the frame or executed by
+//! a thief, which sets the job's latch as its last touch; the frame stays until then. One on the
+//! heap frees itself when it is executed.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr::NonNull;
+
+use locksley_queue::Word;
+
+use crate::latch::Latch;
+use crate::worker::Worker;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// Calls `f`; a panic becomes an error.
+pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
+    panic::catch_unwind(AssertUnwindSafe(f))
+}
+
+/// What a thief needs to know of a job. The first field of every job.
+#[repr(C)]
+pub(crate) struct Header {
+    /// Runs the job. The arguments are the job, the worker that runs it, and the index of the
+    /// worker whose pile it was in.
+    execute: unsafe fn(NonNull<Header>, &Worker, usize),
+}
+
+/// The identity of something that can be waited for: the address of a join's job or of a scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Family(pub(crate) usize);
+
+impl Family {
+    /// That of a task which nobody waits for.
+    pub(crate) const NONE: Family = Family(0);
+
+    pub(crate) fn of<T>(thing: &T) -> Family {
+        Family(std::ptr::from_ref(thing).addr())
+    }
+}
+
+/// A reference to a job, in one word. The low bit says that it was spawned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JobRef(NonNull<Header>);
+
+const SPAWNED: usize = 1;
+
+// SAFETY: a job may be executed by any worker; whoever makes one sees to it that what is in it is
+// `Send`.
+unsafe impl Send for JobRef {}
+
+// SAFETY: only the pointer's type changes on the way.
+unsafe impl Word for JobRef {
+    #[inline]
+    fn into_word(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: the word comes from a `JobRef`, says the caller.
+        JobRef(unsafe { NonNull::new_unchecked(word.cast()) })
+    }
+}
+
+impl JobRef {
+    /// Was it spawned, rather than forked by a join?
+    pub(crate) fn is_spawned(self) -> bool {
+        self.0.addr().get() & SPAWNED != 0
+    }
+
+    fn header(self) -> NonNull<Header> {
+        self.0.map_addr(|addr| {
+            (addr.get() & !SPAWNED)
+                .try_into()
+                .expect("aligned, so not null")
+        })
+    }
+
+    /// What this job is part of: the scope it was spawned in, or itself.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been executed.
+    pub(crate) unsafe fn family(self) -> Family {
+        if self.is_spawned() {
+            // SAFETY: a spawned job is alive until it is executed, and starts with this header.
+            unsafe { self.header().cast::<SpawnHeader>().as_ref().family }
+        } else {
+            Family(self.0.addr().get())
+        }
+    }
+
+    /// Runs the job.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been executed, and nobody else executes it. `owner` is the index of the
+    /// worker in whose pile it was.
+    pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
+        let header = self.header();
+        // SAFETY: the job is alive until it is executed.
+        unsafe { (header.as_ref().execute)(header, worker, owner) }
+    }
+}
+
+/// The second closure of a join, in the frame of the join.
+#[repr(C)]
+pub(crate) struct StackJob<F, R> {
+    header: Header,
+    pub(crate) latch: Latch,
+    func: UnsafeCell<ManuallyDrop<F>>,
+    result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
+}
+
+impl<F, R> StackJob<F, R>
+where
+    F: FnOnce(&Worker, bool) -> R,
+{
+    #[inline(always)]
+    pub(crate) fn new(func: F) -> Self {
+        StackJob {
+            header: Header {
+                execute: Self::execute,
+            },
+            latch: Latch::new(),
+            func: UnsafeCell::new(ManuallyDrop::new(func)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_ref(&self) -> JobRef {
+        // From the whole job, so that the pointer may be used for all of it.
+        JobRef(NonNull::from(self).cast())
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        Family::of(self)
+    }
+
+    /// Takes the closure out.
+    ///
+    /// # Safety
+    ///
+    /// The job is in no pile, and was not executed. The closure is taken once.
+    #[inline(always)]
+    pub(crate) unsafe fn take(&self) -> F {
+        // SAFETY: nobody else can reach the job, and the closure is taken once.
+        unsafe { ManuallyDrop::take(&mut *self.func.get()) }
+    }
+
+    /// What the thief left.
+    ///
+    /// # Safety
+    ///
+    /// The latch is set, and the result is taken once.
+    pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
+        // SAFETY: the thief wrote the result before it set the latch.
+        unsafe { (*self.result.get()).assume_init_read() }
+    }
+
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, owner: usize) {
+        let this = header.cast::<Self>();
+        // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
+        let job = unsafe { this.as_ref() };
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        let func = unsafe { job.take() };
+        let result = catch(|| func(worker, true));
+        // SAFETY: the frame reads the result only after the latch is set.
+        unsafe { (*job.result.get()).write(result) };
+        // SAFETY: this is the last touch of the job.
+        unsafe { Latch::set(&raw const job.latch, || worker.registry().unpark(owner)) };
+    }
+}
+
+/// The first fields of a spawned job.
+#[repr(C)]
+struct SpawnHeader {
+    header: Header,
+    family: Family,
+}
+
+/// A spawned closure, on the heap. It must not panic: whoever spawns wraps it.
+#[repr(C)]
+pub(crate) struct HeapJob<F> {
+    head: SpawnHeader,
+    func: F,
+}
+
+impl<F: FnOnce(&Worker)> HeapJob<F> {
+    /// Puts a closure on the heap. The reference must be executed, or it leaks.
+    ///
+    /// # Safety
+    ///
+    /// What the closure borrows outlives its execution, and it may be sent to another thread.
+    pub(crate) unsafe fn new_ref(family: Family, func: F) -> JobRef {
+        let job = Box::new(HeapJob {
+            head: SpawnHeader {
+                header: Header {
+                    execute: Self::execute,
+                },
+                family,
+            },
+            func,
+        });
+        let header = NonNull::from(Box::leak(job)).cast::<Header>();
+        JobRef(header.map_addr(|addr| addr | SPAWNED))
+    }
+
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
+        // SAFETY: the pointer comes from the box leaked in `new_ref`, and is executed once.
+        let job = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        (job.func)(worker);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use locksley_queue::asymmetric::{Deque, Unpushed};
+    use locksley_queue::{Owner, Steal, Thief};
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A join's frame and a thief: the same job, pushed, then taken back or stolen, executed
+    /// once, its result handed over by the latch.
+    ///
+    /// `execute` needs a worker, so the thief here does by hand what it does: takes the closure,
+    /// writes the result, sets the latch as its last touch.
+    #[test]
+    fn a_forked_job_is_run_once_and_its_result_seen() {
+        loom::model(|| {
+            let runs = Arc::new(UnsafeCell::new(0));
+            let counter = runs.clone();
+            // SAFETY: loom checks that the two who might run the closure do not race.
+            let body = move |_: &Worker, _: bool| counter.with_mut(|n| unsafe { *n += 1 });
+            let job = Arc::new(Shared(StackJob::new(body)));
+            let mut deque = Deque::new();
+            let thief = deque.thief();
+            deque.push(job.0.as_ref()).unwrap();
+            let stolen = job.clone();
+            let robber = thread::spawn(move || {
+                if let Steal::Success(reference) = thief.steal() {
+                    assert!(reference == stolen.0.as_ref());
+                    // SAFETY: the job was stolen, so it is taken here and nowhere else.
+                    drop(unsafe { stolen.0.take() });
+                    // SAFETY: the frame reads the result only after the latch is set.
+                    unsafe { (*stolen.0.result.get()).write(Ok(())) };
+                    // SAFETY: the job is in an `Arc`.
+                    unsafe { Latch::set(&raw const stolen.0.latch, || {}) };
+                }
+            });
+            match deque.unpush() {
+                // SAFETY: the job is back, so it is taken here and nowhere else.
+                Unpushed::Back => drop(unsafe { job.0.take() }),
+                Unpushed::Stolen => {
+                    while !job.0.latch.probe() {
+                        thread::yield_now();
+                    }
+                    // SAFETY: the latch is set.
+                    assert!(unsafe { job.0.take_result() }.is_ok());
+                }
+                Unpushed::Covered => unreachable!("nothing was marked"),
+            }
+            robber.join().unwrap();
+            // Each taker dropped the closure, and with it its reference to the counter.
+            assert_eq!(Arc::strong_count(&runs), 1, "taken twice, or never");
+        });
+    }
+
+    struct Shared<F, R>(StackJob<F, R>);
+
+    // SAFETY: what the two threads do with the job is what the test is about.
+    unsafe impl<F, R> Sync for Shared<F, R> {}
+    // SAFETY: as above.
+    unsafe impl<F, R> Send for Shared<F, R> {}
+}

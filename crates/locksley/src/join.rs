@@ -1,0 +1,250 @@
+//! Fork and join.
+
+use std::mem;
+use std::panic;
+
+use locksley_queue::asymmetric::Unpushed;
+use locksley_queue::barrier;
+
+use crate::job::{Payload, StackJob, catch};
+use crate::worker::Worker;
+
+/// What a closure of [`join_context`] is told.
+#[derive(Clone, Copy, Debug)]
+pub struct FnContext {
+    migrated: bool,
+}
+
+impl FnContext {
+    pub(crate) fn new(migrated: bool) -> FnContext {
+        FnContext { migrated }
+    }
+
+    /// Does the closure run on another thread than the one that called for it?
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// Runs two closures, if possible in parallel, and returns both results.
+///
+/// The first closure runs at once on this worker; the second is there for others to steal
+/// meanwhile, and runs here too if nobody does. Outside of a pool the global one is used.
+///
+/// A panic in either closure reaches the caller when both are done.
+///
+/// ```
+/// fn sum(values: &[u64]) -> u64 {
+///     if values.len() <= 1000 {
+///         return values.iter().sum();
+///     }
+///     let (left, right) = values.split_at(values.len() / 2);
+///     let (a, b) = locksley::join(|| sum(left), || sum(right));
+///     a + b
+/// }
+/// let values: Vec<u64> = (0..100_000).collect();
+/// assert_eq!(sum(&values), 4_999_950_000);
+/// ```
+#[inline]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        Some(worker) => worker.fork(|_, _| a(), |_, _| b()),
+        None => crate::pool::global().run(|worker| worker.fork(|_, _| a(), |_, _| b())),
+    }
+}
+
+/// [`join`] whose closures are told whether they run on another thread than the caller's.
+///
+/// ```
+/// let (here, _) = locksley::scope(|_| locksley::join_context(|c| c.migrated(), |c| c.migrated()));
+/// assert!(!here);
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        Some(worker) => worker.fork(
+            |_, migrated| a(FnContext::new(migrated)),
+            |_, migrated| b(FnContext::new(migrated)),
+        ),
+        None => crate::pool::global().run(|worker| {
+            worker.fork(
+                |_, _| a(FnContext::new(true)),
+                |_, _| b(FnContext::new(true)),
+            )
+        }),
+    }
+}
+
+/// Joins any number of closures: `join!(|| a(), || b(), || c())` returns their results as a tuple.
+///
+/// The first closure runs here; the rest is there for others to steal, and is joined likewise. As
+/// with [`join`](crate::join()), a panic reaches the caller when all are done.
+///
+/// ```
+/// let mut parts = [1, 2, 3, 4];
+/// let [a, b, c, d] = &mut parts;
+/// let results = locksley::join!(|| *a *= 10, || *b + 1, || "three", move || *d);
+/// assert_eq!(results, ((), 3, "three", 4));
+/// assert_eq!(*c, 3);
+/// assert_eq!(locksley::join!(|| 1), (1,));
+/// ```
+#[macro_export]
+macro_rules! join {
+    // One step for each closure: `f` and `r` are new names each time.
+    (@name [$($named:tt)*] $closure:expr, $($rest:expr,)*) => {
+        $crate::join!(@name [$($named)* (f r $closure)] $($rest,)*)
+    };
+    (@name [$(($f:ident $r:ident $closure:expr))+]) => {{
+        $(let $f = $closure;)+
+        let $crate::join!(@pattern $($r)+) = $crate::join!(@fork $($f)+);
+        ($($r,)+)
+    }};
+    (@fork $f:ident) => { $f() };
+    (@fork $a:ident $b:ident) => { $crate::join($a, $b) };
+    (@fork $f:ident $($rest:ident)+) => { $crate::join($f, || $crate::join!(@fork $($rest)+)) };
+    (@pattern $r:ident) => { $r };
+    (@pattern $r:ident $($rest:ident)+) => { ($r, $crate::join!(@pattern $($rest)+)) };
+    ($($closure:expr),+ $(,)?) => { $crate::join!(@name [] $($closure,)+) };
+}
+
+impl Worker {
+    /// [`join`](crate::join()) on this worker: each closure is handed the worker that runs it.
+    ///
+    /// The first closure always runs here, so neither it nor its result need be `Send`.
+    #[inline]
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        self.fork(|worker, _| a(worker), |worker, _| b(worker))
+    }
+
+    /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.
+    #[inline(never)]
+    pub(crate) fn fork<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let frame = Frame(StackJob::new(b));
+        let job = &frame.0;
+        // SAFETY: the reference to the deque is gone before anything else runs.
+        if unsafe { self.deque().try_push(job.as_ref()) }.is_err() {
+            return self.fork_slowly(a, frame);
+        }
+        // Where there is no membarrier every push goes the slow way.
+        barrier::light(); // [Z3]
+        if self.bed.is_wanted() {
+            self.rouse();
+        }
+        let ra = a(self, false);
+        if self.unpush() == Unpushed::Back {
+            // SAFETY: the job is out of the deque, and was not stolen.
+            let b = unsafe { job.take() };
+            mem::forget(frame);
+            return (ra, b(self, false));
+        }
+        let rb = self.settle(job);
+        mem::forget(frame);
+        (ra, unwrap(rb))
+    }
+
+    /// The fork where the deque must make room, or the strategy is not the default.
+    #[cold]
+    #[inline(never)]
+    fn fork_slowly<A, B, RA, RB>(&self, a: A, frame: Frame<B, RB>) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        if self.push_forked(frame.0.as_ref()).is_err() {
+            // SAFETY: the job is in no pile.
+            let b = unsafe { frame.0.take() };
+            mem::forget(frame);
+            return (a(self, false), b(self, false));
+        }
+        let ra = a(self, false);
+        let rb = self.settle(&frame.0);
+        mem::forget(frame);
+        (ra, unwrap(rb))
+    }
+
+    /// Runs a job that was pushed and may have been stolen, or gets its result.
+    #[cold]
+    #[inline(never)]
+    fn settle<B, RB>(&self, job: &StackJob<B, RB>) -> Result<RB, Payload>
+    where
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        if job.latch.probe() {
+            // It was run here, in between.
+            // SAFETY: the latch is set, and every frame settles once.
+            return unsafe { job.take_result() };
+        }
+        if self.regain(job) {
+            // SAFETY: the job is out of the pile, and was not stolen.
+            let b = unsafe { job.take() };
+            return catch(|| b(self, false));
+        }
+        self.wait_for_job(&job.latch, job.family());
+        // SAFETY: the latch is set, and every frame settles once.
+        unsafe { job.take_result() }
+    }
+
+    /// Takes a job out of the worker's pile, if it is still there. What was spawned since lies on
+    /// top of it, and is put back.
+    fn regain<B, RB>(&self, job: &StackJob<B, RB>) -> bool
+    where
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let wanted = job.as_ref();
+        let mut above = Vec::new();
+        let found = loop {
+            match self.pop() {
+                Some(popped) if popped == wanted => break true,
+                Some(popped) => above.push(popped),
+                None => break false,
+            }
+        };
+        for job in above.into_iter().rev() {
+            self.push_spawned(job);
+        }
+        found
+    }
+}
+
+/// A join's job while it is pushed. If the first closure panics, this is dropped, and stays
+/// until the second one is done: it runs it, or waits for whoever has it.
+struct Frame<B, RB>(StackJob<B, RB>)
+where
+    B: FnOnce(&Worker, bool) -> RB;
+
+impl<B, RB> Drop for Frame<B, RB>
+where
+    B: FnOnce(&Worker, bool) -> RB,
+{
+    #[cold]
+    fn drop(&mut self) {
+        let worker = Worker::current().expect("a join unwinds on the worker that it is on");
+        // The first closure's panic is the one that the caller gets to see.
+        drop(catch(|| drop(worker.settle(&self.0))));
+    }
+}
+
+fn unwrap<R>(result: Result<R, Payload>) -> R {
+    result.unwrap_or_else(|payload| panic::resume_unwind(payload))
+}

@@ -1,0 +1,207 @@
+//! Latches: how a waiter learns that what it waits for is done.
+//!
+//! A [`Latch`] is one word in the memory of whatever is waited for, often a stack frame that goes
+//! away as soon as the latch is seen to be set. So the setter's one atomic operation on
+//! it must be its last touch.
+//!
+//! ```text
+//!            set                         set, and wake
+//!   UNSET ─────────> SET      PARKED ─────────────────────> SET
+//!     └── park ──> PARKED
+//! ```
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
+//! | L2 | set | Release | L1 | as L1 | `latch::models::wakes_a_parked_waiter` |
+//! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
+//! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
+
+use crate::sync::{AtomicUsize, Ordering};
+
+const UNSET: usize = 0;
+const PARKED: usize = 1;
+const SET: usize = 2;
+
+/// A flag that is set once.
+#[derive(Debug)]
+pub(crate) struct Latch {
+    state: AtomicUsize,
+}
+
+impl Latch {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Latch {
+            state: AtomicUsize::new(UNSET),
+        }
+    }
+
+    /// Is it set?
+    #[inline]
+    pub(crate) fn probe(&self) -> bool {
+        self.state.load(Ordering::Acquire) == SET // [L1]
+    }
+
+    /// Sets the latch, and calls `wake` if somebody is parked on it.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive until the waiter sees the latch set. `wake` must not touch it.
+    #[inline]
+    pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
+        // SAFETY: the latch is alive until this swap is seen, says the caller.
+        let before = unsafe { (*this).state.swap(SET, Ordering::Release) }; // [L2]
+        if before == PARKED {
+            wake();
+        }
+    }
+
+    /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
+    /// `park` may block until then.
+    pub(crate) fn park_once(&self, park: impl FnOnce()) {
+        let race = self
+            .state
+            .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
+        if race != Err(SET) {
+            park();
+        }
+    }
+
+    /// Blocks until the latch is set. `park` blocks until the setter's `wake`, or for no reason.
+    pub(crate) fn park(&self, mut park: impl FnMut()) {
+        while !self.probe() {
+            self.park_once(&mut park);
+        }
+    }
+}
+
+/// A latch that is set when a count comes down to zero. It starts at one, for its owner.
+#[derive(Debug)]
+pub(crate) struct CountLatch {
+    count: AtomicUsize,
+    pub(crate) latch: Latch,
+}
+
+impl CountLatch {
+    pub(crate) fn new() -> Self {
+        CountLatch {
+            count: AtomicUsize::new(1),
+            latch: Latch::new(),
+        }
+    }
+
+    /// Adds one to the count. The caller holds one already, so this is not the end.
+    pub(crate) fn increment(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes one from the count; at zero, sets the latch.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Latch::set`].
+    pub(crate) unsafe fn decrement(this: *const Self, wake: impl FnOnce()) {
+        // SAFETY: the caller holds one of the count, so the latch is not set yet.
+        let before = unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) }; // [L4]
+        if before == 1 {
+            // SAFETY: the waiter goes on only when it sees the latch set.
+            unsafe { Latch::set(&raw const (*this).latch, wake) };
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    struct Slot<L> {
+        latch: L,
+        cells: [UnsafeCell<u32>; 2],
+    }
+
+    // SAFETY: loom checks that the accesses to the cells do not race.
+    unsafe impl<L: Sync> Sync for Slot<L> {}
+    // SAFETY: as above.
+    unsafe impl<L: Send> Send for Slot<L> {}
+
+    fn slot<L>(latch: L) -> Arc<Slot<L>> {
+        let cells = [UnsafeCell::new(0), UnsafeCell::new(0)];
+        Arc::new(Slot { latch, cells })
+    }
+
+    fn write<L>(slot: &Slot<L>, cell: usize) {
+        // SAFETY: loom checks it.
+        slot.cells[cell].with_mut(|value| unsafe { *value = 1 });
+    }
+
+    fn read<L>(slot: &Slot<L>, cell: usize) -> u32 {
+        // SAFETY: loom checks it.
+        slot.cells[cell].with(|value| unsafe { *value })
+    }
+
+    #[test]
+    fn hands_over_the_result() {
+        loom::model(|| {
+            let shared = slot(Latch::new());
+            let setter = shared.clone();
+            let thread = thread::spawn(move || {
+                write(&setter, 0);
+                // SAFETY: the latch is in an `Arc`.
+                unsafe { Latch::set(&raw const setter.latch, || {}) };
+            });
+            if shared.latch.probe() {
+                assert_eq!(read(&shared, 0), 1);
+            }
+            thread.join().unwrap();
+        });
+    }
+
+    /// A lost wake-up would be a deadlock, which loom reports.
+    #[test]
+    fn wakes_a_parked_waiter() {
+        loom::model(|| {
+            let shared = slot(Latch::new());
+            let waiter = shared.clone();
+            let thread = thread::spawn(move || {
+                waiter.latch.park(thread::park);
+                assert_eq!(read(&waiter, 0), 1);
+            });
+            write(&shared, 0);
+            let handle = thread.thread().clone();
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { Latch::set(&raw const shared.latch, || handle.unpark()) };
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn the_last_of_a_count_sees_all() {
+        loom::model(|| {
+            let shared = slot(CountLatch::new());
+            let threads: Vec<_> = (0..2)
+                .map(|cell| {
+                    shared.latch.increment();
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        write(&shared, cell);
+                        // SAFETY: the latch is in an `Arc`.
+                        unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
+                    })
+                })
+                .collect();
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
+            if shared.latch.latch.probe() {
+                assert_eq!(read(&shared, 0) + read(&shared, 1), 2);
+            }
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
+}

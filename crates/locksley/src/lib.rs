@@ -1,0 +1,112 @@
+//! A fork-join task runtime: forks that cost a few nanoseconds, waiting that runs only what it
+//! waits for, workers that sleep when there is nothing to do.
+//!
+//! ```
+//! fn fib(n: u64) -> u64 {
+//!     if n < 2 {
+//!         return n;
+//!     }
+//!     let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+//!     a + b
+//! }
+//! assert_eq!(fib(20), 6765);
+//! ```
+//!
+//! # What there is
+//!
+//! | to | use |
+//! |---|---|
+//! | run two closures, or more | [`join()`], [`join_context`], [`join!`] |
+//! | the same without looking up the worker | [`Worker::join`], from [`Pool::run`] |
+//! | spawn tasks that borrow, and wait for them | [`scope`], [`in_place_scope`], [`scope_fifo`] |
+//! | spawn tasks on their own; wait for them or `.await` them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
+//! | run something on every worker | [`broadcast`], [`spawn_broadcast`] |
+//! | let other work go first | [`yield_now`], [`yield_local`] |
+//! | wait for a future | [`block_on`] |
+//! | give up early | [`Scope::cancel`], [`CancelToken`] |
+//! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
+//! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
+//! | see what the machine looks like | [`topology()`], [`available_cpus`] |
+//!
+//! # Where work runs
+//!
+//! A closure that runs on a worker forks and spawns into that worker's pool. Elsewhere the free
+//! functions use the global pool, which starts on first use with one worker for each CPU that
+//! the process may use ([`available_cpus`]), or as many as `LOCKSLEY_NUM_THREADS` says, or as
+//! [`Builder::build_global`] asked for.
+//!
+//! # Waiting
+//!
+//! A worker whose job was stolen takes only work that descends from it ([`Waiting::Leapfrog`]). So
+//! a task may hold a lock while it waits, and leaving a scope runs no stranger's task. Where there is
+//! nothing of that kind to do the worker blocks, and a *spare* worker takes its place, so that
+//! the pool keeps as many running as it has workers. Spares have indices from the number of
+//! workers on. [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
+//!
+//! # Strategies
+//!
+//! [`Strategy`] says which pile the workers have. Under the default,
+//! [`Asymmetric`](Strategy::Asymmetric), a fork is a dozen plain instructions, and a thief pays with
+//! a system call.
+//!
+//! # Panics
+//!
+//! A panic in either closure of a join, or in a task of a scope, reaches whoever waits for it when
+//! everything else that it waits for is done. That of a spawned task reaches whoever joins or awaits it,
+//! or else the pool's [panic handler](Builder::panic_handler).
+//!
+//! # Features
+//!
+//! `stats` (on by default): counters of each worker. Without it they compile to nothing. The fast
+//! path of a join counts nothing in any case.
+//!
+//! # Environment
+//!
+//! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool that is not told otherwise.
+//! `LOCKSLEY_NO_MEMBARRIER`: if set, fences are used where `membarrier` would be.
+
+mod block_on;
+mod broadcast;
+mod cancel;
+mod error;
+mod fifo;
+mod frames;
+mod injector;
+mod job;
+mod join;
+mod latch;
+mod neighbours;
+mod pile;
+mod pinning;
+mod pool;
+mod registry;
+mod scope;
+mod sleep;
+mod spawn;
+mod stats;
+mod strategy;
+mod sync;
+mod topology;
+mod wait;
+mod worker;
+mod yields;
+
+pub use block_on::block_on;
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use cancel::CancelToken;
+pub use error::BuildError;
+pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub use join::{FnContext, join, join_context};
+pub use locksley_policy::Victims;
+pub use pinning::{Pinning, UnknownPinning};
+pub use pool::{Builder, Pool, max_num_workers};
+pub use scope::{Scope, in_place_scope, scope};
+pub use spawn::{JoinHandle, spawn, spawn_fifo};
+#[cfg(all(feature = "stats", not(loom)))]
+pub use stats::{Stats, WorkerStats};
+pub use strategy::{Idle, Strategy, Waiting};
+pub use topology::{Available, Level, Topology, available_cpus, topology};
+pub use worker::{
+    Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
+};
+pub use yields::{Yield, yield_local, yield_now};

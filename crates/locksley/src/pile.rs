@@ -1,0 +1,146 @@
+//! The seam between the pool and the queues: what a worker's pile is, for each strategy.
+//!
+//! The default strategy's deque is a field of the worker, and `join` works on it directly. Every
+//! other strategy is a [`Pile`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
+//! [`pile_for`], a name in `strategy`.
+
+use locksley_queue::semi_private::{self, Exposure};
+use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
+
+use crate::job::JobRef;
+use crate::strategy::Strategy;
+
+/// The owner's side of a pile.
+pub(crate) trait Pile {
+    /// Pushes a job, or gives it back if there is no room.
+    fn push(&mut self, job: JobRef) -> Result<(), JobRef>;
+
+    /// Takes the newest job.
+    fn pop(&mut self) -> Option<JobRef>;
+
+    /// Answers a thief that has asked for work.
+    fn attend(&mut self) {}
+
+    /// Hides nothing: the owner is about to block, and will answer nobody.
+    fn open(&mut self) {}
+    /// How many jobs were made public on demand.
+    fn exposed(&self) -> u64 {
+        0
+    }
+}
+
+/// The thief's side of a pile.
+pub(crate) trait Loot: Send + Sync {
+    /// Takes the oldest job.
+    fn steal(&self) -> Steal<JobRef>;
+
+    /// Does nothing seem to be there?
+    fn is_empty(&self) -> bool;
+
+    /// Asks the owner, who has only private work, to expose some.
+    fn ask(&self) {}
+}
+
+macro_rules! plain_pile {
+    ($($queue:ident),*) => {$(
+        impl Pile for $queue::Deque<JobRef> {
+            fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+                Owner::push(self, job).map_err(|full| full.into_inner())
+            }
+
+            fn pop(&mut self) -> Option<JobRef> {
+                Owner::pop(self)
+            }
+        }
+
+        impl Loot for $queue::Stealer<JobRef> {
+            fn steal(&self) -> Steal<JobRef> {
+                Thief::steal(self)
+            }
+
+            fn is_empty(&self) -> bool {
+                Thief::is_empty(self)
+            }
+        }
+    )*};
+}
+
+plain_pile!(abp, asymmetric, chase_lev);
+
+/// A semi-private deque, and how many jobs it has exposed.
+struct SemiPrivate {
+    deque: semi_private::Deque<JobRef>,
+    exposed: u64,
+}
+
+impl Pile for SemiPrivate {
+    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+        Owner::push(&mut self.deque, job).map_err(|full| full.into_inner())?;
+        self.exposed += self.deque.poll(Exposure::One) as u64;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<JobRef> {
+        self.exposed += self.deque.poll(Exposure::One) as u64;
+        Owner::pop(&mut self.deque)
+    }
+
+    fn attend(&mut self) {
+        self.exposed += self.deque.expose(Exposure::One) as u64;
+    }
+
+    fn exposed(&self) -> u64 {
+        self.exposed
+    }
+
+    fn open(&mut self) {
+        loop {
+            match self.deque.expose(Exposure::Half) as u64 {
+                0 => return,
+                exposed => self.exposed += exposed,
+            }
+        }
+    }
+}
+
+impl Loot for semi_private::Stealer<JobRef> {
+    fn steal(&self) -> Steal<JobRef> {
+        Thief::steal(self)
+    }
+
+    fn is_empty(&self) -> bool {
+        Thief::is_empty(self)
+    }
+
+    fn ask(&self) {
+        self.target();
+    }
+}
+
+/// How many jobs fit in a bounded pile: the depth of a recursion that doubles 2^13 times is beyond
+/// any machine, and a loop that spawns more falls back to the injector.
+const BOUNDED: usize = 1 << 13;
+
+/// The pile of a strategy other than the default, and its other side.
+pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
+    fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
+    where
+        D: Pile + Owner<Item = JobRef> + 'static,
+        D::Thief: Loot + 'static,
+    {
+        let loot = deque.thief();
+        Some((Box::new(deque), Box::new(loot)))
+    }
+    match strategy {
+        Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
+        // Without membarrier a push must fence before it looks for sleepers: the slow way.
+        Strategy::Asymmetric => both(asymmetric::Deque::new()),
+        Strategy::ChaseLev => both(chase_lev::Deque::new()),
+        Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
+        Strategy::SemiPrivate => {
+            let deque = semi_private::Deque::new();
+            let loot = deque.thief();
+            Some((Box::new(SemiPrivate { deque, exposed: 0 }), Box::new(loot)))
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! What the workers of a pool share: their places, the injector, who sleeps, who waits.
+//!
+//! # Spare workers
+//!
+//! A pool has as many spare places as workers. A worker that blocks in a wait counts itself as
+//! blocked; while more are blocked than spares are up, whoever offers work may call up a spare.
+//! A spare that has finished a job and finds more spares up than workers blocked, or no work, lies
+//! down again. So at most as many threads look for work as the pool has workers, and a
+//! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
+//! more.
+
+use std::sync::{Arc, Weak, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::error::BuildError;
+use crate::injector::{Injected, Injector};
+use crate::job::{JobRef, Payload, catch};
+use crate::neighbours;
+use crate::pool::Config;
+use crate::sleep::{self, Sleepers};
+use crate::stats::{Counters, Event};
+use crate::strategy::{Strategy, Waiting};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
+use crate::worker::Worker;
+
+/// How long a worker naps when all it can see is private work.
+const NAP: Duration = Duration::from_micros(500);
+
+pub(crate) struct Registry {
+    me: Weak<Registry>,
+    /// The workers, and behind them the spares.
+    places: Box<[CachePadded<Worker>]>,
+    size: usize,
+    pub(crate) injector: Injector,
+    pub(crate) config: Config,
+    sleepers: Sleepers,
+    /// How many workers are blocked in a wait.
+    blocked: CachePadded<AtomicUsize>,
+    /// How many spares are up.
+    spares_up: AtomicUsize,
+    /// The highest number of places ever taken.
+    taken: AtomicUsize,
+    /// Spawned tasks that are not done.
+    outstanding: AtomicUsize,
+    closing: AtomicBool,
+    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// What threads outside of the pool did to it.
+    outside: Counters,
+}
+
+// SAFETY: of another thread's worker only atomics, locks and things that are set before the
+// threads start are touched; the owner's fields only by the thread that is the worker.
+unsafe impl Send for Registry {}
+// SAFETY: as above.
+unsafe impl Sync for Registry {}
+
+impl Registry {
+    pub(crate) fn new(config: Config) -> Arc<Registry> {
+        let size = config.workers;
+        let places = (0..size + config.spares())
+            .map(|index| CachePadded::new(Worker::new(index, config.strategy, config.seed)))
+            .collect();
+        let registry = Arc::new_cyclic(|me| Registry {
+            me: me.clone(),
+            places,
+            size,
+            injector: Injector::new(),
+            config,
+            sleepers: Sleepers::new(),
+            blocked: CachePadded::new(AtomicUsize::new(0)),
+            spares_up: AtomicUsize::new(0),
+            taken: AtomicUsize::new(size),
+            outstanding: AtomicUsize::new(0),
+            closing: AtomicBool::new(false),
+            threads: Mutex::new(Vec::new()),
+            outside: Counters::default(),
+        });
+        for worker in &registry.places {
+            worker.set_registry(Arc::as_ptr(&registry));
+        }
+        neighbours::settle(&registry);
+        registry
+    }
+
+    /// Another owner of this registry.
+    pub(crate) fn shared(&self) -> Arc<Registry> {
+        self.me
+            .upgrade()
+            .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// How many workers the pool has, without spares.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many places there are, spares included.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// How many places have ever been taken, spares included.
+    pub(crate) fn workers(&self) -> usize {
+        self.taken.load(Ordering::Acquire)
+    }
+
+    /// A worker, for what others may do with it.
+    pub(crate) fn worker(&self, index: usize) -> &Worker {
+        &self.places[index]
+    }
+
+    pub(crate) fn unpark(&self, index: usize) {
+        self.places[index].unpark();
+    }
+
+    /// Counts an event of the calling thread, whether or not it is a worker of this pool.
+    fn count(&self, event: Event) {
+        if !Counters::ON {
+            return;
+        }
+        match Worker::current() {
+            Some(worker) if std::ptr::eq(worker.registry(), self) => worker.counters.count(event),
+            _ => self.outside.count_shared(event),
+        }
+    }
+
+    /// What has been counted so far.
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn stats(&self) -> crate::stats::Stats {
+        if let Some(worker) = Worker::current()
+            && std::ptr::eq(worker.registry(), self)
+        {
+            worker.publish_counts();
+        }
+        let places = &self.places[..self.workers()];
+        let snapshots = places.iter().map(|worker| worker.counters.snapshot());
+        crate::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+    }
+
+    /// Hands a job to the pool.
+    pub(crate) fn inject(&self, injected: Injected) {
+        self.count(Event::Handed);
+        self.injector.push(injected);
+        fence(Ordering::SeqCst);
+        self.wake_one();
+    }
+
+    /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
+    pub(crate) fn deliver(&self, index: usize, job: JobRef) {
+        let worker = &self.places[index];
+        worker.mail.push(Injected { job, owner: index });
+        // Against `sleep`, which looks for mail after its heavy barrier.
+        fence(Ordering::SeqCst);
+        self.sleepers.get_up(&worker.bed);
+        worker.unpark();
+    }
+
+    /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
+    pub(crate) fn wake_one(&self) -> bool {
+        let beds = self.places[..self.size]
+            .iter()
+            .map(|worker| (worker, &worker.bed));
+        match self.sleepers.choose(beds) {
+            Some(worker) => {
+                self.count(Event::Woke);
+                worker.unpark();
+            }
+            None => self.call_spare(),
+        }
+        self.sleepers.any() || self.spare_wanted()
+    }
+
+    fn spare_wanted(&self) -> bool {
+        let up = self.spares_up.load(Ordering::Relaxed);
+        up < self.blocked.load(Ordering::Relaxed) && up < self.places.len() - self.size
+    }
+
+    /// Is there anything that a worker could take?
+    fn work_in_sight(&self) -> bool {
+        !self.injector.is_empty()
+            || self.places[..self.workers()]
+                .iter()
+                .any(|worker| !worker.seems_empty())
+    }
+
+    /// Asks everybody for work. Is there some already?
+    fn call_for_work(&self) -> bool {
+        // Of all places: a spare may start at any time.
+        let beds = self.places.iter().map(|worker| &worker.bed);
+        !sleep::call_for_work(beds) || self.work_in_sight()
+    }
+
+    /// Puts an idle worker to sleep, unless there is something to do after all.
+    pub(crate) fn sleep(&self, worker: &Worker) {
+        self.sleepers.lie_down(&worker.bed);
+        if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
+            self.sleepers.get_up(&worker.bed);
+            if self.config.strategy == Strategy::SemiPrivate {
+                // What is in sight may be private, and its owner busy.
+                worker.counters.count(Event::Park);
+                thread::park_timeout(NAP);
+            }
+            return;
+        }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
+        neighbours::look_around(self, worker);
+        while worker.bed.is_sleeping() {
+            thread::park();
+        }
+        neighbours::look_where(self, worker);
+    }
+
+    /// Runs something that blocks a worker. A spare takes its place meanwhile.
+    pub(crate) fn blocking(&self, wait: impl FnOnce()) {
+        self.blocked.fetch_add(1, Ordering::Relaxed);
+        // The call passes the heavy barrier, against `lie_down`.
+        if self.call_for_work() {
+            self.call_spare();
+        }
+        self.count(Event::Park);
+        wait();
+        self.blocked.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Calls up a spare if one is wanted.
+    fn call_spare(&self) {
+        while self.spare_wanted() {
+            let up = self.spares_up.load(Ordering::Relaxed);
+            let race =
+                self.spares_up
+                    .compare_exchange(up, up + 1, Ordering::AcqRel, Ordering::Relaxed);
+            if race.is_ok() {
+                self.rouse_spare();
+                return;
+            }
+        }
+    }
+
+    /// Wakes a spare that lies down, or starts a new one. One is counted as up already.
+    #[cold]
+    fn rouse_spare(&self) {
+        self.count(Event::Spare);
+        let taken = self.workers();
+        let mut spares = self.places[self.size..taken].iter();
+        if let Some(worker) = spares.find(|worker| worker.bed.get_up()) {
+            worker.unpark();
+        } else if !self.start_spare() {
+            self.spares_up.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    fn start_spare(&self) -> bool {
+        let mut threads = lock(&self.threads);
+        let index = self.workers();
+        if index >= self.places.len() || self.closed() {
+            return false;
+        }
+        // Before it starts: whoever sees what it pushed must know of its pile.
+        self.taken.store(index + 1, Ordering::Release);
+        match start_thread(self.shared(), index, None) {
+            Ok(handle) => {
+                threads.push(handle);
+                true
+            }
+            Err(_) => {
+                self.taken.store(index, Ordering::Release);
+                false
+            }
+        }
+    }
+
+    /// Starts the workers' threads. On failure none is left.
+    pub(crate) fn start(self: &Arc<Self>) -> Result<(), BuildError> {
+        let (report, reports) = mpsc::channel();
+        for index in 0..self.size {
+            match start_thread(self.clone(), index, Some(report.clone())) {
+                Ok(handle) => lock(&self.threads).push(handle),
+                Err(source) => {
+                    self.close();
+                    return Err(BuildError::Thread {
+                        started: index,
+                        source,
+                    });
+                }
+            }
+        }
+        drop(report);
+        if self.config.homes.is_empty() {
+            return Ok(());
+        }
+        match reports.iter().find_map(Result::err) {
+            None => Ok(()),
+            Some(error) => {
+                self.close();
+                Err(error)
+            }
+        }
+    }
+
+    /// The main loop of a worker, or of a spare.
+    fn main_loop(&self, worker: &Worker) {
+        let spare = worker.index() >= self.size;
+        let mut idle = 0;
+        loop {
+            if worker.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = worker.find_work() {
+                worker.run_job(injected);
+                idle = 0;
+                if spare
+                    && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
+                {
+                    self.lie_down(worker);
+                }
+            } else if self.closed() {
+                return;
+            } else if self.rest(&mut idle) {
+                if spare {
+                    self.lie_down(worker);
+                } else {
+                    self.sleep(worker);
+                }
+                idle = 0;
+            }
+        }
+    }
+
+    /// One step of idling. Is it time to sleep?
+    pub(crate) fn rest(&self, idle: &mut u32) -> bool {
+        let rule = self.config.idle;
+        *idle += 1;
+        if *idle <= rule.spins {
+            for _ in 0..1 << (*idle).min(5) {
+                std::hint::spin_loop();
+            }
+        } else if *idle <= rule.spins + rule.yields {
+            thread::yield_now();
+        } else {
+            return true;
+        }
+        false
+    }
+
+    /// A spare waits until it is called up again.
+    fn lie_down(&self, worker: &Worker) {
+        worker.open_pile();
+        worker.bed.lie_down();
+        self.spares_up.fetch_sub(1, Ordering::Release);
+        // Against `blocking`: one of the two sees the other's count.
+        fence(Ordering::SeqCst);
+        // Whoever offered work before it saw this must not have done so in vain.
+        if self.spare_wanted() && self.call_for_work() {
+            self.call_spare();
+        }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
+        while worker.bed.is_sleeping() {
+            if self.closed() {
+                return;
+            }
+            thread::park();
+        }
+    }
+
+    /// Counts a spawned task.
+    pub(crate) fn task_spawned(&self) {
+        self.outstanding.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A spawned task is done, or panicked.
+    pub(crate) fn task_done(&self, panic: Option<Payload>) {
+        if let Some(payload) = panic {
+            self.config.handle_panic(payload);
+        }
+        // Sequentially consistent, like `closing`: the last task sees that the pool closes, or
+        // whoever saw it close sees that this was the last.
+        if self.outstanding.fetch_sub(1, Ordering::SeqCst) == 1
+            && self.closing.load(Ordering::SeqCst)
+        {
+            self.wake_all();
+        }
+    }
+
+    fn closed(&self) -> bool {
+        self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::SeqCst) == 0
+    }
+
+    fn wake_all(&self) {
+        // Against `sleep`, which looks whether the pool closes after its heavy barrier.
+        fence(Ordering::SeqCst);
+        for worker in &self.places {
+            if worker.index() < self.size {
+                self.sleepers.get_up(&worker.bed);
+            } else {
+                worker.bed.get_up();
+            }
+            worker.unpark();
+        }
+    }
+
+    /// Lets the workers finish what was spawned, and waits for them to end.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+        self.wake_all();
+        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.registry(), self)) {
+            // The pool is dropped by one of its own tasks: the threads end by themselves.
+            return;
+        }
+        match Worker::current() {
+            Some(worker) => worker.blocking(|| self.join_threads()),
+            None => self.join_threads(),
+        }
+    }
+
+    fn join_threads(&self) {
+        loop {
+            let threads = std::mem::take(&mut *lock(&self.threads));
+            if threads.is_empty() {
+                return;
+            }
+            for handle in threads {
+                // A worker's thread does not panic: handlers that do are caught.
+                let _ = handle.join();
+            }
+        }
+    }
+
+    pub(crate) fn takes_any(&self) -> bool {
+        self.config.waiting == Waiting::TakeAny
+    }
+}
+
+/// Starts the thread of a place. It reports whether it could be pinned.
+fn start_thread(
+    registry: Arc<Registry>,
+    index: usize,
+    report: Option<mpsc::Sender<Result<(), BuildError>>>,
+) -> std::io::Result<thread::JoinHandle<()>> {
+    let mut builder = thread::Builder::new().name(registry.config.thread_name(index));
+    if let Some(size) = registry.config.stack_size {
+        builder = builder.stack_size(size);
+    }
+    builder.spawn(move || {
+        let pinned = neighbours::pin(&registry, index);
+        if let Some(report) = report {
+            // Nobody listens if nobody is to be pinned, or another one could not be.
+            let _ = report.send(pinned);
+        }
+        registry.worker(index).be(|worker| {
+            let started = catch(|| registry.config.run_start_handler(index));
+            if let Err(payload) = started {
+                registry.config.handle_panic(payload);
+            }
+            registry.main_loop(worker);
+        });
+        if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
+            registry.config.handle_panic(payload);
+        }
+    })
+}

@@ -1,0 +1,102 @@
+//! Lists of CPUs as the kernel writes them: `0-3,8,10-11`.
+
+use std::fmt;
+
+/// The highest CPU number that is believed: far beyond what Linux can be built for (2^13).
+const HIGHEST: usize = 1 << 16;
+
+/// CPUs in ascending order, each once. Printed as the kernel does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuList(pub(crate) Vec<usize>);
+
+impl CpuList {
+    /// `None` if the text is no list. The empty text is the empty list.
+    pub(crate) fn parse(text: &str) -> Option<CpuList> {
+        let mut cpus = Vec::new();
+        for part in text.trim().split(',').map(str::trim) {
+            if part.is_empty() {
+                continue;
+            }
+            let (range, stride) = match part.split_once(':') {
+                // `0-31:1/4`: one of every four.
+                Some((range, stride)) => (range, Some(stride)),
+                None => (part, None),
+            };
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last): (usize, usize) = (number(first)?, number(last)?);
+            if first > last {
+                return None;
+            }
+            match stride {
+                None => cpus.extend(first..=last),
+                Some(stride) => {
+                    let (used, of) = stride.split_once('/')?;
+                    let (used, of) = (number(used)?, number(of)?);
+                    if of == 0 || used > of {
+                        return None;
+                    }
+                    cpus.extend((first..=last).filter(|cpu| (cpu - first) % of < used));
+                }
+            }
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        Some(CpuList(cpus))
+    }
+}
+
+fn number(text: &str) -> Option<usize> {
+    text.trim().parse().ok().filter(|&number| number < HIGHEST)
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = self.0.chunk_by(|a, b| a + 1 == *b);
+        for (place, run) in runs.enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            match run {
+                [one] => write!(f, "{comma}{one}")?,
+                [first, .., last] => write!(f, "{comma}{first}-{last}")?,
+                [] => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_all_kinds() {
+        let parse = |text| CpuList::parse(text).map(|list| list.0);
+        assert_eq!(parse("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(parse("5"), Some(vec![5]));
+        assert_eq!(parse(" 3 , 1-2,"), Some(vec![1, 2, 3]));
+        assert_eq!(parse("1,1,0-1"), Some(vec![0, 1]));
+        assert_eq!(parse("0-7:1/4"), Some(vec![0, 4]));
+        assert_eq!(parse("0-7:2/4,9"), Some(vec![0, 1, 4, 5, 9]));
+        assert_eq!(parse(""), Some(vec![]));
+        for wrong in [
+            "a",
+            "3-1",
+            "1-",
+            "-1",
+            "0-99999999999",
+            "1;2",
+            "0-7:3",
+            "0-7:1/0",
+            "0x1",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn printed_lists_parse_to_themselves() {
+        for text in ["0-3,8,10-11", "7", "0,2,4", "", "0-1"] {
+            assert_eq!(CpuList::parse(text).unwrap().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading a topology: from the files of `/sys/devices/system`, or from a listing of them.
+
+use std::collections::HashMap;
+
+use super::list::CpuList;
+use super::{Layer, Level, Topology};
+
+/// The most cache descriptions looked for at a CPU; Linux numbers them from 0 without gaps.
+const CACHES: usize = 16;
+
+/// What a file below `/sys/devices/system` says.
+type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The machine that this process runs on.
+pub(super) fn machine() -> Topology {
+    let read = |path: &str| std::fs::read_to_string(format!("/sys/devices/system/{path}")).ok();
+    let nodes = CpuList::parse(&read("node/online").unwrap_or_default()).unwrap_or_default();
+    from_files(&read, &nodes.0, allowed_now())
+}
+
+/// A machine from lines `path:content`.
+pub(super) fn listing(text: &str) -> Topology {
+    let mut files = HashMap::new();
+    let mut affinity = None;
+    let mut nodes = Vec::new();
+    for line in text.lines() {
+        let Some((path, content)) = line.trim().split_once(':') else {
+            continue;
+        };
+        if path == "affinity" {
+            affinity = CpuList::parse(content).map(|list| list.0);
+        }
+        let start = path
+            .find("cpu/")
+            .into_iter()
+            .chain(path.find("node/"))
+            .min();
+        let path = &path[start.unwrap_or(0)..];
+        let node: Option<usize> = path
+            .strip_prefix("node/node")
+            .and_then(|rest| rest.split('/').next()?.parse().ok());
+        nodes.extend(node);
+        files.insert(path.to_owned(), content.to_owned());
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    from_files(&|path| files.get(path).cloned(), &nodes, affinity)
+}
+
+fn from_files(read: Read<'_>, nodes: &[usize], affinity: Option<Vec<usize>>) -> Topology {
+    let online = read("cpu/online").and_then(|text| CpuList::parse(&text));
+    let cpus = match online {
+        Some(CpuList(cpus)) if !cpus.is_empty() => cpus,
+        _ => match &affinity {
+            Some(cpus) => cpus.clone(),
+            None => (0..std::thread::available_parallelism().map_or(1, usize::from)).collect(),
+        },
+    };
+    let allowed = affinity.map(|mask| {
+        let both = mask.into_iter().filter(|cpu| cpus.contains(cpu));
+        both.collect()
+    });
+    let topology = Topology::flat(cpus, allowed);
+    let mut layers = caches(&topology.cpus, read);
+    layers.extend(packages(&topology.cpus, read));
+    layers.extend(numa_nodes(&topology.cpus, nodes, read));
+    layers.extend(cores(&topology.cpus, read));
+    topology.with_layers(layers)
+}
+
+/// Numbers the domains in the order of their first CPU: what has no key is a domain of its own
+/// if `alone`, and else together with all others that have none. Where nothing has a key, there is
+/// no such level.
+fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
+    if keys.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut numbers = HashMap::new();
+    let domains = keys
+        .into_iter()
+        .enumerate()
+        .map(|(place, key)| {
+            let key = (key, if key.is_none() && alone { place } else { 0 });
+            let next = numbers.len() as u32;
+            *numbers.entry(key).or_insert(next)
+        })
+        .collect();
+    Some(Layer { level, domains })
+}
+
+/// Divides CPUs by the lists that name their mates. Each list is read once: for a CPU that is in one
+/// already, nothing is.
+fn by_lists(cpus: &[usize], list: impl Fn(usize) -> Option<CpuList>) -> Vec<Option<usize>> {
+    let mut keys = vec![None; cpus.len()];
+    for place in 0..cpus.len() {
+        if keys[place].is_some() {
+            continue;
+        }
+        for mate in list(cpus[place]).unwrap_or_default().0 {
+            // Offline CPUs are in no list of ours.
+            if let Ok(mate) = cpus.binary_search(&mate) {
+                keys[mate].get_or_insert(place);
+            }
+        }
+    }
+    keys
+}
+
+fn packages(cpus: &[usize], read: Read<'_>) -> Option<Layer> {
+    let lists = by_lists(cpus, |cpu| {
+        let list = |name| {
+            let text = read(&format!("cpu/cpu{cpu}/topology/{name}"))?;
+            CpuList::parse(&text)
+        };
+        list("package_cpus_list").or_else(|| list("core_siblings_list"))
+    });
+    let keys = cpus.iter().zip(lists).map(|(cpu, list)| {
+        // Older descriptions have the number only. Different from any place in a list.
+        let number = || {
+            let text = read(&format!("cpu/cpu{cpu}/topology/physical_package_id"))?;
+            Some(cpus.len() + text.trim().parse::<usize>().ok()?)
+        };
+        list.or_else(number)
+    });
+    layer(Level::Package, keys.collect(), false)
+}
+
+fn numa_nodes(cpus: &[usize], nodes: &[usize], read: Read<'_>) -> Option<Layer> {
+    let mut keys = vec![None; cpus.len()];
+    for &node in nodes {
+        let list = read(&format!("node/node{node}/cpulist")).and_then(|text| CpuList::parse(&text));
+        for cpu in list.unwrap_or_default().0 {
+            if let Ok(place) = cpus.binary_search(&cpu) {
+                keys[place] = Some(node);
+            }
+        }
+    }
+    layer(Level::Node, keys, false)
+}
+
+fn cores(cpus: &[usize], read: Read<'_>) -> Option<Layer> {
+    let keys = by_lists(cpus, |cpu| {
+        let list = |name| {
+            let text = read(&format!("cpu/cpu{cpu}/topology/{name}"))?;
+            CpuList::parse(&text)
+        };
+        list("core_cpus_list").or_else(|| list("thread_siblings_list"))
+    });
+    layer(Level::Core, keys, true)
+}
+
+/// A layer for each level of data or unified caches.
+fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
+    // For each CPU the level of each of its caches that holds data.
+    let described: Vec<Vec<(u8, usize)>> = cpus
+        .iter()
+        .map(|cpu| {
+            let cache = |index: usize| {
+                let path = format!("cpu/cpu{cpu}/cache/index{index}");
+                let level = read(&format!("{path}/level"))?.trim().parse().ok()?;
+                let kind = read(&format!("{path}/type"));
+                let data = kind.is_none_or(|kind| kind.trim() != "Instruction");
+                data.then_some((level, index))
+            };
+            (0..CACHES).filter_map(cache).collect()
+        })
+        .collect();
+    let mut levels: Vec<u8> = described
+        .iter()
+        .flatten()
+        .map(|&(level, _)| level)
+        .collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let of_level = |level| {
+        let keys = by_lists(cpus, |cpu| {
+            let place = cpus.binary_search(&cpu).ok()?;
+            let (_, index) = described[place].iter().find(|cache| cache.0 == level)?;
+            let text = read(&format!("cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"))?;
+            CpuList::parse(&text)
+        });
+        layer(Level::Cache(level), keys, true)
+    };
+    levels.into_iter().filter_map(of_level).collect()
+}
+
+/// The CPUs that the calling thread may run on, if that can be known.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+    /// The kernel refuses a mask that is too short for it.
+    const WORDS: [usize; 3] = [16, 128, 1024];
+    for words in WORDS {
+        let mut mask = vec![0_u64; words];
+        // SAFETY: the mask has as many bytes as the call is told, and the kernel writes no more.
+        let answer =
+            unsafe { libc::sched_getaffinity(0, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
+        if answer == 0 {
+            let bits = mask.len() * 64;
+            return Some(
+                (0..bits)
+                    .filter(|bit| mask[bit / 64] >> (bit % 64) & 1 == 1)
+                    .collect(),
+            );
+        }
+    }
+    None
+}
+
+/// The CPUs that the calling thread may run on, if that can be known.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+    None
+}

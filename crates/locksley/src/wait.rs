@@ -1,0 +1,175 @@
+//! Waiting that runs only what it waits for.
+//!
+//! A worker whose job was stolen leapfrogs: it steals from whoever executes a job of the
+//! family that it waits for, or of a family which such a worker waits for in turn. What it takes was
+//! forked inside the awaited job, so it descends from it. Two facts make that hold:
+//!
+//! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
+//!   of that worker; its pile holds nothing but what was spawned since.
+//! - So the forked jobs in a worker's pile all descend from the job that it stole last. Spawned
+//!   jobs may belong to a scope further out; a waiter that catches one of those hands it to
+//!   the pool's queue, where the scope's own waiter looks too.
+//!
+//! Whether the victim was still inside the family when the job was stolen is checked afterwards
+//! (`frames`); if not, the job goes to the pool's queue likewise.
+
+use std::thread;
+use std::time::Duration;
+
+use locksley_queue::Steal;
+
+use crate::injector::Injected;
+use crate::job::Family;
+use crate::latch::Latch;
+use crate::stats::Event;
+use crate::worker::Worker;
+
+/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
+/// lie in the pool's queue, and nobody else be free to run it.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How many families a search for descendants follows.
+const REACH: usize = 8;
+
+/// The families whose descendants a waiter may run.
+struct Kin {
+    families: [Family; REACH],
+    count: usize,
+}
+
+impl Kin {
+    fn of(family: Family) -> Kin {
+        Kin {
+            families: [family; REACH],
+            count: 1,
+        }
+    }
+
+    fn contains(&self, family: Family) -> bool {
+        self.families[..self.count].contains(&family)
+    }
+
+    fn add(&mut self, family: Family) {
+        if self.count < REACH && !self.contains(family) {
+            self.families[self.count] = family;
+            self.count += 1;
+        }
+    }
+}
+
+impl Worker {
+    /// Waits for a join's job, and helps meanwhile.
+    #[cold]
+    pub(crate) fn wait_for_job(&self, latch: &Latch, family: Family) {
+        // Somebody who stole it in error may have left it in the pool's queue.
+        self.wait_with(latch, family, || self.registry().injector.pop_of(family));
+    }
+
+    /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
+    #[cold]
+    pub(crate) fn wait_for_scope(&self, latch: &Latch, family: Family) {
+        self.wait_with(latch, family, || self.take_of(family));
+    }
+
+    /// Takes a spawned job of a family from the worker's pile or from the pool's queue.
+    pub(crate) fn take_of(&self, family: Family) -> Option<Injected> {
+        self.pop_of(family)
+            .or_else(|| self.registry().injector.pop_of(family))
+    }
+
+    /// Waits for something that no worker of this pool is at: helps with nothing, but reads its
+    /// mail. Whoever sets the latch unparks the thread.
+    #[cold]
+    pub(crate) fn wait_abroad(&self, latch: &Latch) {
+        self.blocking(|| {
+            while !latch.probe() {
+                if !self.read_mail() {
+                    latch.park_once(thread::park);
+                }
+            }
+        });
+    }
+
+    /// Runs something that blocks this worker. A spare takes its place meanwhile.
+    pub(crate) fn blocking(&self, wait: impl FnOnce()) {
+        self.open_pile();
+        self.registry().blocking(wait);
+    }
+
+    /// Waits until a latch is set. `own` finds jobs that the waiter must run itself, if need be.
+    pub(crate) fn wait_with(
+        &self,
+        latch: &Latch,
+        family: Family,
+        own: impl Fn() -> Option<Injected>,
+    ) {
+        if latch.probe() {
+            return;
+        }
+        let registry = self.registry();
+        self.frames.enter_wait(family);
+        let mut idle = 0;
+        while !latch.probe() {
+            if self.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = own() {
+                self.run_job(injected);
+                idle = 0;
+            } else if let Some(injected) = self.helpful_job(family) {
+                self.help(injected);
+                idle = 0;
+            } else if registry.rest(&mut idle) {
+                self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
+            }
+        }
+        self.frames.leave();
+        self.publish_counts();
+    }
+
+    /// Somebody else's job to run while waiting for a family.
+    fn helpful_job(&self, family: Family) -> Option<Injected> {
+        let registry = self.registry();
+        if self.depth() >= registry.config.depth_limit {
+            None
+        } else if registry.takes_any() {
+            self.take_anything()
+        } else {
+            self.leapfrog(family)
+        }
+    }
+
+    fn leapfrog(&self, family: Family) -> Option<Injected> {
+        let registry = self.registry();
+        let mut kin = Kin::of(family);
+        let mut next = 0;
+        while next < kin.count {
+            let family = kin.families[next];
+            for victim in (0..registry.workers()).filter(|&v| v != self.index()) {
+                if let Some(injected) = self.rob_kin(victim, family, &mut kin) {
+                    return Some(injected);
+                }
+            }
+            next += 1;
+        }
+        None
+    }
+
+    /// Steals from a worker if it is executing a job of this family.
+    fn rob_kin(&self, victim: usize, family: Family, kin: &mut Kin) -> Option<Injected> {
+        let registry = self.registry();
+        let worker = registry.worker(victim);
+        let sighting = worker.frames.sight(family, |wait| kin.add(wait))?;
+        let Steal::Success(job) = self.steal_from(victim) else {
+            return None;
+        };
+        let injected = Injected { job, owner: victim };
+        let inside = worker.frames.unchanged(sighting);
+        // SAFETY: the job has not been executed.
+        if inside && (!job.is_spawned() || kin.contains(unsafe { job.family() })) {
+            self.counters.count(Event::Leapt);
+            return Some(injected);
+        }
+        registry.inject(injected);
+        None
+    }
+}

@@ -1,0 +1,492 @@
+//! A worker: its pile, and what it does with it.
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::ptr;
+use std::sync::OnceLock;
+use std::thread::Thread;
+
+use locksley_policy::{Order, Random};
+use locksley_queue::asymmetric::{self, Unpushed};
+use locksley_queue::{Owner, Steal, Thief};
+
+use crate::frames::Frames;
+use crate::injector::{Injected, Injector};
+use crate::job::{Family, JobRef};
+use crate::pile::{Loot, Pile, pile_for};
+use crate::registry::Registry;
+use crate::sleep::{self, Bed};
+use crate::stats::{Counters, Event};
+use crate::strategy::Strategy;
+use crate::sync::{AtomicUsize, Ordering};
+
+thread_local! {
+    /// The worker that this thread is, if it is one.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// One of a pool's workers, as its tasks see it.
+///
+/// A task that is handed its worker can fork with [`Worker::join`] without asking the thread which
+/// worker it is: the cheapest fork there is.
+///
+/// ```
+/// use locksley::{Pool, Worker};
+///
+/// fn fib(worker: &Worker, n: u64) -> u64 {
+///     if n < 2 {
+///         return n;
+///     }
+///     let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+///     a + b
+/// }
+///
+/// let pool = Pool::builder().workers(2).build().unwrap();
+/// assert_eq!(pool.run(|worker| fib(worker, 20)), 6765);
+/// ```
+pub struct Worker {
+    /// The default strategy's pile; sealed under every other. The owner's alone.
+    deque: UnsafeCell<asymmetric::Deque<JobRef>>,
+    /// The pile of another strategy. The owner's alone.
+    pile: UnsafeCell<Option<Box<dyn Pile>>>,
+    /// Chooses victims. The owner's alone.
+    random: Cell<Random>,
+    /// The order in which to try them. The owner's alone, once its thread runs.
+    order: UnsafeCell<Order>,
+    /// How many jobs of others are stacked up by waits. The owner's alone.
+    helping: Cell<usize>,
+    pub(crate) counters: Counters,
+    index: usize,
+    /// Set with the pool, before any thread runs.
+    registry: Cell<*const Registry>,
+    pub(crate) bed: Bed,
+    /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the owner.
+    home: AtomicUsize,
+    pub(crate) frames: Frames,
+    /// Jobs that this worker and no other must run.
+    pub(crate) mail: Injector,
+    /// Tasks that run in the order in which this worker spawned them.
+    pub(crate) fifo: Injector,
+    thread: OnceLock<Thread>,
+    stealer: asymmetric::Stealer<JobRef>,
+    loot: Option<Box<dyn Loot>>,
+}
+
+// The owner's fields are reached only through `&Worker`, which only the owner's thread gets: the
+// type is not `Sync`. Other workers reach the rest through `Registry::worker`.
+
+impl Worker {
+    pub(crate) fn new(index: usize, strategy: Strategy, seed: u64) -> Worker {
+        let mut deque = asymmetric::Deque::new();
+        let stealer = deque.thief();
+        let (pile, loot) = match pile_for(strategy) {
+            None => (None, None),
+            Some((pile, loot)) => {
+                deque.seal();
+                (Some(pile), Some(loot))
+            }
+        };
+        Worker {
+            deque: UnsafeCell::new(deque),
+            pile: UnsafeCell::new(pile),
+            random: Cell::new(Random::new(seed, index as u64)),
+            order: UnsafeCell::new(Order::uniform(index)),
+            helping: Cell::new(0),
+            counters: Counters::default(),
+            index,
+            registry: Cell::new(ptr::null()),
+            bed: Bed::new(),
+            home: AtomicUsize::new(0),
+            frames: Frames::new(),
+            mail: Injector::new(),
+            fifo: Injector::new(),
+            thread: OnceLock::new(),
+            stealer,
+            loot,
+        }
+    }
+
+    /// Tells the worker which pool it is in. Called once, before its thread starts.
+    pub(crate) fn set_registry(&self, registry: *const Registry) {
+        self.registry.set(registry);
+    }
+
+    /// The worker that the calling thread is.
+    #[inline]
+    pub(crate) fn current<'a>() -> Option<&'a Worker> {
+        // SAFETY: the pointer is set while the thread's main loop runs, which keeps the pool alive,
+        // and every borrow of it ends before that does: tasks run inside the loop.
+        unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// The worker that the calling thread is, if it is one of this pool's.
+    pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Worker> {
+        Worker::current().filter(|worker| worker.is_in(registry))
+    }
+
+    /// Makes the calling thread this worker while `f` runs.
+    pub(crate) fn be(&self, f: impl FnOnce(&Worker)) {
+        // A thread takes a place once; a spare's place is its own for good.
+        let _ = self.thread.set(std::thread::current());
+        CURRENT.set(self);
+        f(self);
+        CURRENT.set(ptr::null());
+    }
+
+    /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
+    /// indices from the number of workers on.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(crate) fn registry(&self) -> &Registry {
+        // SAFETY: set before the thread started, and the thread keeps the pool alive.
+        unsafe { &*self.registry.get() }
+    }
+
+    /// Is the worker one of this pool's?
+    pub(crate) fn is_in(&self, registry: &Registry) -> bool {
+        ptr::eq(self.registry(), registry)
+    }
+
+    /// Wakes the worker's thread if it is parked, or soon will be.
+    pub(crate) fn unpark(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// The owner's deque.
+    ///
+    /// # Safety
+    ///
+    /// The reference is not kept while anything else runs that may use the deque.
+    #[inline(always)]
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the type is not `Sync`, and borrows are short"
+    )]
+    pub(crate) unsafe fn deque(&self) -> &mut asymmetric::Deque<JobRef> {
+        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
+        unsafe { &mut *self.deque.get() }
+    }
+
+    /// Pushes a job that `unpush` must not mistake for a join's. A full pile leaves it to the pool.
+    pub(crate) fn push_spawned(&self, job: JobRef) {
+        // SAFETY: only the owner's thread has a `&Worker`, and nothing below comes back here.
+        let pile = unsafe { &mut *self.pile.get() };
+        let pushed = match pile {
+            // SAFETY: as above.
+            None => unsafe {
+                let deque = self.deque();
+                let pushed = Owner::push(deque, job).map_err(|full| full.into_inner());
+                deque.mark();
+                pushed
+            },
+            Some(pile) => pile.push(job),
+        };
+        match pushed {
+            Ok(()) => self.offer(),
+            Err(job) => self.registry().inject(Injected {
+                job,
+                owner: self.index,
+            }),
+        }
+    }
+
+    /// Pushes a join's job the slow way. It may come back for want of room.
+    pub(crate) fn push_forked(&self, job: JobRef) -> Result<(), JobRef> {
+        // SAFETY: as in `push_spawned`.
+        let pile = unsafe { &mut *self.pile.get() };
+        let pushed = match pile {
+            // SAFETY: as above.
+            None => unsafe { Owner::push(self.deque(), job).map_err(|full| full.into_inner()) },
+            Some(pile) => pile.push(job),
+        };
+        if pushed.is_ok() {
+            self.offer();
+        }
+        pushed
+    }
+
+    /// Takes back the join's job that was pushed last, if that is certain to be it.
+    #[inline(always)]
+    pub(crate) fn unpush(&self) -> Unpushed {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        unsafe { self.deque().unpush() }
+    }
+
+    /// Takes the newest job of the worker's own pile.
+    pub(crate) fn pop(&self) -> Option<JobRef> {
+        // SAFETY: as in `push_spawned`.
+        let pile = unsafe { &mut *self.pile.get() };
+        match pile {
+            // SAFETY: as above.
+            None => unsafe { Owner::pop(self.deque()) },
+            Some(pile) => pile.pop(),
+        }
+    }
+
+    /// Takes the newest job of the pile, though a join may be about to take it back.
+    pub(crate) fn pop_from_under(&self) -> Option<JobRef> {
+        let job = self.pop()?;
+        // SAFETY: only the owner's thread has a `&Worker`.
+        if unsafe { &*self.pile.get() }.is_none() {
+            // Marked, so that a join further out whose job this was finds out, and does not take
+            // the next one for it.
+            // SAFETY: as above.
+            unsafe { self.deque().mark() };
+        }
+        Some(job)
+    }
+
+    /// Shows others all that is in the pile: the worker is about to block.
+    pub(crate) fn open_pile(&self) {
+        // SAFETY: as in `push_spawned`.
+        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+            pile.open();
+        }
+    }
+
+    /// Wakes somebody if somebody wants work. After a push.
+    #[inline(always)]
+    pub(crate) fn offer(&self) {
+        sleep::offered();
+        if self.bed.is_wanted() {
+            self.rouse();
+        }
+    }
+
+    /// Somebody wants work: shows some, and wakes one who sleeps.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn rouse(&self) {
+        self.bed.answer();
+        // SAFETY: as in `push_spawned`.
+        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+            pile.attend();
+        }
+        if self.registry().wake_one() {
+            self.bed.call();
+        }
+    }
+
+    /// Tries to steal from this worker. For other workers.
+    pub(crate) fn rob(&self) -> Steal<JobRef> {
+        match &self.loot {
+            None => Thief::steal(&self.stealer),
+            Some(loot) => {
+                let answer = loot.steal();
+                if answer.is_private() {
+                    loot.ask();
+                }
+                answer
+            }
+        }
+    }
+
+    /// Does this worker's pile seem empty? For other workers.
+    pub(crate) fn seems_empty(&self) -> bool {
+        match &self.loot {
+            None => Thief::is_empty(&self.stealer),
+            Some(loot) => loot.is_empty(),
+        }
+    }
+
+    /// Sets the order in which to try victims. For the owner, or before its thread starts.
+    pub(crate) fn set_order(&self, order: Order) {
+        // SAFETY: only the owner's thread, or whoever sets the pool up, has a `&Worker` that it calls
+        // this on; `find_work`, which borrows the order, does not come here.
+        unsafe { *self.order.get() = order };
+    }
+
+    /// The CPU that the worker was last seen on.
+    pub(crate) fn home(&self) -> Option<usize> {
+        self.home.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Notes the CPU that the calling thread, whose worker this is, is on.
+    pub(crate) fn note_home(&self, cpu: Option<usize>) {
+        self.home
+            .store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
+    }
+
+    /// Runs a job of somebody else while this worker waits.
+    pub(crate) fn help(&self, injected: Injected) {
+        let depth = self.helping.get() + 1;
+        self.helping.set(depth);
+        self.counters.set_depth(depth);
+        self.run_job(injected);
+        self.helping.set(depth - 1);
+        self.counters.set_depth(depth - 1);
+    }
+
+    /// How many jobs of others are stacked up by waits.
+    pub(crate) fn depth(&self) -> usize {
+        self.helping.get()
+    }
+
+    /// Publishes what the owner's thread has counted on its own.
+    pub(crate) fn publish_counts(&self) {
+        if Counters::ON {
+            // SAFETY: as in `push_spawned`.
+            let pile = unsafe { &*self.pile.get() };
+            self.counters
+                .publish(pile.as_ref().map_or(0, |pile| pile.exposed()));
+        }
+    }
+
+    /// Tries to steal from another worker, and counts what comes of it.
+    pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
+        let answer = self.registry().worker(victim).rob();
+        self.counters.count(Event::Tried);
+        self.counters.count(match answer {
+            Steal::Success(_) => Event::Got,
+            Steal::Empty => Event::Empty,
+            Steal::Retry => Event::Retried,
+            Steal::Private => Event::Private,
+        });
+        answer
+    }
+
+    /// Runs a job from the worker's main loop or on behalf of a waiter.
+    pub(crate) fn run_job(&self, injected: Injected) {
+        self.counters.count(Event::Task);
+        self.publish_counts();
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        let family = unsafe { injected.job.family() };
+        self.frames.enter_root(family);
+        // SAFETY: as above.
+        unsafe { injected.job.execute(self, injected.owner) };
+        self.frames.leave();
+    }
+
+    /// Runs a job on top of whatever the worker is doing.
+    pub(crate) fn run_foreign(&self, injected: Injected) {
+        if self.frames.depth() == 0 {
+            return self.run_job(injected);
+        }
+        self.frames.enter_foreign();
+        self.run_job(injected);
+        self.frames.leave_foreign();
+    }
+
+    /// Runs a job that was sent to this very worker, if there is one. Was there?
+    pub(crate) fn read_mail(&self) -> bool {
+        let letter = self.mail.pop();
+        letter.map(|letter| self.run_foreign(letter)).is_some()
+    }
+
+    /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
+    pub(crate) fn find_work(&self) -> Option<Injected> {
+        if let Some(job) = self.pop() {
+            return Some(Injected {
+                job,
+                owner: self.index,
+            });
+        }
+        self.find_work_abroad()
+    }
+
+    /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
+    /// its pile may be that of a join which it is inside of.
+    pub(crate) fn take_anything(&self) -> Option<Injected> {
+        if let Some(job) = self.pop_from_under() {
+            return Some(Injected {
+                job,
+                owner: self.index,
+            });
+        }
+        self.find_work_abroad()
+    }
+
+    /// Looks for a job in the pool's queue and at the others.
+    pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
+        let registry = self.registry();
+        if let Some(injected) = registry.injector.pop() {
+            return Some(injected);
+        }
+        let mut random = self.random.get();
+        // SAFETY: only the owner's thread gets here, and nothing below changes the order.
+        let order = unsafe { &*self.order.get() };
+        let stolen = order
+            .sweep(registry.workers(), &mut random)
+            .find_map(|victim| {
+                let job = self.steal_from(victim).success()?;
+                Some(Injected { job, owner: victim })
+            });
+        self.random.set(random);
+        stolen
+    }
+
+    /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
+    /// Spawned jobs of others that are in the way go to the pool's queue.
+    pub(crate) fn pop_of(&self, family: Family) -> Option<Injected> {
+        while let Some(job) = self.pop() {
+            let injected = Injected {
+                job,
+                owner: self.index,
+            };
+            if !job.is_spawned() {
+                // A join's, further out. Whether it is that of the innermost join is not known, so
+                // it goes back with a mark.
+                self.push_spawned(job);
+                return None;
+            }
+            // SAFETY: the job has not been executed.
+            if unsafe { job.family() } == family {
+                return Some(injected);
+            }
+            self.registry().inject(injected);
+        }
+        None
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The index of the worker that the calling thread is, if it is one of a pool's workers.
+///
+/// ```
+/// assert_eq!(locksley::current_worker_index(), None);
+/// ```
+pub fn current_worker_index() -> Option<usize> {
+    Worker::current().map(Worker::index)
+}
+
+/// Does the calling worker have tasks of its own that nobody has started? `None` if the calling
+/// thread is no worker.
+///
+/// ```
+/// assert_eq!(locksley::current_worker_has_pending_tasks(), None);
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| {
+///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(false));
+///     let task = locksley::spawn(|| 7);
+///     assert_eq!(locksley::current_worker_has_pending_tasks(), Some(true));
+///     assert_eq!(task.join(), 7);
+/// });
+/// ```
+pub fn current_worker_has_pending_tasks() -> Option<bool> {
+    Worker::current().map(|worker| !worker.seems_empty())
+}
+
+/// The number of workers in the pool that the calling thread belongs to; of the global pool if it
+/// belongs to none.
+///
+/// ```
+/// assert!(locksley::current_num_workers() >= 1);
+/// ```
+pub fn current_num_workers() -> usize {
+    match Worker::current() {
+        Some(worker) => worker.registry().size(),
+        None => crate::pool::global().registry().size(),
+    }
+}

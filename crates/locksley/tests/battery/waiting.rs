@@ -1,0 +1,178 @@
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
+
+use locksley::{JoinHandle, Pool, Strategy, Waiting};
+
+use crate::everywhere;
+
+fn spread(depth: usize) -> usize {
+    if depth == 0 {
+        std::hint::black_box((0..200).sum::<usize>());
+        return 1;
+    }
+    let (a, b) = locksley::join(|| spread(depth - 1), || spread(depth - 1));
+    a + b
+}
+
+/// A task locks a mutex and calls a parallel function inside; others do the same. A waiter that
+/// took any task would take one that wants the lock it holds.
+#[test]
+fn a_lock_held_while_waiting_is_no_deadlock() {
+    everywhere(|pool| {
+        let lock = Mutex::new(0);
+        pool.install(|| {
+            locksley::scope(|s| {
+                for _ in 0..50 {
+                    s.spawn(|_| {
+                        let mut total = lock.lock().unwrap();
+                        *total += spread(6);
+                    });
+                }
+            });
+        });
+        assert_eq!(lock.into_inner().unwrap(), 50 * 64);
+    });
+}
+
+/// Leaving a scope runs the scope's tasks, and no others that lie about.
+#[test]
+fn leaving_a_scope_runs_no_unrelated_task() {
+    everywhere(|pool| {
+        let leaving = Arc::new(AtomicBool::new(false));
+        let strangers = Arc::new(AtomicUsize::new(0));
+        pool.install(|| {
+            let here = std::thread::current().id();
+            for _ in 0..100 {
+                let (leaving, strangers) = (leaving.clone(), strangers.clone());
+                drop(locksley::spawn(move || {
+                    if leaving.load(Ordering::Relaxed) && std::thread::current().id() == here {
+                        strangers.fetch_add(1, Ordering::Relaxed);
+                    }
+                }));
+            }
+            for _ in 0..20 {
+                leaving.store(true, Ordering::Relaxed);
+                locksley::scope(|s| {
+                    for _ in 0..10 {
+                        s.spawn(|_| {
+                            spread(3);
+                        });
+                    }
+                });
+                leaving.store(false, Ordering::Relaxed);
+            }
+        });
+        assert_eq!(strangers.load(Ordering::Relaxed), 0);
+    });
+}
+
+/// Two workers hold each other up: each waits for a task of the other's. The rest of the work is done by
+/// spares.
+#[test]
+fn spares_take_the_place_of_waiters() {
+    everywhere(|pool| {
+        let workers = pool.workers();
+        let barrier = Barrier::new(workers + 1);
+        std::thread::scope(|threads| {
+            for _ in 0..workers {
+                threads.spawn(|| {
+                    pool.install(|| {
+                        let handle = locksley::spawn(|| {
+                            std::thread::sleep(Duration::from_millis(20));
+                            1
+                        });
+                        std::thread::sleep(Duration::from_millis(5));
+                        assert_eq!(handle.join(), 1);
+                    });
+                    barrier.wait();
+                });
+            }
+            barrier.wait();
+        });
+    });
+}
+
+/// A pool of one worker whose task calls into another pool, which calls back into the first.
+#[test]
+fn pools_that_call_each_other_finish() {
+    let first = Pool::builder().workers(1).build().unwrap();
+    let second = Pool::builder().workers(1).build().unwrap();
+    let answer = first.install(|| second.install(|| first.install(|| second.install(|| 42))));
+    assert_eq!(answer, 42);
+}
+
+/// Two joins on one worker while the other is busy to the end: the inner one's first closure calls
+/// `wait` with a task that the other worker is at. Each job must run once.
+fn joins_around_a_wait(waiting: Waiting, wait: impl Fn(JoinHandle<()>) + Sync) {
+    let nap = |millis| move || std::thread::sleep(Duration::from_millis(millis));
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder()
+            .workers(2)
+            .strategy(strategy)
+            .waiting(waiting)
+            .build()
+            .unwrap();
+        for _ in 0..10 {
+            let runs = [const { AtomicUsize::new(0) }; 2];
+            let ready = Barrier::new(2);
+            let (sender, tasks) = channel();
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    ready.wait();
+                    sender.send(pool.spawn(nap(2))).unwrap();
+                    drop(pool.spawn(nap(12)));
+                });
+                let (ready, runs, wait) = (&ready, &runs, &wait);
+                pool.install(move || {
+                    ready.wait();
+                    let task = tasks.recv().unwrap();
+                    nap(1)();
+                    let count = |job: usize| runs[job].fetch_add(1, Ordering::Relaxed);
+                    let inner = || {
+                        count(0);
+                        nap(if waiting == Waiting::TakeAny { 6 } else { 0 })();
+                    };
+                    locksley::join(|| locksley::join(|| wait(task), inner), || count(1));
+                });
+            });
+            let runs: Vec<usize> = runs.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+            assert_eq!(runs, [1, 1], "{strategy}");
+        }
+    }
+}
+
+/// A waiter that takes any work takes the job of a join that it is inside of: the join must notice,
+/// and not take an outer one's job for its own.
+#[test]
+fn taking_any_work_may_take_the_job_of_a_join() {
+    joins_around_a_wait(Waiting::TakeAny, |task| task.join());
+}
+
+/// A yield has taken the inner join's job; the wait then looks at the outer one's, and puts it back.
+#[test]
+fn a_wait_after_a_yield_that_took_the_job_of_a_join() {
+    joins_around_a_wait(Waiting::Leapfrog, |task| {
+        locksley::yield_local();
+        locksley::scope(|s| s.spawn(move |_| task.join()));
+    });
+    joins_around_a_wait(Waiting::Leapfrog, |task| {
+        locksley::yield_local();
+        task.join();
+    });
+}
+
+/// Each call blocks a task of one pool until the other is done: spares carry it on.
+#[test]
+fn pools_that_call_each_other_deeply_finish() {
+    fn call(here: &Pool, there: &Pool, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        here.install(|| 1 + call(there, here, depth - 1))
+    }
+    let first = Pool::builder().workers(1).build().unwrap();
+    let second = Pool::builder().workers(1).build().unwrap();
+    assert_eq!(call(&first, &second, 100), 100);
+}

@@ -1,0 +1,120 @@
+//! Random numbers for decisions: small, fast, and the same for the same seed.
+
+/// Where random numbers come from.
+pub trait Source {
+    /// The next number, uniform over all of them.
+    fn next(&mut self) -> u64;
+
+    /// A number below `bound`, which is not zero.
+    ///
+    /// By multiplication: the bias is below `bound / 2^64`.
+    #[inline]
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+
+    /// A number from 0 inclusive to 1 exclusive, in steps of 2^-53.
+    #[inline]
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
+    #[inline]
+    fn next(&mut self) -> u64 {
+        (**self).next()
+    }
+}
+
+/// Vigna's xorshift64*, seeded through Steele, Lea and Flood's SplitMix64.
+///
+/// One word of state, three shifts and a multiplication: good enough to choose a victim, and
+/// a worker draws one whenever it is out of work. Not for secrets.
+///
+/// ```
+/// use locksley_policy::{Random, Source};
+///
+/// let mut a = Random::new(42, 0);
+/// let mut b = Random::new(42, 0);
+/// let mut other_stream = Random::new(42, 1);
+/// assert_eq!(a.next(), b.next());
+/// assert_ne!(a.next(), other_stream.next());
+/// assert!(a.below(6) < 6);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Random {
+    /// Never zero, from which xorshift would not come away.
+    state: u64,
+}
+
+impl Random {
+    /// The generator of a seed and a stream, such as the number of a worker.
+    pub fn new(seed: u64, stream: u64) -> Random {
+        let mut x = seed.wrapping_add(stream.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Random {
+            state: (x ^ (x >> 31)).max(1),
+        }
+    }
+}
+
+impl Source for Random {
+    #[inline]
+    fn next(&mut self) -> u64 {
+        let mut x = self.state;
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.state = x;
+        x.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statistic of a chi-squared test of equal frequencies.
+    fn chi_squared(counts: &[usize]) -> f64 {
+        let expected = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+        counts
+            .iter()
+            .map(|&count| (count as f64 - expected).powi(2) / expected)
+            .sum()
+    }
+
+    #[test]
+    fn below_is_uniform() {
+        let mut random = Random::new(1, 2);
+        let mut counts = [0; 7];
+        for _ in 0..70_000 {
+            counts[random.below(7)] += 1;
+        }
+        // Six degrees of freedom: beyond 22.46 once in a thousand seeds; this seed is fixed.
+        assert!(chi_squared(&counts) < 22.46, "{counts:?}");
+    }
+
+    #[test]
+    fn unit_is_uniform_and_below_one() {
+        let mut random = Random::new(3, 0);
+        let mut counts = [0; 10];
+        for _ in 0..100_000 {
+            counts[(random.unit() * 10.0) as usize] += 1;
+        }
+        // Nine degrees of freedom: beyond 27.88 once in a thousand.
+        assert!(chi_squared(&counts) < 27.88, "{counts:?}");
+    }
+
+    #[test]
+    fn no_seed_gets_stuck() {
+        // The state that SplitMix64 maps to zero is among these for some stream; `max` saves it.
+        for seed in [0, 1, u64::MAX, 0x61c8_8646_80b5_83eb] {
+            for stream in 0..100 {
+                let mut random = Random::new(seed, stream);
+                assert_ne!(random.next(), random.next(), "seed {seed} stream {stream}");
+            }
+        }
+    }
+}

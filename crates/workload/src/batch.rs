@@ -1,0 +1,116 @@
+//! Batches of independent pieces of work: skewed, or few and large.
+
+use crate::fib::Fib;
+use crate::fork::{Fork, Task};
+use crate::program::{Mismatch, Program, expect};
+
+/// Independent pieces, each of which computes a Fibonacci number by recursion, without forks.
+/// The batch is halved until one piece is left. An operation is a piece.
+///
+/// ```
+/// use locksley_workload::{Batch, Program, Serial, Task};
+///
+/// let mut batch = Batch::skewed(4, 10);
+/// assert_eq!(batch.task().run(Serial), 55 + 55 + 1 + 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Which Fibonacci number each piece computes.
+    pieces: Vec<u64>,
+}
+
+impl Batch {
+    /// The skewed batch of the report on work-stealing deques: the first half of the pieces computes
+    /// fib(n), the second half fib(1).
+    pub fn skewed(pieces: usize, n: u64) -> Batch {
+        let heavy = pieces / 2;
+        let pieces = (0..pieces).map(|i| if i < heavy { n } else { 1 }).collect();
+        Batch { pieces }
+    }
+
+    /// Pieces of equal size: each computes fib(n).
+    pub fn even(pieces: usize, n: u64) -> Batch {
+        Batch {
+            pieces: vec![n; pieces],
+        }
+    }
+
+    /// What each piece computes.
+    pub fn pieces(&self) -> &[u64] {
+        &self.pieces
+    }
+
+    /// Does one piece of work: fib(n) by recursion.
+    ///
+    /// ```
+    /// assert_eq!(locksley_workload::Batch::piece(10), 55);
+    /// ```
+    #[inline(never)]
+    pub fn piece(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        Batch::piece(n - 1) + Batch::piece(n - 2)
+    }
+}
+
+impl Program for Batch {
+    type Task<'p> = Chunk<'p>;
+    type Output = u64;
+
+    fn operations(&self) -> u64 {
+        self.pieces.len() as u64
+    }
+
+    fn task(&mut self) -> Chunk<'_> {
+        Chunk(&self.pieces)
+    }
+
+    fn check(&self, output: u64) -> Result<(), Mismatch> {
+        expect(self.pieces.iter().map(|&n| Fib::number(n)).sum(), output)
+    }
+}
+
+/// Does some of a batch's pieces, and adds up their results.
+///
+/// ```
+/// use locksley_workload::{Batch, Chunk, Program, Serial, Task};
+///
+/// let mut batch = Batch::even(3, 5);
+/// let chunk: Chunk = batch.task();
+/// assert_eq!(chunk.run(Serial), 15);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'b>(&'b [u64]);
+
+impl Task for Chunk<'_> {
+    type Output = u64;
+
+    fn run<F: Fork>(self, fork: F) -> u64 {
+        match self.0 {
+            [] => 0,
+            [n] => Batch::piece(*n),
+            pieces => {
+                let (first, second) = pieces.split_at(pieces.len().div_ceil(2));
+                let (a, b) = fork.fork(Chunk(first), Chunk(second));
+                a + b
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Serial;
+
+    #[test]
+    fn all_pieces_are_done() {
+        for pieces in 0..9 {
+            for mut batch in [Batch::skewed(pieces, 7), Batch::even(pieces, 7)] {
+                let sum = batch.task().run(Serial);
+                assert_eq!(batch.check(sum), Ok(()));
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Fork-join programs for any runtime, each with a serial oracle.
+//!
+//! A [`Task`] is a piece of work that may fork. What forking means is up to a [`Fork`], which the task
+//! is handed: [`Serial`] runs both sides here, a runtime's adapter offers one of them to
+//! other threads. The dispatch is static, and a fork is taken by value, so an adapter compiles to
+//! the runtime's own call: whether the runtime passes a context along (`&Worker`, `&mut Scope`) or
+//! finds it itself (then the fork is of size zero).
+//!
+//! A [`Program`] is a task with its parameters that can be run again and again, and that knows what
+//! must come out.
+//!
+//! ```
+//! use locksley_workload::{Fib, Fork, Program, Serial, Task};
+//!
+//! /// A runtime whose join is a free function.
+//! #[derive(Clone, Copy)]
+//! struct Threads;
+//!
+//! impl Fork for Threads {
+//!     type Again<'a> = Threads;
+//!
+//!     fn again(&mut self) -> Threads {
+//!         Threads
+//!     }
+//!
+//!     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+//!         std::thread::scope(|scope| {
+//!             let b = scope.spawn(|| b.run(Threads));
+//!             (a.run(Threads), b.join().unwrap())
+//!         })
+//!     }
+//! }
+//!
+//! let mut fib = Fib::new(5);
+//! let answer = fib.task().run(Threads);
+//! assert_eq!(answer, 5);
+//! assert_eq!(fib.check(answer), Ok(()));
+//! assert_eq!(fib.task().run(Serial), 5);
+//! ```
+//!
+//! The programs fork as finely as they can, and run the first side first: what is left to right in
+//! a tree, an array or a matrix is the order of execution on one worker.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+mod fib;
+mod fork;
+mod matrix;
+mod program;
+mod queens;
+mod sort;
+mod tree;
+mod uts;
+
+pub use batch::{Batch, Chunk};
+pub use fib::{Fib, FibTask};
+pub use fork::{Fork, Serial, Task};
+pub use matrix::{Matrix, Multiplication, Product};
+pub use program::{Mismatch, Program, expect};
+pub use queens::{Queens, QueensTask};
+pub use sort::{Sort, SortTask};
+pub use tree::{Layout, Sum, Tree};
+pub use uts::{Search, Shape, Size, Uts, UtsTree};

@@ -1,0 +1,144 @@
+//! The sum over a binary tree of boxed nodes: a little arithmetic, and memory.
+
+use crate::fork::{Fork, Task};
+use crate::program::{Mismatch, Program, expect};
+
+/// In which order the nodes were allocated, which is about the order in which they lie in memory.
+///
+/// ```
+/// use locksley_workload::{Layout, Program, Serial, Task, Tree};
+///
+/// let [mut a, mut b] = [Layout::Preorder, Layout::Postorder].map(|layout| Tree::new(5, layout));
+/// assert_eq!(a.task().run(Serial), b.task().run(Serial));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A node before its subtrees: the order in which the sum visits them.
+    Preorder,
+    /// A node after its subtrees.
+    Postorder,
+}
+
+/// A node of the tree.
+#[derive(Debug)]
+struct Node {
+    value: u64,
+    left: Option<Box<Node>>,
+    right: Option<Box<Node>>,
+}
+
+impl Node {
+    fn preorder(layers: u32) -> Box<Node> {
+        let mut node = Box::new(Node {
+            value: u64::from(layers),
+            left: None,
+            right: None,
+        });
+        if layers > 1 {
+            node.left = Some(Node::preorder(layers - 1));
+            node.right = Some(Node::preorder(layers - 1));
+        }
+        node
+    }
+
+    fn postorder(layers: u32) -> Box<Node> {
+        let subtree = || (layers > 1).then(|| Node::postorder(layers - 1));
+        let (left, right) = (subtree(), subtree());
+        Box::new(Node {
+            value: u64::from(layers),
+            left,
+            right,
+        })
+    }
+}
+
+/// A complete binary tree. A node's value is the height of its subtree. An operation is a node.
+///
+/// ```
+/// use locksley_workload::{Layout, Program, Serial, Task, Tree};
+///
+/// let mut tree = Tree::new(3, Layout::Postorder);
+/// assert_eq!(tree.task().run(Serial), 3 + 2 * 2 + 4 * 1);
+/// ```
+#[derive(Debug)]
+pub struct Tree {
+    root: Box<Node>,
+    layers: u32,
+}
+
+impl Tree {
+    /// A tree of that many layers, at least one, and one node less than two to the power of it.
+    pub fn new(layers: u32, layout: Layout) -> Tree {
+        let layers = layers.max(1);
+        let root = match layout {
+            Layout::Preorder => Node::preorder(layers),
+            Layout::Postorder => Node::postorder(layers),
+        };
+        Tree { root, layers }
+    }
+}
+
+impl Program for Tree {
+    type Task<'p> = Sum<'p>;
+    type Output = u64;
+
+    fn operations(&self) -> u64 {
+        (1 << self.layers) - 1
+    }
+
+    fn task(&mut self) -> Sum<'_> {
+        Sum(&self.root)
+    }
+
+    fn check(&self, output: u64) -> Result<(), Mismatch> {
+        let sum = (0..self.layers)
+            .map(|depth| u64::from(self.layers - depth) << depth)
+            .sum();
+        expect(sum, output)
+    }
+}
+
+/// Adds up the values of a node and its subtrees. Forks at every node that has two.
+///
+/// ```
+/// use locksley_workload::{Layout, Program, Serial, Sum, Task, Tree};
+///
+/// let mut tree = Tree::new(1, Layout::Preorder);
+/// let sum: Sum = tree.task();
+/// assert_eq!(sum.run(Serial), 1);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Sum<'t>(&'t Node);
+
+impl Task for Sum<'_> {
+    type Output = u64;
+
+    fn run<F: Fork>(self, fork: F) -> u64 {
+        let Sum(node) = self;
+        match (&node.left, &node.right) {
+            (Some(left), Some(right)) => {
+                let (left, right) = fork.fork(Sum(left), Sum(right));
+                node.value + left + right
+            }
+            (Some(child), None) | (None, Some(child)) => node.value + Sum(child).run(fork),
+            (None, None) => node.value,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Serial;
+
+    #[test]
+    fn both_layouts_have_the_same_sum() {
+        for layers in 1..10 {
+            for layout in [Layout::Preorder, Layout::Postorder] {
+                let mut tree = Tree::new(layers, layout);
+                let sum = tree.task().run(Serial);
+                assert_eq!(tree.check(sum), Ok(()));
+            }
+        }
+    }
+}

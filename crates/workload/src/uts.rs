@@ -1,0 +1,427 @@
+//! The unbalanced tree search (Olivier et al., 2006): a tree that nobody knows before it is
+//! searched.
+//!
+//! A node is a SHA-1 state and its depth. Its random value, taken from the state, says how many
+//! children it has, and child i's state is the SHA-1 of the parent's state and i. So a node
+//! costs about 80 ns, and how many are below it cannot be told.
+
+use sha1::{Digest, Sha1};
+
+use crate::fork::{Fork, Task};
+use crate::program::{Mismatch, Program, expect};
+
+/// How many children a node may have, except for the root of a binomial tree.
+const MOST_CHILDREN: f64 = 100.0;
+
+/// How the branching factor of a geometric tree depends on the depth.
+///
+/// ```
+/// use locksley_workload::{Shape, Uts, UtsTree};
+///
+/// let tree = UtsTree::geometric(Shape::Linear, 5, 2.0, 42);
+/// assert!(Uts::new(tree).size().depth <= 5);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// It falls linearly to zero at the depth limit.
+    Linear,
+    /// It falls as a power of the depth.
+    Exponential,
+    /// It rises and falls, up to five times the depth limit.
+    Cyclic,
+    /// It stays, up to the depth limit.
+    Fixed,
+}
+
+/// Which tree.
+///
+/// ```
+/// use locksley_workload::{Shape, UtsTree};
+///
+/// assert_eq!(UtsTree::named("T1"), Some(UtsTree::geometric(Shape::Fixed, 10, 4.0, 19)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UtsTree {
+    kind: Kind,
+    /// b: the branching factor at the root.
+    branching: f64,
+    /// d: the depth limit of a geometric tree.
+    depth: u32,
+    shape: Shape,
+    /// q: the probability that a node of a binomial tree has children.
+    q: f64,
+    /// m: how many it has then.
+    m: u32,
+    /// r: the seed.
+    seed: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Binomial,
+    Geometric,
+    Hybrid,
+}
+
+impl UtsTree {
+    /// A tree whose root has b children and every other node m with probability q, or none.
+    pub const fn binomial(branching: f64, q: f64, m: u32, seed: u32) -> UtsTree {
+        UtsTree {
+            kind: Kind::Binomial,
+            branching,
+            depth: 0,
+            shape: Shape::Fixed,
+            q,
+            m,
+            seed,
+        }
+    }
+
+    /// A tree whose numbers of children are distributed geometrically; the shape and the depth
+    /// limit say with what mean, which is b at the root.
+    pub const fn geometric(shape: Shape, depth: u32, branching: f64, seed: u32) -> UtsTree {
+        UtsTree {
+            kind: Kind::Geometric,
+            branching,
+            depth,
+            shape,
+            q: 0.0,
+            m: 0,
+            seed,
+        }
+    }
+
+    /// A geometric tree down to half of the depth limit, with binomial trees below.
+    pub const fn hybrid(
+        shape: Shape,
+        depth: u32,
+        branching: f64,
+        q: f64,
+        m: u32,
+        seed: u32,
+    ) -> UtsTree {
+        UtsTree {
+            kind: Kind::Hybrid,
+            branching,
+            depth,
+            shape,
+            q,
+            m,
+            seed,
+        }
+    }
+
+    /// The trees of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL.
+    pub fn named(name: &str) -> Option<UtsTree> {
+        Some(match name {
+            "T1" => UtsTree::geometric(Shape::Fixed, 10, 4.0, 19),
+            "T2" => UtsTree::geometric(Shape::Cyclic, 16, 6.0, 502),
+            "T3" => UtsTree::binomial(2000.0, 0.124_875, 8, 42),
+            "T4" => UtsTree::hybrid(Shape::Linear, 16, 6.0, 0.234_375, 4, 1),
+            "T5" => UtsTree::geometric(Shape::Linear, 20, 4.0, 34),
+            "T1L" => UtsTree::geometric(Shape::Fixed, 13, 4.0, 29),
+            "T2L" => UtsTree::geometric(Shape::Cyclic, 23, 7.0, 220),
+            "T3L" => UtsTree::binomial(2000.0, 0.200_014, 5, 7),
+            "T1XL" => UtsTree::geometric(Shape::Fixed, 15, 4.0, 29),
+            _ => return None,
+        })
+    }
+
+    fn root(&self) -> Node {
+        let mut sha = Sha1::new();
+        sha.update([0; 16]);
+        sha.update(self.seed.to_be_bytes());
+        Node {
+            state: sha.finalize().into(),
+            depth: 0,
+        }
+    }
+
+    /// How many children a node has.
+    fn children(&self, node: &Node) -> u32 {
+        let geometric = match self.kind {
+            Kind::Binomial if node.depth == 0 => return self.branching as u32,
+            Kind::Binomial => false,
+            Kind::Geometric => true,
+            Kind::Hybrid => node.depth < self.depth / 2,
+        };
+        let u = node.random();
+        if geometric {
+            let p = 1.0 / (1.0 + self.branching_at(node.depth));
+            ((1.0 - u).ln() / (1.0 - p).ln()).floor().min(MOST_CHILDREN) as u32
+        } else if u < self.q {
+            self.m
+        } else {
+            0
+        }
+    }
+
+    /// B(h): the mean number of children of a geometric tree's node.
+    fn branching_at(&self, depth: u32) -> f64 {
+        let (b, h, d) = (self.branching, f64::from(depth), f64::from(self.depth));
+        match self.shape {
+            _ if depth == 0 => b,
+            Shape::Linear => b * (1.0 - h / d),
+            Shape::Exponential => b * h.powf(-b.ln() / d.ln()),
+            Shape::Cyclic if depth > 5 * self.depth => 0.0,
+            Shape::Cyclic => b.powf((2.0 * std::f64::consts::PI * h / d).sin()),
+            Shape::Fixed if depth < self.depth => b,
+            Shape::Fixed => 0.0,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    state: [u8; 20],
+    depth: u32,
+}
+
+impl Node {
+    fn child(&self, number: u32) -> Node {
+        let mut sha = Sha1::new();
+        sha.update(self.state);
+        sha.update(number.to_be_bytes());
+        Node {
+            state: sha.finalize().into(),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// A number in [0, 1), from the last word of the state.
+    fn random(&self) -> f64 {
+        let [.., a, b, c, d] = self.state;
+        let value = u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff;
+        f64::from(value) / f64::from(1u32 << 31)
+    }
+}
+
+/// What a search finds out.
+///
+/// ```
+/// use locksley_workload::{Size, Uts, UtsTree};
+///
+/// let childless = UtsTree::binomial(0.0, 0.0, 0, 42);
+/// let size = Size { nodes: 1, depth: 0, leaves: 1 };
+/// assert_eq!(Uts::new(childless).size(), size);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// How many nodes there are.
+    pub nodes: u64,
+    /// How deep the deepest one is; the root's depth is zero.
+    pub depth: u32,
+    /// How many of them have no children.
+    pub leaves: u64,
+}
+
+impl Size {
+    fn and(self, other: Size) -> Size {
+        Size {
+            nodes: self.nodes + other.nodes,
+            depth: self.depth.max(other.depth),
+            leaves: self.leaves + other.leaves,
+        }
+    }
+}
+
+/// Searches a tree. An operation is a node.
+///
+/// ```
+/// use locksley_workload::{Program, Serial, Task, Uts, UtsTree};
+///
+/// let mut uts = Uts::new(UtsTree::binomial(100.0, 0.2, 4, 42));
+/// let size = uts.task().run(Serial);
+/// assert_eq!(uts.check(size), Ok(()));
+/// assert_eq!(size.nodes, uts.operations());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Uts {
+    tree: UtsTree,
+    root: Node,
+    expected: Size,
+}
+
+impl Uts {
+    /// Searches the tree once, without recursion, to know what must come out.
+    pub fn new(tree: UtsTree) -> Uts {
+        let root = tree.root();
+        let mut expected = Size::default();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            let children = tree.children(&node);
+            expected.nodes += 1;
+            expected.depth = expected.depth.max(node.depth);
+            expected.leaves += u64::from(children == 0);
+            stack.extend((0..children).map(|number| node.child(number)));
+        }
+        Uts {
+            tree,
+            root,
+            expected,
+        }
+    }
+
+    /// What must come out.
+    pub fn size(&self) -> Size {
+        self.expected
+    }
+}
+
+impl Program for Uts {
+    type Task<'p> = Search<'p>;
+    type Output = Size;
+
+    fn operations(&self) -> u64 {
+        self.expected.nodes
+    }
+
+    fn task(&mut self) -> Search<'_> {
+        Search {
+            tree: &self.tree,
+            root: &self.root,
+        }
+    }
+
+    fn check(&self, output: Size) -> Result<(), Mismatch> {
+        expect(self.expected, output)
+    }
+}
+
+/// Searches a whole tree.
+///
+/// ```
+/// use locksley_workload::{Program, Search, Serial, Task, Uts, UtsTree};
+///
+/// let mut uts = Uts::new(UtsTree::binomial(3.0, 0.0, 0, 42));
+/// let search: Search = uts.task();
+/// assert_eq!(search.run(Serial).leaves, 3);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'t> {
+    tree: &'t UtsTree,
+    root: &'t Node,
+}
+
+impl Task for Search<'_> {
+    type Output = Size;
+
+    fn run<F: Fork>(self, fork: F) -> Size {
+        visit(self.tree, self.root, fork)
+    }
+}
+
+/// Searches the subtrees of some of a node's children, halving their number until one is left.
+#[derive(Clone, Copy, Debug)]
+struct Children<'t> {
+    tree: &'t UtsTree,
+    parent: &'t Node,
+    from: u32,
+    to: u32,
+}
+
+impl Task for Children<'_> {
+    type Output = Size;
+
+    fn run<F: Fork>(self, fork: F) -> Size {
+        let Children {
+            tree,
+            parent,
+            from,
+            to,
+        } = self;
+        if to - from == 1 {
+            return visit(tree, &parent.child(from), fork);
+        }
+        let middle = from + (to - from).div_ceil(2);
+        let (a, b) = fork.fork(
+            Children { to: middle, ..self },
+            Children {
+                from: middle,
+                ..self
+            },
+        );
+        a.and(b)
+    }
+}
+
+fn visit<F: Fork>(tree: &UtsTree, node: &Node, fork: F) -> Size {
+    let to = tree.children(node);
+    let own = Size {
+        nodes: 1,
+        depth: node.depth,
+        leaves: u64::from(to == 0),
+    };
+    if to == 0 {
+        return own;
+    }
+    let children = Children {
+        tree,
+        parent: node,
+        from: 0,
+        to,
+    };
+    own.and(children.run(fork))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Serial;
+
+    /// Searches on a stack that is deep enough for T3 without optimisation.
+    fn search(tree: UtsTree) -> Size {
+        let search = move || {
+            let mut uts = Uts::new(tree);
+            let size = uts.task().run(Serial);
+            assert_eq!(uts.check(size), Ok(()));
+            size
+        };
+        let deep = std::thread::Builder::new().stack_size(64 << 20);
+        deep.spawn(search).unwrap().join().unwrap()
+    }
+
+    fn named(name: &str) -> (u64, u32, u64) {
+        let size = search(UtsTree::named(name).unwrap());
+        (size.nodes, size.depth, size.leaves)
+    }
+
+    #[test]
+    fn small_trees_of_every_kind_are_searched() {
+        for seed in 0..5 {
+            search(UtsTree::binomial(20.0, 0.2, 4, seed));
+            search(UtsTree::hybrid(Shape::Linear, 6, 2.0, 0.2, 4, seed));
+            for shape in [Shape::Linear, Shape::Fixed] {
+                let size = search(UtsTree::geometric(shape, 5, 2.0, seed));
+                assert!(size.depth <= 5 && size.leaves <= size.nodes);
+            }
+            search(UtsTree::geometric(Shape::Cyclic, 2, 1.1, seed));
+        }
+    }
+
+    #[test]
+    fn every_name_of_the_literature_is_known() {
+        for name in ["T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"] {
+            assert!(UtsTree::named(name).is_some(), "{name}");
+        }
+        assert_eq!(UtsTree::named("T0"), None);
+    }
+
+    #[test]
+    #[ignore = "slow without optimisation; run with --release"]
+    fn t1_has_its_published_size() {
+        assert_eq!(named("T1"), (4_130_071, 10, 3_305_118));
+    }
+
+    #[test]
+    #[ignore = "slow without optimisation; run with --release"]
+    fn t3_has_its_published_size() {
+        assert_eq!(named("T3"), (4_112_897, 1572, 3_599_034));
+    }
+
+    #[test]
+    #[ignore = "slow without optimisation; run with --release"]
+    fn t5_has_its_published_size() {
+        assert_eq!(named("T5"), (4_147_582, 20, 2_181_318));
+    }
+}
