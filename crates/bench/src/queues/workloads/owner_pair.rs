@@ -41,7 +41,9 @@ pub(crate) fn workload() -> Workload {
 
 /// The same to be counted, not timed: rounds of [`UNROLLED`] pairs without anything in between,
 /// each pushing what the one before it popped. [`NOTHING`] is the rounds without the pairs, to be
-/// subtracted: what is left are the instructions of push and pop alone.
+/// subtracted: what is left are the instructions of push and pop alone, as the compiler makes them
+/// where pairs follow each other. It may keep what is the same in every pair, such as the slot's
+/// index, in a register.
 pub(crate) fn counted() -> Workload {
     let mut contenders = every_deque![count];
     contenders.push(crate::harness::Contender::new(NOTHING, count_nothing));
