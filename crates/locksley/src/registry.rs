@@ -2,7 +2,7 @@
 //!
 //! # Spare workers
 //!
-//! A pool has as many spare places as workers. A worker that blocks in a wait counts itself as
+//! A pool has as many spare places as workers, or 64. A worker that blocks in a wait counts itself as
 //! blocked; while more are blocked than spares are up, whoever offers work may call up a spare.
 //! A spare that has finished a job and finds more spares up than workers blocked, or no work, lies
 //! down again. So at most as many threads look for work as the pool has workers, and a
