@@ -67,6 +67,7 @@
 
 mod block_on;
 mod broadcast;
+mod builder;
 mod cancel;
 mod error;
 mod fifo;
@@ -93,13 +94,14 @@ mod yields;
 
 pub use block_on::block_on;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use builder::Builder;
 pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::Victims;
 pub use pinning::{Pinning, UnknownPinning};
-pub use pool::{Builder, Pool, max_num_workers};
+pub use pool::{Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{JoinHandle, spawn, spawn_fifo};
 #[cfg(all(feature = "stats", not(loom)))]

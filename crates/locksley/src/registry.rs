@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
+use crate::builder::Config;
 use crate::error::BuildError;
 use crate::injector::{Injected, Injector};
 use crate::job::{JobRef, Payload, catch};
 use crate::neighbours;
-use crate::pool::Config;
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};

@@ -1,0 +1,281 @@
+//! How a pool is configured and built.
+
+use locksley_policy::Victims;
+
+use crate::error::BuildError;
+use crate::job::{Payload, catch};
+use crate::pinning::{self, Pinning};
+use crate::pool::{GLOBAL, Pool};
+use crate::registry::Registry;
+use crate::strategy::{Idle, Strategy, Waiting};
+
+/// The environment variable that sets the size of the global pool.
+const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
+
+/// The most workers that a pool can have: what a worker costs in memory when it is idle, a few
+/// kilobytes, times this is still little.
+pub(crate) const MOST_WORKERS: usize = 1 << 12;
+
+/// How many spares a pool has at least. Each stands for one task that is blocked within another,
+/// as where two pools call into each other. A place costs nothing until it is first taken.
+const SPARES: usize = 64;
+
+type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
+
+/// How a pool is configured.
+pub(crate) struct Config {
+    pub(crate) workers: usize,
+    pub(crate) strategy: Strategy,
+    pub(crate) waiting: Waiting,
+    pub(crate) idle: Idle,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) seed: u64,
+    pub(crate) depth_limit: usize,
+    pub(crate) victims: Option<Victims>,
+    pinning: Pinning,
+    /// The CPU of each worker; empty if they are not pinned.
+    pub(crate) homes: Vec<usize>,
+    thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
+    start: Option<IndexHandler>,
+    exit: Option<IndexHandler>,
+    panic: Option<PanicHandler>,
+}
+
+impl Config {
+    /// How many spare places there are.
+    pub(crate) fn spares(&self) -> usize {
+        match self.waiting {
+            Waiting::Leapfrog => self.workers.max(SPARES),
+            Waiting::TakeAny => 0,
+        }
+    }
+
+    pub(crate) fn thread_name(&self, index: usize) -> String {
+        match &self.thread_name {
+            Some(name) => name(index),
+            None => format!("locksley-{index}"),
+        }
+    }
+
+    pub(crate) fn run_start_handler(&self, index: usize) {
+        if let Some(handler) = &self.start {
+            handler(index);
+        }
+    }
+
+    pub(crate) fn run_exit_handler(&self, index: usize) {
+        if let Some(handler) = &self.exit {
+            handler(index);
+        }
+    }
+
+    /// A panic that has nobody else to go to. Without a handler, the message that the panic has
+    /// printed already is all.
+    pub(crate) fn handle_panic(&self, payload: Payload) {
+        if let Some(handler) = &self.panic
+            && catch(|| handler(payload)).is_err()
+        {
+            eprintln!("locksley: the panic handler panicked");
+        }
+    }
+}
+
+/// Builds a [`Pool`]. Made by [`Pool::builder`].
+pub struct Builder {
+    workers: Option<usize>,
+    config: Config,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Builder {
+        Builder {
+            workers: None,
+            config: Config {
+                workers: 0,
+                strategy: Strategy::default(),
+                waiting: Waiting::default(),
+                idle: Idle::default(),
+                stack_size: None,
+                seed: 0x5eed,
+                depth_limit: 128,
+                victims: None,
+                pinning: Pinning::None,
+                homes: Vec::new(),
+                thread_name: None,
+                start: None,
+                exit: None,
+                panic: None,
+            },
+        }
+    }
+
+    /// The number of workers. The default is what `LOCKSLEY_NUM_THREADS` says, or else
+    /// the number of CPUs that this process may use.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// The way of scheduling.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.config.strategy = strategy;
+        self
+    }
+
+    /// What a worker does while it waits.
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.config.waiting = waiting;
+        self
+    }
+
+    /// How a worker that finds nothing goes to sleep.
+    pub fn idle(mut self, idle: Idle) -> Self {
+        self.config.idle = idle;
+        self
+    }
+
+    /// The size of the workers' stacks, in bytes.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.config.stack_size = Some(bytes);
+        self
+    }
+
+    /// The seed of the random choice of victims.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = seed;
+        self
+    }
+
+    /// How many jobs of others a worker may have stacked up on its stack by taking each of
+    /// them while it waited. A worker that has so many takes no more until the first are done: it
+    /// blocks, and a spare takes its place. So the stack does not grow with the number of tasks. With
+    /// 0 a worker never takes work while it waits, except that of its own scope. The default is
+    /// 128, which leaves each of them 16 KiB of a thread's usual stack of 2 MiB.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).depth_limit(4).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn depth_limit(mut self, depth: usize) -> Self {
+        self.config.depth_limit = depth;
+        self
+    }
+
+    /// How an idle worker chooses whom to steal from. The default is [`Victims::NEAREST`] where workers
+    /// are pinned or the machine has several packages, NUMA nodes or last-level caches, and
+    /// [`Victims::Uniform`] where all are equally near.
+    ///
+    /// Where workers are not pinned, a worker's place is the CPU that it was last seen on, and only
+    /// what the operating system rarely moves it across counts: last-level caches and wider.
+    ///
+    /// ```
+    /// use locksley::{Pool, Victims};
+    ///
+    /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// ```
+    pub fn victims(mut self, victims: Victims) -> Self {
+        self.config.victims = Some(victims);
+        self
+    }
+
+    /// Which CPU each worker is bound to.
+    ///
+    /// ```
+    /// use locksley::{BuildError, Pinning, Pool};
+    ///
+    /// let error = Pool::builder().pinning(Pinning::List(vec![12345])).build().unwrap_err();
+    /// println!("{error}"); // names the CPU, and those that this process may use
+    /// # if cfg!(target_os = "linux") {
+    /// assert!(matches!(error, BuildError::Pinning { cpu: Some(12345), .. }));
+    /// # }
+    /// ```
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.config.pinning = pinning;
+        self
+    }
+
+    /// Names the workers' threads, by index.
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.config.thread_name = Some(Box::new(name));
+        self
+    }
+
+    /// Runs in each worker's thread when it starts, with the worker's index.
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.start = Some(Box::new(handler));
+        self
+    }
+
+    /// Runs in each worker's thread before it ends, with the worker's index.
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.exit = Some(Box::new(handler));
+        self
+    }
+
+    /// Gets the payload of a panic that has nobody else to go to.
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.panic = Some(Box::new(handler));
+        self
+    }
+
+    /// Builds the pool and starts its workers.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration cannot be met, or the operating system refuses a thread; then none is
+    /// left behind.
+    pub fn build(self) -> Result<Pool, BuildError> {
+        let mut config = self.config;
+        config.workers = match self.workers {
+            Some(workers) => workers,
+            None => default_workers()?,
+        };
+        if !(1..=MOST_WORKERS).contains(&config.workers) {
+            return Err(BuildError::Workers {
+                wanted: config.workers,
+                most: MOST_WORKERS,
+            });
+        }
+        config.homes = pinning::homes(&config.pinning, config.workers)?;
+        let registry = Registry::new(config);
+        registry.start()?;
+        Ok(Pool::over(registry))
+    }
+
+    /// Builds the global pool, which the free functions use. It must not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`build`](Builder::build), or if the global pool exists.
+    pub fn build_global(self) -> Result<(), BuildError> {
+        if GLOBAL.get().is_some() {
+            return Err(BuildError::GlobalExists);
+        }
+        let pool = self.build()?;
+        GLOBAL.set(pool).map_err(|_| BuildError::GlobalExists)
+    }
+}
+
+fn default_workers() -> Result<usize, BuildError> {
+    match std::env::var(NUM_THREADS) {
+        Ok(value) => match value.trim().parse() {
+            Ok(0) => Ok(available()),
+            Ok(workers) => Ok(workers),
+            Err(_) => Err(BuildError::Environment {
+                name: NUM_THREADS,
+                value,
+            }),
+        },
+        Err(_) => Ok(available()),
+    }
+}
+
+/// The CPUs that this process may use: affinity and cgroup quota included.
+fn available() -> usize {
+    crate::topology::available_cpus().count()
+}
