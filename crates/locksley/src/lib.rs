@@ -41,7 +41,9 @@
 //! a task may hold a lock while it waits, and leaving a scope runs no stranger's task. Where there is
 //! nothing of that kind to do the worker blocks, and a *spare* worker takes its place, so that
 //! the pool keeps as many running as it has workers. Spares have indices from the number of
-//! workers on. [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
+//! workers on. There are as many spares as workers, or 64: where more tasks than that are blocked
+//! inside each other, as by pools that call into each other without end, the pool can stand still.
+//! [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
 //!
 //! # Strategies
 //!
