@@ -124,3 +124,58 @@ impl Spell for StealHalf {
 }
 
 spell!(Amount, StealHalf);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figure 7, with signed numbers.
+    fn try_to_steal(own: i64, range: i64) -> i64 {
+        if range == 0 || own > 2 * range - 2 {
+            0
+        } else {
+            range - own / 2
+        }
+    }
+
+    #[test]
+    fn the_difference_is_that_of_the_paper() {
+        for own in 0..200 {
+            for range in 0..100 {
+                let amount = Amount::Difference.of_range(own, range);
+                assert_eq!(amount as i64, try_to_steal(own as i64, range as i64));
+                assert!(amount <= range);
+                // The victim has at least twice the range: it does not become the poorer one.
+                assert!(amount == 0 || own + amount <= 2 * range - amount + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn one_and_half_are_what_they_say() {
+        for range in 0..100 {
+            assert_eq!(Amount::One.of_range(7, range), range.min(1));
+            assert_eq!(Amount::Half.of_range(7, range), range);
+        }
+    }
+
+    #[test]
+    fn nobody_takes_more_than_half_or_the_last_item() {
+        for own in 0..100_usize {
+            for load in 0..100_usize {
+                for amount in Amount::ALL {
+                    let taken = amount.of_load(own, load);
+                    assert!(taken <= load.div_ceil(2));
+                    let something = load > 0 && (own == 0 || amount != Amount::Difference);
+                    assert!(!something || taken > 0, "{amount} of {load}");
+                }
+                let (thief, victim) = (own, load);
+                let taken = Amount::Difference.of_load(thief, victim);
+                if taken > 0 && own > 0 {
+                    let after = (victim - taken).abs_diff(thief + taken);
+                    assert!(after <= 1, "{own} and {load} become {after} apart");
+                }
+            }
+        }
+    }
+}

@@ -205,3 +205,114 @@ impl Auto {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENT: Tuning = Tuning { patience: 3 };
+
+    fn idle(idle: f64) -> Period {
+        Period {
+            idle,
+            attempts: 100,
+            stolen: 1,
+            successes: 1,
+            executed: 1000,
+        }
+    }
+
+    fn stolen(stolen: u64) -> Period {
+        Period {
+            idle: 0.2,
+            attempts: 100,
+            stolen,
+            successes: 80,
+            executed: 100,
+        }
+    }
+
+    /// The modes after each of a number of equal periods.
+    fn feed(auto: &mut Auto, period: Period, times: usize) -> Vec<Mode> {
+        (0..times).map(|_| auto.feed(&period)).collect()
+    }
+
+    const TIT_FOR_TAT: Mode = Mode::Sharing(Heuristic::TIT_FOR_TAT);
+    const GREEDY: Mode = Mode::Sharing(Heuristic::GREEDY);
+
+    #[test]
+    fn sharing_starts_at_the_thresholds_and_ends_at_a_half() {
+        let mut auto = Auto::new(PATIENT);
+        assert_eq!(feed(&mut auto, idle(0.73), 9), [Mode::Stealing; 9]);
+        let modes = feed(&mut auto, idle(0.74), 4);
+        assert_eq!(modes, [Mode::Stealing, Mode::Stealing, GREEDY, GREEDY]);
+        assert_eq!(feed(&mut auto, idle(0.51), 9), [GREEDY; 9]);
+        let modes = feed(&mut auto, idle(0.49), 3);
+        assert_eq!(modes, [GREEDY, GREEDY, Mode::Stealing]);
+    }
+
+    #[test]
+    fn tit_for_tat_where_it_suffices() {
+        let mut auto = Auto::new(PATIENT);
+        assert_eq!(feed(&mut auto, idle(0.87), 3)[2], TIT_FOR_TAT);
+        assert_eq!(
+            feed(&mut auto, idle(0.82), 9),
+            [TIT_FOR_TAT; 9],
+            "within the margin"
+        );
+        assert_eq!(feed(&mut auto, idle(0.81), 3)[2], GREEDY);
+        assert_eq!(feed(&mut auto, idle(0.86), 9), [GREEDY; 9]);
+        assert_eq!(feed(&mut auto, idle(0.87), 3)[2], TIT_FOR_TAT);
+    }
+
+    #[test]
+    fn half_where_much_is_stolen() {
+        let mut auto = Auto::new(PATIENT);
+        assert_eq!(feed(&mut auto, stolen(24), 9), [Mode::Stealing; 9]);
+        assert_eq!(feed(&mut auto, stolen(25), 3)[2], Mode::StealHalf);
+        assert_eq!(feed(&mut auto, stolen(13), 9), [Mode::StealHalf; 9]);
+        assert_eq!(feed(&mut auto, stolen(12), 3)[2], Mode::Stealing);
+        let in_vain = Period {
+            successes: 40,
+            ..stolen(40)
+        };
+        assert_eq!(feed(&mut auto, in_vain, 9), [Mode::Stealing; 9]);
+    }
+
+    #[test]
+    fn from_half_to_sharing_directly() {
+        let mut auto = Auto::new(PATIENT);
+        assert_eq!(feed(&mut auto, stolen(50), 3)[2], Mode::StealHalf);
+        assert_eq!(feed(&mut auto, idle(0.9), 3)[2], TIT_FOR_TAT);
+        assert_eq!(feed(&mut auto, stolen(50), 3)[2], Mode::StealHalf);
+    }
+
+    #[test]
+    fn a_mixed_message_changes_nothing() {
+        let mut auto = Auto::new(PATIENT);
+        for _ in 0..100 {
+            assert_eq!(feed(&mut auto, idle(0.9), 2), [Mode::Stealing; 2]);
+            assert_eq!(auto.feed(&idle(0.1)), Mode::Stealing);
+            assert_eq!(feed(&mut auto, idle(0.9), 2), [Mode::Stealing; 2]);
+            assert_eq!(feed(&mut auto, stolen(50), 2), [Mode::Stealing; 2]);
+        }
+    }
+
+    #[test]
+    fn where_nothing_happens_nothing_changes() {
+        let mut auto = Auto::new(Tuning { patience: 1 });
+        assert_eq!(auto.feed(&idle(0.9)), TIT_FOR_TAT);
+        let nothing = Period {
+            idle: 0.0,
+            ..Period::default()
+        };
+        assert_eq!(feed(&mut auto, nothing, 9), [TIT_FOR_TAT; 9]);
+        assert_eq!(auto.mode(), TIT_FOR_TAT);
+        let garbage = Period {
+            idle: f64::NAN,
+            attempts: 0,
+            ..idle(0.0)
+        };
+        assert_eq!(auto.feed(&garbage), Mode::Stealing);
+    }
+}

@@ -241,3 +241,86 @@ impl Spell for Heuristic {
 }
 
 spell!(Heuristic);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Random, Source};
+
+    /// Sections 5.3.2.1, 5.3.2.2 and 5.4, letter by letter.
+    #[test]
+    fn the_tuples_are_the_thesis() {
+        let table = [
+            ("greedy", "T", "TTT", "TTTT"),
+            ("tit-for-tat", "F", "FFF", "TTTT"),
+            ("continuous-tit-for-tat", "F", "UUF", "TTTT"),
+            ("continuous-abort-for-tat", "F", "UUF", "UUUT"),
+        ];
+        for ((name, initial, spread, thief), heuristic) in table.into_iter().zip(Heuristic::ALL) {
+            assert_eq!(name.parse(), Ok(heuristic));
+            assert_eq!(heuristic.to_string(), name);
+            assert_eq!(heuristic.initial, initial == "T");
+            assert_eq!(letters(&heuristic.spread), spread);
+            assert_eq!(letters(&heuristic.thief), thief);
+            let outcomes = [Spread::Unmade, Spread::Success, Spread::Failure];
+            assert_eq!(letters(&outcomes.map(|o| heuristic.after(o))), spread);
+            let outcomes = [
+                Outcome::Skipped,
+                Outcome::Success,
+                Outcome::Empty,
+                Outcome::Abort,
+            ];
+            assert_eq!(letters(&outcomes.map(|o| heuristic.by_thief(o))), thief);
+        }
+    }
+
+    #[test]
+    fn every_tuple_prints_and_parses_back() {
+        let domain = [T, F, U];
+        for number in 0..2 * 3_usize.pow(7) {
+            let digit = |place: u32| domain[number / 2 / 3_usize.pow(place) % 3];
+            let heuristic = Heuristic {
+                initial: number % 2 == 1,
+                spread: [digit(0), digit(1), digit(2)],
+                thief: [digit(3), digit(4), digit(5), digit(6)],
+            };
+            let text = heuristic.to_string();
+            assert_eq!(text.parse(), Ok(heuristic), "{text}");
+        }
+    }
+
+    /// A processor that spreads whenever its flag allows makes at most as many attempts as thieves
+    /// have set the flag: section 5.3.2.2.
+    #[test]
+    fn tit_for_tat_is_paid_for_by_thieves() {
+        let mut random = Random::new(6, 0);
+        let heuristic = Heuristic::TIT_FOR_TAT;
+        let (mut flag, mut asked, mut spread) = (heuristic.initial, 0, 0);
+        for _ in 0..10_000 {
+            if random.below(3) == 0 {
+                let outcome = [Outcome::Empty, Outcome::Abort, Outcome::Success][random.below(3)];
+                flag = heuristic.by_thief(outcome).of(flag);
+                asked += 1;
+            } else if flag {
+                let outcome = [Spread::Unmade, Spread::Success, Spread::Failure][random.below(3)];
+                flag = heuristic.after(outcome).of(flag);
+                spread += 1;
+            }
+            assert!(spread <= asked);
+        }
+        assert!(spread > 1000);
+    }
+
+    #[test]
+    fn errors_say_what_is_possible() {
+        let error = |text: &str| text.parse::<Heuristic>().unwrap_err().to_string();
+        assert!(error("tat-for-tit").contains("greedy, tit-for-tat, continuous-tit-for-tat"));
+        assert_eq!(
+            error("custom:spread=TTTT"),
+            "`spread=TTTT` in `custom:spread=TTTT` is not possible: give 3 letters of T, F, U \
+             (true, false, unchanged)"
+        );
+        assert!(error("custom:thief=TTX").contains("4 letters of T, F, U"));
+        assert!(error("custom:initial=U").contains("give T, F"));
+    }
+}

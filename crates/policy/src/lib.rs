@@ -57,6 +57,8 @@ mod numbers;
 mod order;
 mod random;
 mod sharing;
+#[cfg(test)]
+mod statistics;
 mod text;
 mod theory;
 mod victims;

@@ -262,3 +262,135 @@ impl Spell for Sharing {
 }
 
 spell!(Sharing);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balancer::Memory;
+    use crate::random::Random;
+    use crate::statistics::{distributed, fits};
+    use crate::view::Blind;
+
+    const DRAWS: usize = 50_000;
+
+    fn seeker(last_thief: Option<usize>) -> Seeker {
+        Seeker {
+            me: 0,
+            memory: Memory::new(last_thief, None),
+        }
+    }
+
+    fn offers(policy: &str, thief: Option<usize>, view: &(impl View + ?Sized)) -> Vec<Offer> {
+        let sharing: Sharing = policy.parse().unwrap();
+        let mut random = Random::new(12, 0);
+        (0..DRAWS)
+            .map(|_| sharing.offer(seeker(thief), view, &mut random))
+            .collect()
+    }
+
+    fn count(offers: &[Offer], wanted: impl Fn(Offer) -> bool) -> usize {
+        offers.iter().filter(|&&offer| wanted(offer)).count()
+    }
+
+    /// Algorithm 7: with probability theta_s nothing, otherwise anybody.
+    #[test]
+    fn random_targets_are_anybody() {
+        let made = offers("sharing:greedy,theta_s=0.3", Some(2), &Blind(5));
+        assert!(fits(count(&made, |offer| offer == Offer::Skip), DRAWS, 0.3));
+        let counts: Vec<usize> = (1..5)
+            .map(|donee| count(&made, |offer| offer == Offer::To(donee)))
+            .collect();
+        assert!(distributed(&counts, &[0.25; 4]), "{counts:?}");
+        let always = offers("sharing:greedy", None, &Blind(5));
+        assert_eq!(count(&always, |offer| matches!(offer, Offer::To(_))), DRAWS);
+    }
+
+    /// Algorithm 12: the last thief, where Algorithm 7 does nothing.
+    #[test]
+    fn spread_back_goes_to_the_last_thief() {
+        let policy = "sharing:greedy,theta_s=0.3,target=spread-back";
+        let made = offers(policy, Some(2), &Blind(5));
+        assert!(fits(
+            count(&made, |offer| offer == Offer::Back(2)),
+            DRAWS,
+            0.3
+        ));
+        let others = count(&made, |offer| matches!(offer, Offer::To(_)));
+        assert!(fits(others, DRAWS, 0.7));
+        let robbed_by_nobody = offers(policy, None, &Blind(5));
+        let skipped = count(&robbed_by_nobody, |offer| offer == Offer::Skip);
+        assert!(fits(skipped, DRAWS, 0.3));
+    }
+
+    /// One of nine others is idle: L_p different probes find it with L_p/9.
+    #[test]
+    fn probing_finds_with_the_probability_of_its_limit() {
+        let loads: &[u32] = &[4, 4, 4, 4, 4, 4, 4, 0, 4, 4];
+        for limit in [1, 3, 9] {
+            let policy = format!("sharing:greedy,target=threshold,l_p={limit}");
+            let made = offers(&policy, None, loads);
+            let found = count(&made, |offer| offer == Offer::To(7));
+            assert!(
+                fits(found, DRAWS, f64::from(limit) / 9.0),
+                "{limit}: {found}"
+            );
+            assert_eq!(found + count(&made, |offer| offer == Offer::Nobody), DRAWS);
+            // The shortest of the probed gets it in any case.
+            let policy = format!("sharing:greedy,target=shortest,l_p={limit}");
+            let made = offers(&policy, None, loads);
+            let found = count(&made, |offer| offer == Offer::To(7));
+            assert!(
+                fits(found, DRAWS, f64::from(limit) / 9.0),
+                "{limit}: {found}"
+            );
+            assert_eq!(count(&made, |offer| offer == Offer::Nobody), 0);
+        }
+    }
+
+    /// Who is executing its last task has an empty pile, and a queue of length 1.
+    #[test]
+    fn the_task_in_execution_counts() {
+        struct Busy;
+
+        impl View for Busy {
+            fn count(&self) -> usize {
+                2
+            }
+
+            fn load(&self, _: usize) -> usize {
+                0
+            }
+
+            fn is_idle(&self, _: usize) -> bool {
+                false
+            }
+        }
+
+        let mut random = Random::new(1, 0);
+        let one = Target::Threshold {
+            probes: 1,
+            below: 1,
+        };
+        let two = Target::Threshold {
+            probes: 1,
+            below: 2,
+        };
+        assert_eq!(one.choose(0, &Busy, &mut random), None);
+        assert_eq!(two.choose(0, &Busy, &mut random), Some(1));
+    }
+
+    #[test]
+    fn alone_nobody_is_offered_anything() {
+        let mut random = Random::new(1, 0);
+        for target in Target::ALL {
+            assert_eq!(target.choose(0, &Blind(1), &mut random), None);
+            let sharing = Sharing {
+                target,
+                ..Sharing::default()
+            };
+            let offer = sharing.offer(seeker(None), &Blind(1), &mut random);
+            assert_eq!(offer, Offer::Nobody);
+            assert_eq!(offer.outcome(false), Spread::Failure);
+        }
+    }
+}

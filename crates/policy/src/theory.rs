@@ -69,3 +69,53 @@ pub const GREEDY_STABLE: f64 = 0.737_466_333_447_721;
 /// The ratio of idle processors from which on piles shrink under Tit-for-tat: the one root of
 /// [`leaving_tit_for_tat`] = 1 (Claim 5.2; the thesis rounds it up to .8675).
 pub const TIT_FOR_TAT_STABLE: f64 = 0.867_426_790_594_917;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: f64, expected: f64, tolerance: f64) {
+        assert!(
+            (found - expected).abs() < tolerance,
+            "{found} for {expected}"
+        );
+    }
+
+    #[test]
+    fn gains_are_those_of_the_thesis() {
+        close(gain_of_greedy(0.5), 1.39347, 1e-5);
+        close(gain_of_greedy(0.6), 1.4945, 1e-4);
+        close(gain_of_greedy(1.0), 2.0, 1e-12);
+        close(gain_of_tit_for_tat(0.5), 1.17859, 1e-5);
+        close(gain_of_tit_for_tat(0.8), 1.417, 1e-3);
+        close(gain_of_tit_for_tat(1.0), 1.632, 1e-3);
+        assert_eq!(gain_of_greedy(0.0), 1.0);
+        assert_eq!(gain_of_tit_for_tat(0.0), 1.0);
+    }
+
+    /// Claims 5.1 and 5.2, which the thesis leaves open: both functions grow, so each root is the
+    /// only one.
+    #[test]
+    fn piles_shrink_from_the_thresholds_on() {
+        for step in 1..1000 {
+            let idle = f64::from(step) / 1000.0;
+            let greedy = leaving_greedy(idle, 0.0, 0.0);
+            let tit_for_tat = leaving_tit_for_tat(idle, 0.0, 0.0);
+            assert_eq!(greedy >= 1.0, idle >= GREEDY_STABLE, "at {idle}");
+            assert_eq!(tit_for_tat >= 1.0, idle >= TIT_FOR_TAT_STABLE, "at {idle}");
+            assert!(tit_for_tat <= greedy);
+        }
+    }
+
+    #[test]
+    fn flexibility_moves_the_thresholds() {
+        close(leaving_greedy(0.80965, 0.5, 0.0), 1.0, 1e-4);
+        close(leaving_greedy(0.90831, 0.0, 0.5), 1.0, 1e-4);
+        for (theta_r, theta_s) in [(0.5, 0.0), (0.0, 0.5), (0.5, 0.5)] {
+            for step in 1..1000 {
+                let idle = f64::from(step) / 1000.0;
+                assert!(leaving_tit_for_tat(idle, theta_r, theta_s) < 1.0);
+            }
+        }
+    }
+}

@@ -228,3 +228,87 @@ impl Nest {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::statistics::distributed;
+
+    #[test]
+    fn probes_are_different_and_as_many_as_there_can_be() {
+        let mut random = Random::new(8, 0);
+        for count in 0..24 {
+            for limit in [0, 1, 5, 16, 99] {
+                let mut seen = Vec::new();
+                probe(3, count, limit, &mut random, |other| {
+                    seen.push(other);
+                    false
+                });
+                let others = count - usize::from(count > 3);
+                assert_eq!(seen.len(), others.min(limit as usize).min(16));
+                assert!(seen.iter().all(|&other| other < count && other != 3));
+                seen.sort_unstable();
+                seen.dedup();
+                assert_eq!(seen.len(), others.min(limit as usize).min(16));
+            }
+        }
+    }
+
+    /// The last of three probes is anybody, like the first.
+    #[test]
+    fn probes_have_no_preference() {
+        let mut random = Random::new(9, 0);
+        let mut counts = [[0; 5]; 3];
+        for _ in 0..20_000 {
+            let mut turn = 0;
+            probe(5, 5, 3, &mut random, |other| {
+                counts[turn][other] += 1;
+                turn += 1;
+                false
+            });
+        }
+        for counts in counts {
+            assert!(distributed(&counts, &[0.2; 5]), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn rings_of_a_nest_are_what_they_say() {
+        let nest = Nest::new(&[2, 8, 12, 24, 48, 96, 192, 384]);
+        assert_eq!(
+            nest.rings(),
+            6,
+            "12 is no multiple of 8, and six is the most"
+        );
+        let mut random = Random::new(10, 0);
+        for count in [1, 2, 5, 30, 100] {
+            for me in [0, 1, 7, 23, 29] {
+                for ring in 0..7 {
+                    let members: Vec<usize> = (0..count)
+                        .filter(|&other| other != me && nest.distance(me, other) == ring)
+                        .collect();
+                    for _ in 0..20 {
+                        let drawn = nest.neighbour(me, ring, count, &mut random);
+                        match drawn {
+                            Some(drawn) => assert!(members.contains(&drawn)),
+                            None => assert!(members.is_empty() || ring == nest.rings()),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_ring_has_no_preference() {
+        let nest = Nest::new(&[2, 6]);
+        let mut random = Random::new(11, 0);
+        let mut counts = [0; 6];
+        for _ in 0..20_000 {
+            counts[nest.neighbour(3, 1, 6, &mut random).unwrap()] += 1;
+        }
+        let expected = [0.25, 0.25, 0.0, 0.0, 0.25, 0.25];
+        assert!(distributed(&counts, &expected), "{counts:?}");
+    }
+}

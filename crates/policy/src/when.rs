@@ -133,3 +133,67 @@ impl Spell for When {
 }
 
 spell!(When);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::statistics::fits;
+
+    #[test]
+    fn who_has_nothing_always_tries() {
+        for when in When::ALL {
+            let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+            for _ in 0..100 {
+                assert!(when.should_balance(&mut since, 0, &mut random), "{when}");
+            }
+        }
+    }
+
+    #[test]
+    fn on_empty_nobody_else_tries() {
+        let mut random = Random::new(1, 0);
+        for load in 1..100 {
+            assert!(!When::Empty.should_balance(&mut Since::default(), load, &mut random));
+        }
+    }
+
+    /// Section 3.1: with probability mu/load.
+    #[test]
+    fn the_more_one_has_the_less_likely_one_tries() {
+        let mut random = Random::new(2, 0);
+        for mu in [0.25, 0.5, 1.0] {
+            let when = When::Probabilistic {
+                mu: Mu::new(mu).unwrap(),
+            };
+            for load in [1, 2, 3, 10, 1000] {
+                let tried = (0..50_000)
+                    .filter(|_| when.should_balance(&mut Since::default(), load, &mut random))
+                    .count();
+                assert!(
+                    fits(tried, 50_000, mu / load as f64),
+                    "{when} at {load}: {tried}"
+                );
+            }
+        }
+    }
+
+    /// k pushes from empty try once per power of the factor, and so do k pops.
+    #[test]
+    fn a_factor_is_tried_logarithmically_often() {
+        let (mut since, mut random) = (Since::default(), Random::new(3, 0));
+        let mut tried = |load: usize| When::FACTOR.should_balance(&mut since, load, &mut random);
+        let up: Vec<usize> = (1..=1000).filter(|&load| tried(load)).collect();
+        assert_eq!(up, [2, 4, 8, 16, 32, 64, 128, 256, 512]);
+        let down: Vec<usize> = (0..1000).rev().filter(|&load| tried(load)).collect();
+        assert_eq!(down, [256, 128, 64, 32, 16, 8, 4, 2, 1, 0]);
+        assert!(tried(usize::MAX), "more than can be remembered");
+        assert!(!tried(usize::MAX));
+    }
+
+    #[test]
+    fn little_is_remembered() {
+        assert_eq!(size_of::<Since>(), 4);
+        assert!(size_of::<When>() <= 16);
+    }
+}
