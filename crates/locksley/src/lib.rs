@@ -74,6 +74,7 @@ mod cancel;
 mod error;
 mod fifo;
 mod frames;
+mod hunt;
 mod injector;
 mod job;
 mod join;
@@ -101,7 +102,10 @@ pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
-pub use locksley_policy::{Theta, Victims};
+pub use locksley_policy::{
+    Balancer, Flexible, Memory, OutOfRange, Outcome, ParseError, Seeker, Source, Theta, Victims,
+    View,
+};
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};

@@ -34,8 +34,13 @@ pub(crate) trait Loot: Send + Sync {
     /// Takes the oldest job.
     fn steal(&self) -> Steal<JobRef>;
 
+    /// How many jobs seem to be there.
+    fn len(&self) -> usize;
+
     /// Does nothing seem to be there?
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// Asks the owner, who has only private work, to expose some.
     fn ask(&self) {}
@@ -58,8 +63,8 @@ macro_rules! plain_pile {
                 Thief::steal(self)
             }
 
-            fn is_empty(&self) -> bool {
-                Thief::is_empty(self)
+            fn len(&self) -> usize {
+                Thief::len(self)
             }
         }
     )*};
@@ -108,8 +113,8 @@ impl Loot for semi_private::Stealer<JobRef> {
         Thief::steal(self)
     }
 
-    fn is_empty(&self) -> bool {
-        Thief::is_empty(self)
+    fn len(&self) -> usize {
+        Thief::len(self)
     }
 
     fn ask(&self) {
@@ -135,7 +140,7 @@ pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loo
         Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
         // Without membarrier a push must fence before it looks for sleepers: the slow way.
         Strategy::Asymmetric => both(asymmetric::Deque::new()),
-        Strategy::ChaseLev => both(chase_lev::Deque::new()),
+        Strategy::ChaseLev | Strategy::Flexible(_) => both(chase_lev::Deque::new()),
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
         Strategy::SemiPrivate => {
             let deque = semi_private::Deque::new();

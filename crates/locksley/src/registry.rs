@@ -18,6 +18,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::builder::Config;
 use crate::error::BuildError;
+use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{JobRef, Payload, catch};
 use crate::neighbours;
@@ -91,7 +92,11 @@ impl Registry {
     /// Makes the worker of a place that is about to be taken.
     fn furnish(&self, index: usize) -> &Worker {
         self.places[index].get_or_init(|| {
-            let worker = Worker::new(index, self.config.strategy, self.config.seed);
+            let worker = Worker::new(
+                index,
+                self.config.strategy,
+                Hunter::new(index, &self.config),
+            );
             worker.set_registry(self);
             Box::new(CachePadded::new(worker))
         })

@@ -49,6 +49,10 @@ events! {
     Task, tasks, "tasks";
     /// Attempts to steal.
     Tried, tried, "tried";
+    /// Searches in which a policy chose whom to try first, and it was tried. Contained in `tried`.
+    Chosen, chosen, "chosen";
+    /// Searches that a policy skipped.
+    Skipped, skipped, "skipped";
     /// Attempts that got a job.
     Got, got, "got";
     /// Attempts that found nothing.

@@ -6,10 +6,10 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
 
-use locksley_policy::{Order, Random};
 use locksley_queue::{Steal, asymmetric};
 
 use crate::frames::Frames;
+use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
@@ -48,10 +48,7 @@ pub struct Worker {
     pub(crate) deque: asymmetric::Bare<JobRef>,
     /// The pile of another strategy. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
-    /// Chooses victims. The owner's alone.
-    random: Cell<Random>,
-    /// The order in which to try them. The owner's alone, once its thread runs.
-    order: UnsafeCell<Order>,
+    pub(crate) hunter: Hunter,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     pub(crate) counters: Counters,
@@ -74,7 +71,7 @@ pub struct Worker {
 // type is not `Sync`. Other workers reach the rest through `Registry::worker`.
 
 impl Worker {
-    pub(crate) fn new(index: usize, strategy: Strategy, seed: u64) -> Worker {
+    pub(crate) fn new(index: usize, strategy: Strategy, hunter: Hunter) -> Worker {
         let deque = asymmetric::Bare::new();
         let (pile, loot) = match pile_for(strategy) {
             None => (None, None),
@@ -87,8 +84,7 @@ impl Worker {
         Worker {
             deque,
             pile: UnsafeCell::new(pile),
-            random: Cell::new(Random::new(seed, index as u64)),
-            order: UnsafeCell::new(Order::uniform(index)),
+            hunter,
             helping: Cell::new(0),
             counters: Counters::default(),
             index,
@@ -263,19 +259,20 @@ impl Worker {
         }
     }
 
+    /// How many jobs seem to be in this worker's pile. For other workers.
+    pub(crate) fn load(&self) -> usize {
+        match &self.loot {
+            None => self.deque.len(),
+            Some(loot) => loot.len(),
+        }
+    }
+
     /// Does this worker's pile seem empty? For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
         match &self.loot {
             None => self.deque.is_empty(),
             Some(loot) => loot.is_empty(),
         }
-    }
-
-    /// Sets the order in which to try victims. For the owner, or before its thread starts.
-    pub(crate) fn set_order(&self, order: Order) {
-        // SAFETY: only the owner's thread, or whoever sets the pool up, has a `&Worker` that it calls
-        // this on; `find_work`, which borrows the order, does not come here.
-        unsafe { *self.order.get() = order };
     }
 
     /// The CPU that the worker was last seen on.
@@ -312,19 +309,6 @@ impl Worker {
             self.counters
                 .publish(pile.as_ref().map_or(0, |pile| pile.exposed()));
         }
-    }
-
-    /// Tries to steal from another worker, and counts what comes of it.
-    pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
-        let answer = self.registry().worker(victim).rob();
-        self.counters.count(Event::Tried);
-        self.counters.count(match answer {
-            Steal::Success(_) => Event::Got,
-            Steal::Empty => Event::Empty,
-            Steal::Retry => Event::Retried,
-            Steal::Private => Event::Private,
-        });
-        answer
     }
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
@@ -376,25 +360,6 @@ impl Worker {
             });
         }
         self.find_work_abroad()
-    }
-
-    /// Looks for a job in the pool's queue and at the others.
-    pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
-        let registry = self.registry();
-        if let Some(injected) = registry.injector.pop() {
-            return Some(injected);
-        }
-        let mut random = self.random.get();
-        // SAFETY: only the owner's thread gets here, and nothing below changes the order.
-        let order = unsafe { &*self.order.get() };
-        let stolen = order
-            .sweep(registry.workers(), &mut random)
-            .find_map(|victim| {
-                let job = self.steal_from(victim).success()?;
-                Some(Injected { job, owner: victim })
-            });
-        self.random.set(random);
-        stolen
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.

@@ -87,6 +87,7 @@ with_events!(worker_stats);
 /// |---|---|
 /// | `tasks` | jobs run by the main loop, or while waiting |
 /// | `tried` | attempts to steal |
+/// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
 /// | `got`, `empty`, `retried`, `private` | what came of them |
 /// | `leapt` | jobs got while waiting that descend from what was waited for |
 /// | `handed` | jobs handed to the pool's queue |
