@@ -12,12 +12,12 @@
 use std::cell::{Cell, UnsafeCell};
 
 use locksley_policy::{
-    Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View,
+    Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View, other,
 };
 use locksley_queue::Steal;
 
 use crate::builder::Config;
-use crate::injector::Injected;
+use crate::injector::{Injected, MOVED};
 use crate::job::{JobRef, catch};
 use crate::registry::Registry;
 use crate::stats::Event;
@@ -230,17 +230,76 @@ impl Worker {
 
     /// Tries to steal from a worker, as part of a search.
     fn hunt(&self, victim: usize) -> Option<Injected> {
-        let answer = self.steal_from(victim);
+        let answer = match self.haul_from(victim) {
+            Some(answer) => answer,
+            None => self
+                .steal_from(victim)
+                .map(|job| Injected { job, owner: victim }),
+        };
         let config = &self.registry().config;
         self.hunter.tried(victim, outcome(&answer), config);
-        let job = answer.success()?;
-        Some(Injected { job, owner: victim })
+        answer.success()
     }
 
-    /// Tries to steal from another worker, and counts what comes of it.
+    /// Tries to steal as the strategy's pile wants it, if it does.
+    fn haul_from(&self, victim: usize) -> Option<Steal<Injected>> {
+        // SAFETY: the pile does not come back here.
+        let pile = unsafe { self.pile() }?;
+        let answer = pile.haul(self.registry().worker(victim).loot()?)?;
+        self.count_attempt(victim, &answer);
+        Some(answer.map(|haul| {
+            self.hauled(haul.more);
+            let owner = if haul.moved { MOVED } else { victim };
+            Injected {
+                job: haul.job,
+                owner,
+            }
+        }))
+    }
+
+    /// Jobs have come into the pile from another one. As after a push, somebody may want to know.
+    fn hauled(&self, jobs: usize) {
+        if jobs > 0 {
+            self.counters.add(Event::Hauled, jobs);
+            self.offer();
+        }
+    }
+
+    /// Asks the pile whether to balance, after a number of pushes and pops, and does so: the
+    /// steal-initiation code of Hendler and Shavit's Figure 2.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn balance_if_due(&self) {
+        // SAFETY: the pile does not come back here, and its last use is before `hauled`.
+        let Some(pile) = (unsafe { self.pile() }) else {
+            return;
+        };
+        self.set_countdown(pile.balances_every().unwrap_or(0));
+        let registry = self.registry();
+        let mut random = self.hunter.random.get();
+        let victim = match pile.should_balance(&mut random) {
+            true => other(self.index(), registry.workers(), &mut random),
+            false => None,
+        };
+        self.hunter.random.set(random);
+        let Some(victim) = victim else { return };
+        if let Some(loot) = registry.worker(victim).loot() {
+            let answer = pile.balance(loot);
+            self.counters.count(Event::Balanced);
+            self.count_attempt(victim, &answer);
+            self.hauled(answer.success().unwrap_or(0));
+        }
+    }
+
+    /// Tries to steal from another worker what it pushed itself, and counts what comes of it.
     pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
-        let worker = self.registry().worker(victim);
-        let answer = worker.rob();
+        let answer = self.registry().worker(victim).rob();
+        self.count_attempt(victim, &answer);
+        answer
+    }
+
+    /// Counts what came of an attempt to steal, and tells the victim, should it want to know.
+    fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>) {
         self.counters.count(Event::Tried);
         self.counters.count(match answer {
             Steal::Success(_) => Event::Got,
@@ -249,9 +308,9 @@ impl Worker {
             Steal::Private => Event::Private,
         });
         if self.hunter.tells && answer.is_success() {
-            worker.hunter.robbed_by(self.index());
+            let robbed = self.registry().worker(victim);
+            robbed.hunter.robbed_by(self.index());
         }
-        answer
     }
 }
 

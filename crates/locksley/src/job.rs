@@ -226,7 +226,9 @@ where
         // SAFETY: this is the last touch of the job.
         unsafe {
             Latch::set(&raw const job.header.latch, || {
-                worker.registry().unpark(owner)
+                worker
+                    .registry()
+                    .unpark_waiter(owner, Family(header.addr().get()));
             })
         };
     }

@@ -74,6 +74,7 @@ mod cancel;
 mod error;
 mod fifo;
 mod frames;
+mod halves;
 mod hunt;
 mod injector;
 mod job;
@@ -103,8 +104,8 @@ pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
-    Balancer, Flexible, Memory, OutOfRange, Outcome, ParseError, Seeker, Source, Theta, Victims,
-    View,
+    Amount, Balancer, Factor, Flexible, Memory, Mu, OutOfRange, Outcome, ParseError, Seeker,
+    Source, StealHalf, Theta, Victims, View, When,
 };
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};

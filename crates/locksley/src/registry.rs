@@ -19,8 +19,8 @@ use crossbeam_utils::CachePadded;
 use crate::builder::Config;
 use crate::error::BuildError;
 use crate::hunt::Hunter;
-use crate::injector::{Injected, Injector};
-use crate::job::{JobRef, Payload, catch};
+use crate::injector::{Injected, Injector, MOVED};
+use crate::job::{Family, JobRef, Payload, catch};
 use crate::neighbours;
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
@@ -137,6 +137,18 @@ impl Registry {
 
     pub(crate) fn unpark(&self, index: usize) {
         self.worker(index).unpark();
+    }
+
+    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or [`MOVED`].
+    pub(crate) fn unpark_waiter(&self, owner: usize, job: Family) {
+        if owner != MOVED {
+            return self.unpark(owner);
+        }
+        for worker in self.furnished(0..self.workers()) {
+            if worker.frames.may_wait_for(job) {
+                worker.unpark();
+            }
+        }
     }
 
     /// Counts an event of the calling thread, whether or not it is a worker of this pool.

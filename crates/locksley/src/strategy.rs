@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use locksley_policy::{Flexible, ParseError, Reader, Spell, Victims, Writer};
+use locksley_policy::{
+    Amount, Flexible, ParseError, Reader, Spell, StealHalf, Victims, When, Writer,
+};
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
 ///
@@ -14,6 +16,7 @@ use locksley_policy::{Flexible, ParseError, Reader, Spell, Victims, Writer};
 /// | `abp` | the bounded deque of Arora, Blumofe and Plaxton | |
 /// | `semi-private` | a deque with a private part | |
 /// | `flexible:VICTIMS` | Chase and Lev's deque | whom to try: [`Victims`] |
+/// | `steal-half:WHEN,amount=AMOUNT` | Hendler and Shavit's extended deque | when to balance, how much to take: [`When`], [`Amount`] |
 ///
 /// ```
 /// use locksley::{Strategy, Victims};
@@ -43,29 +46,52 @@ pub enum Strategy {
     /// first. [`Builder::victims`](crate::Builder::victims) and
     /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
     Flexible(Flexible),
+    /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half at
+    /// once. Workers can also be told to balance while they have work. The pile is bounded: where it is
+    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    StealHalf(StealHalf),
 }
 
 impl Strategy {
     /// One of each kind.
-    pub const ALL: [Strategy; 5] = [
+    pub const ALL: [Strategy; 6] = [
         Strategy::Asymmetric,
         Strategy::ChaseLev,
         Strategy::Abp,
         Strategy::SemiPrivate,
         Strategy::flexible(Victims::STEAL_BACK),
+        Strategy::steal_half(When::Empty, Amount::Difference),
     ];
 
-    const NAMED: [(&'static str, Strategy); 5] = [
+    const NAMED: [(&'static str, Strategy); 6] = [
         ("asymmetric", Strategy::Asymmetric),
         ("chase-lev", Strategy::ChaseLev),
         ("abp", Strategy::Abp),
         ("semi-private", Strategy::SemiPrivate),
         ("flexible", Strategy::flexible(Victims::STEAL_BACK)),
+        (
+            "steal-half",
+            Strategy::steal_half(When::Empty, Amount::Difference),
+        ),
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
     pub const fn flexible(victims: Victims) -> Strategy {
         Strategy::Flexible(Flexible { victims })
+    }
+
+    /// [`Strategy::StealHalf`] that balances at these times, and this much.
+    ///
+    /// ```
+    /// use locksley::{Amount, Pool, Strategy, When};
+    ///
+    /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
+    /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub const fn steal_half(when: When, amount: Amount) -> Strategy {
+        Strategy::StealHalf(StealHalf { when, amount })
     }
 
     fn name(&self) -> &'static str {
@@ -80,6 +106,7 @@ impl Spell for Strategy {
     fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
         Ok(match reader.word("strategy", &Strategy::NAMED)? {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
+            Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
             plain => plain,
         })
     }
@@ -88,6 +115,7 @@ impl Spell for Strategy {
         writer.word(self.name())?;
         match self {
             Strategy::Flexible(policy) => policy.write(writer),
+            Strategy::StealHalf(policy) => policy.write(writer),
             _ => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use locksley_queue::{Steal, asymmetric};
 
 use crate::frames::Frames;
 use crate::hunt::Hunter;
-use crate::injector::{Injected, Injector};
+use crate::injector::{Injected, Injector, MOVED};
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
@@ -49,6 +49,9 @@ pub struct Worker {
     /// The pile of another strategy. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
     pub(crate) hunter: Hunter,
+    /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
+    /// owner's alone.
+    countdown: Cell<u32>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     pub(crate) counters: Counters,
@@ -81,8 +84,10 @@ impl Worker {
                 (Some(pile), Some(loot))
             }
         };
+        let every = pile.as_ref().and_then(|pile| pile.balances_every());
         Worker {
             deque,
+            countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
             hunter,
             helping: Cell::new(0),
@@ -163,6 +168,7 @@ impl Worker {
             },
             Some(pile) => pile.push(job),
         };
+        self.count_down();
         match pushed {
             Ok(()) => self.offer(),
             Err(job) => self.registry().inject(Injected {
@@ -184,6 +190,7 @@ impl Worker {
             },
             Some(pile) => pile.push(job),
         };
+        self.count_down();
         if pushed.is_ok() {
             self.offer();
         }
@@ -194,11 +201,13 @@ impl Worker {
     pub(crate) fn pop(&self) -> Option<JobRef> {
         // SAFETY: as in `push_spawned`.
         let pile = unsafe { &mut *self.pile.get() };
-        match pile {
+        let job = match pile {
             // SAFETY: as above.
             None => unsafe { self.deque.pop() },
             Some(pile) => pile.pop(),
-        }
+        };
+        self.count_down();
+        job
     }
 
     /// Takes the newest job of the pile, though a join may be about to take it back.
@@ -214,11 +223,36 @@ impl Worker {
         Some(job)
     }
 
-    /// Shows others all that is in the pile: the worker is about to block.
-    pub(crate) fn open_pile(&self) {
+    /// Takes a job that another worker had pushed before it came into this one's pile.
+    fn pop_moved(&self) -> Option<Injected> {
+        // SAFETY: as in `push_spawned`.
+        let pile = unsafe { &mut *self.pile.get() };
+        let job = pile.as_mut()?.pop_moved()?;
+        Some(Injected { job, owner: MOVED })
+    }
+
+    /// Shows others all that is in the pile: the worker is about to block. What others had pushed goes
+    /// to the pool's queue, where those who wait for it look. Has anything gone there?
+    pub(crate) fn open_pile(&self) -> bool {
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.open();
+        }
+        let mut any = false;
+        while let Some(injected) = self.pop_moved() {
+            self.registry().inject(injected);
+            any = true;
+        }
+        any
+    }
+
+    /// A push or a pop: now and then some piles want to balance.
+    #[inline]
+    fn count_down(&self) {
+        match self.countdown.get() {
+            0 => {}
+            1 => self.balance_if_due(),
+            left => self.countdown.set(left - 1),
         }
     }
 
@@ -245,7 +279,31 @@ impl Worker {
         }
     }
 
-    /// Tries to steal from this worker. For other workers.
+    /// The pile, for what the worker itself does with it.
+    ///
+    /// # Safety
+    ///
+    /// The reference is not kept while anything else runs that may use the pile.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the type is not `Sync`, and borrows are short"
+    )]
+    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn Pile>> {
+        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
+        unsafe { (*self.pile.get()).as_mut() }
+    }
+
+    /// The next question to the pile whether to balance comes after this many pushes and pops.
+    pub(crate) fn set_countdown(&self, operations: u32) {
+        self.countdown.set(operations);
+    }
+
+    /// The other side of the pile, unless it is the default strategy's. For other workers.
+    pub(crate) fn loot(&self) -> Option<&dyn Loot> {
+        self.loot.as_deref()
+    }
+
+    /// Tries to steal from this worker what it pushed itself. For other workers.
     pub(crate) fn rob(&self) -> Steal<JobRef> {
         match &self.loot {
             None => self.deque.steal(),
@@ -347,19 +405,24 @@ impl Worker {
                 owner: self.index,
             });
         }
-        self.find_work_abroad()
+        self.pop_moved().or_else(|| self.find_work_abroad())
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
     /// its pile may be that of a join which it is inside of.
     pub(crate) fn take_anything(&self) -> Option<Injected> {
-        if let Some(job) = self.pop_from_under() {
-            return Some(Injected {
+        self.take_own().or_else(|| self.find_work_abroad())
+    }
+
+    /// Takes a job of the worker's own pile, though a join may be about to take it back.
+    pub(crate) fn take_own(&self) -> Option<Injected> {
+        match self.pop_from_under() {
+            Some(job) => Some(Injected {
                 job,
                 owner: self.index,
-            });
+            }),
+            None => self.pop_moved(),
         }
-        self.find_work_abroad()
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.

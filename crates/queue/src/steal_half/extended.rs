@@ -24,8 +24,9 @@
 //! # Deviations from the paper
 //!
 //! Besides those of the parent module: a thief does not compare the lengths of the two deques
-//! (`pLen` in Fig. 7); whether to steal is the caller's decision. It takes the range, cut down to
-//! half of the items that it sees and to the room that its own deque has.
+//! (`pLen` in Fig. 7); whether to steal is the caller's decision, and how much
+//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it sees
+//! and to the room that its own deque has.
 //!
 //! # Orderings
 //!
@@ -287,16 +288,41 @@ impl<T: Word> Thief for Stealer<T> {
     }
 }
 
-impl<T: Word> StealBatch for Stealer<T> {
-    type Deque = Deque<T>;
-
-    fn steal_half(&self, own: &mut Deque<T>) -> Steal<T> {
+impl<T: Word> Stealer<T> {
+    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is told how
+    /// many could be stolen at once. Gives one, and how many others went into `own`.
+    ///
+    /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7): here its
+    /// caller does. If `amount` says 0, that is [`Steal::Empty`].
+    ///
+    /// ```
+    /// use locksley_queue::steal_half::extended::Deque;
+    /// use locksley_queue::{Owner, Steal};
+    ///
+    /// let (mut victim, mut own) = (Deque::new(), Deque::new());
+    /// for task in 1..=8_u32 {
+    ///     victim.push(task).unwrap();
+    /// }
+    /// let thief = victim.thief();
+    /// assert_eq!(thief.steal_some(&mut own, |most| most - 1), Steal::Success((3, 2)));
+    /// assert_eq!((victim.len(), own.len()), (5, 2));
+    /// assert_eq!(thief.steal_some(&mut own, |_| 0), Steal::Empty);
+    /// ```
+    pub fn steal_some(
+        &self,
+        own: &mut Deque<T>,
+        amount: impl FnOnce(usize) -> usize,
+    ) -> Steal<(T, usize)> {
         let shared = &self.inner.shared;
         let range = shared.range();
         if range.len() == 0 {
             return Steal::Empty;
         }
-        let n = shared.share(range, own.bottom.room(&own.inner.shared) + 1);
+        let most = shared.share(range, own.bottom.room(&own.inner.shared) + 1);
+        let n = amount(most.into()).min(most.into()) as u16;
+        if n == 0 {
+            return Steal::Empty;
+        }
         let (ring, top) = (self.inner.ring(), u64::from(range.top()));
         ring.pairs(
             top,
@@ -317,7 +343,16 @@ impl<T: Word> StealBatch for Stealer<T> {
         }
         // SAFETY: the range did not change while the words were read, so they are pushed ones,
         // and the change of the range made them ours alone; this one was not put in `own`.
-        Steal::Success(unsafe { T::from_word(last) })
+        Steal::Success((unsafe { T::from_word(last) }, usize::from(n) - 1))
+    }
+}
+
+impl<T: Word> StealBatch for Stealer<T> {
+    type Deque = Deque<T>;
+
+    #[inline]
+    fn steal_half(&self, own: &mut Deque<T>) -> Steal<T> {
+        self.steal_some(own, |most| most).map(|(item, _)| item)
     }
 }
 
