@@ -85,6 +85,7 @@ mod pile;
 mod pinning;
 mod pool;
 mod registry;
+mod reserve;
 mod scope;
 mod sleep;
 mod spawn;
