@@ -6,6 +6,9 @@
 //! "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first attempt is at
 //! somebody at random, whatever the policy.
 //!
+//! A pile may have its own idea of stealing, and want to do so now and then while there is still
+//! work (`halves`).
+//!
 //! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to know:
 //! it costs a store to another's cache line.
 
@@ -265,16 +268,33 @@ impl Worker {
         }
     }
 
+    /// Takes a job that another worker had pushed before it came into this one's pile.
+    pub(crate) fn pop_moved(&self) -> Option<Injected> {
+        // SAFETY: the pile does not come back here.
+        let job = unsafe { self.pile() }?.pop_moved()?;
+        Some(Injected { job, owner: MOVED })
+    }
+
+    /// A push or a pop: now and then some piles want to balance.
+    #[inline]
+    pub(crate) fn count_down(&self) {
+        match self.countdown.get() {
+            0 => {}
+            1 => self.balance_if_due(),
+            left => self.countdown.set(left - 1),
+        }
+    }
+
     /// Asks the pile whether to balance, after a number of pushes and pops, and does so: the
     /// steal-initiation code of Hendler and Shavit's Figure 2.
     #[cold]
     #[inline(never)]
-    pub(crate) fn balance_if_due(&self) {
+    fn balance_if_due(&self) {
         // SAFETY: the pile does not come back here, and its last use is before `hauled`.
         let Some(pile) = (unsafe { self.pile() }) else {
             return;
         };
-        self.set_countdown(pile.balances_every().unwrap_or(0));
+        self.countdown.set(pile.balances_every().unwrap_or(0));
         let registry = self.registry();
         let mut random = self.hunter.random.get();
         let victim = match pile.should_balance(&mut random) {

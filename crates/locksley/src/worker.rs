@@ -10,7 +10,7 @@ use locksley_queue::{Steal, asymmetric};
 
 use crate::frames::Frames;
 use crate::hunt::Hunter;
-use crate::injector::{Injected, Injector, MOVED};
+use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
@@ -51,7 +51,7 @@ pub struct Worker {
     pub(crate) hunter: Hunter,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
-    countdown: Cell<u32>,
+    pub(crate) countdown: Cell<u32>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     pub(crate) counters: Counters,
@@ -223,14 +223,6 @@ impl Worker {
         Some(job)
     }
 
-    /// Takes a job that another worker had pushed before it came into this one's pile.
-    fn pop_moved(&self) -> Option<Injected> {
-        // SAFETY: as in `push_spawned`.
-        let pile = unsafe { &mut *self.pile.get() };
-        let job = pile.as_mut()?.pop_moved()?;
-        Some(Injected { job, owner: MOVED })
-    }
-
     /// Shows others all that is in the pile: the worker is about to block. What others had pushed goes
     /// to the pool's queue, where those who wait for it look. Has anything gone there?
     pub(crate) fn open_pile(&self) -> bool {
@@ -244,16 +236,6 @@ impl Worker {
             any = true;
         }
         any
-    }
-
-    /// A push or a pop: now and then some piles want to balance.
-    #[inline]
-    fn count_down(&self) {
-        match self.countdown.get() {
-            0 => {}
-            1 => self.balance_if_due(),
-            left => self.countdown.set(left - 1),
-        }
     }
 
     /// Wakes somebody if somebody wants work. After a push.
@@ -291,11 +273,6 @@ impl Worker {
     pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn Pile>> {
         // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
         unsafe { (*self.pile.get()).as_mut() }
-    }
-
-    /// The next question to the pile whether to balance comes after this many pushes and pops.
-    pub(crate) fn set_countdown(&self, operations: u32) {
-        self.countdown.set(operations);
     }
 
     /// The other side of the pile, unless it is the default strategy's. For other workers.
