@@ -8,9 +8,10 @@ use locksley_policy::Random;
 use locksley_queue::semi_private::{self, Exposure};
 use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
 
+use crate::builder::Config;
 use crate::halves::{HalfPile, Halves};
 use crate::job::JobRef;
-use crate::strategy::Strategy;
+use crate::strategy::{Strategy, Waiting};
 
 /// The owner's side of a pile.
 pub(crate) trait Pile {
@@ -173,7 +174,7 @@ impl Loot for semi_private::Stealer<JobRef> {
 pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
 /// The pile of a strategy other than the default, and its other side.
-pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
+pub(crate) fn pile_for(config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
     fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
     where
         D: Pile + Owner<Item = JobRef> + 'static,
@@ -182,13 +183,15 @@ pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loo
         let loot = deque.thief();
         Some((Box::new(deque), Box::new(loot)))
     }
-    match strategy {
+    match config.strategy {
         Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
         // Without membarrier a push must fence before it looks for sleepers: the slow way.
         Strategy::Asymmetric => both(asymmetric::Deque::new()),
         Strategy::ChaseLev | Strategy::Flexible(_) => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {
-            let pile = HalfPile::new(policy);
+            // Who leapfrogs may not take back what has moved.
+            let joins_move = config.waiting == Waiting::TakeAny;
+            let pile = HalfPile::new(policy, joins_move);
             let loot = pile.halves();
             Some((Box::new(pile), Box::new(loot)))
         }

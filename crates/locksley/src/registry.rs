@@ -18,7 +18,6 @@ use crossbeam_utils::CachePadded;
 
 use crate::builder::Config;
 use crate::error::BuildError;
-use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector, MOVED};
 use crate::job::{Family, JobRef, Payload, catch};
 use crate::neighbours;
@@ -96,11 +95,7 @@ impl Registry {
     /// Makes the worker of a place that is about to be taken.
     fn furnish(&self, index: usize) -> &Worker {
         self.places[index].get_or_init(|| {
-            let worker = Worker::new(
-                index,
-                self.config.strategy,
-                Hunter::new(index, &self.config),
-            );
+            let worker = Worker::new(index, &self.config);
             worker.set_registry(self);
             Box::new(CachePadded::new(worker))
         })

@@ -8,6 +8,7 @@ use std::thread::Thread;
 
 use locksley_queue::{Steal, asymmetric};
 
+use crate::builder::Config;
 use crate::frames::Frames;
 use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
@@ -16,7 +17,6 @@ use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
 use crate::sleep::{self, Bed};
 use crate::stats::{Counters, Event};
-use crate::strategy::Strategy;
 use crate::sync::{AtomicUsize, Ordering};
 
 thread_local! {
@@ -74,9 +74,9 @@ pub struct Worker {
 // type is not `Sync`. Other workers reach the rest through `Registry::worker`.
 
 impl Worker {
-    pub(crate) fn new(index: usize, strategy: Strategy, hunter: Hunter) -> Worker {
+    pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = asymmetric::Bare::new();
-        let (pile, loot) = match pile_for(strategy) {
+        let (pile, loot) = match pile_for(config) {
             None => (None, None),
             Some((pile, loot)) => {
                 // SAFETY: nobody else has it yet.
@@ -89,7 +89,7 @@ impl Worker {
             deque,
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
-            hunter,
+            hunter: Hunter::new(index, config),
             helping: Cell::new(0),
             counters: Counters::default(),
             index,

@@ -102,10 +102,8 @@ fn nested(jobs: usize, job: &(impl Fn() + Sync), inside: &(impl Fn() + Sync)) {
 }
 
 /// A worker forks eight jobs and waits for each. Another takes four at once, of which it runs one
-/// and moves three: their owner waits for those all the same, parked.
-#[test]
-fn who_waits_for_a_moved_job_goes_on() {
-    let pool = pool(2, When::Empty, Amount::Half);
+/// and moves three, if joins' jobs move at all: their owner goes on when they are done.
+fn forks_are_taken(pool: &Pool) {
     for _ in 0..20 {
         let [occupied, ready, stolen] = [const { AtomicBool::new(false) }; 3];
         let ran = AtomicUsize::new(0);
@@ -136,8 +134,30 @@ fn who_waits_for_a_moved_job_goes_on() {
         });
         assert_eq!(ran.into_inner(), 8);
     }
+}
+
+#[test]
+fn who_waits_for_a_moved_job_goes_on() {
+    let pool = Pool::builder()
+        .workers(2)
+        .strategy(Strategy::steal_half(When::Empty, Amount::Half))
+        .waiting(Waiting::TakeAny)
+        .build()
+        .unwrap();
+    forks_are_taken(&pool);
     #[cfg(feature = "stats")]
     assert!(pool.stats().total().hauled >= 20 * 3, "{}", pool.stats());
+}
+
+#[test]
+fn who_leapfrogs_does_not_move_joins() {
+    for when in When::ALL {
+        let pool = pool(2, when, Amount::Half);
+        forks_are_taken(&pool);
+        assert_eq!(pool.install(|| fib(20)), 6765);
+        #[cfg(feature = "stats")]
+        assert_eq!(pool.stats().total().hauled, 0, "{}", pool.stats());
+    }
 }
 
 #[cfg(feature = "stats")]
