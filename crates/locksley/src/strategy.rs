@@ -136,6 +136,23 @@ impl FromStr for Strategy {
 }
 
 /// What a worker does while it waits for a task that another worker has.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use locksley::{Pool, Waiting};
+///
+/// // Each task holds the lock while it waits for a join. A waiter that took any work could take the
+/// // other task, which wants the lock that it holds itself.
+/// let pool = Pool::builder().workers(2).waiting(Waiting::Leapfrog).build().unwrap();
+/// let total = Mutex::new(0);
+/// let add = || {
+///     let mut total = total.lock().unwrap();
+///     let (a, b) = locksley::join(|| 1, || 2);
+///     *total += a + b;
+/// };
+/// pool.install(|| locksley::join(add, add));
+/// assert_eq!(total.into_inner().unwrap(), 6);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waiting {
     /// It leapfrogs: it takes only work that descends from what it waits for. Where there is
@@ -149,6 +166,15 @@ pub enum Waiting {
 }
 
 /// How a worker that finds nothing goes to sleep.
+///
+/// ```
+/// use locksley::{Idle, Pool};
+///
+/// // Workers that look around for long before they sleep: for work that comes in bursts.
+/// let eager = Idle { spins: 10_000, ..Idle::default() };
+/// let pool = Pool::builder().workers(2).idle(eager).build().unwrap();
+/// assert_eq!(pool.install(|| 6 * 7), 42);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Idle {
     /// Rounds through all victims with a pause in between.

@@ -133,6 +133,11 @@ impl Worker {
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
     /// indices from the number of workers on.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.index()), 0);
+    /// ```
     pub fn index(&self) -> usize {
         self.index
     }

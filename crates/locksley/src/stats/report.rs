@@ -124,16 +124,36 @@ impl Stats {
     }
 
     /// Each worker, by index; behind them the spares that have been called up so far.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// pool.install(|| ());
+    /// let tasks: u64 = pool.stats().workers().iter().map(|worker| worker.tasks).sum();
+    /// assert_eq!(tasks, 1);
+    /// ```
     pub fn workers(&self) -> &[WorkerStats] {
         &self.places
     }
 
     /// Threads outside of the pool: those that `install`, `spawn` and wait.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// pool.install(|| ());
+    /// assert_eq!(pool.stats().outside().handed, 1, "the closure came from outside");
+    /// ```
     pub fn outside(&self) -> WorkerStats {
         self.outside
     }
 
     /// All of them together.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let before = pool.stats();
+    /// pool.install(|| ());
+    /// assert_eq!((pool.stats() - before).total().tasks, 1);
+    /// ```
     pub fn total(&self) -> WorkerStats {
         self.places.iter().fold(self.outside, |sum, &one| sum + one)
     }
