@@ -49,7 +49,9 @@
 //!
 //! [`Strategy`] says which pile the workers have. Under the default,
 //! [`Asymmetric`](Strategy::Asymmetric), a fork is a dozen plain instructions, and a thief pays with
-//! a system call.
+//! a system call. Some strategies have policies, which are written behind the name:
+//! `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
+//! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
 //!
 //! # Panics
 //!
