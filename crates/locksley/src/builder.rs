@@ -1,6 +1,6 @@
 //! How a pool is configured and built.
 
-use locksley_policy::Victims;
+use locksley_policy::{Balancer, Theta, Victims};
 
 use crate::error::BuildError;
 use crate::job::{Payload, catch};
@@ -23,6 +23,12 @@ const SPARES: usize = 64;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 
+/// A user's choice of victims: how often it is asked, and how each worker's is made.
+pub(crate) struct OwnBalancer {
+    pub(crate) theta: Theta,
+    pub(crate) make: Box<dyn Fn(usize) -> Box<dyn Balancer + Send> + Send + Sync>,
+}
+
 /// How a pool is configured.
 pub(crate) struct Config {
     pub(crate) workers: usize,
@@ -32,7 +38,8 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) depth_limit: usize,
-    pub(crate) victims: Option<Victims>,
+    victims: Option<Victims>,
+    pub(crate) balancer: Option<OwnBalancer>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -48,6 +55,14 @@ impl Config {
         match self.waiting {
             Waiting::Leapfrog => self.workers.max(SPARES),
             Waiting::TakeAny => 0,
+        }
+    }
+
+    /// How victims are chosen, if somebody has said so.
+    pub(crate) fn victims(&self) -> Option<Victims> {
+        match self.strategy {
+            Strategy::Flexible(policy) => self.victims.or(Some(policy.victims)),
+            _ => self.victims,
         }
     }
 
@@ -113,6 +128,7 @@ impl Builder {
                 seed: 0x5eed,
                 depth_limit: 128,
                 victims: None,
+                balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),
                 thread_name: None,
@@ -232,6 +248,43 @@ impl Builder {
     /// ```
     pub fn victims(mut self, victims: Victims) -> Self {
         self.config.victims = Some(victims);
+        self
+    }
+
+    /// Your own choice of victims, under any strategy: `make` is called with each worker's index, and
+    /// what it makes is asked with probability `theta` whom to try first; otherwise the worker tries
+    /// somebody at random. If that is in vain, it tries the others. See [`Balancer`].
+    ///
+    /// A balancer that panics, or cannot be made for a panic, is not asked again: its worker tries
+    /// everybody alike from then on. The panic goes to the [panic handler](Builder::panic_handler).
+    ///
+    /// ```
+    /// use locksley::{Balancer, Pool, Seeker, Source, Theta, View};
+    ///
+    /// /// Tries the one to the right.
+    /// struct Right;
+    ///
+    /// impl Balancer for Right {
+    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///         Some((seeker.me + 1) % view.count())
+    ///     }
+    /// }
+    ///
+    /// let pool = Pool::builder().workers(4).balancer(Theta::HALF, |_| Right).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn balancer<B>(
+        mut self,
+        theta: Theta,
+        make: impl Fn(usize) -> B + Send + Sync + 'static,
+    ) -> Self
+    where
+        B: Balancer + Send + 'static,
+    {
+        self.config.balancer = Some(OwnBalancer {
+            theta,
+            make: Box::new(move |index| Box::new(make(index))),
+        });
         self
     }
 

@@ -87,8 +87,10 @@ with_events!(worker_stats);
 /// |---|---|
 /// | `tasks` | jobs run by the main loop, or while waiting |
 /// | `tried` | attempts to steal |
+/// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
 /// | `got`, `empty`, `retried`, `private` | what came of them |
 /// | `leapt` | jobs got while waiting that descend from what was waited for |
+/// | `balanced`, `hauled` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
 /// | `handed` | jobs handed to the pool's queue |
 /// | `exposed` | jobs made public on demand (strategy `semi-private`) |
 /// | `fences`, `rmws`, `membar` | expensive operations: fences, read-modify-writes, membarriers |
