@@ -1,0 +1,16 @@
+//! A simulator of task schedulers.
+
+#![forbid(unsafe_code)]
+
+pub mod dag;
+mod draw;
+mod engine;
+mod report;
+mod setup;
+mod strategy;
+
+pub use draw::Draw;
+pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
+pub use report::Report;
+pub use setup::{MOST_PROCESSORS, Setup, SimError};
+pub use strategy::Strategy;
