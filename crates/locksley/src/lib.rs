@@ -101,7 +101,7 @@ pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
-pub use locksley_policy::Victims;
+pub use locksley_policy::{Theta, Victims};
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};

@@ -16,7 +16,7 @@ use crate::worker::Worker;
 /// The probability to start near, unless distances are not to count.
 fn theta(registry: &Registry) -> Option<f64> {
     match registry.config.victims.unwrap_or(Victims::NEAREST) {
-        Victims::Nearest { theta } => Some(theta),
+        Victims::Nearest { theta } => Some(theta.get()),
         _ => None,
     }
 }

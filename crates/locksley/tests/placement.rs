@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use locksley::{BuildError, Pinning, Pool, Strategy, Victims, available_cpus};
+use locksley::{BuildError, Pinning, Pool, Strategy, Theta, Victims, available_cpus};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -82,7 +82,7 @@ fn every_choice_of_victims_works() {
     for victims in [
         Victims::Uniform,
         Victims::NEAREST,
-        Victims::Nearest { theta: 1.0 },
+        Victims::NEAREST.with_theta(Theta::new(0.99).unwrap()),
     ] {
         for pinning in [Pinning::None, Pinning::Compact] {
             for strategy in Strategy::ALL {

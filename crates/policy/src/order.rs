@@ -141,6 +141,18 @@ impl Order {
     }
 }
 
+/// The ring in which Algorithm 11 looks for a neighbour, for a number drawn below theta: it compares
+/// with theta/2, theta/4, ... from above.
+pub(crate) fn ring(choice: f64, theta: f64, rings: usize) -> usize {
+    let mut ring = 0;
+    let mut bound = theta / 2.0;
+    while ring + 1 < rings && choice < bound {
+        ring += 1;
+        bound /= 2.0;
+    }
+    ring
+}
+
 /// Stands for all rings at once.
 const ALL: usize = usize::MAX;
 
@@ -211,14 +223,7 @@ impl<S: Source> Sweep<'_, S> {
             self.next = DONE;
             return;
         }
-        // The thesis compares with theta/2, theta/4, ... from above.
-        let neighbourhood = self.order.neighbourhood;
-        let mut ring = 0;
-        let mut bound = self.order.theta / 2.0;
-        while ring + 1 < neighbourhood && choice < bound {
-            ring += 1;
-            bound /= 2.0;
-        }
+        let ring = ring(choice, self.order.theta, self.order.neighbourhood);
         self.first = ring;
         self.part = Part::new(self.order.ring(ring), true, &mut self.random);
     }
