@@ -71,7 +71,10 @@ mod tests {
             by_processor[Draw::at(1, i, 5).below(victims)] += 1;
         }
         for counts in [by_time, by_processor] {
-            assert!(counts.iter().all(|&count| is_near(count, 100_000, 0.1)), "{counts:?}");
+            assert!(
+                counts.iter().all(|&count| is_near(count, 100_000, 0.1)),
+                "{counts:?}"
+            );
         }
     }
 

@@ -14,7 +14,7 @@ use super::{SeriesParallel, Size, Step};
 #[derive(Clone, Copy, Debug)]
 pub struct Balanced {
     depth: u32,
-    grain: u64,
+    grain: u32,
 }
 
 /// Where a strand is.
@@ -23,18 +23,22 @@ pub enum Task {
     /// That many levels of forks above the leaves.
     Tree(u32),
     /// That many nodes before the end of a leaf.
-    Leaf(u64),
+    Leaf(u32),
     /// At a join.
     Join,
 }
 
 impl Balanced {
-    /// A tree with `depth` levels of forks (at most 40) and leaves of `grain` nodes (at least 1).
-    pub fn new(depth: u32, grain: u64) -> Balanced {
+    /// A tree with `depth` levels of forks (at most 30) and leaves of `grain` nodes (at least 1).
+    pub fn new(depth: u32, grain: u32) -> Balanced {
         Balanced {
-            depth: depth.min(40),
-            grain: grain.clamp(1, 1 << 20),
+            depth: depth.min(30),
+            grain: grain.max(1),
         }
+    }
+
+    fn work(&self, depth: u32) -> u64 {
+        ((u64::from(self.grain) + 2) << depth) - 2
     }
 
     fn tree(&self, depth: u32) -> Task {
@@ -47,6 +51,8 @@ impl Balanced {
 
 impl SeriesParallel for Balanced {
     type Task = Task;
+
+    const PAIRED: bool = true;
 
     fn root(&self) -> Task {
         self.tree(self.depth)
@@ -67,16 +73,16 @@ impl SeriesParallel for Balanced {
     #[inline]
     fn at_least(&self, task: Task) -> u64 {
         match task {
-            Task::Tree(depth) => (self.grain + 2 << depth) - 2,
-            Task::Leaf(rest) => rest,
+            Task::Tree(depth) => self.work(depth),
+            Task::Leaf(rest) => u64::from(rest),
             Task::Join => 1,
         }
     }
 
     fn size(&self) -> Size {
         Size {
-            work: (self.grain + 2 << self.depth) - 2,
-            span: 2 * u64::from(self.depth) + self.grain,
+            work: self.work(self.depth),
+            span: 2 * u64::from(self.depth) + u64::from(self.grain),
         }
     }
 }

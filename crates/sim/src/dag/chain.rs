@@ -43,6 +43,8 @@ impl Chain {
 impl SeriesParallel for Chain {
     type Task = Task;
 
+    const PAIRED: bool = true;
+
     fn root(&self) -> Task {
         Task::Serial(self.periods, self.serial)
     }

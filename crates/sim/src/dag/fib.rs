@@ -42,6 +42,8 @@ impl Fib {
 impl SeriesParallel for Fib {
     type Task = Task;
 
+    const PAIRED: bool = true;
+
     fn root(&self) -> Task {
         self.n
     }

@@ -115,8 +115,18 @@ impl Graph {
         let names: Vec<&str> = file.nodes.iter().map(|node| node.id.as_str()).collect();
         let mut nodes = resolve(&file.nodes, &names)?;
         count_predecessors(&mut nodes);
-        let root = only(&nodes, &names, |node| node.predecessors == 0, GraphError::Roots);
-        let sink = only(&nodes, &names, |node| node.next[0].is_none(), GraphError::Sinks);
+        let root = only(
+            &nodes,
+            &names,
+            |node| node.predecessors == 0,
+            GraphError::Roots,
+        );
+        let sink = only(
+            &nodes,
+            &names,
+            |node| node.next[0].is_none(),
+            GraphError::Sinks,
+        );
         let size = longest_path(&nodes).map_err(|stuck| cycle(&nodes, &names, &stuck))?;
         sink?;
         Ok(Graph {
@@ -152,10 +162,12 @@ fn resolve(nodes: &[FileNode], names: &[&str]) -> Result<Vec<Node>, GraphError> 
         }
         let mut next = [None; 2];
         for (place, name) in next.iter_mut().zip(&node.next) {
-            let number = numbers.get(name.as_str()).ok_or_else(|| GraphError::Unknown {
-                node: node.id.clone(),
-                next: name.clone(),
-            })?;
+            let number = numbers
+                .get(name.as_str())
+                .ok_or_else(|| GraphError::Unknown {
+                    node: node.id.clone(),
+                    next: name.clone(),
+                })?;
             *place = Some(*number);
         }
         Ok(Node {
@@ -182,10 +194,14 @@ fn only(
     property: impl Fn(&Node) -> bool,
     error: impl Fn(Vec<String>) -> GraphError,
 ) -> Result<u32, GraphError> {
-    let found: Vec<usize> = (0..nodes.len()).filter(|&node| property(&nodes[node])).collect();
+    let found: Vec<usize> = (0..nodes.len())
+        .filter(|&node| property(&nodes[node]))
+        .collect();
     match found[..] {
         [node] => Ok(node as u32),
-        _ => Err(error(found.iter().map(|&node| names[node].to_owned()).collect())),
+        _ => Err(error(
+            found.iter().map(|&node| names[node].to_owned()).collect(),
+        )),
     }
 }
 
@@ -193,7 +209,9 @@ fn only(
 fn longest_path(nodes: &[Node]) -> Result<Size, Vec<bool>> {
     let mut waiting: Vec<u32> = nodes.iter().map(|node| node.predecessors).collect();
     let mut before = vec![0; nodes.len()];
-    let mut ready: Vec<usize> = (0..nodes.len()).filter(|&node| waiting[node] == 0).collect();
+    let mut ready: Vec<usize> = (0..nodes.len())
+        .filter(|&node| waiting[node] == 0)
+        .collect();
     let mut stuck = vec![true; nodes.len()];
     let mut size = Size::default();
     while let Some(node) = ready.pop() {
@@ -210,14 +228,22 @@ fn longest_path(nodes: &[Node]) -> Result<Size, Vec<bool>> {
             }
         }
     }
-    if stuck.contains(&true) { Err(stuck) } else { Ok(size) }
+    if stuck.contains(&true) {
+        Err(stuck)
+    } else {
+        Ok(size)
+    }
 }
 
 /// A cycle among the nodes that never become ready: from any of them, back and back through predecessors
 /// that are stuck too, until one is seen again.
 fn cycle(nodes: &[Node], names: &[&str], stuck: &[bool]) -> GraphError {
     let mut before = vec![None; nodes.len()];
-    for (number, node) in nodes.iter().enumerate().filter(|&(number, _)| stuck[number]) {
+    for (number, node) in nodes
+        .iter()
+        .enumerate()
+        .filter(|&(number, _)| stuck[number])
+    {
         for next in node.next.into_iter().flatten() {
             before[next as usize].get_or_insert(number);
         }
@@ -248,7 +274,8 @@ impl Computation for Graph {
 
     fn start(&mut self) -> Ready {
         self.waiting.clear();
-        self.waiting.extend(self.nodes.iter().map(|node| node.predecessors));
+        self.waiting
+            .extend(self.nodes.iter().map(|node| node.predecessors));
         self.ready(self.root)
     }
 

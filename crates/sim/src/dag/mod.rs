@@ -114,6 +114,9 @@ pub trait Computation {
     /// joins only when its deque is empty, and need not be looked at until then.
     const NESTED: bool;
 
+    /// Does every join wait for exactly two strands, those of one fork? Then whoever executes both of them executes the join.
+    const PAIRED: bool = false;
+
     /// Begins anew, and gives the root.
     fn start(&mut self) -> Self::Node;
 
@@ -121,8 +124,8 @@ pub trait Computation {
     fn execute(&mut self, node: Self::Node) -> Enabled<Self::Node>;
 
     /// At least how many nodes are to be executed before a processor is done with a node and what
-    /// descends from it, up to and without the join that it leads to, if nobody helps. Used only where
-    /// joins are [`NESTED`](Computation::NESTED).
+    /// descends from it, up to and without the join that it leads to, if nobody helps; the node itself included. Used only
+    /// where joins are [`NESTED`](Computation::NESTED).
     fn at_least(&self, node: Self::Node) -> u64 {
         let _ = node;
         1

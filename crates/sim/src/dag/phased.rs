@@ -144,6 +144,9 @@ mod tests {
         }
         // Each of four lengths 1000 times; six standard deviations of the binomial are 164.
         assert_eq!(counts[..3], [0, 0, 0]);
-        assert!(counts[3..].iter().all(|count| (836..1164).contains(count)), "{counts:?}");
+        assert!(
+            counts[3..].iter().all(|count| (836..1164).contains(count)),
+            "{counts:?}"
+        );
     }
 }

@@ -50,6 +50,8 @@ fn cut(random: u64, most: u64) -> u64 {
 impl SeriesParallel for RandomTree {
     type Task = Task;
 
+    const PAIRED: bool = true;
+
     fn root(&self) -> Task {
         Task {
             nodes: self.nodes,

@@ -161,7 +161,9 @@ impl SeriesParallel for Sort {
                 let half = Task::Sort(self.k - 1);
                 Step::ForkJoin(half, half, self.merge(self.k, true))
             }
-            Task::Sort(k) => Step::ForkJoin(Task::Sort(k - 1), Task::Sort(k - 1), self.merge(k, false)),
+            Task::Sort(k) => {
+                Step::ForkJoin(Task::Sort(k - 1), Task::Sort(k - 1), self.merge(k, false))
+            }
             Task::Copy(rest) => Step::Next(Task::Copy(rest - 1)),
             Task::Search {
                 numbers,
@@ -235,7 +237,11 @@ mod tests {
             for k in 0..9 {
                 let sort = Sort::new(k, merge);
                 assert_eq!(sort.size(), explore(&sort), "{k} {merge:?}");
-                assert_eq!(sort.size(), levels(&mut Strands::new(sort)), "{k} {merge:?}");
+                assert_eq!(
+                    sort.size(),
+                    levels(&mut Strands::new(sort)),
+                    "{k} {merge:?}"
+                );
             }
         }
     }

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use locksley_workload::UtsTree;
 
 use super::{
-    Balanced, Chain, Computation, Fib, Generator, Graph, GraphError, Merge, Phased, RandomTree, Sort,
-    Stencil, Strands, Uts, Wavefront,
+    Balanced, Chain, Computation, Fib, Generator, Graph, GraphError, Merge, Phased, RandomTree,
+    Sort, Stencil, Strands, Uts, Wavefront,
 };
 
 /// Something to do with a computation, whichever it is: what a generic closure would be.
@@ -79,7 +79,7 @@ pub enum Dag {
         /// Levels of forks.
         depth: u32,
         /// Nodes of a leaf.
-        grain: u64,
+        grain: u32,
     },
     /// See [`RandomTree::new`].
     Random {
@@ -166,7 +166,9 @@ impl Dag {
     pub fn build<V: Visitor>(&self, visitor: V) -> Result<V::Output, GraphError> {
         Ok(match *self {
             Dag::Fib { n } => visitor.visit(Strands::new(Fib::new(n))),
-            Dag::Balanced { depth, grain } => visitor.visit(Strands::new(Balanced::new(depth, grain))),
+            Dag::Balanced { depth, grain } => {
+                visitor.visit(Strands::new(Balanced::new(depth, grain)))
+            }
             Dag::Random { nodes, fork, seed } => {
                 visitor.visit(Strands::new(RandomTree::new(nodes, fork, seed)))
             }
@@ -189,7 +191,9 @@ impl Dag {
                 shortest,
                 longest,
                 seed,
-            } => visitor.visit(Strands::new(Phased::new(phases, items, shortest, longest, seed))),
+            } => visitor.visit(Strands::new(Phased::new(
+                phases, items, shortest, longest, seed,
+            ))),
             Dag::Wavefront {
                 rows,
                 columns,
@@ -203,7 +207,16 @@ impl Dag {
 
 /// The names, in the order of the table.
 const NAMES: [&str; 11] = [
-    "fib", "balanced", "random", "uts", "sort", "chain", "generator", "phased", "wavefront", "stencil",
+    "fib",
+    "balanced",
+    "random",
+    "uts",
+    "sort",
+    "chain",
+    "generator",
+    "phased",
+    "wavefront",
+    "stencil",
     "file",
 ];
 
@@ -289,7 +302,9 @@ impl<'t> Parameters<'t> {
         let pairs = text.split(',').filter(|pair| !pair.is_empty());
         Parameters {
             name,
-            rest: pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).collect(),
+            rest: pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .collect(),
         }
     }
 
@@ -436,7 +451,10 @@ impl fmt::Display for Dag {
                 periods,
                 serial,
                 parallel,
-            } => write!(f, "chain:periods={periods},serial={serial},parallel={parallel}"),
+            } => write!(
+                f,
+                "chain:periods={periods},serial={serial},parallel={parallel}"
+            ),
             Dag::Generator { tasks, grain, gap } => {
                 write!(f, "generator:tasks={tasks},grain={grain},gap={gap}")
             }

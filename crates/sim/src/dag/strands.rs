@@ -61,6 +61,9 @@ pub trait SeriesParallel {
     /// A strand, at the node that it is to execute next.
     type Task: Copy + std::fmt::Debug;
 
+    /// Does every fork have a join of its own: is there no [`Step::Fork`]?
+    const PAIRED: bool = false;
+
     /// The first strand. Its end is the sink, so it never ends in a [`Step::Fork`].
     fn root(&self) -> Self::Task;
 
@@ -97,9 +100,9 @@ pub struct Strand<T> {
 /// A join under way, or a free place for one.
 #[derive(Clone, Copy, Debug)]
 struct Join<T> {
-    /// How many strands are still to come.
+    /// How many strands are still to come; 0 if the place is free.
     pending: u32,
-    /// What the joined strand leads to in turn; of a free place, the next free one.
+    /// What the joined strand leads to in turn.
     outer: u32,
     /// The strand that goes on then.
     then: T,
@@ -108,16 +111,23 @@ struct Join<T> {
 /// The join that the root strand leads to: the end.
 const END: u32 = 0;
 
+/// Places come in blocks of so many.
+const BLOCK: u32 = 16;
+
 /// Makes a [`Computation`] of a [`SeriesParallel`] one. See there for an example.
 ///
 /// A join takes a place when its fork is executed and gives it back when its last strand
-/// arrives, so there are as many as there are forks under way.
+/// arrives, so there are as many as there are forks under way. It takes the place behind the join that it leads to, if that
+/// is free and in the same block, and the first of a free block otherwise. So the joins that one
+/// processor is in the middle of lie side by side, however many other processors there are.
 #[derive(Clone, Debug)]
 pub struct Strands<G: SeriesParallel> {
     shape: G,
     joins: Vec<Join<G::Task>>,
-    /// The first free place; 0 is none.
-    free: u32,
+    /// How many places of each block are taken.
+    taken: Vec<u8>,
+    /// The blocks of which no place is taken.
+    free: Vec<u32>,
 }
 
 impl<G: SeriesParallel> Strands<G> {
@@ -126,7 +136,8 @@ impl<G: SeriesParallel> Strands<G> {
         Strands {
             shape,
             joins: Vec::new(),
-            free: END,
+            taken: Vec::new(),
+            free: Vec::new(),
         }
     }
 
@@ -137,25 +148,32 @@ impl<G: SeriesParallel> Strands<G> {
 
     #[inline]
     fn open(&mut self, outer: u32, then: G::Task) -> u32 {
-        let join = Join {
+        let mut place = outer + 1;
+        if place % BLOCK == 0 || self.joins[place as usize].pending > 0 {
+            place = self.free_block();
+        }
+        self.joins[place as usize] = Join {
             pending: 2,
             outer,
             then,
         };
-        let place = self.free;
-        if place == END {
-            return self.open_new(join);
-        }
-        let free = &mut self.joins[place as usize];
-        self.free = free.outer;
-        *free = join;
+        self.taken[(place / BLOCK) as usize] += 1;
         place
     }
 
-    #[cold]
-    fn open_new(&mut self, join: Join<G::Task>) -> u32 {
+    /// The first place of a free block.
+    fn free_block(&mut self) -> u32 {
+        if let Some(block) = self.free.pop() {
+            return block * BLOCK;
+        }
+        let free = Join {
+            pending: 0,
+            outer: END,
+            then: self.shape.root(),
+        };
         let place = u32::try_from(self.joins.len()).expect("fewer than 2^32 joins are under way");
-        self.joins.push(join);
+        self.joins.extend([free; BLOCK as usize]);
+        self.taken.push(0);
         place
     }
 
@@ -173,8 +191,11 @@ impl<G: SeriesParallel> Strands<G> {
             task: join.then,
             join: join.outer,
         };
-        join.outer = self.free;
-        self.free = place;
+        let taken = &mut self.taken[(place / BLOCK) as usize];
+        *taken -= 1;
+        if *taken == 0 {
+            self.free.push(place / BLOCK);
+        }
         Enabled::One(strand)
     }
 }
@@ -184,16 +205,19 @@ impl<G: SeriesParallel> Computation for Strands<G> {
 
     const NESTED: bool = true;
 
+    const PAIRED: bool = G::PAIRED;
+
     fn start(&mut self) -> Self::Node {
-        let task = self.shape.root();
         self.joins.clear();
-        self.joins.push(Join {
-            pending: 1,
-            outer: END,
-            then: task,
-        });
-        self.free = END;
-        Strand { task, join: END }
+        self.taken.clear();
+        self.free.clear();
+        let end = self.free_block() as usize;
+        self.joins[end].pending = 1;
+        self.taken[end] = 1;
+        Strand {
+            task: self.shape.root(),
+            join: END,
+        }
     }
 
     #[inline]
@@ -247,7 +271,7 @@ mod tests {
                     Enabled::End => assert!(ready.is_empty()),
                 }
             }
-            assert!(tree.joins.len() <= 1 + 10, "{}", tree.joins.len());
+            assert_eq!(tree.joins.len(), BLOCK as usize);
         }
     }
 

@@ -58,6 +58,8 @@ fn fork(parent: UtsNode, from: u32, to: u32) -> Step<Task> {
 impl SeriesParallel for Uts {
     type Task = Task;
 
+    const PAIRED: bool = true;
+
     fn root(&self) -> Task {
         Task::Visit(self.tree.root())
     }

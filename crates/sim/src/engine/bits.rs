@@ -16,6 +16,14 @@ impl Bits {
     }
 
     #[inline]
+    pub(crate) fn set(&mut self, number: usize, contained: bool) {
+        match contained {
+            true => self.insert(number),
+            false => self.remove(number),
+        }
+    }
+
+    #[inline]
     pub(crate) fn insert(&mut self, number: usize) {
         self.0[number / 64] |= 1 << (number % 64);
     }

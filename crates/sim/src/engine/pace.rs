@@ -58,7 +58,11 @@ impl Speed {
 
     /// The same, again and again; changes after the period are left out.
     pub fn repeating(period: u64, changes: &[(u64, u32)]) -> Speed {
-        let within: Vec<_> = changes.iter().copied().filter(|change| change.0 < period).collect();
+        let within: Vec<_> = changes
+            .iter()
+            .copied()
+            .filter(|change| change.0 < period)
+            .collect();
         Speed {
             period,
             ..Speed::changing(&within)
@@ -120,7 +124,11 @@ impl Speed {
 
     /// The speed at a time.
     pub fn at(&self, time: u64) -> u32 {
-        let time = if self.period > 0 { time % self.period } else { time };
+        let time = if self.period > 0 {
+            time % self.period
+        } else {
+            time
+        };
         let piece = self.changes.partition_point(|&(from, _)| from <= time) - 1;
         self.changes[piece].1
     }
@@ -217,9 +225,15 @@ mod tests {
             let after = speed.after(from, cost);
             let need = cost * u64::from(NOMINAL);
             if after == NEVER {
-                assert!(done(&speed, from, from + 5000) < need, "{speed:?} {from} {cost}");
+                assert!(
+                    done(&speed, from, from + 5000) < need,
+                    "{speed:?} {from} {cost}"
+                );
             } else {
-                assert!(done(&speed, from, after) >= need, "{speed:?} {from} {cost} {after}");
+                assert!(
+                    done(&speed, from, after) >= need,
+                    "{speed:?} {from} {cost} {after}"
+                );
                 assert!(
                     after == from || done(&speed, from, after - 1) < need,
                     "{speed:?} {from} {cost} {after}"

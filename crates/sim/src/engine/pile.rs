@@ -1,7 +1,7 @@
 //! Work piles of the stealing schedulers, as far as timing and counting can see them.
 
-use super::tally::Tally;
 use super::costs::Costs;
+use super::tally::Tally;
 
 /// What a steal comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

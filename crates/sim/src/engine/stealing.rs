@@ -44,6 +44,7 @@ pub(crate) enum Pacing {
 }
 
 /// One processor: a cache line, if a node is a word.
+#[repr(align(64))]
 struct Processor<N, P> {
     /// What it is executing, if it is busy.
     node: N,
@@ -78,6 +79,10 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     seed: u64,
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
+    /// Who may have a pile that is not empty, so that thieves need not look at the others at all. One that a thief has
+    /// just emptied stays here until the tick is over: whoever else tries it is aborted.
+    rich: Bits,
+    emptied: Vec<u32>,
     /// Whom each thief is trying.
     trying: Vec<u32>,
     /// What each thief remembers, if its policy wants to know.
@@ -116,6 +121,8 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             seed: setup.seed,
             processors: (0..count).map(|_| processor()).collect(),
             busy: Bits::new(count),
+            rich: Bits::new(count),
+            emptied: Vec::new(),
             trying: vec![NOBODY; count],
             memories: vec![Memory::default(); if remembers { count } else { 0 }],
             wheel: Wheel::new(),
@@ -148,6 +155,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 for &key in thieves[first..].iter().chain(&thieves[..first]) {
                     self.attempt((key & !THIEF) as usize, now);
                 }
+                self.forget_emptied();
             }
         }
         None
@@ -161,15 +169,14 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
         match self.run_until(p, now) {
             Run::On => {
-                let due = self.next_look(p);
-                self.processors[p].due = due;
-                self.wheel.push(due, p as u32);
+                self.look_again(p);
                 None
             }
             Run::Idle(from) => {
                 self.processors[p].due = NEVER;
                 self.processors[p].clock = NEVER;
                 self.busy.remove(p);
+                self.rich.remove(p);
                 self.watch.idle(p, from);
                 self.seek(p, from);
                 None
@@ -221,12 +228,38 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     /// When a busy processor must be looked at next, if nobody steals from it.
     fn next_look(&self, p: usize) -> u64 {
-        let Processor { clock, pile, .. } = &self.processors[p];
+        let Processor {
+            node, clock, pile, ..
+        } = &self.processors[p];
         if self.pacing == Pacing::Eager {
             return *clock;
         }
-        let nodes: u64 = (pile.nodes().iter()).map(|&node| self.computation.at_least(node)).sum();
-        self.speeds.after(p, *clock, nodes.saturating_mul(u64::from(self.costs.node)))
+        // What is in the pile was forked by this processor, so that it comes to their joins last.
+        let waiting = pile
+            .nodes()
+            .iter()
+            .map(|&node| self.computation.at_least(node) + u64::from(C::PAIRED));
+        let nodes = self.computation.at_least(*node) - 1 + waiting.sum::<u64>();
+        self.speeds
+            .after(p, *clock, nodes.saturating_mul(u64::from(self.costs.node)))
+    }
+
+    /// Sets when a busy processor is looked at next.
+    #[inline]
+    fn look_again(&mut self, p: usize) {
+        let due = self.next_look(p);
+        self.processors[p].due = due;
+        self.wheel.push(due, p as u32);
+        self.rich.set(p, self.may_be_rich(p));
+    }
+
+    /// May a busy processor have something to steal before it is looked at again?
+    #[inline]
+    fn may_be_rich(&self, p: usize) -> bool {
+        let Processor {
+            clock, due, pile, ..
+        } = &self.processors[p];
+        due > clock || !pile.nodes().is_empty()
     }
 
     /// Gives an idle processor a node to execute from a time on.
@@ -235,10 +268,9 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         let processor = &mut self.processors[p];
         processor.node = node;
         processor.clock = clock;
-        processor.due = clock;
         self.busy.insert(p);
         self.watch.busy(p, from);
-        self.wheel.push(clock, p as u32);
+        self.look_again(p);
     }
 
     /// An idle processor begins an attempt, which is made at its end.
@@ -282,18 +314,22 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             return self.seek(thief, now);
         }
         self.tally.fences += 1;
-        if !self.busy.contains(victim) {
+        if !self.rich.contains(victim) {
             self.tally.empty += 1;
             return self.failed(thief, victim, Outcome::Empty, now, 0);
         }
-        self.attempt_busy(thief, victim, now);
+        self.attempt_rich(thief, victim, now);
     }
 
-    fn attempt_busy(&mut self, thief: usize, victim: usize, now: u64) {
+    fn attempt_rich(&mut self, thief: usize, victim: usize, now: u64) {
         if self.processors[victim].clock <= now {
             self.run_until(victim, now);
         }
-        if now < self.processors[victim].contended {
+        let Processor {
+            contended, pile, ..
+        } = &self.processors[victim];
+        let just_robbed = *contended == now + u64::from(self.costs.cas.max(1));
+        if just_robbed || now < *contended && !pile.nodes().is_empty() {
             self.tally.aborted += 1;
             self.tally.cas += 1;
             return self.failed(thief, victim, Outcome::Abort, now, self.costs.cas);
@@ -320,6 +356,9 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             self.memories[victim].robbed_by(thief);
             self.memories[thief].tried(victim, Outcome::Success);
         }
+        if self.processors[victim].pile.nodes().is_empty() {
+            self.emptied.push(victim as u32);
+        }
         let due = self.next_look(victim);
         if due < self.processors[victim].due {
             self.processors[victim].due = due;
@@ -345,8 +384,18 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     /// When an answer that a victim gives at a time reaches the thief.
     #[inline]
     fn back(&self, thief: usize, victim: usize, from: u64) -> u64 {
-        let latency = self.topology.map_or(0, |topology| topology.latency(victim, thief));
+        let latency = self
+            .topology
+            .map_or(0, |topology| topology.latency(victim, thief));
         from.saturating_add(u64::from(latency))
+    }
+
+    /// The tick is over: who was emptied in it is not rich any more.
+    fn forget_emptied(&mut self) {
+        while let Some(victim) = self.emptied.pop() {
+            let victim = victim as usize;
+            self.rich.set(victim, self.may_be_rich(victim));
+        }
     }
 
     /// Notes the load of all processors.
@@ -359,7 +408,10 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
         let load = |p: usize| {
             let busy = self.busy.contains(p);
-            (self.processors[p].pile.nodes().len() + usize::from(busy), busy)
+            (
+                self.processors[p].pile.nodes().len() + usize::from(busy),
+                busy,
+            )
         };
         self.watch.sample(self.processors.len(), load);
     }

@@ -1,11 +1,18 @@
 use super::*;
-use crate::dag::{Balanced, Chain, Dag, Fib, Generator, Merge, Phased, RandomTree, Sort, Strands, Visitor};
+use crate::dag::{Dag, Visitor};
 
 fn strategies() -> Vec<Strategy> {
-    ["lock-free", "semi-private", "flexible:skip", "flexible:steal-back", "flexible:nearest", "flexible:sticky"]
-        .iter()
-        .map(|text| text.parse().unwrap())
-        .collect()
+    [
+        "lock-free",
+        "semi-private",
+        "flexible:skip",
+        "flexible:steal-back",
+        "flexible:nearest",
+        "flexible:sticky",
+    ]
+    .iter()
+    .map(|text| text.parse().unwrap())
+    .collect()
 }
 
 /// Runs a computation lazily and eagerly.

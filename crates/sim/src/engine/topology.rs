@@ -59,7 +59,10 @@ impl Topology {
     /// The ticks that a message takes, one way.
     pub fn latency(&self, from: usize, to: usize) -> u32 {
         let group = |&&(size, _): &&(u32, u32)| from / size as usize == to / size as usize;
-        self.groups.iter().find(group).map_or(self.beyond, |&(_, latency)| latency)
+        self.groups
+            .iter()
+            .find(group)
+            .map_or(self.beyond, |&(_, latency)| latency)
     }
 
     /// The groups, as policies see them.

@@ -108,7 +108,11 @@ impl Watch {
     pub(crate) fn new(setup: &Setup) -> Watch {
         Watch {
             every: setup.sample,
-            next: if setup.sample == 0 { NEVER } else { setup.sample },
+            next: if setup.sample == 0 {
+                NEVER
+            } else {
+                setup.sample
+            },
             loads: Vec::new(),
             scratch: Vec::new(),
             timeline: setup.timeline.then(|| Timeline {
@@ -133,7 +137,8 @@ impl Watch {
             busy += u64::from(is_busy);
             self.scratch.push(load as u64);
         }
-        self.loads.push(Load::of(self.next, busy, &mut self.scratch));
+        self.loads
+            .push(Load::of(self.next, busy, &mut self.scratch));
         self.next += self.every;
     }
 

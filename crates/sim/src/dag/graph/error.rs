@@ -56,7 +56,11 @@ pub enum GraphError {
 impl fmt::Display for GraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |names: &[String]| {
-            let shown: Vec<_> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+            let shown: Vec<_> = names
+                .iter()
+                .take(5)
+                .map(|name| format!("`{name}`"))
+                .collect();
             let more = if names.len() > 5 { ", ..." } else { "" };
             shown.join(", ") + more
         };
@@ -80,7 +84,10 @@ impl fmt::Display for GraphError {
                  by one node with `steps`"
             ),
             GraphError::Twice(name) => {
-                write!(f, "node `{name}` is listed twice: give one of them another id")
+                write!(
+                    f,
+                    "node `{name}` is listed twice: give one of them another id"
+                )
             }
             GraphError::Unknown { node, next } => write!(
                 f,
@@ -128,4 +135,3 @@ impl std::error::Error for GraphError {
         }
     }
 }
-
