@@ -12,5 +12,5 @@ mod strategy;
 pub use draw::Draw;
 pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
 pub use report::Report;
-pub use setup::{MOST_PROCESSORS, Setup, SimError};
-pub use strategy::Strategy;
+pub use setup::{MOST_DEALERS, MOST_PROCESSORS, Setup, SimError};
+pub use strategy::{Lifelines, Strategy};

@@ -8,6 +8,9 @@ use crate::strategy::Strategy;
 /// The most processors. A processor's number and a mark share a word of 32 bits.
 pub const MOST_PROCESSORS: usize = 1 << 30;
 
+/// The most processors of work dealing, which has a buffer for every pair of them.
+pub const MOST_DEALERS: usize = 4096;
+
 /// What is simulated: a machine, a scheduler, a seed, and what is noted.
 ///
 /// ```
@@ -65,6 +68,9 @@ impl Setup {
         if self.processors == 0 || self.processors > MOST_PROCESSORS {
             return Err(SimError::Processors(self.processors));
         }
+        if matches!(self.strategy, Strategy::Dealing(_)) && self.processors > MOST_DEALERS {
+            return Err(SimError::Dealers(self.processors));
+        }
         for (name, cost) in [("node", self.costs.node), ("steal", self.costs.steal)] {
             if cost == 0 {
                 return Err(SimError::Free(name));
@@ -87,6 +93,8 @@ impl Setup {
 pub enum SimError {
     /// There are too few or too many processors.
     Processors(usize),
+    /// There are too many processors for work dealing.
+    Dealers(usize),
     /// Something costs nothing that must cost something, or time would stand still.
     Free(&'static str),
     /// The computation does not end.
@@ -99,6 +107,11 @@ impl fmt::Display for SimError {
             SimError::Processors(count) => write!(
                 f,
                 "{count} processors cannot be simulated: give a number from 1 to {MOST_PROCESSORS}"
+            ),
+            SimError::Dealers(count) => write!(
+                f,
+                "work dealing keeps a buffer for every pair of processors, and {count} are too many: give at \
+                 most {MOST_DEALERS}, or another strategy"
             ),
             SimError::Free(what) => write!(
                 f,

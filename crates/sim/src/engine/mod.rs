@@ -1,9 +1,17 @@
 //! Schedulers as discrete events.
 
 mod bits;
+mod central;
+mod core;
 mod costs;
+mod dealing;
+mod extended;
+mod half;
+mod lifelines;
 mod pace;
 mod pile;
+mod sending;
+mod sharing;
 mod stealing;
 mod tally;
 mod topology;
@@ -16,15 +24,31 @@ pub use tally::Tally;
 pub use topology::Topology;
 pub use watch::{Happening, Load, Move};
 
-use locksley_policy::Victims;
+use locksley_policy::{Source, Victims};
 
+use self::core::Core;
+use crate::Draw;
 use crate::dag::Computation;
 use crate::report::Report;
 use crate::setup::{Setup, SimError};
 use crate::strategy::Strategy;
+use central::Central;
+use dealing::Dealers;
+use half::Half;
+use lifelines::Lines;
 use pile::{LockFree, SemiPrivate};
+use sending::Senders;
+use sharing::Sharers;
 use stealing::{Pacing, Stealing};
 use watch::Watch;
+
+/// Which of the idle processors of a tick is the first to act.
+fn first(seed: u64, now: u64, count: usize) -> usize {
+    match count {
+        0 => 0,
+        _ => Draw::at(seed, usize::MAX, now).below(count),
+    }
+}
 
 /// How a run ended.
 pub(crate) struct Finish {
@@ -71,6 +95,7 @@ fn simulate_with<C: Computation>(
     pacing: Pacing,
 ) -> Result<Report, SimError> {
     setup.check()?;
+    let count = setup.processors;
     let finish = match setup.strategy {
         Strategy::LockFree => {
             Stealing::<C, LockFree<_>>::new(computation, setup, Victims::Uniform, pacing).run()
@@ -81,6 +106,12 @@ fn simulate_with<C: Computation>(
         Strategy::SemiPrivate => {
             Stealing::<C, SemiPrivate<_>>::new(computation, setup, Victims::Uniform, pacing).run()
         }
+        Strategy::Lifelines(policy) => Core::new(computation, setup).run(Lines::new(policy, count)),
+        Strategy::StealHalf(policy) => Core::new(computation, setup).run(Half::new(policy, count)),
+        Strategy::Sharing(policy) => Core::new(computation, setup).run(Sharers::new(policy, count)),
+        Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
+        Strategy::Sending(target) => Core::new(computation, setup).run(Senders::new(target, count)),
+        Strategy::Greedy => Core::new(computation, setup).run(Central::new()),
     };
     let finish = finish.ok_or(SimError::Stuck)?;
     let (loads, timeline) = finish.watch.into_parts();

@@ -17,7 +17,7 @@
 //! Events of one tick happen in this order: completions, by the processors' numbers; then attempts, by the
 //! thieves' numbers from a place on that is drawn for each tick, so that no thief is always first.
 
-use locksley_policy::{Memory, Nest, Outcome, Seeker, Source, Victims};
+use locksley_policy::{Memory, Nest, Outcome, Seeker, Victims};
 
 use super::bits::Bits;
 use super::pile::{Pile, Stolen};
@@ -150,13 +150,11 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 }
             }
             let thieves = &keys[thieves..];
-            if !thieves.is_empty() {
-                let first = Draw::at(self.seed, usize::MAX, now).below(thieves.len());
-                for &key in thieves[first..].iter().chain(&thieves[..first]) {
-                    self.attempt((key & !THIEF) as usize, now);
-                }
-                self.forget_emptied();
+            let first = super::first(self.seed, now, thieves.len());
+            for &key in thieves[first..].iter().chain(&thieves[..first]) {
+                self.attempt((key & !THIEF) as usize, now);
             }
+            self.forget_emptied();
         }
         None
     }

@@ -28,6 +28,8 @@ pub struct Tally {
     pub skipped: u64,
     /// Attempts that got a pointer to what a donee had already taken.
     pub ghosts: u64,
+    /// The same, by the owner itself.
+    pub ghost_pops: u64,
     /// Items that steals moved: more than steals where several are taken at once.
     pub items_stolen: u64,
     /// Items offered, dealt or sent to somebody else.
