@@ -6,6 +6,7 @@ pub mod dag;
 mod draw;
 mod engine;
 mod report;
+pub mod rounds;
 mod setup;
 mod strategy;
 

@@ -18,6 +18,8 @@ use locksley_policy::{
 /// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: the busy give too, see [`Sharing`] | thesis, Alg. 7, 12 |
 /// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
 /// | `sending:shortest,l_p=3` | the busy send, nobody asks; see [`Target`] | Eager et al. |
+/// | `synchronous` | SLFWS, in rounds | thesis, Alg. 3 |
+/// | `synchronous-sharing:greedy` | CFSAWSS, in rounds; see [`Sharing`], whose targets are all random here | thesis, Alg. 5 |
 /// | `greedy` | one queue for all, free of charge: the ideal | Graham |
 ///
 /// ```
@@ -49,6 +51,10 @@ pub enum Strategy {
     Dealing(Dealing),
     /// Load sharing by senders alone.
     Sending(Target),
+    /// Work stealing in step: a tick is a round, and costs, speeds and topology mean nothing.
+    Synchronous,
+    /// Stealing and sharing in step.
+    SynchronousSharing(Sharing),
     /// One queue for all.
     Greedy,
 }
@@ -139,10 +145,12 @@ enum Name {
     Sharing,
     Dealing,
     Sending,
+    Synchronous,
+    SynchronousSharing,
     Greedy,
 }
 
-const NAMED: [(&str, Name); 9] = [
+const NAMED: [(&str, Name); 11] = [
     ("lock-free", Name::LockFree),
     ("flexible", Name::Flexible),
     ("semi-private", Name::SemiPrivate),
@@ -151,6 +159,8 @@ const NAMED: [(&str, Name); 9] = [
     ("sharing", Name::Sharing),
     ("dealing", Name::Dealing),
     ("sending", Name::Sending),
+    ("synchronous", Name::Synchronous),
+    ("synchronous-sharing", Name::SynchronousSharing),
     ("greedy", Name::Greedy),
 ];
 
@@ -173,6 +183,8 @@ impl Strategy {
             Strategy::Sharing(_) => Name::Sharing,
             Strategy::Dealing(_) => Name::Dealing,
             Strategy::Sending(_) => Name::Sending,
+            Strategy::Synchronous => Name::Synchronous,
+            Strategy::SynchronousSharing(_) => Name::SynchronousSharing,
             Strategy::Greedy => Name::Greedy,
         }
     }
@@ -189,6 +201,8 @@ impl Spell for Strategy {
             Name::Sharing => Strategy::Sharing(Sharing::read(reader)?),
             Name::Dealing => Strategy::Dealing(Dealing::read(reader)?),
             Name::Sending => Strategy::Sending(read_target(reader)?),
+            Name::Synchronous => Strategy::Synchronous,
+            Name::SynchronousSharing => Strategy::SynchronousSharing(Sharing::read(reader)?),
             Name::Greedy => Strategy::Greedy,
         })
     }
@@ -197,11 +211,16 @@ impl Spell for Strategy {
         let named = NAMED.iter().find(|(_, name)| *name == self.name());
         writer.word(named.map_or("", |(text, _)| text))?;
         match self {
-            Strategy::LockFree | Strategy::SemiPrivate | Strategy::Greedy => Ok(()),
+            Strategy::LockFree
+            | Strategy::SemiPrivate
+            | Strategy::Synchronous
+            | Strategy::Greedy => Ok(()),
             Strategy::Flexible(policy) => policy.write(writer),
             Strategy::Lifelines(policy) => policy.write(writer),
             Strategy::StealHalf(policy) => policy.write(writer),
-            Strategy::Sharing(policy) => policy.write(writer),
+            Strategy::Sharing(policy) | Strategy::SynchronousSharing(policy) => {
+                policy.write(writer)
+            }
             Strategy::Dealing(policy) => policy.write(writer),
             Strategy::Sending(target) => write_target(*target, writer),
         }

@@ -30,6 +30,7 @@ use self::core::Core;
 use crate::Draw;
 use crate::dag::Computation;
 use crate::report::Report;
+use crate::rounds;
 use crate::setup::{Setup, SimError};
 use crate::strategy::Strategy;
 use central::Central;
@@ -40,7 +41,7 @@ use pile::{LockFree, SemiPrivate};
 use sending::Senders;
 use sharing::Sharers;
 use stealing::{Pacing, Stealing};
-use watch::Watch;
+pub(crate) use watch::Watch;
 
 /// Which of the idle processors of a tick is the first to act.
 fn first(seed: u64, now: u64, count: usize) -> usize {
@@ -58,7 +59,7 @@ pub(crate) struct Finish {
 }
 
 impl Finish {
-    fn new(makespan: u64, tally: Tally, watch: Watch) -> Finish {
+    pub(crate) fn new(makespan: u64, tally: Tally, watch: Watch) -> Finish {
         Finish {
             makespan,
             tally,
@@ -111,6 +112,8 @@ fn simulate_with<C: Computation>(
         Strategy::Sharing(policy) => Core::new(computation, setup).run(Sharers::new(policy, count)),
         Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
         Strategy::Sending(target) => Core::new(computation, setup).run(Senders::new(target, count)),
+        Strategy::Synchronous => Some(rounds::run(computation, setup, None)),
+        Strategy::SynchronousSharing(policy) => Some(rounds::run(computation, setup, Some(policy))),
         Strategy::Greedy => Core::new(computation, setup).run(Central::new()),
     };
     let finish = finish.ok_or(SimError::Stuck)?;

@@ -150,6 +150,16 @@ impl Watch {
         }
     }
 
+    /// A processor has something to do at a time, and may have had before.
+    #[inline]
+    pub(crate) fn busy_still(&mut self, p: usize, now: u64) {
+        if let Some(timeline) = &mut self.timeline
+            && timeline.since[p] == NEVER
+        {
+            timeline.since[p] = now;
+        }
+    }
+
     /// A processor has nothing to do from a time on.
     #[inline]
     pub(crate) fn idle(&mut self, p: usize, to: u64) {
