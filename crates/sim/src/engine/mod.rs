@@ -35,6 +35,7 @@ use crate::setup::{Setup, SimError};
 use crate::strategy::Strategy;
 use central::Central;
 use dealing::Dealers;
+pub(crate) use extended::Extended;
 use half::Half;
 use lifelines::Lines;
 use pile::{LockFree, SemiPrivate};
