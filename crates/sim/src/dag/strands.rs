@@ -149,7 +149,7 @@ impl<G: SeriesParallel> Strands<G> {
     #[inline]
     fn open(&mut self, outer: u32, then: G::Task) -> u32 {
         let mut place = outer + 1;
-        if place % BLOCK == 0 || self.joins[place as usize].pending > 0 {
+        if place.is_multiple_of(BLOCK) || self.joins[place as usize].pending > 0 {
             place = self.free_block();
         }
         self.joins[place as usize] = Join {

@@ -55,18 +55,15 @@ impl<N: Copy> Half<N> {
         let mut draw = core.draw(p, now);
         let load = self.piles[p].len() + usize::from(next.is_some());
         let asks = next.is_none() || self.policy.when.asks_the_busy();
+        let since = &mut self.since[p];
         if asks
-            && self
-                .policy
-                .when
-                .should_balance(&mut self.since[p], load, &mut draw)
+            && self.policy.when.should_balance(since, load, &mut draw)
+            && let Some(victim) = other(p, core.count(), &mut draw)
         {
-            if let Some(victim) = other(p, core.count(), &mut draw) {
-                self.next[p] = next;
-                self.victims[p] = victim as u32;
-                let there = core.at(p, victim, core.after(p, now, core.costs.steal));
-                return core.act_at(p, there);
-            }
+            self.next[p] = next;
+            self.victims[p] = victim as u32;
+            let there = core.at(p, victim, core.after(p, now, core.costs.steal));
+            return core.act_at(p, there);
         }
         if let Some(next) = next {
             core.execute(p, next, now);

@@ -74,12 +74,12 @@ impl Speed {
     pub fn after(&self, from: u64, cost: u64) -> u64 {
         let mut need = u128::from(cost) * u128::from(NOMINAL);
         let (mut now, mut base) = (from, 0);
-        if self.period > 0 {
+        if let Some(turns) = now.checked_div(self.period) {
             let whole = self.done_in_period();
             if whole == 0 {
                 return if cost == 0 { from } else { NEVER };
             }
-            base = now / self.period * self.period;
+            base = turns * self.period;
             now -= base;
             // Whole periods at once; the rest is less than two.
             let periods = (need / whole).saturating_sub(1);

@@ -86,7 +86,10 @@ fn sharper(alpha: f64, heuristic: Heuristic) -> f64 {
     }
 }
 
-const TWO: [(&str, Heuristic, fn(f64) -> f64); 2] = [
+/// A heuristic, its name, and what the thesis predicts of its gain.
+type Predicted = (&'static str, Heuristic, fn(f64) -> f64);
+
+const TWO: [Predicted; 2] = [
     ("Greedy, psi", Heuristic::GREEDY, gain_of_greedy),
     (
         "Tit-for-tat, delta",
