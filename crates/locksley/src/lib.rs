@@ -74,6 +74,8 @@ mod cancel;
 mod error;
 mod fifo;
 mod frames;
+mod halves;
+mod hunt;
 mod injector;
 mod job;
 mod join;
@@ -83,6 +85,7 @@ mod pile;
 mod pinning;
 mod pool;
 mod registry;
+mod reserve;
 mod scope;
 mod sleep;
 mod spawn;
@@ -101,7 +104,10 @@ pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
-pub use locksley_policy::{Theta, Victims};
+pub use locksley_policy::{
+    Amount, Balancer, Factor, Flexible, Memory, Mu, OutOfRange, Outcome, ParseError, Seeker,
+    Source, StealHalf, Theta, Victims, View, When,
+};
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};

@@ -27,10 +27,10 @@ pub enum Amount {
     /// One.
     One,
     /// All that can be taken at once: about half.
-    #[default]
     Half,
     /// Half of the guaranteed difference of the loads, so that both have about as much
-    /// (`tryToSteal`).
+    /// (`tryToSteal`). For a thief that has nothing it is [`Half`](Amount::Half).
+    #[default]
     Difference,
 }
 
@@ -92,9 +92,9 @@ impl Amount {
 /// ```
 /// use locksley_policy::{Amount, StealHalf, When};
 ///
-/// let policy: StealHalf = "steal-half:probabilistic,amount=difference".parse().unwrap();
-/// assert_eq!(policy, StealHalf { when: When::PROBABILISTIC, amount: Amount::Difference });
-/// assert_eq!(policy.to_string(), "steal-half:probabilistic,amount=difference");
+/// let policy: StealHalf = "steal-half:probabilistic,amount=one".parse().unwrap();
+/// assert_eq!(policy, StealHalf { when: When::PROBABILISTIC, amount: Amount::One });
+/// assert_eq!(policy.to_string(), "steal-half:probabilistic,amount=one");
 /// assert_eq!("steal-half".parse(), Ok(StealHalf::default()));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -17,7 +17,8 @@
 //! | to whom is an item dealt? | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
 //! | which of these? | [`Auto`] | | thesis, 5.3 |
 //!
-//! The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Non-Blocking
+//! Each module says which part of which paper it is, what the paper proves of it, and where the code
+//! differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Non-Blocking
 //! Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
 //!
 //! Every policy can be read from a text and prints itself as one ([`Spell`]):
@@ -25,7 +26,7 @@
 //! | strategy | type | examples |
 //! |---|---|---|
 //! | `flexible` | [`Flexible`] | `flexible:steal-back,theta_r=0.25`, `flexible:longest,probes=3` |
-//! | `steal-half` | [`StealHalf`] | `steal-half:probabilistic,mu=0.5`, `steal-half:factor,amount=difference` |
+//! | `steal-half` | [`StealHalf`] | `steal-half:probabilistic,mu=0.5`, `steal-half:factor,amount=half` |
 //! | `sharing` | [`Sharing`] | `sharing:tit-for-tat,theta_s=0.25`, `sharing:greedy,target=shortest,l_p=3` |
 //! | `dealing` | [`Dealing`] | `dealing:locality,l=4`, `dealing:adaptive` |
 //! | `auto` | [`Tuning`] | `auto`, `auto:patience=5` |
@@ -48,22 +49,22 @@
 
 #![forbid(unsafe_code)]
 
-mod amount;
-mod auto;
-mod balancer;
-mod dealing;
-mod heuristic;
-mod numbers;
-mod order;
-mod random;
-mod sharing;
+pub mod amount;
+pub mod auto;
+pub mod balancer;
+pub mod dealing;
+pub mod heuristic;
+pub mod numbers;
+pub mod order;
+pub mod random;
+pub mod sharing;
 #[cfg(test)]
 mod statistics;
-mod text;
-mod theory;
-mod victims;
-mod view;
-mod when;
+pub mod text;
+pub mod theory;
+pub mod victims;
+pub mod view;
+pub mod when;
 
 pub use amount::{Amount, StealHalf};
 pub use auto::{Auto, Mode, Period, Tuning};

@@ -112,6 +112,37 @@ impl Order {
         self.ends.len().max(1)
     }
 
+    /// How many of the rings are neighbours; 0 where nothing is known.
+    ///
+    /// ```
+    /// use locksley_policy::{Order, Random};
+    ///
+    /// let groups: [&[u32]; 4] = [&[0], &[0], &[1], &[1]];
+    /// let order = Order::nearest(0, &groups, 0.9);
+    /// assert_eq!(order.neighbourhood(), 1);
+    /// assert_eq!(order.neighbour(0, 4, &mut Random::new(1, 0)), Some(1));
+    /// assert_eq!(order.neighbour(0, 1, &mut Random::new(1, 0)), None, "of the first one nobody");
+    /// ```
+    pub fn neighbourhood(&self) -> usize {
+        self.neighbourhood
+    }
+
+    /// One of a ring, with equal probability, that is among the first `count` processors; `None` if
+    /// whoever is drawn is not.
+    pub fn neighbour<S: Source + ?Sized>(
+        &self,
+        ring: usize,
+        count: usize,
+        random: &mut S,
+    ) -> Option<usize> {
+        if ring >= self.neighbourhood {
+            return None;
+        }
+        let ring = self.ring(ring);
+        let drawn = self.victims[ring.start + random.below(ring.len())];
+        Some(usize::from(drawn)).filter(|&drawn| drawn < count)
+    }
+
     /// Starts a search among the first `count` processors: an iterator over all of them but the thief.
     #[inline]
     pub fn sweep<S: Source>(&self, count: usize, random: S) -> Sweep<'_, S> {

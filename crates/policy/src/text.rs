@@ -10,7 +10,7 @@
 //! (`steal-back:theta_r=0.25`) and as a part of another (`flexible:steal-back,theta_r=0.25`). The
 //! order of the words matters, that of the pairs does not.
 //!
-//! A policy says how it is written by implementing [`Spell`]; [`spell!`] makes `FromStr` and
+//! A policy says how it is written by implementing [`Spell`]; a macro makes `FromStr` and
 //! `Display` of that. What is not written has its default, and defaults are not written.
 
 use std::fmt;

@@ -278,10 +278,19 @@ impl Spell for Victims {
 /// assert_eq!(flexible.victims, Victims::StealBack { theta: Theta::new(0.25).unwrap() });
 /// assert_eq!(flexible.to_string(), text);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flexible {
     /// Whom a thief tries.
     pub victims: Victims,
+}
+
+impl Default for Flexible {
+    /// Steal-back, the first of the thesis's extensions.
+    fn default() -> Self {
+        Flexible {
+            victims: Victims::STEAL_BACK,
+        }
+    }
 }
 
 impl Spell for Flexible {
@@ -290,7 +299,7 @@ impl Spell for Flexible {
     fn read(reader: &mut Reader<'_>) -> Result<Flexible, ParseError> {
         let victims = match reader.has_word() {
             true => Victims::read(reader)?,
-            false => Victims::default(),
+            false => Flexible::default().victims,
         };
         Ok(Flexible { victims })
     }

@@ -171,7 +171,7 @@ fn defaults_are_not_printed() {
         ("sharing", "sharing:tit-for-tat"),
         ("sharing:greedy,theta_s=0,target=random", "sharing:greedy"),
         ("steal-half", "steal-half:empty"),
-        ("flexible", "flexible:uniform"),
+        ("flexible", "flexible:steal-back"),
         ("dealing:locality,l=4,batch=64", "dealing:locality"),
         ("auto:patience=3", "auto"),
     ] {

@@ -114,9 +114,12 @@ impl<T: Word> Bare<T> {
                 return (bottom, Some(bottom));
             }
             if ahead < 0 {
-                self.own.bottom.store(before, Ordering::Relaxed);
-                self.found_empty(before);
-                return (before, None);
+                // Not one up from here: an unpush may come from below where the bottom was left
+                // when the owner won an item at the top.
+                let top = age & !CLAIMED;
+                self.own.bottom.store(top, Ordering::Relaxed);
+                self.found_empty(top);
+                return (top, None);
             }
             let race = self
                 .age

@@ -24,8 +24,9 @@
 //! # Deviations from the paper
 //!
 //! Besides those of the parent module: a thief does not compare the lengths of the two deques
-//! (`pLen` in Fig. 7); whether to steal is the caller's decision. It takes the range, cut down to
-//! half of the items that it sees and to the room that its own deque has.
+//! (`pLen` in Fig. 7); whether to steal is the caller's decision, and how much
+//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it sees
+//! and to the room that its own deque has.
 //!
 //! # Orderings
 //!
@@ -35,7 +36,7 @@
 //! |---|---|---|---|---|---|
 //! | E1 | owner writes a slot | Relaxed | - | already the weakest: B7 and B1 publish it | - |
 //! | E2 | owner reads a slot | Relaxed | - | already the weakest: its own write | - |
-//! | E3, E5, E6 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
+//! | E3, E5, E6, E8 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
 //! | E7 | the destructor reads a slot | Relaxed | - | already the weakest: nobody else is left | - |
 //! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
 
@@ -287,17 +288,47 @@ impl<T: Word> Thief for Stealer<T> {
     }
 }
 
-impl<T: Word> StealBatch for Stealer<T> {
-    type Deque = Deque<T>;
-
-    fn steal_half(&self, own: &mut Deque<T>) -> Steal<T> {
+impl<T: Word> Stealer<T> {
+    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown what
+    /// could be stolen at once. Gives one, and how many others went into `own`.
+    ///
+    /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7): here its
+    /// caller does. If `amount` says 0, that is [`Steal::Empty`].
+    ///
+    /// ```
+    /// use locksley_queue::steal_half::extended::Deque;
+    /// use locksley_queue::{Owner, Steal};
+    ///
+    /// let (mut victim, mut own) = (Deque::new(), Deque::new());
+    /// for task in 1..=8_u32 {
+    ///     victim.push(task).unwrap();
+    /// }
+    /// let thief = victim.thief();
+    /// assert_eq!(thief.steal_some(&mut own, |range| range.len() - 1), Steal::Success((3, 2)));
+    /// assert_eq!((victim.len(), own.len()), (5, 2));
+    /// assert_eq!(thief.steal_some(&mut own, |_| 0), Steal::Empty);
+    /// ```
+    pub fn steal_some(
+        &self,
+        own: &mut Deque<T>,
+        amount: impl FnOnce(Offered<'_, T>) -> usize,
+    ) -> Steal<(T, usize)> {
         let shared = &self.inner.shared;
         let range = shared.range();
         if range.len() == 0 {
             return Steal::Empty;
         }
-        let n = shared.share(range, own.bottom.room(&own.inner.shared) + 1);
+        let most = shared.share(range, own.bottom.room(&own.inner.shared) + 1);
         let (ring, top) = (self.inner.ring(), u64::from(range.top()));
+        let offered = Offered {
+            thief: self,
+            top,
+            len: most.into(),
+        };
+        let n = amount(offered).min(most.into()) as u16;
+        if n == 0 {
+            return Steal::Empty;
+        }
         ring.pairs(
             top,
             own.ring,
@@ -317,7 +348,60 @@ impl<T: Word> StealBatch for Stealer<T> {
         }
         // SAFETY: the range did not change while the words were read, so they are pushed ones,
         // and the change of the range made them ours alone; this one was not put in `own`.
-        Steal::Success(unsafe { T::from_word(last) })
+        Steal::Success((unsafe { T::from_word(last) }, usize::from(n) - 1))
+    }
+}
+
+/// What a thief could take at once, for [`Stealer::steal_some`].
+pub struct Offered<'a, T: Word> {
+    thief: &'a Stealer<T>,
+    top: u64,
+    len: usize,
+}
+
+impl<T: Word> Offered<'_, T> {
+    /// How many items that are; at least one.
+    #[allow(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone, and
+    /// its slot have another one. If so, the theft will fail.
+    ///
+    /// ```
+    /// use locksley_queue::steal_half::extended::Deque;
+    /// use locksley_queue::{Owner, Steal};
+    ///
+    /// let (mut victim, mut own) = (Deque::new(), Deque::new());
+    /// for task in [2, 4, 6, 7, 8, 10, 12, 14_usize] {
+    ///     victim.push(task).unwrap();
+    /// }
+    /// // Only even ones, please.
+    /// let even = |word: &*mut ()| word.addr() % 2 == 0;
+    /// let stolen = victim.thief().steal_some(&mut own, |range| range.words().take_while(even).count());
+    /// assert_eq!(stolen, Steal::Success((6, 2)));
+    /// ```
+    pub fn words(&self) -> impl Iterator<Item = *mut ()> {
+        let (ring, top) = (self.thief.inner.ring(), self.top);
+        let places = (0..self.len).map(move |place| top + place as u64);
+        places.map(move |index| ring.slot(index).load(Ordering::Relaxed)) // [E8]
+    }
+}
+
+impl<T: Word> fmt::Debug for Offered<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Offered").field("len", &self.len).finish()
+    }
+}
+
+impl<T: Word> StealBatch for Stealer<T> {
+    type Deque = Deque<T>;
+
+    #[inline]
+    fn steal_half(&self, own: &mut Deque<T>) -> Steal<T> {
+        self.steal_some(own, |range| range.len())
+            .map(|(item, _)| item)
     }
 }
 
