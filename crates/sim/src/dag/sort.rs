@@ -38,6 +38,7 @@ pub enum Merge {
 #[derive(Clone, Debug)]
 pub struct Sort {
     k: u32,
+    base: u32,
     merge: Merge,
     /// The work of a whole sort of 2^i numbers, without the sink.
     work: Vec<u64>,
@@ -50,7 +51,7 @@ pub enum Task {
     Whole,
     /// A sort of 2^k numbers.
     Sort(u32),
-    /// A serial merge, that many nodes before its end.
+    /// A serial merge, or sort of few numbers, that many nodes before its end.
     Copy(u64),
     /// A merge of that many numbers, that many nodes before it forks; the last merge of all leads to the sink.
     Search {
@@ -68,14 +69,39 @@ pub enum Task {
 impl Sort {
     /// Sorts 2^k numbers; k is at most 40.
     pub fn new(k: u32, merge: Merge) -> Sort {
-        let k = k.min(40);
+        Sort::with_base(k, 0, merge)
+    }
+
+    /// The same, but 2^base numbers are sorted by one strand, of as many nodes as the merges have that it stands for.
+    ///
+    /// ```
+    /// use locksley_sim::dag::{Merge, SeriesParallel, Sort};
+    ///
+    /// let (fine, coarse) = (Sort::new(10, Merge::Serial), Sort::with_base(10, 6, Merge::Serial));
+    /// assert_eq!(coarse.size().work, fine.size().work);
+    /// assert_eq!(coarse.size().span, 7 * 64 + 2 * (1024 - 64));
+    /// ```
+    pub fn with_base(k: u32, base: u32, merge: Merge) -> Sort {
+        let (k, base) = (k.min(40), base.min(k).min(40));
         let mut known = HashMap::new();
-        let mut work = vec![1];
-        for k in 1..=k {
+        let mut work: Vec<u64> = (0..=base).map(leaf).collect();
+        for k in base + 1..=k {
             let half = work[k as usize - 1];
             work.push(1 + 2 * half + merge_size(merge, 1 << k, &mut known).work);
         }
-        Sort { k, merge, work }
+        Sort {
+            k,
+            base,
+            merge,
+            work,
+        }
+    }
+
+    fn sort(&self, k: u32) -> Task {
+        match k == self.base {
+            true => Task::Copy(leaf(k)),
+            false => Task::Sort(k),
+        }
     }
 
     fn merge(&self, k: u32, last: bool) -> Task {
@@ -96,6 +122,11 @@ impl Sort {
             (a, b) => Step::Fork(search(a, false), search(b, false)),
         }
     }
+}
+
+/// How many nodes it takes one strand to sort 2^k numbers.
+fn leaf(k: u32) -> u64 {
+    (u64::from(k) + 1) << k
 }
 
 fn search(numbers: u64, last: bool) -> Task {
@@ -155,14 +186,15 @@ impl SeriesParallel for Sort {
     #[inline]
     fn step(&self, task: Task) -> Step<Task> {
         match task {
-            Task::Sort(0) | Task::Copy(1) | Task::Sink => Step::Done,
-            Task::Whole if self.k == 0 => Step::Done,
+            Task::Copy(1) | Task::Sink => Step::Done,
+            Task::Whole if self.k == self.base => self.step(self.sort(self.k)),
             Task::Whole => {
-                let half = Task::Sort(self.k - 1);
+                let half = self.sort(self.k - 1);
                 Step::ForkJoin(half, half, self.merge(self.k, true))
             }
             Task::Sort(k) => {
-                Step::ForkJoin(Task::Sort(k - 1), Task::Sort(k - 1), self.merge(k, false))
+                let half = self.sort(k - 1);
+                Step::ForkJoin(half, half, self.merge(k, false))
             }
             Task::Copy(rest) => Step::Next(Task::Copy(rest - 1)),
             Task::Search {
@@ -194,14 +226,14 @@ impl SeriesParallel for Sort {
 
     fn size(&self) -> Size {
         let mut known = HashMap::new();
-        let mut span = 1;
-        for k in 1..=self.k {
+        let mut span = leaf(self.base);
+        for k in self.base + 1..=self.k {
             span += 1 + merge_size(self.merge, 1 << k, &mut known).span;
         }
         // The last merge's strands need a sink if there is more than one of them.
         let last = match self.merge {
-            Merge::Serial => 0,
-            Merge::Parallel { split } => u64::from(forks(1 << self.k, split)),
+            Merge::Parallel { split } if self.k > self.base => u64::from(forks(1 << self.k, split)),
+            _ => 0,
         };
         Size {
             work: self.work[self.k as usize] + last,
@@ -234,8 +266,8 @@ mod tests {
     #[test]
     fn formulas_agree_with_the_graph() {
         for merge in merges() {
-            for k in 0..9 {
-                let sort = Sort::new(k, merge);
+            for (k, base) in (0..9).flat_map(|k| [(k, 0), (k, 1), (k, 4)]) {
+                let sort = Sort::with_base(k, base, merge);
                 assert_eq!(sort.size(), explore(&sort), "{k} {merge:?}");
                 assert_eq!(
                     sort.size(),

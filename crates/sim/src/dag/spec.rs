@@ -46,7 +46,7 @@ pub trait Visitor {
 /// | `balanced:depth=10,grain=1` | [`Balanced`] |
 /// | `random:nodes=100000,fork=0.5,seed=1` | [`RandomTree`] |
 /// | `uts:T3` | [`Uts`], one of T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL |
-/// | `sort:k=16,merge=serial`, `sort:k=16,merge=parallel,split=0.5` | [`Sort`] |
+/// | `sort:k=16,base=0,merge=serial`, `sort:k=16,merge=parallel,split=0.5` | [`Sort`] |
 /// | `chain:periods=1000,serial=90,parallel=10` | [`Chain`] |
 /// | `generator:tasks=10000,grain=50,gap=1` | [`Generator`] |
 /// | `phased:phases=8,items=1000,shortest=10,longest=30,seed=1` | [`Phased`] |
@@ -60,7 +60,7 @@ pub trait Visitor {
 /// use locksley_sim::dag::Dag;
 ///
 /// let dag: Dag = "sort:merge=parallel,k=20".parse().unwrap();
-/// assert_eq!(dag.to_string(), "sort:k=20,merge=parallel,split=0.5");
+/// assert_eq!(dag.to_string(), "sort:k=20,base=0,merge=parallel,split=0.5");
 /// let error = "sorted:k=20".parse::<Dag>().unwrap_err().to_string();
 /// assert!(error.contains("`sorted`") && error.contains("fib, balanced"));
 /// let error = "fib:m=3".parse::<Dag>().unwrap_err().to_string();
@@ -99,6 +99,8 @@ pub enum Dag {
     Sort {
         /// Sorts 2^k numbers.
         k: u32,
+        /// So many, 2^base, are sorted by one strand.
+        base: u32,
         /// How.
         merge: Merge,
     },
@@ -176,7 +178,9 @@ impl Dag {
                 let tree = UtsTree::named(name).unwrap_or(UtsTree::binomial(0.0, 0.0, 0, 0));
                 visitor.visit(Strands::new(Uts::new(tree)))
             }
-            Dag::Sort { k, merge } => visitor.visit(Strands::new(Sort::new(k, merge))),
+            Dag::Sort { k, base, merge } => {
+                visitor.visit(Strands::new(Sort::with_base(k, base, merge)))
+            }
             Dag::Chain {
                 periods,
                 serial,
@@ -226,7 +230,7 @@ const EXAMPLES: [&str; 11] = [
     "balanced:depth=10,grain=1",
     "random:nodes=100000,fork=0.5,seed=1",
     "uts:T3",
-    "sort:k=16,merge=serial or sort:k=16,merge=parallel,split=0.5",
+    "sort:k=16,base=0,merge=serial or sort:k=16,merge=parallel,split=0.5",
     "chain:periods=1000,serial=90,parallel=10",
     "generator:tasks=10000,grain=50,gap=1",
     "phased:phases=8,items=1000,shortest=10,longest=30,seed=1",
@@ -379,6 +383,7 @@ impl FromStr for Dag {
             },
             "sort" => Dag::Sort {
                 k: p.take("k", 16)?,
+                base: p.take("base", 0)?,
                 merge: p.merge()?,
             },
             "chain" => Dag::Chain {
@@ -441,12 +446,14 @@ impl fmt::Display for Dag {
             Dag::Uts { name } => write!(f, "uts:{name}"),
             Dag::Sort {
                 k,
+                base,
                 merge: Merge::Serial,
-            } => write!(f, "sort:k={k},merge=serial"),
+            } => write!(f, "sort:k={k},base={base},merge=serial"),
             Dag::Sort {
                 k,
+                base,
                 merge: Merge::Parallel { split },
-            } => write!(f, "sort:k={k},merge=parallel,split={split}"),
+            } => write!(f, "sort:k={k},base={base},merge=parallel,split={split}"),
             Dag::Chain {
                 periods,
                 serial,
