@@ -1,8 +1,8 @@
 //! Random numbers that are functions of where they are used.
 //!
-//! A processor keeps no generator: what it draws follows from the run's seed, its own number and the time.
-//! So a million processors need no memory for it, and the order in which the simulator happens to
-//! look at them changes nothing.
+//! A processor keeps no generator: what it draws follows from the run's seed, its own number and
+//! the time. So a million processors need no memory for it, and the order in which the simulator
+//! happens to look at them changes nothing.
 
 use locksley_policy::Source;
 
@@ -36,7 +36,8 @@ impl Draw {
     /// The numbers of a run with this seed, for a processor and a time.
     #[inline]
     pub fn at(seed: u64, processor: usize, time: u64) -> Draw {
-        // An odd multiplier other than GOLDEN, so that no processor's numbers are another's shifted.
+        // An odd multiplier other than GOLDEN, so that no processor's numbers are another's
+        // shifted.
         let place = (processor as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
         Draw(mix(seed ^ place).wrapping_add(time.wrapping_mul(0x8cb9_2ba7_2f3d_8dd7)))
     }

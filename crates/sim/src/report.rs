@@ -51,10 +51,11 @@ impl Report {
     /// use locksley_sim::dag::{Generator, Strands};
     /// use locksley_sim::{Setup, Strategy, simulate};
     ///
-    /// // One processor generates faster than the others steal: piles grow.
+    /// // One processor generates all the work, and what it generates waits with it.
     /// let setup = Setup { sample: 50, ..Setup::new(16, Strategy::LockFree) };
-    /// let report = simulate(&mut Strands::new(Generator::new(1000, 16, 1)), &setup)?;
-    /// assert!(report.stability().unwrap().growth > 0.0);
+    /// let report = simulate(&mut Strands::new(Generator::new(1000, 40, 1)), &setup)?;
+    /// let stability = report.stability().unwrap();
+    /// assert!(stability.imbalance > 8.0 && stability.peak > 500);
     /// # Ok::<(), locksley_sim::SimError>(())
     /// ```
     pub fn stability(&self) -> Option<Stability> {
@@ -77,11 +78,12 @@ impl Report {
     }
 }
 
-/// How loads developed. A scheduler is stable if the expected load of every processor stays below a constant.
+/// How loads developed. A scheduler is stable if the expected load of every processor stays below a
+/// constant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
-    /// By how much the mean load grows in a tick: the slope of a line through the samples, the first and
-    /// the last tenth of them left out.
+    /// By how much the mean load grows in a tick: the slope of a line through the samples, the
+    /// first and the last tenth of them left out.
     pub growth: f64,
     /// The largest load of all.
     pub peak: u64,

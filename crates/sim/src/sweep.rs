@@ -2,10 +2,11 @@
 
 use locksley_workload::{Fork, Task};
 
-/// Does something for each of some items, in parallel on whatever forks, and collects what comes out in their order.
+/// Does something for each of some items, in parallel on whatever forks, and collects what comes
+/// out in their order.
 ///
-/// What is computed for an item must depend on nothing else; then neither the number of threads nor their timing
-/// changes what comes out. Simulations are like that.
+/// What is computed for an item must depend on nothing else; then neither the number of threads nor
+/// their timing changes what comes out. Simulations are like that.
 ///
 /// ```
 /// use locksley_sim::dag::{Fib, Strands};

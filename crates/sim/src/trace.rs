@@ -1,8 +1,8 @@
 //! Timelines for people: the trace format of Chrome and Perfetto.
 //!
-//! A trace is JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every worker or processor is a
-//! thread; what it executes is a slice; work that moves from one to another is an arrow; loads
-//! are counters.
+//! A trace is JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every worker or
+//! processor is a thread; what it executes is a slice; work that moves from one to another is an
+//! arrow; loads are counters.
 
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +132,8 @@ pub struct Counters {
 }
 
 impl Trace {
-    /// What a simulation noted, a tick as a microsecond. Empty if it was not told to note a timeline.
+    /// What a simulation noted, a tick as a microsecond. Empty if it was not told to note a
+    /// timeline.
     pub fn of(report: &Report) -> Trace {
         let happenings = report.timeline.as_deref().unwrap_or_default();
         let mut threads: Vec<u32> = happenings.iter().flat_map(threads_of).collect();

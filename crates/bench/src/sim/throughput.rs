@@ -9,7 +9,8 @@ use crate::harness::{Bar, Plan, ThreadClock, Wrong, verify};
 
 pub(super) const NAME: &str = "throughput";
 
-/// Nanoseconds that a node may take: 50 million a second with 64 processors, 10 million with a million.
+/// Nanoseconds that a node may take: 50 million a second with 64 processors, 10 million with a
+/// million.
 const FEW: f64 = 20.0;
 const MANY: f64 = 100.0;
 

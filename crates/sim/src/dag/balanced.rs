@@ -2,7 +2,8 @@
 
 use super::{SeriesParallel, Size, Step};
 
-/// A full binary tree of forks, leaves that are strands of `grain` nodes, and the mirrored tree of joins.
+/// A full binary tree of forks, leaves that are strands of `grain` nodes, and the mirrored tree of
+/// joins.
 ///
 /// Work 2^d (grain + 2) - 2, span 2d + grain.
 ///

@@ -2,8 +2,8 @@
 
 use super::{SeriesParallel, Size, Step};
 
-/// A chain of periods. In each, `serial` nodes, of which the last forks; then two strands of `parallel`
-/// nodes each. Their join is the first node of the next period, or the sink.
+/// A chain of periods. In each, `serial` nodes, of which the last forks; then two strands of
+/// `parallel` nodes each. Their join is the first node of the next period, or the sink.
 ///
 /// Work n (serial + 2 parallel) + 1, span n (serial + parallel) + 1.
 ///
@@ -23,7 +23,8 @@ pub struct Chain {
 /// Where a strand is.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
-    /// In the chain, with that many periods to come after this one, and that many nodes before the fork.
+    /// In the chain, with that many periods to come after this one, and that many nodes before the
+    /// fork.
     Serial(u64, u64),
     /// In one of the two strands, that many nodes before its end.
     Parallel(u64),

@@ -2,9 +2,9 @@
 
 use super::{SeriesParallel, Size, Step};
 
-/// A strand that forks one task after another, of `grain` nodes each, with `gap` nodes from one fork to
-/// the next; all of them join in the sink. The processor that generates goes on generating: the tasks
-/// are what it pushes.
+/// A strand that forks one task after another, of `grain` nodes each, with `gap` nodes from one
+/// fork to the next; all of them join in the sink. The processor that generates goes on generating:
+/// the tasks are what it pushes.
 ///
 /// Work n (grain + gap) + 2, span n gap + grain + 1.
 ///

@@ -92,8 +92,8 @@ pub struct Ready {
 }
 
 impl Graph {
-    /// Reads a file. It is JSON: an object with the field `format`, which is `locksley-dag/1`, and the
-    /// field `nodes`, a list of objects:
+    /// Reads a file. It is JSON: an object with the field `format`, which is `locksley-dag/1`, and
+    /// the field `nodes`, a list of objects:
     ///
     /// | field | meaning | if it is absent |
     /// |---|---|---|
@@ -235,8 +235,8 @@ fn longest_path(nodes: &[Node]) -> Result<Size, Vec<bool>> {
     }
 }
 
-/// A cycle among the nodes that never become ready: from any of them, back and back through predecessors
-/// that are stuck too, until one is seen again.
+/// A cycle among the nodes that never become ready: from any of them, back and back through
+/// predecessors that are stuck too, until one is seen again.
 fn cycle(nodes: &[Node], names: &[&str], stuck: &[bool]) -> GraphError {
     let mut before = vec![None; nodes.len()];
     for (number, node) in nodes

@@ -39,7 +39,8 @@ impl Size {
         (self.work as f64 / processors as f64).max(self.span as f64)
     }
 
-    /// No greedy schedule is longer than T1 / P + Tinf (P - 1) / P (Graham; thesis, corollary 4.1.1).
+    /// No greedy schedule is longer than T1 / P + Tinf (P - 1) / P (Graham; thesis, corollary
+    /// 4.1.1).
     ///
     /// ```
     /// use locksley_sim::dag::Size;
@@ -52,8 +53,8 @@ impl Size {
     }
 }
 
-/// Work and span of a series-parallel computation, by walking through all of it depth first, in memory
-/// for the deepest path.
+/// Work and span of a series-parallel computation, by walking through all of it depth first, in
+/// memory for the deepest path.
 ///
 /// ```
 /// use locksley_sim::dag::{Balanced, SeriesParallel, explore};
@@ -62,7 +63,8 @@ impl Size {
 /// assert_eq!(explore(&tree), tree.size());
 /// ```
 pub fn explore<G: SeriesParallel + ?Sized>(shape: &G) -> Size {
-    /// What is to be walked through: a strand after that many nodes, or the end of a join's strands.
+    /// What is to be walked through: a strand after that many nodes, or the end of a join's
+    /// strands.
     enum Visit<T> {
         Strand(T, u64),
         Join(T),

@@ -1,9 +1,9 @@
 //! Computations: directed acyclic graphs that unfold while they are executed.
 //!
-//! The model is that of Arora, Blumofe and Plaxton, and of Rito's thesis (section 4.1): a node is an
-//! instruction that takes one step; an edge says that one node must be executed before another; a node has
-//! at most two successors; there is one root and one sink. *Work* T1 is the number of nodes, *span* Tinf
-//! the number of nodes on a longest path.
+//! The model is that of Arora, Blumofe and Plaxton, and of Rito's thesis (section 4.1): a node is
+//! an instruction that takes one step; an edge says that one node must be executed before another;
+//! a node has at most two successors; there is one root and one sink. *Work* T1 is the number of
+//! nodes, *span* Tinf the number of nodes on a longest path.
 //!
 //! A [`Computation`] gives its nodes away one at a time: [`execute`](Computation::execute) a ready
 //! node, and it tells which nodes that enabled. So a graph of 10^9 nodes needs memory for
@@ -18,9 +18,9 @@
 //!              join                  enabled by whichever of a and b ends last
 //! ```
 //!
-//! Most computations are [`SeriesParallel`]: strands that fork and join. [`Strands`] makes a computation
-//! of them. What is not, such as [`Wavefront`], [`Stencil`] or a [`Graph`] from a file, keeps count of
-//! its nodes' predecessors itself.
+//! Most computations are [`SeriesParallel`]: strands that fork and join. [`Strands`] makes a
+//! computation of them. What is not, such as [`Wavefront`], [`Stencil`] or a [`Graph`] from a file,
+//! keeps count of its nodes' predecessors itself.
 
 mod balanced;
 mod chain;
@@ -110,11 +110,12 @@ pub trait Computation {
 
     /// Are all joins nested: does a strand join only with what was forked from the same place?
     ///
-    /// Then a processor that executes depth first and is robbed of its oldest nodes only meets others at
-    /// joins only when its deque is empty, and need not be looked at until then.
+    /// Then a processor that executes depth first and is robbed of its oldest nodes only meets
+    /// others at joins only when its deque is empty, and need not be looked at until then.
     const NESTED: bool;
 
-    /// Does every join wait for exactly two strands, those of one fork? Then whoever executes both of them executes the join.
+    /// Does every join wait for exactly two strands, those of one fork? Then whoever executes both
+    /// of them executes the join.
     const PAIRED: bool = false;
 
     /// Begins anew, and gives the root.
@@ -124,8 +125,8 @@ pub trait Computation {
     fn execute(&mut self, node: Self::Node) -> Enabled<Self::Node>;
 
     /// At least how many nodes are to be executed before a processor is done with a node and what
-    /// descends from it, up to and without the join that it leads to, if nobody helps; the node itself included. Used only
-    /// where joins are [`NESTED`](Computation::NESTED).
+    /// descends from it, up to and without the join that it leads to, if nobody helps; the node
+    /// itself included. Used only where joins are [`NESTED`](Computation::NESTED).
     fn at_least(&self, node: Self::Node) -> u64 {
         let _ = node;
         1

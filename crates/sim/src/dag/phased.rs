@@ -3,13 +3,13 @@
 use super::{SeriesParallel, Size, Step};
 use crate::draw::mix;
 
-/// An (n, C)-phased generation pattern (Hendler and Shavit, "Work Dealing", section 4.3): while the C
-/// items of one phase are processed, the C items of the next are generated.
+/// An (n, C)-phased generation pattern (Hendler and Shavit, "Work Dealing", section 4.3): while the
+/// C items of one phase are processed, the C items of the next are generated.
 ///
-/// A tree of forks generates the items of phase 0. The first node of an item generates an item of the
-/// next phase, if there is one; the rest of it is a strand whose length is drawn, uniformly from `shortest` to
-/// `longest`. All join in the sink. Item i of a phase has affinity i: its successors
-/// in later phases work on the same data.
+/// A tree of forks generates the items of phase 0. The first node of an item generates an item of
+/// the next phase, if there is one; the rest of it is a strand whose length is drawn, uniformly
+/// from `shortest` to `longest`. All join in the sink. Item i of a phase has affinity i: its
+/// successors in later phases work on the same data.
 ///
 /// ```
 /// use locksley_sim::dag::{Phased, SeriesParallel};

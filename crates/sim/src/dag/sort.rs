@@ -9,9 +9,9 @@ use super::{SeriesParallel, Size, Step};
 pub enum Merge {
     /// One number after the other.
     Serial,
-    /// The larger half's median is searched for in the other one, and what is below and what is above it
-    /// are merged in parallel. The share of all numbers that are below: 1/2 if the
-    /// halves are alike, at worst 1/4 or 3/4.
+    /// The larger half's median is searched for in the other one, and what is below and what is
+    /// above it are merged in parallel. The share of all numbers that are below: 1/2 if the halves
+    /// are alike, at worst 1/4 or 3/4.
     Parallel {
         /// The share that is below.
         split: f64,
@@ -20,13 +20,13 @@ pub enum Merge {
 
 /// Merge sort of 2^k numbers.
 ///
-/// With a serial merge, sorting n > 1 numbers is a fork, two sorts of n/2, and n - 1 nodes that merge: work
-/// n (k + 1), span 2n - 1.
+/// With a serial merge, sorting n > 1 numbers is a fork, two sorts of n/2, and n - 1 nodes that
+/// merge: work n (k + 1), span 2n - 1.
 ///
-/// With a parallel merge, merging m numbers is a search of ceil(log2 m) nodes, the last of which forks the
-/// two merges, if they are of more than one number. Merging 2^k numbers that split evenly has span
-/// k (k + 1) / 2, and sorting them k (k + 1)(k + 2) / 6, and one more for the leaf, for each level of forks, and for the
-/// sink that a computation needs.
+/// With a parallel merge, merging m numbers is a search of ceil(log2 m) nodes, the last of which
+/// forks the two merges, if they are of more than one number. Merging 2^k numbers that split evenly
+/// has span k (k + 1) / 2, and sorting them k (k + 1)(k + 2) / 6, and one more for the leaf, for
+/// each level of forks, and for the sink that a computation needs.
 ///
 /// ```
 /// use locksley_sim::dag::{Merge, SeriesParallel, Size, Sort};
@@ -53,7 +53,8 @@ pub enum Task {
     Sort(u32),
     /// A serial merge, or sort of few numbers, that many nodes before its end.
     Copy(u64),
-    /// A merge of that many numbers, that many nodes before it forks; the last merge of all leads to the sink.
+    /// A merge of that many numbers, that many nodes before it forks; the last merge of all leads
+    /// to the sink.
     Search {
         /// How many numbers are merged.
         numbers: u64,
@@ -72,7 +73,8 @@ impl Sort {
         Sort::with_base(k, 0, merge)
     }
 
-    /// The same, but 2^base numbers are sorted by one strand, of as many nodes as the merges have that it stands for.
+    /// The same, but 2^base numbers are sorted by one strand, of as many nodes as the merges have
+    /// that it stands for.
     ///
     /// ```
     /// use locksley_sim::dag::{Merge, SeriesParallel, Sort};

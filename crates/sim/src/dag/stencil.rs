@@ -4,9 +4,10 @@ use super::{Computation, Enabled, Size};
 
 /// A row of points; at each step a point needs itself and its two neighbours of the step before.
 ///
-/// A point has three successors, but a node has at most two: so a point at a step is two nodes, of which the
-/// first leads to the left neighbour and to the second, and the second to the point itself and to the right
-/// neighbour; at the last step it is one. A tree of forks starts the row, and all points join in the sink.
+/// A point has three successors, but a node has at most two: so a point at a step is two nodes, of
+/// which the first leads to the left neighbour and to the second, and the second to the point
+/// itself and to the right neighbour; at the last step it is one. A tree of forks starts the row,
+/// and all points join in the sink.
 ///
 /// Work 2 width steps, span ceil(log2 width) + 2 steps.
 ///
@@ -19,8 +20,8 @@ use super::{Computation, Enabled, Size};
 pub struct Stencil {
     width: u32,
     steps: u32,
-    /// How many predecessors of each point at a step have been executed, for odd and for even steps.
-    /// A point gets at most one step ahead of its neighbours, so two are enough.
+    /// How many predecessors of each point at a step have been executed, for odd and for even
+    /// steps. A point gets at most one step ahead of its neighbours, so two are enough.
     arrived: [Vec<u8>; 2],
     /// How many points have not yet made their last step.
     pending: u32,
@@ -126,8 +127,8 @@ impl Computation for Stencil {
         }
     }
 
-    /// width - 1 forks, two nodes for each point and step but one at the last, and the sink; a longest
-    /// path goes down the tree, stays at a point for all steps, and ends in the sink.
+    /// width - 1 forks, two nodes for each point and step but one at the last, and the sink; a
+    /// longest path goes down the tree, stays at a point for all steps, and ends in the sink.
     fn size(&self) -> Size {
         let (width, steps) = (u64::from(self.width), u64::from(self.steps));
         let levels = u64::from(width.next_power_of_two().trailing_zeros());

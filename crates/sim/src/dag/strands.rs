@@ -116,10 +116,11 @@ const BLOCK: u32 = 16;
 
 /// Makes a [`Computation`] of a [`SeriesParallel`] one. See there for an example.
 ///
-/// A join takes a place when its fork is executed and gives it back when its last strand
-/// arrives, so there are as many as there are forks under way. It takes the place behind the join that it leads to, if that
-/// is free and in the same block, and the first of a free block otherwise. So the joins that one
-/// processor is in the middle of lie side by side, however many other processors there are.
+/// A join takes a place when its fork is executed and gives it back when its last strand arrives,
+/// so there are as many as there are forks under way. It takes the place behind the join that it
+/// leads to, if that is free and in the same block, and the first of a free block otherwise. So the
+/// joins that one processor is in the middle of lie side by side, however many other processors
+/// there are.
 #[derive(Clone, Debug)]
 pub struct Strands<G: SeriesParallel> {
     shape: G,

@@ -4,10 +4,11 @@ use locksley_workload::{UtsNode, UtsTree};
 
 use super::{SeriesParallel, Size, Step};
 
-/// The unbalanced tree search (Olivier et al.), forking as the program in `locksley-workload` does: a node of
-/// the tree is a node here; if it has children, it forks them by halving their number.
+/// The unbalanced tree search (Olivier et al.), forking as the program in `locksley-workload` does:
+/// a node of the tree is a node here; if it has children, it forks them by halving their number.
 ///
-/// Nothing is kept of the tree but the states of nodes that are ready, and executing a node takes a SHA-1.
+/// Nothing is kept of the tree but the states of nodes that are ready, and executing a node takes a
+/// SHA-1.
 ///
 /// ```
 /// use locksley_sim::dag::{SeriesParallel, Uts};

@@ -2,12 +2,12 @@
 
 use super::{Computation, Enabled, Size};
 
-/// A grid of cells, each of which waits for its upper and its left neighbour, as in dynamic programming
-/// or a Gauss-Seidel sweep. A cell is a strand of `grain` nodes.
+/// A grid of cells, each of which waits for its upper and its left neighbour, as in dynamic
+/// programming or a Gauss-Seidel sweep. A cell is a strand of `grain` nodes.
 ///
-/// Work rows cols grain, span (rows + cols - 1) grain. Not series-parallel: a cell's last node enables its
-/// right neighbour, its lower neighbour, both or none. A row's cells end in order, so all
-/// there is to know is how many have ended in each.
+/// Work rows cols grain, span (rows + cols - 1) grain. Not series-parallel: a cell's last node
+/// enables its right neighbour, its lower neighbour, both or none. A row's cells end in order, so
+/// all there is to know is how many have ended in each.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Size, Wavefront};

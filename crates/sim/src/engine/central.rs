@@ -1,5 +1,5 @@
-//! Greedy scheduling with one queue for all, which costs nothing: what no real scheduler can do, and what all
-//! are compared with.
+//! Greedy scheduling with one queue for all, which costs nothing: what no real scheduler can do,
+//! and what all are compared with.
 //!
 //! **Theorem** (Graham; thesis, corollary 4.1.1). The makespan is at most T1/P + Tinf (P - 1)/P.
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// What things cost, in ticks of simulated time.
 ///
-/// The default is the thesis's model: a node takes one step, an idle iteration takes one step, and all that
-/// belongs to them is part of it. To simulate a machine, let a tick be a nanosecond.
+/// The default is the thesis's model: a node takes one step, an idle iteration takes one step, and
+/// all that belongs to them is part of it. To simulate a machine, let a tick be a nanosecond.
 ///
 /// ```
 /// use locksley_sim::Costs;
@@ -19,8 +19,8 @@ pub struct Costs {
     pub node: u32,
     /// An idle iteration: choosing a victim and looking at its pile. At least 1.
     pub steal: u32,
-    /// A compare-and-swap, of a thief, of an owner that takes its last item, of whoever accepts an offer. For as long, another
-    /// one that aims at the same item fails.
+    /// A compare-and-swap, of a thief, of an owner that takes its last item, of whoever accepts an
+    /// offer. For as long, another one that aims at the same item fails.
     pub cas: u32,
     /// A memory fence that makes stores visible before loads.
     pub fence: u32,

@@ -1,12 +1,13 @@
 //! Work dealing (Hendler and Shavit, "Work Dealing"), with each of its policies.
 //!
-//! Every processor has a buffer from every other one, and from itself. A producer deals each item that it
-//! generates, that is, each node that it enables and does not go on with, into the buffer that its oracle names. A consumer
-//! goes through its buffers, round robin. There is no compare-and-swap, no fence, and no second thought: an
-//! item is executed by whom it was dealt to.
+//! Every processor has a buffer from every other one, and from itself. A producer deals each item
+//! that it generates, that is, each node that it enables and does not go on with, into the buffer
+//! that its oracle names. A consumer goes through its buffers, round robin. There is no
+//! compare-and-swap, no fence, and no second thought: an item is executed by whom it was dealt to.
 //!
-//! A look into a buffer costs a probe. A consumer that has found nothing in any looks again after that, and after
-//! `Costs::steal` at the least. An item with affinity i is at home at the processor that i hashes to.
+//! A look into a buffer costs a probe. A consumer that has found nothing in any looks again after
+//! that, and after `Costs::steal` at the least. An item with affinity i is at home at the processor
+//! that i hashes to.
 
 use std::collections::VecDeque;
 

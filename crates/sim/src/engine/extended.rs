@@ -1,8 +1,9 @@
-//! The extended deque of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues", one operation after the other.
+//! The extended deque of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues", one operation
+//! after the other.
 //!
 //! About half of the items, the topmost, are in the *steal range*, which a thief can take with one
-//! compare-and-swap. The owner keeps it at about half, with a compare-and-swap only when the number of items
-//! crosses a power of two, or when a thief has changed the range.
+//! compare-and-swap. The owner keeps it at about half, with a compare-and-swap only when the number
+//! of items crosses a power of two, or when a thief has changed the range.
 //!
 //! **Theorem 3.10.** The range has at least an eighth of the items.
 //!

@@ -1,4 +1,5 @@
-//! Stealing half (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues"), with each rule of when to balance.
+//! Stealing half (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues"), with each rule of
+//! when to balance.
 //!
 //! Every processor asks its rule after each node that it completes (Figure 2); one that is empty
 //! always tries. Balancing takes the time of a steal, also for a processor that has work.

@@ -1,10 +1,12 @@
-//! Work stealing with lifelines (Saraswat et al., "Lifeline-based global load balancing"): for large networks.
+//! Work stealing with lifelines (Saraswat et al., "Lifeline-based global load balancing"): for
+//! large networks.
 //!
-//! A processor that has failed w times tries its *lifelines*, a few fixed neighbours, one after the other; if they have nothing
-//! either, it leaves a standing request with each, and does nothing more. Whoever has a request and
-//! gets more than it can execute sends some of it. So idle processors put no load on the network, and work still
-//! gets everywhere in few hops: the lifelines form a hypercube of z dimensions with `base` places in each, along each of
-//! which a processor's lifeline is the next one.
+//! A processor that has failed w times tries its *lifelines*, a few fixed neighbours, one after the
+//! other; if they have nothing either, it leaves a standing request with each, and does nothing
+//! more. Whoever has a request and gets more than it can execute sends some of it. So idle
+//! processors put no load on the network, and work still gets everywhere in few hops: the lifelines
+//! form a hypercube of z dimensions with `base` places in each, along each of which a processor's
+//! lifeline is the next one.
 
 use std::collections::VecDeque;
 
@@ -60,8 +62,8 @@ impl<N: Copy> Lines<N> {
         lines
     }
 
-    /// A processor's lifeline along a dimension: the next one in a ring of `base`; `None` if there are no more
-    /// dimensions, or nobody is there.
+    /// A processor's lifeline along a dimension: the next one in a ring of `base`; `None` if there
+    /// are no more dimensions, or nobody is there.
     fn lifeline(&self, p: usize, dimension: u32) -> Option<usize> {
         let (base, count) = (self.policy.base as usize, self.processors.len());
         let stride = base

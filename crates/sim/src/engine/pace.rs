@@ -8,8 +8,8 @@ use super::wheel::NEVER;
 pub const NOMINAL: u32 = 1000;
 
 /// How fast a processor is over time: constant from each change to the next, in thousandths of the
-/// [nominal](NOMINAL) speed. With speed 0 it is taken away: it stands still in the middle of whatever it does, and what it
-/// has in its pile can be stolen meanwhile.
+/// [nominal](NOMINAL) speed. With speed 0 it is taken away: it stands still in the middle of
+/// whatever it does, and what it has in its pile can be stolen meanwhile.
 ///
 /// ```
 /// use locksley_sim::{NOMINAL, Speed};
@@ -40,7 +40,8 @@ impl Speed {
         Speed::changing(&[(0, speed)])
     }
 
-    /// From each time on, another speed; before the first, nominal. Times that do not grow are left out.
+    /// From each time on, another speed; before the first, nominal. Times that do not grow are left
+    /// out.
     pub fn changing(changes: &[(u64, u32)]) -> Speed {
         let mut kept = vec![(0, NOMINAL)];
         for &(from, speed) in changes {
@@ -69,8 +70,8 @@ impl Speed {
         }
     }
 
-    /// When something is done that is begun at a time and costs so many ticks at nominal speed; the largest
-    /// number if never.
+    /// When something is done that is begun at a time and costs so many ticks at nominal speed; the
+    /// largest number if never.
     pub fn after(&self, from: u64, cost: u64) -> u64 {
         let mut need = u128::from(cost) * u128::from(NOMINAL);
         let (mut now, mut base) = (from, 0);

@@ -32,8 +32,8 @@ pub(crate) trait Pile<N: Copy>: Default {
     fn nodes(&self) -> &[N];
 }
 
-/// A deque as Arora, Blumofe and Plaxton's or Chase and Lev's: thieves can take all there is, and the owner
-/// pays a fence whenever it takes a node, and a compare-and-swap for the last one.
+/// A deque as Arora, Blumofe and Plaxton's or Chase and Lev's: thieves can take all there is, and
+/// the owner pays a fence whenever it takes a node, and a compare-and-swap for the last one.
 #[derive(Clone, Debug)]
 pub(crate) struct LockFree<N> {
     /// The nodes, from `top` on; those before have been stolen.
@@ -103,11 +103,11 @@ impl<N: Copy> Pile<N> for LockFree<N> {
     }
 }
 
-/// A semi-private deque (thesis, Algorithms 8 and 9, with the errors of both mended): nodes are private
-/// until a thief has asked for one, and the owner pays only for what is public.
+/// A semi-private deque (thesis, Algorithms 8 and 9, with the errors of both mended): nodes are
+/// private until a thief has asked for one, and the owner pays only for what is public.
 ///
-/// The request is cleared before a node is exposed, so that none is lost, and a thief that finds nothing at
-/// all makes no request.
+/// The request is cleared before a node is exposed, so that none is lost, and a thief that finds
+/// nothing at all makes no request.
 #[derive(Clone, Debug)]
 pub(crate) struct SemiPrivate<N> {
     deque: LockFree<N>,
@@ -138,8 +138,8 @@ impl<N: Copy> Pile<N> for SemiPrivate<N> {
         if self.deque.nodes().len() > self.public {
             return (self.deque.nodes.pop(), 0);
         }
-        // The thesis's RACE: what is left is public, as in the deque of Arora, Blumofe and Plaxton. One
-        // that is empty is known to be, without a fence.
+        // The thesis's RACE: what is left is public, as in the deque of Arora, Blumofe and Plaxton.
+        // One that is empty is known to be, without a fence.
         if self.public == 0 {
             return (None, 0);
         }

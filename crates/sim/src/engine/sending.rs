@@ -1,5 +1,6 @@
-//! The load sharing of Eager, Lazowska and Zahorjan ("Adaptive Load Sharing in Homogeneous Distributed Systems"; thesis,
-//! section 2.4.4): who has too much sends some of it away, and nobody ever asks.
+//! The load sharing of Eager, Lazowska and Zahorjan ("Adaptive Load Sharing in Homogeneous
+//! Distributed Systems"; thesis, section 2.4.4): who has too much sends some of it away, and nobody
+//! ever asks.
 //!
 //! A processor that enables two nodes goes on with one; the other is new work, which it sends to
 //!
@@ -99,7 +100,8 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
     fn acted(&mut self, _: &mut Core<C>, _: usize, _: u64) {}
 
     fn arrived(&mut self, core: &mut Core<C>, p: usize, now: u64) {
-        // One event for each; which of those that are due is which does not matter, so the oldest is first.
+        // One event for each; which of those that are due is which does not matter, so the oldest
+        // is first.
         let due = self.coming[p].iter().position(|&(there, ..)| there <= now);
         let Some((_, _, node)) = due.map(|at| self.coming[p].remove(at)) else {
             return;

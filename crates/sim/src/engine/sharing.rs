@@ -1,13 +1,15 @@
 //! Stealing and sharing: CFWSS (thesis, Algorithms 7 and 12), with its errors mended.
 //!
-//! A processor that enables two nodes keeps one and stores the other in an entry, a pointer to which goes into its
-//! deque; if its flag is set, it offers the entry to somebody idle as well. Whoever takes ownership first
-//! executes it: the owner or a thief through the deque, or the donee through the offer. What a donee has taken leaves a *ghost* in the
-//! deque, which costs whoever finds it an iteration.
+//! A processor that enables two nodes keeps one and stores the other in an entry, a pointer to
+//! which goes into its deque; if its flag is set, it offers the entry to somebody idle as well.
+//! Whoever takes ownership first executes it: the owner or a thief through the deque, or the donee
+//! through the offer. What a donee has taken leaves a *ghost* in the deque, which costs whoever
+//! finds it an iteration.
 //!
 //! **Deviations from the paper.** An offer carries the age of the entry, so that a later entry in
-//! the same place is not taken for it. The place is given back by whoever takes the pointer out of the deque. An offer lands only
-//! where there is none. Spread-back marks the entry as shared before it offers it.
+//! the same place is not taken for it. The place is given back by whoever takes the pointer out of
+//! the deque. An offer lands only where there is none. Spread-back marks the entry as shared before
+//! it offers it.
 //!
 //! A donor reads the state of a donee at once, however far it is; the offer takes the latency.
 
@@ -103,8 +105,9 @@ impl<N: Copy> Sharers<N> {
         self.entries.len() as u32 - 1
     }
 
-    /// Whoever has taken a pointer out of a deque takes what it points to, if nobody owns it, and gives the place back. The
-    /// ticks that it costs are those of a compare-and-swap if it was shared.
+    /// Whoever has taken a pointer out of a deque takes what it points to, if nobody owns it, and
+    /// gives the place back. The ticks that it costs are those of a compare-and-swap if it was
+    /// shared.
     fn redeem<C>(&mut self, core: &mut Core<C>, place: u32) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
@@ -279,7 +282,8 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// Accepts an offer, if there is one that is still good; the ticks that it costs, and who made it.
+    /// Accepts an offer, if there is one that is still good; the ticks that it costs, and who made
+    /// it.
     fn accept<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> Option<(N, u32, usize)>
     where
         C: Computation<Node = N>,

@@ -1,21 +1,23 @@
-//! Work stealing as events: LFWS (thesis, Algorithm 1), CFLFWS (Algorithms 2, 10 and 11) and WSSPD (Algorithm 8).
+//! Work stealing as events: LFWS (thesis, Algorithm 1), CFLFWS (Algorithms 2, 10 and 11) and WSSPD
+//! (Algorithm 8).
 //!
-//! A busy processor completes one node after another; an idle one makes one attempt after another. Both are
-//! events, but almost none of a busy processor's are looked at when they happen:
+//! A busy processor completes one node after another; an idle one makes one attempt after another.
+//! Both are events, but almost none of a busy processor's are looked at when they happen:
 //!
-//! **Lemma.** In a nested computation, a busy processor whose pile holds nodes x1 .. xk, and from which nobody
-//! steals, meets nobody else before it has completed its own node and all that x1 .. xk lead to.
-//! *Proof.* Nodes are stolen from the top. So the joins at which the processor can meet whoever stole from it
-//! lie above all that is in its pile (the structural lemma, thesis 4.3), and it gets there, or runs out of work, only when the
-//! pile is empty.
+//! **Lemma.** In a nested computation, a busy processor whose pile holds nodes x1 .. xk, and from
+//! which nobody steals, meets nobody else before it has completed its own node and all that x1 ..
+//! xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the processor can meet
+//! whoever stole from it lie above all that is in its pile (the structural lemma, thesis 4.3), and
+//! it gets there, or runs out of work, only when the pile is empty.
 //!
 //! So a processor needs no event before the sum of what its nodes lead to *at least*
-//! ([`Computation::at_least`]); until then it is left behind, and when a thief comes by, or the time is up, it catches up in one
-//! loop over its own data. The outcome is the same, bit for bit, as if every node were an event
-//! ([`Pacing::Eager`]); a test says so.
+//! ([`Computation::at_least`]); until then it is left behind, and when a thief comes by, or the
+//! time is up, it catches up in one loop over its own data. The outcome is the same, bit for bit,
+//! as if every node were an event ([`Pacing::Eager`]); a test says so.
 //!
-//! Events of one tick happen in this order: completions, by the processors' numbers; then attempts, by the
-//! thieves' numbers from a place on that is drawn for each tick, so that no thief is always first.
+//! Events of one tick happen in this order: completions, by the processors' numbers; then attempts,
+//! by the thieves' numbers from a place on that is drawn for each tick, so that no thief is always
+//! first.
 
 use locksley_policy::{Memory, Nest, Outcome, Seeker, Victims};
 
@@ -79,8 +81,9 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     seed: u64,
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
-    /// Who may have a pile that is not empty, so that thieves need not look at the others at all. One that a thief has
-    /// just emptied stays here until the tick is over: whoever else tries it is aborted.
+    /// Who may have a pile that is not empty, so that thieves need not look at the others at all.
+    /// One that a thief has just emptied stays here until the tick is over: whoever else tries it
+    /// is aborted.
     rich: Bits,
     emptied: Vec<u32>,
     /// Whom each thief is trying.

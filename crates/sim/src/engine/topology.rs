@@ -3,8 +3,8 @@
 use locksley_policy::{Nest, Source, View};
 use serde::{Deserialize, Serialize};
 
-/// Processors in nested groups of equal sizes, and the ticks that a message takes from one to another, by the smallest
-/// group that both are in.
+/// Processors in nested groups of equal sizes, and the ticks that a message takes from one to
+/// another, by the smallest group that both are in.
 ///
 /// ```
 /// use locksley_sim::Topology;
@@ -29,9 +29,9 @@ impl Topology {
         Topology::default()
     }
 
-    /// Groups of these sizes, each with the latency between two that are in the same group and in no smaller one; the
-    /// smallest group first. A group that is not a multiple of the one before is left out, as are those beyond
-    /// [`Nest::MOST`].
+    /// Groups of these sizes, each with the latency between two that are in the same group and in
+    /// no smaller one; the smallest group first. A group that is not a multiple of the one before
+    /// is left out, as are those beyond [`Nest::MOST`].
     pub fn nested(groups: &[(u32, u32)], beyond: u32) -> Topology {
         let mut kept: Vec<(u32, u32)> = Vec::new();
         for &(size, latency) in groups {
@@ -51,7 +51,8 @@ impl Topology {
         Topology::nested(&[(cores, 0)], latency)
     }
 
-    /// A cluster of two levels: hosts of so many cores, `near` within a host and `far` across the network.
+    /// A cluster of two levels: hosts of so many cores, `near` within a host and `far` across the
+    /// network.
     pub fn cluster(cores: u32, near: u32, far: u32) -> Topology {
         Topology::nested(&[(cores, near)], far)
     }

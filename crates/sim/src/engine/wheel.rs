@@ -1,14 +1,14 @@
 //! The queue of events: a hierarchical timing wheel.
 //!
-//! A level has 64 slots. Level 0 holds what is due within the 64 ticks around now, a slot for each tick; a
-//! slot of level n stands for 64^n ticks. An event goes to the level of the highest digit, in base
-//! 64, in which its time differs from now, so whatever is on a lower level is due before whatever is on a higher
-//! one. When a level is empty, the next slot of the level above is poured into it. An event is poured
-//! at most once per level, and levels know their full slots by a bit map: no operation depends on how many
-//! events there are.
+//! A level has 64 slots. Level 0 holds what is due within the 64 ticks around now, a slot for each
+//! tick; a slot of level n stands for 64^n ticks. An event goes to the level of the highest digit,
+//! in base 64, in which its time differs from now, so whatever is on a lower level is due before
+//! whatever is on a higher one. When a level is empty, the next slot of the level above is poured
+//! into it. An event is poured at most once per level, and levels know their full slots by a bit
+//! map: no operation depends on how many events there are.
 //!
-//! Events of the same tick come out in the order of their keys, whatever the order in which they went
-//! in. That makes a simulation's outcome a function of its input.
+//! Events of the same tick come out in the order of their keys, whatever the order in which they
+//! went in. That makes a simulation's outcome a function of its input.
 
 const SLOTS: usize = 64;
 const DIGIT: u32 = SLOTS.trailing_zeros();
@@ -62,8 +62,8 @@ impl Wheel {
         self.full[level as usize] |= 1 << slot;
     }
 
-    /// Takes all events of the next tick that has any, in the order of their keys, and tells the tick.
-    /// What was in the list is lost.
+    /// Takes all events of the next tick that has any, in the order of their keys, and tells the
+    /// tick. What was in the list is lost.
     pub(crate) fn next(&mut self, keys: &mut Vec<u32>) -> Option<u64> {
         keys.clear();
         while self.full[0] == 0 {

@@ -1,6 +1,7 @@
 //! Synchronous rounds: SLFWS and CFSAWSS (thesis, Algorithms 3 and 5).
 //!
-//! In a round every processor makes one scheduling iteration, and all go through its stages in step:
+//! In a round every processor makes one scheduling iteration, and all go through its stages in
+//! step:
 //!
 //! | stage | busy | idle |
 //! |---|---|---|
@@ -8,11 +9,13 @@
 //! | II | if it enabled two nodes and its flag is set: tries to give one to a processor that it draws | |
 //! | III | pushes what it has left, or pops | takes what it was given |
 //!
-//! All attempts of a stage are simultaneous. Of the thieves that aim at the same deque, if that is not empty, one is drawn that
-//! succeeds; the others are aborted. Of the donors that aim at the same idle processor, one is drawn. Without a
-//! heuristic there is no giving, and stages II and III are SLFWS's second stage.
+//! All attempts of a stage are simultaneous. Of the thieves that aim at the same deque, if that is
+//! not empty, one is drawn that succeeds; the others are aborted. Of the donors that aim at the
+//! same idle processor, one is drawn. Without a heuristic there is no giving, and stages II and III
+//! are SLFWS's second stage.
 //!
-//! As printed, a processor may draw itself. **Deviations from the paper.** Greedy has four values for thieves.
+//! As printed, a processor may draw itself. **Deviations from the paper.** Greedy has four values
+//! for thieves.
 
 mod run;
 
@@ -140,8 +143,8 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Puts a processor into another state: what it is to execute, and what is in its deque, the oldest first. The computation must
-    /// be one that does not mind.
+    /// Puts a processor into another state: what it is to execute, and what is in its deque, the
+    /// oldest first. The computation must be one that does not mind.
     ///
     /// ```
     /// use locksley_sim::rounds::{Endless, Rounds};
@@ -224,7 +227,8 @@ impl<C: Computation> Rounds<C> {
                 processor.enabled = self.computation.execute(node);
                 round.ended |= matches!(processor.enabled, Enabled::End);
                 round.forked += u64::from(matches!(processor.enabled, Enabled::Two(..)));
-                // Busy processors are told from idle ones by their having something assigned until stage III.
+                // Busy processors are told from idle ones by their having something assigned until
+                // stage III.
                 processor.assigned = Some(node);
             } else {
                 round.idle += 1;
@@ -356,7 +360,8 @@ impl<C: Computation> Rounds<C> {
     }
 }
 
-/// A computation of which every node enables two more, and which never ends: a scheduler under constant load.
+/// A computation of which every node enables two more, and which never ends: a scheduler under
+/// constant load.
 ///
 /// ```
 /// use locksley_sim::dag::{Computation, Enabled};

@@ -8,7 +8,8 @@ use crate::Draw;
 /// How many bins.
 const BINS: usize = 500;
 
-/// Tosses so many balls, each of which is discarded with probability `theta`, and counts those in each bin.
+/// Tosses so many balls, each of which is discarded with probability `theta`, and counts those in
+/// each bin.
 fn toss(balls: usize, theta: f64, draw: &mut Draw) -> Vec<u32> {
     let mut bins = vec![0; BINS];
     for _ in 0..balls {
@@ -39,7 +40,8 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Lemma 3.1: with B / (1 - theta) balls, bins of a share beta of all weight are hit with this probability.
+/// Lemma 3.1: with B / (1 - theta) balls, bins of a share beta of all weight are hit with this
+/// probability.
 fn weighted(theta: f64, beta: f64, trials: usize) -> Finding {
     let weights: Vec<f64> = (0..BINS).map(|bin| 0.99_f64.powi(bin as i32)).collect();
     let all: f64 = weights.iter().sum();
@@ -83,8 +85,8 @@ fn landing(alpha: f64, theta: f64, trials: usize) -> [Finding; 2] {
     ]
 }
 
-/// How many bins stay red when one is painted green for each of alpha B cubes that lands in a green bin. The
-/// first bins are red, and the first of these are painted.
+/// How many bins stay red when one is painted green for each of alpha B cubes that lands in a green
+/// bin. The first bins are red, and the first of these are painted.
 fn painted(red: usize, theta_r: f64, draw: &mut Draw) -> usize {
     let cubes = toss(red, theta_r, draw);
     cubes[red..].iter().sum::<u32>() as usize

@@ -1,4 +1,5 @@
-//! Work dealing: theorems 2, 3, 4, 8, 11 and the bounds of 3 + alpha of Hendler and Shavit's "Work Dealing".
+//! Work dealing: theorems 2, 3, 4, 8, 11 and the bounds of 3 + alpha of Hendler and Shavit's "Work
+//! Dealing".
 
 use locksley_policy::{Dealing, Oracle, Source};
 
@@ -55,7 +56,8 @@ fn round_robin(effort: Effort) -> Finding {
         .at_most(1.0, worst)
 }
 
-/// Theorem 4: after K = n CV^2 / ((1 - p^(1/n)) alpha^2) items, work is alpha-balanced with probability p.
+/// Theorem 4: after K = n CV^2 / ((1 - p^(1/n)) alpha^2) items, work is alpha-balanced with
+/// probability p.
 fn work(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(100, 1000);
     let (n, p, alpha) = (8_usize, 0.9_f64, 0.1);
@@ -81,8 +83,8 @@ fn work(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// Theorem 8: after K items with uniform affinity, the numbers of items are alpha-balanced with probability p. The paper's K,
-/// with alpha for alpha squared, is too small.
+/// Theorem 8: after K items with uniform affinity, the numbers of items are alpha-balanced with
+/// probability p. The paper's K, with alpha for alpha squared, is too small.
 fn affinity(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(300, 1000);
     let (n, p, alpha) = (4_usize, 0.9_f64, 0.05);
@@ -117,7 +119,8 @@ fn affinity(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// Theorem 11: with probability at least 1 - 1/L an item gets to the process that it has affinity to.
+/// Theorem 11: with probability at least 1 - 1/L an item gets to the process that it has affinity
+/// to.
 pub(super) fn check_locality(effort: Effort) -> Vec<Finding> {
     let items = effort.choose(20_000, 1_000_000);
     const N: usize = 16;
@@ -148,8 +151,8 @@ pub(super) fn check_locality(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// How often an item goes where it wants, if it wants to each process with these probabilities. One producer: each has its own
-/// table, so that more would be the same.
+/// How often an item goes where it wants, if it wants to each process with these probabilities. One
+/// producer: each has its own table, so that more would be the same.
 fn hit_ratio(shares: &[f64], l: u32, items: u64) -> Mean {
     let Some(mut dealer) = dealers(Oracle::Locality { l }, shares.len())
         .into_iter()
@@ -171,7 +174,8 @@ fn hit_ratio(shares: &[f64], l: u32, items: u64) -> Mean {
     (0..items).map(hit).collect()
 }
 
-/// Theorem 2, with the dummies that it forgets: ceil(M/G) + 2n lists of G items, and n^2 dummies, are enough for M items.
+/// Theorem 2, with the dummies that it forgets: ceil(M/G) + 2n lists of G items, and n^2 dummies,
+/// are enough for M items.
 pub(super) fn check_memory(effort: Effort) -> Vec<Finding> {
     let operations = effort.choose(50_000, 2_000_000);
     let mut findings = Vec::new();
@@ -197,8 +201,9 @@ pub(super) fn check_memory(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// The recycling scheme: processes take lists of `g` items from a pool to produce from, and give back lists that they have filled by
-/// consuming. Gives the least number of lists that were in the pool; negative if it ran out.
+/// The recycling scheme: processes take lists of `g` items from a pool to produce from, and give
+/// back lists that they have filled by consuming. Gives the least number of lists that were in the
+/// pool; negative if it ran out.
 fn recycle(n: usize, most: usize, g: usize, lists: usize, operations: u64) -> i64 {
     let (mut pool, mut least) = (lists as i64, lists as i64);
     let (mut produce, mut consume) = (vec![0; n], vec![0; n]);
@@ -230,8 +235,8 @@ fn recycle(n: usize, most: usize, g: usize, lists: usize, operations: u64) -> i6
     least
 }
 
-/// Theorems 6 and 7: a phased application takes at most 3 + alpha times the optimum under the simple policy; theorem 10, the same
-/// under the locality-guided one.
+/// Theorems 6 and 7: a phased application takes at most 3 + alpha times the optimum under the
+/// simple policy; theorem 10, the same under the locality-guided one.
 pub(super) fn check_run_time(effort: Effort) -> Vec<Finding> {
     let (n, p, alpha) = (8_usize, 0.9_f64, 0.25_f64);
     // Lengths from 10 to 30 nodes, and the first: mean 21, sigma sqrt((21^2 - 1) / 12).

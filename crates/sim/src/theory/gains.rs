@@ -1,7 +1,8 @@
 //! What sharing gains over stealing, and when piles stop growing: section 5.3 of the thesis.
 //!
-//! One round is played again and again, from the state that the analysis assumes: a share alpha of the processors is idle, the others have
-//! deques that are not empty, and each of them enables two nodes.
+//! One round is played again and again, from the state that the analysis assumes: a share alpha of
+//! the processors is idle, the others have deques that are not empty, and each of them enables two
+//! nodes.
 
 use locksley_policy::{
     GREEDY_STABLE, Heuristic, Sharing, TIT_FOR_TAT_STABLE, Theta, gain_of_greedy,
@@ -64,8 +65,8 @@ pub(super) fn gain(alpha: f64, heuristic: Heuristic, trials: usize) -> Mean {
         .scaled(1.0 / alone)
 }
 
-/// Sharper than the thesis, which bounds the steals by the attempts: those who are idle and have stolen nothing, over those
-/// who are busy.
+/// Sharper than the thesis, which bounds the steals by the attempts: those who are idle and have
+/// stolen nothing, over those who are busy.
 fn left_over(alpha: f64) -> f64 {
     (alpha - (1.0 - alpha) * stolen(alpha)) / (1.0 - alpha)
 }

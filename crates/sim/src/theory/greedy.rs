@@ -1,4 +1,5 @@
-//! Greedy schedules: Graham's bound, and that of Bender and Rabin for processors of different and changing speeds.
+//! Greedy schedules: Graham's bound, and that of Bender and Rabin for processors of different and
+//! changing speeds.
 
 use locksley_policy::Source;
 
@@ -81,11 +82,12 @@ pub(super) fn check_heterogeneous(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// Executes a computation so that at any time the fastest processors are busy, with preemption, and gives the ratio of the
-/// makespan to the bound. Speeds change at random times.
+/// Executes a computation so that at any time the fastest processors are busy, with preemption, and
+/// gives the ratio of the makespan to the bound. Speeds change at random times.
 ///
-/// With Pi the mean speed of a processor up to the makespan T, the bound says T P Pi <= W + (P - 1) D: what all processors
-/// could have done is at most the work and what P - 1 of them lose on a longest path.
+/// With Pi the mean speed of a processor up to the makespan T, the bound says T P Pi <= W + (P - 1)
+/// D: what all processors could have done is at most the work and what P - 1 of them lose on a
+/// longest path.
 fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut Draw) -> f64 {
     let size = computation.size();
     let mut speeds: Vec<f64> = Vec::new();

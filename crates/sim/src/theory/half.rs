@@ -12,7 +12,8 @@ pub(super) fn check(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Steps of a system in which one process gets an item at every step, another one loses one, and all may balance.
+/// Steps of a system in which one process gets an item at every step, another one loses one, and
+/// all may balance.
 ///
 /// Gives the mean load of the one that gets, over the mean of all.
 fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
@@ -56,8 +57,8 @@ fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
     ratio
 }
 
-/// Theorem 3.9: the ratio is a constant that does not grow with the number of processes; one that steals one item when it
-/// is empty has no such constant.
+/// Theorem 3.9: the ratio is a constant that does not grow with the number of processes; one that
+/// steals one item when it is empty has no such constant.
 fn balance(effort: Effort) -> Vec<Finding> {
     let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024, 4096]);
     let steps = effort.choose(3000, 8000);
@@ -89,8 +90,8 @@ fn balance(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Where thieves steal one item when they are empty, what one process gets stays with it: there is no constant for all numbers of
-/// processes.
+/// Where thieves steal one item when they are empty, what one process gets stays with it: there is
+/// no constant for all numbers of processes.
 fn stealing_one(effort: Effort) -> Finding {
     let counts = effort.choose(&[16, 64][..], &[16, 64, 256]);
     let steps = effort.choose(3000, 20_000);

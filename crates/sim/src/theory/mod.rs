@@ -1,10 +1,12 @@
 //! The papers' theorems, checked.
 //!
-//! Each [`Claim`] measures what a paper predicts and says whether the prediction holds. A finding names its sample and its
-//! tolerance: for an expectation or a probability, so many standard errors; for a bound that admits no exception, none.
+//! Each [`Claim`] measures what a paper predicts and says whether the prediction holds. A finding
+//! names its sample and its tolerance: for an expectation or a probability, so many standard
+//! errors; for a bound that admits no exception, none.
 //!
-//! The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Work Dealing" and "Non-Blocking Steal-Half
-//! Work Queues"; Danjean's lecture "Work Stealing"; Graham; Bender and Rabin.
+//! The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Work Dealing" and
+//! "Non-Blocking Steal-Half Work Queues"; Danjean's lecture "Work Stealing"; Graham; Bender and
+//! Rabin.
 
 mod balls;
 mod dealing;

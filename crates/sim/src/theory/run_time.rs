@@ -1,8 +1,9 @@
 //! Run times: T1/P + O(Tinf / (1 - theta_r)), with one constant for all computations.
 //!
-//! The thesis bounds the expected number of phases, of P / (1 - theta_r) idle iterations each, by 32 Tinf (CFLFWS, theorem 4.8, and CFWSS,
-//! theorem 6.7) and 48 Tinf (WSSPD, lemma 6.15). So the makespan is at most T1/P + c Tinf / (1 - theta_r) with c = 32 or 48; what is
-//! measured is far below.
+//! The thesis bounds the expected number of phases, of P / (1 - theta_r) idle iterations each, by
+//! 32 Tinf (CFLFWS, theorem 4.8, and CFWSS, theorem 6.7) and 48 Tinf (WSSPD, lemma 6.15). So the
+//! makespan is at most T1/P + c Tinf / (1 - theta_r) with c = 32 or 48; what is measured is far
+//! below.
 
 use locksley_policy::{Heuristic, Sharing, Theta, Victims};
 
@@ -180,7 +181,8 @@ pub(super) fn check_sharing(effort: Effort) -> Vec<Finding> {
     findings
 }
 
-/// Machines whose processors are slow and fast in turns, or taken away and given back: (W + c P D) over the mean speed of all.
+/// Machines whose processors are slow and fast in turns, or taken away and given back: (W + c P D)
+/// over the mean speed of all.
 pub(super) fn check_changing(effort: Effort) -> Vec<Finding> {
     let half = NOMINAL / 2;
     let speeds = [

@@ -27,7 +27,8 @@ fn serial(most: u32) -> Finding {
 
 fn parallel(most: u32) -> Finding {
     let (predicted, measured, holds) = agrees(most, Merge::Parallel { split: 0.5 }, |k| {
-        // Merging 2^k takes 2^(k+1) - k - 2 nodes; a fork per inner node of the tree, and the leaves.
+        // Merging 2^k takes 2^(k+1) - k - 2 nodes; a fork per inner node of the tree, and the
+        // leaves.
         let merges: u64 = (1..=k)
             .map(|level| ((2 << level) - level - 2) << (k - level))
             .sum();
