@@ -158,8 +158,13 @@ impl View {
         top.wrapping_add(self.mask).wrapping_add(STRIDE)
     }
 
+    /// The circle's first slot.
+    pub(crate) fn first(&self) -> NonNull<AtomicPtr<()>> {
+        self.base
+    }
+
     /// The first index of the lap that an index is in.
-    fn lap_start(&self, index: Index) -> Index {
+    pub(crate) fn lap_start(&self, index: Index) -> Index {
         index & !(self.mask | (STRIDE - 1))
     }
 
