@@ -85,7 +85,7 @@ fn chase_lev_owner_pays_a_fence_a_pop_and_a_cas_for_the_last() {
 
 #[test]
 fn exposure_costs_the_owner_no_fence_until_it_takes_back() {
-    let mut deque = semi_private::Deque::new();
+    let mut deque = semi_private::Deque::with_capacity(64);
     let spent = cost(|| {
         for item in 0..64 {
             deque.push(item).unwrap();

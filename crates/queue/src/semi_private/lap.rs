@@ -25,6 +25,7 @@ pub(super) struct Lap {
 impl Lap {
     /// The lap that the slot of `index` is in. Its floor is its start, or `lowest` if that comes
     /// later; its ceiling is its end, or `limit` if that comes earlier.
+    #[inline]
     pub(super) fn new(view: &View, index: Index, lowest: Index, limit: Index) -> Lap {
         let start = view.lap_start(index);
         let end = view.limit(start);
@@ -43,12 +44,14 @@ impl Lap {
     }
 
     /// The position of an index of this lap, or of its end.
+    #[inline]
     pub(super) fn cursor(&self, index: Index) -> Cursor {
         let slots = index.wrapping_sub(self.start) / STRIDE;
         self.first.wrapping_add(slots as usize)
     }
 
     /// The index of a position.
+    #[inline]
     pub(super) fn index(&self, cursor: Cursor) -> Index {
         let slots = (cursor.addr() - self.first.addr()) / size_of::<AtomicPtr<()>>();
         self.start.wrapping_add(slots as u64 * STRIDE)

@@ -38,6 +38,7 @@ impl Slow {
     }
 
     /// The lap of a slot.
+    #[inline]
     pub(super) fn lap(&self, slot: Index, boundary: Index) -> Lap {
         Lap::new(&self.view, slot, boundary, self.limit)
     }
