@@ -74,6 +74,7 @@ pub(crate) fn distance(from: Index, to: Index) -> i64 {
 }
 
 /// The number of items between `top` and `bottom`, which may have been read at different times.
+#[inline]
 pub(crate) fn length(top: Index, bottom: Index) -> usize {
     distance(top, bottom).max(0) as usize / STRIDE as usize
 }
