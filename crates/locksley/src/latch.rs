@@ -2,39 +2,67 @@
 //!
 //! A [`Latch`] is one word in the memory of whatever is waited for, often a stack frame that goes
 //! away as soon as the latch is seen to be set. So the setter's one atomic operation on
-//! it must be its last touch.
+//! it must be its last touch. Until it is set the word carries an address for whoever will set
+//! it: a fork is a handful of stores, and this saves one.
 //!
 //! ```text
-//!            set                         set, and wake
-//!   UNSET ─────────> SET      PARKED ─────────────────────> SET
-//!     └── park ──> PARKED
+//!              set                             set, and wake
+//!   address ─────────> SET     address|PARKED ───────────────> SET
+//!      └── park ──> address|PARKED
 //! ```
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
-//! | L2 | set | Release | L1 | as L1 | `latch::models::wakes_a_parked_waiter` |
-//! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
+//! | L2 | set | AcqRel | L1, L3 | as L1; as L3 | `latch::models::wakes_a_parked_waiter`; `latch::models::finds_the_parked_waiter` |
+//! | L3 | park | Release; Relaxed on failure | L2 | a setter that does not know who waits looks at what the waiters said before they parked; a waiter that fails probes again | `latch::models::finds_the_parked_waiter` |
 //! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
-use crate::sync::{AtomicUsize, Ordering};
+use std::ptr;
 
-const UNSET: usize = 0;
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+
+/// The bit that says that somebody is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
-const SET: usize = 2;
+
+/// The word of a latch that is set: no address of anything.
+const SET: *mut () = ptr::without_provenance_mut(2);
 
 /// A flag that is set once.
 #[derive(Debug)]
 pub(crate) struct Latch {
-    state: AtomicUsize,
+    state: AtomicPtr<()>,
 }
 
 impl Latch {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         Latch {
-            state: AtomicUsize::new(UNSET),
+            state: AtomicPtr::new(ptr::null_mut()),
         }
+    }
+
+    /// A latch that carries a reference.
+    #[inline(always)]
+    pub(crate) fn carrying<T>(cargo: &'static T) -> Self {
+        const { assert!(align_of::<T>() > PARKED) }
+        Latch {
+            state: AtomicPtr::new(ptr::from_ref(cargo).cast_mut().cast()),
+        }
+    }
+
+    /// What the latch carries, which is not set yet.
+    #[inline]
+    pub(crate) fn cargo<T>(&self) -> *const T {
+        // What the word was at first, whoever sees the latch has seen.
+        let state = self.state.load(Ordering::Relaxed);
+        state.map_addr(|addr| addr & !PARKED).cast_const().cast()
+    }
+
+    /// Was it set by the calling thread?
+    #[inline(always)]
+    pub(crate) fn was_set_here(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == SET
     }
 
     /// Is it set?
@@ -51,8 +79,8 @@ impl Latch {
     #[inline]
     pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
         // SAFETY: the latch is alive until this swap is seen, says the caller.
-        let before = unsafe { (*this).state.swap(SET, Ordering::Release) }; // [L2]
-        if before == PARKED {
+        let before = unsafe { (*this).state.swap(SET, Ordering::AcqRel) }; // [L2]
+        if before.addr() & PARKED != 0 {
             wake();
         }
     }
@@ -60,10 +88,15 @@ impl Latch {
     /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
     /// `park` may block until then.
     pub(crate) fn park_once(&self, park: impl FnOnce()) {
+        let state = self.state.load(Ordering::Relaxed);
+        if state == SET {
+            return;
+        }
+        let parked = state.map_addr(|addr| addr | PARKED);
         let race = self
             .state
-            .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
-        if race != Err(SET) {
+            .compare_exchange(state, parked, Ordering::Release, Ordering::Relaxed); // [L3]
+        if race.is_ok() {
             park();
         }
     }
@@ -175,6 +208,27 @@ mod models {
             let handle = thread.thread().clone();
             // SAFETY: the latch is in an `Arc`.
             unsafe { Latch::set(&raw const shared.latch, || handle.unpark()) };
+            thread.join().unwrap();
+        });
+    }
+
+    /// Who sets the latch of a job that has moved finds the waiter by what it said before it parked.
+    #[test]
+    fn finds_the_parked_waiter() {
+        loom::model(|| {
+            let shared = Arc::new((Latch::new(), AtomicUsize::new(0)));
+            let waiter = shared.clone();
+            let thread = thread::spawn(move || {
+                waiter.1.store(1, Ordering::Relaxed);
+                waiter.0.park(thread::park);
+            });
+            let handle = thread.thread().clone();
+            let wake = || {
+                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "nobody seems to wait");
+                handle.unpark();
+            };
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { Latch::set(&raw const shared.0, wake) };
             thread.join().unwrap();
         });
     }

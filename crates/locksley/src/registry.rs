@@ -18,13 +18,15 @@ use crossbeam_utils::CachePadded;
 
 use crate::builder::Config;
 use crate::error::BuildError;
-use crate::injector::{Injected, Injector};
-use crate::job::{JobRef, Payload, catch};
+use crate::injector::{Injected, Injector, MOVED};
+use crate::job::{Family, JobRef, Payload, catch};
 use crate::neighbours;
+use crate::reserve::{self, Look, Reserve};
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
+use crate::topology::allowed_now;
 use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
@@ -39,6 +41,7 @@ pub(crate) struct Registry {
     pub(crate) injector: Injector,
     pub(crate) config: Config,
     sleepers: Sleepers,
+    reserve: Reserve,
     /// How many workers are blocked in a wait.
     blocked: CachePadded<AtomicUsize>,
     /// How many spares are up.
@@ -73,6 +76,7 @@ impl Registry {
             injector: Injector::new(),
             config,
             sleepers: Sleepers::new(),
+            reserve: Reserve::new(size, processors_for(size)),
             blocked: CachePadded::new(AtomicUsize::new(0)),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
@@ -91,7 +95,7 @@ impl Registry {
     /// Makes the worker of a place that is about to be taken.
     fn furnish(&self, index: usize) -> &Worker {
         self.places[index].get_or_init(|| {
-            let worker = Worker::new(index, self.config.strategy, self.config.seed);
+            let worker = Worker::new(index, &self.config);
             worker.set_registry(self);
             Box::new(CachePadded::new(worker))
         })
@@ -132,6 +136,18 @@ impl Registry {
 
     pub(crate) fn unpark(&self, index: usize) {
         self.worker(index).unpark();
+    }
+
+    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or [`MOVED`].
+    pub(crate) fn unpark_waiter(&self, owner: usize, job: Family) {
+        if owner != MOVED {
+            return self.unpark(owner);
+        }
+        for worker in self.furnished(0..self.workers()) {
+            if worker.frames.may_wait_for(job) {
+                worker.unpark();
+            }
+        }
     }
 
     /// Counts an event of the calling thread, whether or not it is a worker of this pool.
@@ -176,8 +192,19 @@ impl Registry {
         worker.unpark();
     }
 
-    /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
+    /// How many look for work or run some, or would if they got a processor.
+    fn awake(&self) -> usize {
+        let up = self.size + self.spares_up.load(Ordering::Relaxed);
+        up.saturating_sub(self.sleepers.count() + self.blocked.load(Ordering::Relaxed))
+    }
+
+    /// Wakes a sleeping worker, or calls up a spare, unless the processors are taken. Would another
+    /// one like to be woken?
     pub(crate) fn wake_one(&self) -> bool {
+        if self.reserve.is_spent(self.awake()) {
+            self.post_watchman();
+            return false;
+        }
         let workers = self.furnished(0..self.size);
         let beds = workers.map(|worker| (worker, &worker.bed));
         match self.sleepers.choose(beds) {
@@ -188,6 +215,35 @@ impl Registry {
             None => self.call_spare(),
         }
         self.sleepers.any() || self.spare_wanted()
+    }
+
+    /// Has somebody watch whether the processors are used.
+    fn post_watchman(&self) {
+        let workers = self.furnished(0..self.size);
+        let beds = workers.map(|worker| (worker.index(), &worker.bed));
+        if let Some(watchman) = self.reserve.post(beds) {
+            self.unpark(watchman);
+        }
+    }
+
+    /// The watchman sleeps for a while, and then looks.
+    fn watch(&self, worker: &Worker) {
+        let look = Look::start();
+        thread::park_timeout(reserve::LOOK);
+        if !worker.bed.is_sleeping() {
+            return;
+        }
+        let awake = self.awake();
+        if awake == 0 {
+            self.reserve.end_watch(worker.index(), || self.awake());
+        } else if self.reserve.left_idle(&look) && self.work_in_sight() {
+            self.sleepers.get_up(&worker.bed);
+            for _ in 1..self.reserve.raise(awake) {
+                self.wake_one();
+            }
+        } else {
+            self.reserve.lower();
+        }
     }
 
     fn spare_wanted(&self) -> bool {
@@ -228,11 +284,37 @@ impl Registry {
             }
             return;
         }
+        self.sleep_on(worker);
+    }
+
+    /// Puts a worker to sleep that has more company than there are processors.
+    fn retire(&self, worker: &Worker) {
+        worker.open_pile();
+        self.sleepers.lie_down(&worker.bed);
+        // Of several that retire at once, so many get up again as are missed.
+        fence(Ordering::SeqCst);
+        if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
+            self.sleepers.get_up(&worker.bed);
+            return;
+        }
+        self.post_watchman();
+        self.sleep_on(worker);
+    }
+
+    /// Sleeps until somebody ends it.
+    fn sleep_on(&self, worker: &Worker) {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         neighbours::look_around(self, worker);
         while worker.bed.is_sleeping() {
-            thread::park();
+            if self.reserve.is_watchman(worker.index()) {
+                self.watch(worker);
+            } else {
+                thread::park();
+            }
+        }
+        if self.reserve.relieve(worker.index()) {
+            self.post_watchman();
         }
         neighbours::look_where(self, worker);
     }
@@ -242,7 +324,7 @@ impl Registry {
         self.blocked.fetch_add(1, Ordering::Relaxed);
         // The call passes the heavy barrier, against `lie_down`.
         if self.call_for_work() {
-            self.call_spare();
+            self.wake_one();
         }
         self.count(Event::Park);
         wait();
@@ -340,6 +422,8 @@ impl Registry {
                     && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
                 {
                     self.lie_down(worker);
+                } else if !spare && self.reserve.is_exceeded(self.awake()) {
+                    self.retire(worker);
                 }
             } else if self.closed() {
                 return;
@@ -457,6 +541,16 @@ impl Registry {
     pub(crate) fn takes_any(&self) -> bool {
         self.config.waiting == Waiting::TakeAny
     }
+}
+
+/// How many processors there are for so many workers. If the affinity mask has enough of them, nothing
+/// else is asked.
+fn processors_for(workers: usize) -> usize {
+    let allowed = allowed_now().map_or(0, |cpus| cpus.len());
+    if allowed >= workers {
+        return allowed;
+    }
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Starts the thread of a place. It reports whether it could be pinned.

@@ -50,6 +50,16 @@ impl Core {
 }
 
 /// A scope in which tasks can be spawned. See [`scope`].
+///
+/// ```
+/// let mut parts = [0; 4];
+/// locksley::scope(|s| {
+///     for (number, part) in parts.iter_mut().enumerate() {
+///         s.spawn(move |_| *part = number * number);
+///     }
+/// });
+/// assert_eq!(parts, [0, 1, 4, 9]);
+/// ```
 pub struct Scope<'scope> {
     core: Arc<Core>,
     /// Invariant in `'scope`, like `std::thread::Scope`.
@@ -76,6 +86,18 @@ impl<'scope> Scope<'scope> {
 
     /// Spawns a task, which may spawn more in the same scope. The newest task of a worker runs
     /// first.
+    ///
+    /// ```
+    /// let (mut outer, mut inner) = (0, 0);
+    /// locksley::scope(|s| {
+    ///     s.spawn(|s| {
+    ///         outer = 1;
+    ///         // A task may spawn others into the same scope.
+    ///         s.spawn(|_| inner = 2);
+    ///     });
+    /// });
+    /// assert_eq!((outer, inner), (1, 2));
+    /// ```
     pub fn spawn<F>(&self, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -181,6 +203,14 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Was the scope cancelled?
+    ///
+    /// ```
+    /// locksley::scope(|s| {
+    ///     assert!(!s.is_cancelled());
+    ///     s.cancel();
+    ///     assert!(s.is_cancelled());
+    /// });
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.core.token.is_cancelled()
     }

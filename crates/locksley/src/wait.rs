@@ -118,7 +118,8 @@ impl Worker {
             } else if let Some(injected) = self.helpful_job(family) {
                 self.help(injected);
                 idle = 0;
-            } else if registry.rest(&mut idle) {
+            } else if registry.rest(&mut idle) && !self.open_pile() {
+                // Nothing went to the pool's queue that it may be waiting for.
                 self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
             }
         }

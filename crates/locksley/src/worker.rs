@@ -6,18 +6,17 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
 
-use locksley_policy::{Order, Random};
-use locksley_queue::asymmetric::{self, Unpushed};
-use locksley_queue::{Owner, Steal, Thief};
+use locksley_queue::{Steal, asymmetric};
 
+use crate::builder::Config;
 use crate::frames::Frames;
+use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
 use crate::sleep::{self, Bed};
 use crate::stats::{Counters, Event};
-use crate::strategy::Strategy;
 use crate::sync::{AtomicUsize, Ordering};
 
 thread_local! {
@@ -45,14 +44,14 @@ thread_local! {
 /// assert_eq!(pool.run(|worker| fib(worker, 20)), 6765);
 /// ```
 pub struct Worker {
-    /// The default strategy's pile; sealed under every other. The owner's alone.
-    deque: UnsafeCell<asymmetric::Deque<JobRef>>,
+    /// The default strategy's pile; sealed under every other.
+    pub(crate) deque: asymmetric::Bare<JobRef>,
     /// The pile of another strategy. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
-    /// Chooses victims. The owner's alone.
-    random: Cell<Random>,
-    /// The order in which to try them. The owner's alone, once its thread runs.
-    order: UnsafeCell<Order>,
+    pub(crate) hunter: Hunter,
+    /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
+    /// owner's alone.
+    pub(crate) countdown: Cell<u32>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     pub(crate) counters: Counters,
@@ -68,7 +67,6 @@ pub struct Worker {
     /// Tasks that run in the order in which this worker spawned them.
     pub(crate) fifo: Injector,
     thread: OnceLock<Thread>,
-    stealer: asymmetric::Stealer<JobRef>,
     loot: Option<Box<dyn Loot>>,
 }
 
@@ -76,21 +74,22 @@ pub struct Worker {
 // type is not `Sync`. Other workers reach the rest through `Registry::worker`.
 
 impl Worker {
-    pub(crate) fn new(index: usize, strategy: Strategy, seed: u64) -> Worker {
-        let mut deque = asymmetric::Deque::new();
-        let stealer = deque.thief();
-        let (pile, loot) = match pile_for(strategy) {
+    pub(crate) fn new(index: usize, config: &Config) -> Worker {
+        let deque = asymmetric::Bare::new();
+        let (pile, loot) = match pile_for(config) {
             None => (None, None),
             Some((pile, loot)) => {
-                deque.seal();
+                // SAFETY: nobody else has it yet.
+                unsafe { deque.seal() };
                 (Some(pile), Some(loot))
             }
         };
+        let every = pile.as_ref().and_then(|pile| pile.balances_every());
         Worker {
-            deque: UnsafeCell::new(deque),
+            deque,
+            countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
-            random: Cell::new(Random::new(seed, index as u64)),
-            order: UnsafeCell::new(Order::uniform(index)),
+            hunter: Hunter::new(index, config),
             helping: Cell::new(0),
             counters: Counters::default(),
             index,
@@ -101,7 +100,6 @@ impl Worker {
             mail: Injector::new(),
             fifo: Injector::new(),
             thread: OnceLock::new(),
-            stealer,
             loot,
         }
     }
@@ -135,6 +133,11 @@ impl Worker {
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
     /// indices from the number of workers on.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.index()), 0);
+    /// ```
     pub fn index(&self) -> usize {
         self.index
     }
@@ -157,21 +160,6 @@ impl Worker {
         }
     }
 
-    /// The owner's deque.
-    ///
-    /// # Safety
-    ///
-    /// The reference is not kept while anything else runs that may use the deque.
-    #[inline(always)]
-    #[allow(
-        clippy::mut_from_ref,
-        reason = "the type is not `Sync`, and borrows are short"
-    )]
-    pub(crate) unsafe fn deque(&self) -> &mut asymmetric::Deque<JobRef> {
-        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
-        unsafe { &mut *self.deque.get() }
-    }
-
     /// Pushes a job that `unpush` must not mistake for a join's. A full pile leaves it to the pool.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`, and nothing below comes back here.
@@ -179,13 +167,13 @@ impl Worker {
         let pushed = match pile {
             // SAFETY: as above.
             None => unsafe {
-                let deque = self.deque();
-                let pushed = Owner::push(deque, job).map_err(|full| full.into_inner());
-                deque.mark();
-                pushed
+                self.deque.push(job);
+                self.deque.mark();
+                Ok(())
             },
             Some(pile) => pile.push(job),
         };
+        self.count_down();
         match pushed {
             Ok(()) => self.offer(),
             Err(job) => self.registry().inject(Injected {
@@ -201,31 +189,30 @@ impl Worker {
         let pile = unsafe { &mut *self.pile.get() };
         let pushed = match pile {
             // SAFETY: as above.
-            None => unsafe { Owner::push(self.deque(), job).map_err(|full| full.into_inner()) },
+            None => unsafe {
+                self.deque.push(job);
+                Ok(())
+            },
             Some(pile) => pile.push(job),
         };
+        self.count_down();
         if pushed.is_ok() {
             self.offer();
         }
         pushed
     }
 
-    /// Takes back the join's job that was pushed last, if that is certain to be it.
-    #[inline(always)]
-    pub(crate) fn unpush(&self) -> Unpushed {
-        // SAFETY: only the owner's thread has a `&Worker`.
-        unsafe { self.deque().unpush() }
-    }
-
     /// Takes the newest job of the worker's own pile.
     pub(crate) fn pop(&self) -> Option<JobRef> {
         // SAFETY: as in `push_spawned`.
         let pile = unsafe { &mut *self.pile.get() };
-        match pile {
+        let job = match pile {
             // SAFETY: as above.
-            None => unsafe { Owner::pop(self.deque()) },
+            None => unsafe { self.deque.pop() },
             Some(pile) => pile.pop(),
-        }
+        };
+        self.count_down();
+        job
     }
 
     /// Takes the newest job of the pile, though a join may be about to take it back.
@@ -236,17 +223,24 @@ impl Worker {
             // Marked, so that a join further out whose job this was finds out, and does not take
             // the next one for it.
             // SAFETY: as above.
-            unsafe { self.deque().mark() };
+            unsafe { self.deque.mark() };
         }
         Some(job)
     }
 
-    /// Shows others all that is in the pile: the worker is about to block.
-    pub(crate) fn open_pile(&self) {
+    /// Shows others all that is in the pile: the worker is about to block. What others had pushed goes
+    /// to the pool's queue, where those who wait for it look. Has anything gone there?
+    pub(crate) fn open_pile(&self) -> bool {
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.open();
         }
+        let mut any = false;
+        while let Some(injected) = self.pop_moved() {
+            self.registry().inject(injected);
+            any = true;
+        }
+        any
     }
 
     /// Wakes somebody if somebody wants work. After a push.
@@ -272,10 +266,29 @@ impl Worker {
         }
     }
 
-    /// Tries to steal from this worker. For other workers.
+    /// The pile, for what the worker itself does with it.
+    ///
+    /// # Safety
+    ///
+    /// The reference is not kept while anything else runs that may use the pile.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the type is not `Sync`, and borrows are short"
+    )]
+    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn Pile>> {
+        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
+        unsafe { (*self.pile.get()).as_mut() }
+    }
+
+    /// The other side of the pile, unless it is the default strategy's. For other workers.
+    pub(crate) fn loot(&self) -> Option<&dyn Loot> {
+        self.loot.as_deref()
+    }
+
+    /// Tries to steal from this worker what it pushed itself. For other workers.
     pub(crate) fn rob(&self) -> Steal<JobRef> {
         match &self.loot {
-            None => Thief::steal(&self.stealer),
+            None => self.deque.steal(),
             Some(loot) => {
                 let answer = loot.steal();
                 if answer.is_private() {
@@ -286,19 +299,20 @@ impl Worker {
         }
     }
 
-    /// Does this worker's pile seem empty? For other workers.
-    pub(crate) fn seems_empty(&self) -> bool {
+    /// How many jobs seem to be in this worker's pile. For other workers.
+    pub(crate) fn load(&self) -> usize {
         match &self.loot {
-            None => Thief::is_empty(&self.stealer),
-            Some(loot) => loot.is_empty(),
+            None => self.deque.len(),
+            Some(loot) => loot.len(),
         }
     }
 
-    /// Sets the order in which to try victims. For the owner, or before its thread starts.
-    pub(crate) fn set_order(&self, order: Order) {
-        // SAFETY: only the owner's thread, or whoever sets the pool up, has a `&Worker` that it calls
-        // this on; `find_work`, which borrows the order, does not come here.
-        unsafe { *self.order.get() = order };
+    /// Does this worker's pile seem empty? For other workers.
+    pub(crate) fn seems_empty(&self) -> bool {
+        match &self.loot {
+            None => self.deque.is_empty(),
+            Some(loot) => loot.is_empty(),
+        }
     }
 
     /// The CPU that the worker was last seen on.
@@ -337,19 +351,6 @@ impl Worker {
         }
     }
 
-    /// Tries to steal from another worker, and counts what comes of it.
-    pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
-        let answer = self.registry().worker(victim).rob();
-        self.counters.count(Event::Tried);
-        self.counters.count(match answer {
-            Steal::Success(_) => Event::Got,
-            Steal::Empty => Event::Empty,
-            Steal::Retry => Event::Retried,
-            Steal::Private => Event::Private,
-        });
-        answer
-    }
-
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: Injected) {
         self.counters.count(Event::Task);
@@ -386,38 +387,24 @@ impl Worker {
                 owner: self.index,
             });
         }
-        self.find_work_abroad()
+        self.pop_moved().or_else(|| self.find_work_abroad())
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
     /// its pile may be that of a join which it is inside of.
     pub(crate) fn take_anything(&self) -> Option<Injected> {
-        if let Some(job) = self.pop_from_under() {
-            return Some(Injected {
-                job,
-                owner: self.index,
-            });
-        }
-        self.find_work_abroad()
+        self.take_own().or_else(|| self.find_work_abroad())
     }
 
-    /// Looks for a job in the pool's queue and at the others.
-    pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
-        let registry = self.registry();
-        if let Some(injected) = registry.injector.pop() {
-            return Some(injected);
+    /// Takes a job of the worker's own pile, though a join may be about to take it back.
+    pub(crate) fn take_own(&self) -> Option<Injected> {
+        match self.pop_from_under() {
+            Some(job) => Some(Injected {
+                job,
+                owner: self.index,
+            }),
+            None => self.pop_moved(),
         }
-        let mut random = self.random.get();
-        // SAFETY: only the owner's thread gets here, and nothing below changes the order.
-        let order = unsafe { &*self.order.get() };
-        let stolen = order
-            .sweep(registry.workers(), &mut random)
-            .find_map(|victim| {
-                let job = self.steal_from(victim).success()?;
-                Some(Injected { job, owner: victim })
-            });
-        self.random.set(random);
-        stolen
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.

@@ -5,6 +5,18 @@ use crate::registry::Registry;
 use crate::worker::Worker;
 
 /// What came of giving way: see [`yield_now`].
+///
+/// ```
+/// use locksley::Yield;
+///
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| {
+///     assert_eq!(locksley::yield_local(), Some(Yield::Idle), "nothing was spawned");
+///     let task = locksley::spawn(|| 7);
+///     assert_eq!(locksley::yield_local(), Some(Yield::Executed));
+///     assert_eq!(task.join(), 7);
+/// });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Yield {
     /// A job was run.
@@ -68,13 +80,6 @@ pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
 }
 
 impl Worker {
-    fn take_own(&self) -> Option<Injected> {
-        self.pop_from_under().map(|job| Injected {
-            job,
-            owner: self.index(),
-        })
-    }
-
     /// Runs one job that was sent to this worker, or else what `find` finds.
     fn give_way(&self, find: impl FnOnce(&Worker) -> Option<Injected>) -> Yield {
         if self.read_mail() {

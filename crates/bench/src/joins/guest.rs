@@ -2,10 +2,14 @@
 //! idle threads disturb anybody (forte's never sleep), nobody's heap is full of what others left, and a
 //! busy machine's scheduler treats all alike.
 //!
+//! Which pages of memory a process got shows in how fast it walks through a large tree. So nobody
+//! keeps them: after a few turns all processes end, and start again in another order.
+//!
 //! The process is this binary with a hidden subcommand. It reads a number of operations from a line of
 //! its standard input, does them, and writes a line with what it did and how long it took.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::marker::PhantomData;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -17,15 +21,21 @@ use super::contenders::{Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeA
 use super::turns::turn;
 use crate::harness::{Contender, Sample, Wrong};
 
+/// How many turns a process has.
+const LIFE: u32 = 5;
+
 /// The other process, between or in its turns.
 pub(super) struct Guest {
+    /// How many turns it has left.
+    left: u32,
     child: Child,
     orders: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 impl Guest {
-    /// A contender whose process is started when its first turn comes.
+    /// A contender whose process is started when its turn comes, and ended when it has had its share
+    /// of them: all contenders' end in the same round, and start in the order of the next.
     pub(super) fn contender(
         name: &'static str,
         runtime: &'static str,
@@ -38,11 +48,14 @@ impl Guest {
                 let expected = "an answer from its process".to_owned();
                 Wrong::new(name, case, expected, error.to_string())
             };
-            if guest.is_none() {
-                guest = Some(Guest::start(runtime, case, (workers, quick)).map_err(failed)?);
-            }
-            let guest: &mut Guest = guest.as_mut().expect("it was just started");
-            guest.turn(operations).map_err(failed)
+            let mut present = match guest.take() {
+                Some(present) => present,
+                None => Guest::start(runtime, case, (workers, quick)).map_err(failed)?,
+            };
+            let sample = present.turn(operations).map_err(failed)?;
+            present.left -= 1;
+            guest = (present.left > 0).then_some(present);
+            Ok(sample)
         })
     }
 
@@ -59,11 +72,15 @@ impl Guest {
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (orders, answers) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Guest {
+        let mut guest = Guest {
+            left: LIFE,
             child,
             orders,
             answers: BufReader::new(answers),
-        })
+        };
+        // Nobody looks at its first steps.
+        guest.turn(1)?;
+        Ok(guest)
     }
 
     fn turn(&mut self, operations: u64) -> io::Result<Sample> {
@@ -134,8 +151,9 @@ pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> E
 fn serve_on<R: Runtime>(case: &str, workers: usize, quick: bool) -> u8 {
     let mut service = Service::<R> {
         case,
-        runtime: R::start(workers),
+        workers,
         code: crate::exit::USAGE,
+        runtime: PhantomData,
     };
     cases::visit(quick, &mut service);
     service.code
@@ -153,8 +171,9 @@ fn end_with_the_parent() {
 
 struct Service<'c, R> {
     case: &'c str,
-    runtime: R,
+    workers: usize,
     code: u8,
+    runtime: PhantomData<R>,
 }
 
 impl<R: Runtime> Visitor for Service<'_, R> {
@@ -162,13 +181,16 @@ impl<R: Runtime> Visitor for Service<'_, R> {
         if case.name != self.case {
             return;
         }
+        // The program first, into a heap that is the same for every runtime: whether the nodes of a tree
+        // straddle cache lines depends on what was allocated before.
         let mut program = make();
+        let mut runtime = R::start(self.workers);
         self.code = 0;
         for line in io::stdin().lines() {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {
                 return;
             };
-            match turn(&mut self.runtime, &mut program, case.name, operations) {
+            match turn(&mut runtime, &mut program, case.name, operations) {
                 Ok(sample) => {
                     let (seconds, operations) = (sample.elapsed.as_secs_f64(), sample.operations);
                     println!("{seconds} {operations} {}", sample.note);

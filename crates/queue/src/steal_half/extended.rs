@@ -24,8 +24,9 @@
 //! # Deviations from the paper
 //!
 //! Besides those of the parent module: a thief does not compare the lengths of the two deques
-//! (`pLen` in Fig. 7); whether to steal is the caller's decision. It takes the range, cut down to
-//! half of the items that it sees and to the room that its own deque has.
+//! (`pLen` in Fig. 7); whether to steal is the caller's decision, and how much
+//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it sees
+//! and to the room that its own deque has.
 //!
 //! # Orderings
 //!
@@ -35,10 +36,14 @@
 //! |---|---|---|---|---|---|
 //! | E1 | owner writes a slot | Relaxed | - | already the weakest: B7 and B1 publish it | - |
 //! | E2 | owner, or the destructor, reads a slot | Relaxed | - | already the weakest: its own write; nobody else is left | - |
-//! | E3, E5, E6 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
+//! | E3, E5, E6, E8 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
 //! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use super::deque;
+use super::ring::Ring;
 use crate::pile::{Steal, StealBatch, Thief};
 use crate::sync::{AtomicPtr, Ordering};
 use crate::word::Word;
@@ -138,36 +143,127 @@ impl<T: Word> StealBatch for Stealer<T> {
 
     #[inline]
     fn steal_half(&self, own: &mut Deque<T>) -> Steal<T> {
-        let (others, answer) = self.steal_into(&own.inner, own.bot);
-        own.bot = own.bot.wrapping_add(others);
-        answer
+        self.steal_some(own, |range| range.len())
+            .map(|(item, _)| item)
     }
 }
 
 impl<T: Word> Stealer<T> {
-    /// Moves items into a deque of the caller, whose bottom is at `bot`: how many, and one more.
-    fn steal_into(&self, own: &Inner<T>, bot: u64) -> (u64, Steal<T>) {
+    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown what
+    /// could be stolen at once. Gives one, and how many others went into `own`.
+    ///
+    /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7): here its
+    /// caller does. If `amount` says 0, that is [`Steal::Empty`].
+    ///
+    /// ```
+    /// use locksley_queue::steal_half::extended::Deque;
+    /// use locksley_queue::{Owner, Steal};
+    ///
+    /// let (mut victim, mut own) = (Deque::new(), Deque::new());
+    /// for task in 1..=8_u32 {
+    ///     victim.push(task).unwrap();
+    /// }
+    /// let thief = victim.thief();
+    /// assert_eq!(thief.steal_some(&mut own, |range| range.len() - 1), Steal::Success((3, 2)));
+    /// assert_eq!((victim.len(), own.len()), (5, 2));
+    /// assert_eq!(thief.steal_some(&mut own, |_| 0), Steal::Empty);
+    /// ```
+    #[inline]
+    pub fn steal_some(
+        &self,
+        own: &mut Deque<T>,
+        amount: impl FnOnce(Offered<'_, T>) -> usize,
+    ) -> Steal<(T, usize)> {
+        let stolen = self.steal_into(&own.inner, own.bot, amount);
+        stolen.map(|(item, others)| {
+            own.bot = own.bot.wrapping_add(others as u64);
+            (item, others)
+        })
+    }
+
+    /// Steals into a deque of the caller, whose bottom is at `bot`.
+    #[inline(never)]
+    fn steal_into(
+        &self,
+        own: &Inner<T>,
+        bot: u64,
+        amount: impl FnOnce(Offered<'_, T>) -> usize,
+    ) -> Steal<(T, usize)> {
         let shared = &self.inner.shared;
         let range = shared.range();
         if range.len() == 0 {
-            return (0, Steal::Empty);
+            return Steal::Empty;
         }
-        let n = shared.share(range, own.shared.room(bot) + 1);
-        let (ring, top, others) = (&self.inner.ring, u64::from(range.top()), n - 1);
-        ring.pairs(top, &own.ring, bot, others.into(), |from, to| {
+        let (ring, top) = (&self.inner.ring, u64::from(range.top()));
+        let len = usize::from(shared.share(range, own.shared.room(bot) + 1));
+        let Some(others) = amount(Offered {
+            ring,
+            top,
+            len,
+            items: PhantomData,
+        })
+        .min(len)
+        .checked_sub(1) else {
+            return Steal::Empty;
+        };
+        ring.pairs(top, &own.ring, bot, others as u64, |from, to| {
             let word = from.0.load(Ordering::Relaxed); // [E3]
             to.0.store(word, Ordering::Relaxed); // [E4]
         });
-        let last = ring.slot(top + u64::from(others));
+        let last = ring.slot(top + others as u64);
         let last = last.0.load(Ordering::Relaxed); // [E5]
-        if !shared.advance(range, n) {
-            return (0, Steal::Retry);
+        if !shared.advance(range, others as u16 + 1) {
+            return Steal::Retry;
         }
         if others > 0 {
-            own.shared.push_many(bot, others);
+            own.shared.push_many(bot, others as u16);
         }
         // SAFETY: the range did not change while the words were read, so they are pushed ones,
         // and the change of the range made them ours alone; this one was not put in `own`.
-        (others.into(), Steal::Success(unsafe { T::from_word(last) }))
+        Steal::Success((unsafe { T::from_word(last) }, others))
+    }
+}
+
+/// What a thief could take at once, for [`Stealer::steal_some`].
+pub struct Offered<'a, T: Word> {
+    ring: &'a Ring<Slot>,
+    top: u64,
+    len: usize,
+    items: PhantomData<T>,
+}
+
+impl<T: Word> Offered<'_, T> {
+    /// How many items that are; at least one.
+    #[allow(clippy::len_without_is_empty, reason = "it never is")]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone, and
+    /// its slot have another one. If so, the theft will fail.
+    ///
+    /// ```
+    /// use locksley_queue::steal_half::extended::Deque;
+    /// use locksley_queue::{Owner, Steal};
+    ///
+    /// let (mut victim, mut own) = (Deque::new(), Deque::new());
+    /// for task in [2, 4, 6, 7, 8, 10, 12, 14_usize] {
+    ///     victim.push(task).unwrap();
+    /// }
+    /// // Only even ones, please.
+    /// let even = |word: &*mut ()| word.addr() % 2 == 0;
+    /// let stolen = victim.thief().steal_some(&mut own, |range| range.words().take_while(even).count());
+    /// assert_eq!(stolen, Steal::Success((6, 2)));
+    /// ```
+    pub fn words(&self) -> impl Iterator<Item = *mut ()> {
+        let places = (0..self.len).map(|place| self.top + place as u64);
+        places.map(|index| self.ring.slot(index).0.load(Ordering::Relaxed)) // [E8]
+    }
+}
+
+impl<T: Word> fmt::Debug for Offered<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Offered").field("len", &self.len).finish()
     }
 }
