@@ -64,6 +64,7 @@
 //! | S13 | whereabouts: read `top` | Acquire | S9 | who is told that a thief has the item may want to see what the thief did before | `semi_private::stolen_by_one_who_is_known` |
 //! | S14 | make room: fence before the slots of stolen items are emptied | Release | S10 | as S10 | `semi_private::never_empty_behind_a_theft` |
 //! | S15 | publish `bottom` for a null item, read it | Relaxed | - | like the word in a slot: S7 and S10 order it | `semi_private::never_empty_with_null_items` |
+//! | S16 | publish `limit`, read it | Relaxed | - | for a guess at the length | |
 //!
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
@@ -93,6 +94,9 @@ struct Own {
     boundary: AtomicU64,
     /// The bottom while a null item may be in the deque; else something that is not above `top`.
     bottom: AtomicU64,
+    /// How far `bottom` may rise, as of the owner's last look at `top`. The slots from `bottom` up to
+    /// and including this one are null.
+    limit: AtomicU64,
     /// The owner's alone. Its floor is never below the boundary.
     lap: Cell<Lap>,
 }
@@ -221,13 +225,15 @@ impl<T: Word> Deque<T> {
         let start = start / STRIDE * STRIDE;
         // One slot stays empty.
         let (ring, view) = Ring::new(capacity.saturating_add(1));
-        let slow = Slow::new(view, start);
-        let lap = slow.lap(start, start);
+        let slow = Slow::new(view);
+        let limit = slow.limit(start);
+        let lap = slow.lap(start, start, limit);
         let cursor = lap.cursor(start);
         let shared = Handle::new(Shared {
             own: CachePadded::new(Own {
                 boundary: AtomicU64::new(start),
                 bottom: AtomicU64::new(start),
+                limit: AtomicU64::new(limit),
                 lap: Cell::new(lap),
             }),
             slow: UnsafeCell::new(slow),

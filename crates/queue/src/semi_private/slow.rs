@@ -15,21 +15,13 @@ use crate::word::Word;
 /// What the owner needs off the fast path.
 pub(super) struct Slow {
     view: View,
-    /// How far `bottom` may rise, as of the last look at `top`. The slots from `bottom` up to and
-    /// including this one are null.
-    limit: Index,
     /// The lowest index of a null item, if there may be one in the deque.
     null: Option<Index>,
 }
 
 impl Slow {
-    pub(super) fn new(view: View, start: Index) -> Slow {
-        let limit = limit_of(&view, start);
-        Slow {
-            view,
-            limit,
-            null: None,
-        }
+    pub(super) fn new(view: View) -> Slow {
+        Slow { view, null: None }
     }
 
     /// How many items fit.
@@ -37,17 +29,17 @@ impl Slow {
         self.view.capacity() - 1
     }
 
+    /// The last index whose slot is free if the top is at `top`. It stays free: if all items were
+    /// stolen, a thief would look there for the next one.
+    pub(super) fn limit(&self, top: Index) -> Index {
+        self.view.limit(top).wrapping_sub(STRIDE)
+    }
+
     /// The lap of a slot.
     #[inline]
-    pub(super) fn lap(&self, slot: Index, boundary: Index) -> Lap {
-        Lap::new(&self.view, slot, boundary, self.limit)
+    pub(super) fn lap(&self, slot: Index, boundary: Index, limit: Index) -> Lap {
+        Lap::new(&self.view, slot, boundary, limit)
     }
-}
-
-/// The last index whose slot is free if the top is at `top`. It stays free: if all items were
-/// stolen, a thief would look there for the next one.
-fn limit_of(view: &View, top: Index) -> Index {
-    view.limit(top).wrapping_sub(STRIDE)
 }
 
 impl<T: Word> Shared<T> {
@@ -57,7 +49,8 @@ impl<T: Word> Shared<T> {
         let boundary = self.own.boundary.load(Ordering::Relaxed);
         // SAFETY: only the owner gets here.
         let slow = unsafe { &*self.slow.get() };
-        let mut lap = slow.lap(slot, boundary);
+        let limit = self.own.limit.load(Ordering::Relaxed); // [S16]
+        let mut lap = slow.lap(slot, boundary, limit);
         let cursor = lap.cursor(bottom);
         if slow.null.is_some() {
             self.own.bottom.store(bottom, Ordering::Relaxed); // [S15]
@@ -75,8 +68,8 @@ impl<T: Word> Shared<T> {
         let bottom = self.own.lap.get().index(cursor);
         // SAFETY: only the owner gets here.
         let slow = unsafe { &mut *self.slow.get() };
-        if bottom == slow.limit {
-            self.make_room(slow);
+        if bottom == self.own.limit.load(Ordering::Relaxed) {
+            self.make_room(slow, bottom);
         }
         if word.is_null() {
             slow.null.get_or_insert(bottom);
@@ -88,23 +81,22 @@ impl<T: Word> Shared<T> {
 
     /// The bottom is at the limit: looks at `top` again; if the circle is really full, doubles
     /// it.
-    fn make_room(&self, slow: &mut Slow) {
+    fn make_room(&self, slow: &mut Slow, bottom: Index) {
         let top = self.top.load(Ordering::Acquire); // [S3]
-        let before = slow.limit;
-        if limit_of(&slow.view, top) == before {
-            // SAFETY: this is the owner, and the items are those from `top` to `bottom`, which is
-            // at the limit.
-            unsafe { self.ring.grow(&mut slow.view, top, before) };
+        if slow.limit(top) == bottom {
+            // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
+            unsafe { self.ring.grow(&mut slow.view, top, bottom) };
         }
-        slow.limit = limit_of(&slow.view, top);
+        let limit = slow.limit(top);
         // A thief that finds a slot empty which held a stolen item must see that it was stolen.
         fence(Ordering::Release); // [S14]
-        let mut index = before;
-        while index != slow.limit {
+        let mut index = bottom;
+        while index != limit {
             index = index.wrapping_add(STRIDE);
             // SAFETY: the view is current.
             unsafe { slow.view.slot(index) }.store(ptr::null_mut(), Ordering::Relaxed);
         }
+        self.own.limit.store(limit, Ordering::Relaxed); // [S16]
     }
 
     /// A pop has come to the lap's start or to the boundary, or there are null items.
@@ -177,7 +169,7 @@ impl<T: Word> Shared<T> {
         }
         // SAFETY: as above, and the deque is empty.
         if unsafe { self.ring.found_empty(&mut slow.view, at) } {
-            slow.limit = limit_of(&slow.view, at);
+            self.own.limit.store(slow.limit(at), Ordering::Relaxed); // [S16]
         }
         self.resume(at, at)
     }

@@ -64,10 +64,9 @@ fn null_items_are_items() {
                 _ => assert_eq!(thief.steal(), Steal::Private),
             }
             sequence /= OPS;
-            assert_eq!(
-                (deque.len(), thief.is_empty()),
-                (model.len(), model.is_empty())
-            );
+            assert_eq!(deque.len(), model.len());
+            assert_eq!(thief.len(), model.len());
+            assert_eq!(thief.is_empty(), model.is_empty());
         }
     }
 }

@@ -5,21 +5,13 @@ use std::fmt;
 use super::Shared;
 use crate::handle::Handle;
 use crate::pile::{Steal, Thief};
-use crate::ring::{Index, STRIDE, distance, length};
+use crate::ring::{Index, STRIDE, Visit, distance, length};
 use crate::sync::{Ordering, fence};
 use crate::word::Word;
 
 /// A thief's handle.
 pub struct Stealer<T: Word> {
     shared: Handle<Shared<T>>,
-}
-
-/// What a thief sees when it looks.
-struct Sight {
-    top: Index,
-    boundary: Index,
-    /// What is in the slot of `top`.
-    word: *mut (),
 }
 
 impl<T: Word> Stealer<T> {
@@ -36,30 +28,24 @@ impl<T: Word> Stealer<T> {
         }
     }
 
-    fn look(&self) -> Sight {
-        let shared = &*self.shared;
-        let visit = shared.ring.enter();
-        let top = shared.top.load(Ordering::Relaxed); // [S6]
+    /// Where the ends of the public part are, for somebody who may now read slots.
+    fn look(&self) -> (Visit<'_>, Index, Index) {
+        let visit = self.shared.ring.enter();
+        let top = self.shared.top.load(Ordering::Relaxed); // [S6]
         fence(Ordering::SeqCst); // [S7]
-        let boundary = shared.own.boundary.load(Ordering::Acquire); // [S8]
-        // SAFETY: the fence above.
-        let word = unsafe { visit.read(top) };
-        Sight {
-            top,
-            boundary,
-            word,
-        }
+        let boundary = self.shared.own.boundary.load(Ordering::Acquire); // [S8]
+        (visit, top, boundary)
     }
 
-    /// What to answer who saw nothing public: looks whether the item at `top` is there.
-    fn nothing_public(&self, seen: &Sight) -> Steal<T> {
+    /// What to answer a thief that saw nothing public and this word in the slot at `top`.
+    fn nothing_public(&self, top: Index, word: *mut ()) -> Steal<T> {
         let bottom = self.shared.own.bottom.load(Ordering::Relaxed); // [S15]
         fence(Ordering::Acquire); // [S10]
         let now = self.shared.top.load(Ordering::Relaxed); // [S11]
-        if now != seen.top {
+        if now != top {
             // The slot may have been another item's.
             Steal::Retry
-        } else if !seen.word.is_null() || distance(seen.top, bottom) > 0 {
+        } else if !word.is_null() || distance(top, bottom) > 0 {
             Steal::Private
         } else {
             Steal::Empty
@@ -71,13 +57,15 @@ impl<T: Word> Thief for Stealer<T> {
     type Item = T;
 
     fn steal(&self) -> Steal<T> {
-        let seen = self.look();
-        if distance(seen.top, seen.boundary) <= 0 {
-            return self.nothing_public(&seen);
+        let (visit, top, boundary) = self.look();
+        // SAFETY: a look passes the fence.
+        let word = unsafe { visit.read(top) };
+        if distance(top, boundary) <= 0 {
+            return self.nothing_public(top, word);
         }
-        let next = seen.top.wrapping_add(STRIDE);
+        let next = top.wrapping_add(STRIDE);
         let race = self.shared.top.compare_exchange(
-            seen.top,
+            top,
             next,
             Ordering::Release, // [S9]
             Ordering::Relaxed,
@@ -85,18 +73,41 @@ impl<T: Word> Thief for Stealer<T> {
         match race {
             // SAFETY: the item was there until this thief raised `top` over it, so the word is
             // the item's, and nobody else gets it.
-            Ok(_) => Steal::Success(unsafe { T::from_word(seen.word) }),
+            Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
             Err(_) => Steal::Retry,
         }
     }
 
-    /// The public items; 1 if there are only private ones.
+    /// Counts the private items too, by searching for the first empty slot.
     fn len(&self) -> usize {
-        let seen = self.look();
-        match length(seen.top, seen.boundary) {
-            0 => usize::from(!self.nothing_public(&seen).is_empty()),
-            public => public,
+        let (visit, top, boundary) = self.look();
+        let own = &self.shared.own;
+        let limit = own.limit.load(Ordering::Relaxed); // [S16]
+        let first = if distance(top, boundary) > 0 {
+            boundary
+        } else {
+            top
+        };
+        let (mut taken, mut free) = (0, length(first, limit));
+        while taken < free {
+            let middle = (taken + free) / 2;
+            // SAFETY: a look passes the fence.
+            let word = unsafe { visit.read(first.wrapping_add(middle as u64 * STRIDE)) };
+            if word.is_null() {
+                free = middle;
+            } else {
+                taken = middle + 1;
+            }
         }
+        let bottom = own.bottom.load(Ordering::Relaxed); // [S15]
+        length(top, first) + taken.max(length(first, bottom))
+    }
+
+    fn is_empty(&self) -> bool {
+        let (visit, top, boundary) = self.look();
+        // SAFETY: a look passes the fence.
+        let word = unsafe { visit.read(top) };
+        distance(top, boundary) <= 0 && self.nothing_public(top, word).is_empty()
     }
 }
 
