@@ -276,7 +276,7 @@ impl Registry {
     pub(crate) fn sleep(&self, worker: &Worker) {
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
-            self.sleepers.get_up(&worker.bed);
+            self.get_up(worker);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
                 worker.counters.count(Event::Park);
@@ -287,6 +287,19 @@ impl Registry {
         self.sleep_on(worker);
     }
 
+    /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
+    fn get_up(&self, worker: &Worker) {
+        self.sleepers.get_up(&worker.bed);
+        self.relieve(worker);
+    }
+
+    /// A worker is awake: if it was the watchman, somebody else has to be.
+    fn relieve(&self, worker: &Worker) {
+        if self.reserve.relieve(worker.index()) {
+            self.post_watchman();
+        }
+    }
+
     /// Puts a worker to sleep that has more company than there are processors.
     fn retire(&self, worker: &Worker) {
         worker.open_pile();
@@ -294,7 +307,7 @@ impl Registry {
         // Of several that retire at once, so many get up again as are missed.
         fence(Ordering::SeqCst);
         if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
-            self.sleepers.get_up(&worker.bed);
+            self.get_up(worker);
             return;
         }
         self.post_watchman();
@@ -313,9 +326,7 @@ impl Registry {
                 thread::park();
             }
         }
-        if self.reserve.relieve(worker.index()) {
-            self.post_watchman();
-        }
+        self.relieve(worker);
         neighbours::look_where(self, worker);
     }
 
