@@ -55,6 +55,21 @@ fn every_runtime_runs_every_program() {
 }
 
 #[test]
+fn the_simulator_runs_beside_the_pool() {
+    let output = bench(&["sim", "--quick"]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stdout.contains("\nbar sim ns per node, lock-free, P=64: "),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("uts T3   8            chase-lev"),
+        "{stdout}"
+    );
+}
+
+#[test]
 fn exit_codes_tell_usage_from_failure() {
     assert_eq!(bench(&["--help"]).status.code(), Some(0));
     assert_eq!(bench(&["archery"]).status.code(), Some(64));

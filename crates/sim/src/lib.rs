@@ -66,3 +66,8 @@ pub use setup::{MOST_DEALERS, MOST_PROCESSORS, Setup, SimError};
 pub use strategy::{Lifelines, Strategy};
 pub use sweep::Sweep;
 pub use trace::{Counters, ThreadName, Trace, TraceEvent};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -84,7 +84,7 @@ fn rule(widths: &[usize]) -> String {
         .enumerate()
         .map(|(column, &width)| match column {
             0 => "-".repeat(width),
-            _ => format!("{}:", "-".repeat(width.saturating_sub(1))),
+            _ => format!("{}:", "-".repeat(width.saturating_sub(1).max(1))),
         })
         .collect();
     format!("| {} |\n", cells.join(" | "))

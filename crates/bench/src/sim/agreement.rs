@@ -132,7 +132,8 @@ fn compare<P: Program, C: Computation>(
     progress: &Progress,
 ) -> Result<(), Wrong> {
     let span = computation.size().span as f64;
-    let alone = in_pool(name, program, "chase-lev", 1, plan)?;
+    // The strategy in which an owner pays for nothing else.
+    let alone = in_pool(name, program, "semi-private", 1, plan)?;
     let nanoseconds = alone.map_or(1.0, |alone| alone.milliseconds * 1e6);
     let node = nanoseconds / computation.size().work as f64 * FINE;
     for workers in WORKERS {
