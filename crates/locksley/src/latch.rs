@@ -57,13 +57,18 @@ impl Latch {
         }
     }
 
-    /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
-    /// `park` may block until then.
-    pub(crate) fn park_once(&self, park: impl FnOnce()) {
+    /// Is it set? If not, whoever sets it from now on calls its `wake`.
+    pub(crate) fn probe_or_await(&self) -> bool {
         let race = self
             .state
             .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
-        if race != Err(SET) {
+        race == Err(SET)
+    }
+
+    /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
+    /// `park` may block until then.
+    pub(crate) fn park_once(&self, park: impl FnOnce()) {
+        if !self.probe_or_await() {
             park();
         }
     }

@@ -9,6 +9,7 @@
 //! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
 //! more.
 
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
@@ -19,12 +20,13 @@ use crossbeam_utils::CachePadded;
 use crate::builder::Config;
 use crate::error::BuildError;
 use crate::injector::{Injected, Injector};
-use crate::job::{JobRef, Payload, catch};
+use crate::job::{JobRef, Payload};
 use crate::neighbours;
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
+use crate::threads::{self, Roll, ThreadBuilder};
 use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
@@ -48,7 +50,10 @@ pub(crate) struct Registry {
     /// Spawned tasks that are not done.
     outstanding: AtomicUsize,
     closing: AtomicBool,
-    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Threads that the pool has started itself.
+    pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Who has not left yet.
+    pub(crate) roll: Roll,
     /// What threads outside of the pool did to it.
     outside: Counters,
 }
@@ -79,6 +84,7 @@ impl Registry {
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
+            roll: Roll::new(),
             outside: Counters::default(),
         });
         for index in 0..size {
@@ -112,6 +118,12 @@ impl Registry {
     /// How many workers the pool has, without spares.
     pub(crate) fn size(&self) -> usize {
         self.size
+    }
+
+    /// How many spares there may be.
+    #[inline]
+    pub(crate) fn spares(&self) -> usize {
+        self.places.len() - self.size
     }
 
     /// How many places there are, spares included.
@@ -192,7 +204,7 @@ impl Registry {
 
     fn spare_wanted(&self) -> bool {
         let up = self.spares_up.load(Ordering::Relaxed);
-        up < self.blocked.load(Ordering::Relaxed) && up < self.places.len() - self.size
+        up < self.blocked.load(Ordering::Relaxed) && up < self.spares()
     }
 
     /// Is there anything that a worker could take?
@@ -216,10 +228,11 @@ impl Registry {
         }
     }
 
-    /// Puts an idle worker to sleep, unless there is something to do after all.
-    pub(crate) fn sleep(&self, worker: &Worker) {
+    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; whoever
+    /// makes it so unparks the worker.
+    pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         self.sleepers.lie_down(&worker.bed);
-        if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
+        if self.call_for_work() || !worker.mail.is_empty() || ready() {
             self.sleepers.get_up(&worker.bed);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
@@ -231,8 +244,12 @@ impl Registry {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         neighbours::look_around(self, worker);
-        while worker.bed.is_sleeping() {
+        while worker.bed.is_sleeping() && !ready() {
             thread::park();
+        }
+        if ready() && !self.sleepers.get_up(&worker.bed) {
+            // Somebody woke it for work that it may not look for now: that passes to another one.
+            self.wake_one();
         }
         neighbours::look_where(self, worker);
     }
@@ -286,7 +303,7 @@ impl Registry {
         self.furnish(index).bed.call();
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
-        match start_thread(self.shared(), index, None) {
+        match ThreadBuilder::new(self.shared(), index, None).start() {
             Ok(handle) => {
                 threads.push(handle);
                 true
@@ -298,36 +315,43 @@ impl Registry {
         }
     }
 
-    /// Starts the workers' threads. On failure none is left.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<(), BuildError> {
+    /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        let adopts = self.config.use_current_thread;
+        if adopts && Worker::current().is_some() {
+            return Err(BuildError::AlreadyWorker);
+        }
         let (report, reports) = mpsc::channel();
-        for index in 0..self.size {
-            match start_thread(self.clone(), index, Some(report.clone())) {
-                Ok(handle) => lock(&self.threads).push(handle),
-                Err(source) => {
-                    self.close();
-                    return Err(BuildError::Thread {
-                        started: index,
-                        source,
-                    });
-                }
+        for index in usize::from(adopts)..self.size {
+            let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
+            if let Err(source) = spawn(thread) {
+                // Threads that the caller has not started yet end as soon as they do.
+                self.retire();
+                self.join_threads();
+                return Err(BuildError::Thread {
+                    started: index,
+                    source,
+                });
             }
         }
         drop(report);
-        if self.config.homes.is_empty() {
-            return Ok(());
+        if !self.config.homes.is_empty()
+            && let Some(error) = reports.iter().find_map(Result::err)
+        {
+            self.close();
+            return Err(error);
         }
-        match reports.iter().find_map(Result::err) {
-            None => Ok(()),
-            Some(error) => {
-                self.close();
-                Err(error)
-            }
+        if adopts {
+            threads::adopt(self);
         }
+        Ok(())
     }
 
     /// The main loop of a worker, or of a spare.
-    fn main_loop(&self, worker: &Worker) {
+    pub(crate) fn main_loop(&self, worker: &Worker) {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
         loop {
@@ -347,7 +371,7 @@ impl Registry {
                 if spare {
                     self.lie_down(worker);
                 } else {
-                    self.sleep(worker);
+                    self.sleep(worker, || self.closed());
                 }
                 idle = 0;
             }
@@ -410,7 +434,7 @@ impl Registry {
         }
     }
 
-    fn closed(&self) -> bool {
+    pub(crate) fn closed(&self) -> bool {
         self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::SeqCst) == 0
     }
 
@@ -427,20 +451,40 @@ impl Registry {
         }
     }
 
-    /// Lets the workers finish what was spawned, and waits for them to end.
-    pub(crate) fn close(&self) {
+    /// Lets the workers finish what was spawned and end, and waits for nothing.
+    pub(crate) fn retire(&self) {
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
-        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.registry(), self)) {
-            // The pool is dropped by one of its own tasks: the threads end by themselves.
-            return;
-        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Lets the workers finish what was spawned, and waits for them to end.
+    pub(crate) fn close(&self) {
+        self.retire();
         match Worker::current() {
-            Some(worker) => worker.blocking(|| self.join_threads()),
-            None => self.join_threads(),
+            Some(worker) if worker.is_in(self) => {
+                // A task of its own drops the pool: the threads end by themselves. An adopted thread
+                // that is in no task may have to run what was spawned, for want of others.
+                if threads::is_adopted_by(self) && worker.frames.depth() == 0 {
+                    worker.serve_until(|| self.closed(), || self.closed());
+                    self.wait_for_threads();
+                }
+            }
+            Some(worker) => worker.blocking(|| self.wait_for_threads()),
+            None => self.wait_for_threads(),
         }
     }
 
+    /// Waits until all threads have left, whoever started them.
+    fn wait_for_threads(&self) {
+        self.join_threads();
+        self.roll.wait_until_empty();
+    }
+
+    /// Waits for the threads that the pool has started itself.
     fn join_threads(&self) {
         loop {
             let threads = std::mem::take(&mut *lock(&self.threads));
@@ -454,36 +498,13 @@ impl Registry {
         }
     }
 
+    /// May a waiter take any work, because it is to, or because there is no spare to take its place?
     pub(crate) fn takes_any(&self) -> bool {
-        self.config.waiting == Waiting::TakeAny
+        self.spares() == 0
     }
-}
 
-/// Starts the thread of a place. It reports whether it could be pinned.
-fn start_thread(
-    registry: Arc<Registry>,
-    index: usize,
-    report: Option<mpsc::Sender<Result<(), BuildError>>>,
-) -> std::io::Result<thread::JoinHandle<()>> {
-    let mut builder = thread::Builder::new().name(registry.config.thread_name(index));
-    if let Some(size) = registry.config.stack_size {
-        builder = builder.stack_size(size);
+    /// Does a waiter look for what descends from what it waits for?
+    pub(crate) fn leapfrogs(&self) -> bool {
+        self.config.waiting == Waiting::Leapfrog
     }
-    builder.spawn(move || {
-        let pinned = neighbours::pin(&registry, index);
-        if let Some(report) = report {
-            // Nobody listens if nobody is to be pinned, or another one could not be.
-            let _ = report.send(pinned);
-        }
-        registry.worker(index).be(|worker| {
-            let started = catch(|| registry.config.run_start_handler(index));
-            if let Err(payload) = started {
-                registry.config.handle_panic(payload);
-            }
-            registry.main_loop(worker);
-        });
-        if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
-            registry.config.handle_panic(payload);
-        }
-    })
 }

@@ -77,10 +77,14 @@ impl Worker {
             .or_else(|| self.registry().injector.pop_of(family))
     }
 
-    /// Waits for something that no worker of this pool is at: helps with nothing, but reads its
-    /// mail. Whoever sets the latch unparks the thread.
+    /// Waits for something that no worker of this pool is at. A spare takes its place and it helps with
+    /// nothing, but reads its mail; or, where there are no spares, it takes what work there is. Whoever sets the
+    /// latch unparks the thread.
     #[cold]
     pub(crate) fn wait_abroad(&self, latch: &Latch) {
+        if self.registry().takes_any() {
+            return self.serve_until(|| latch.probe(), || latch.probe_or_await());
+        }
         self.blocking(|| {
             while !latch.probe() {
                 if !self.read_mail() {
@@ -88,6 +92,24 @@ impl Worker {
                 }
             }
         });
+    }
+
+    /// Takes what work there is until `ready`. `ready_asleep` is the same for one who goes to sleep: if it
+    /// says no, whoever makes it so unparks the thread.
+    pub(crate) fn serve_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        let registry = self.registry();
+        let mut idle = 0;
+        while !ready() {
+            if self.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = self.take_anything() {
+                self.help(injected);
+                idle = 0;
+            } else if registry.rest(&mut idle) {
+                registry.sleep(self, &ready_asleep);
+            }
+        }
+        self.publish_counts();
     }
 
     /// Runs something that blocks this worker. A spare takes its place meanwhile.
@@ -112,29 +134,56 @@ impl Worker {
         while !latch.probe() {
             if self.read_mail() {
                 idle = 0;
-            } else if let Some(injected) = own() {
+            } else if !self.takes_next()
+                && let Some(injected) = own()
+            {
                 self.run_job(injected);
                 idle = 0;
             } else if let Some(injected) = self.helpful_job(family) {
                 self.help(injected);
                 idle = 0;
             } else if registry.rest(&mut idle) {
-                self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
+                self.doze(latch);
             }
         }
         self.frames.leave();
         self.publish_counts();
     }
 
+    /// Sleeps until the latch is set, or there is something that this worker may do.
+    fn doze(&self, latch: &Latch) {
+        let registry = self.registry();
+        if registry.takes_any() && !self.is_deep() {
+            registry.sleep(self, || latch.probe_or_await());
+        } else {
+            self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
+        }
+    }
+
+    /// Are so many jobs of others stacked up that it may take no more?
+    fn is_deep(&self) -> bool {
+        self.depth() >= self.registry().config.depth_limit
+    }
+
+    /// Does it take work in whatever order, so that it need not sort its pile for what it must run itself?
+    fn takes_next(&self) -> bool {
+        let registry = self.registry();
+        registry.takes_any() && !registry.leapfrogs() && !self.is_deep()
+    }
+
     /// Somebody else's job to run while waiting for a family.
     fn helpful_job(&self, family: Family) -> Option<Injected> {
         let registry = self.registry();
-        if self.depth() >= registry.config.depth_limit {
-            None
-        } else if registry.takes_any() {
-            self.take_anything()
-        } else {
-            self.leapfrog(family)
+        if self.is_deep() {
+            return None;
+        }
+        let descendant = match registry.leapfrogs() {
+            true => self.leapfrog(family),
+            false => None,
+        };
+        match descendant {
+            None if registry.takes_any() => self.take_anything(),
+            found => found,
         }
     }
 

@@ -126,11 +126,24 @@ impl Worker {
 
     /// Makes the calling thread this worker while `f` runs.
     pub(crate) fn be(&self, f: impl FnOnce(&Worker)) {
+        let before = CURRENT.get();
+        self.become_current();
+        f(self);
+        CURRENT.set(before);
+    }
+
+    /// Makes the calling thread this worker until it ceases to be.
+    pub(crate) fn become_current(&self) {
         // A thread takes a place once; a spare's place is its own for good.
         let _ = self.thread.set(std::thread::current());
         CURRENT.set(self);
-        f(self);
-        CURRENT.set(ptr::null());
+    }
+
+    /// The calling thread is this worker no more.
+    pub(crate) fn cease(&self) {
+        if ptr::eq(CURRENT.get(), self) {
+            CURRENT.set(ptr::null());
+        }
     }
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
@@ -380,6 +393,14 @@ impl Worker {
 
     /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
     pub(crate) fn find_work(&self) -> Option<Injected> {
+        if self.registry().config.breadth_first
+            && let Some(job) = self.rob().success()
+        {
+            return Some(Injected {
+                job,
+                owner: self.index,
+            });
+        }
         if let Some(job) = self.pop() {
             return Some(Injected {
                 job,
@@ -392,13 +413,20 @@ impl Worker {
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
     /// its pile may be that of a join which it is inside of.
     pub(crate) fn take_anything(&self) -> Option<Injected> {
-        if let Some(job) = self.pop_from_under() {
-            return Some(Injected {
-                job,
-                owner: self.index,
-            });
-        }
-        self.find_work_abroad()
+        self.take_own().or_else(|| self.find_work_abroad())
+    }
+
+    /// Takes a job of the worker's own pile, though a join may be about to take it back.
+    pub(crate) fn take_own(&self) -> Option<Injected> {
+        let oldest = match self.registry().config.breadth_first {
+            true => self.rob().success(),
+            false => None,
+        };
+        let job = oldest.or_else(|| self.pop_from_under())?;
+        Some(Injected {
+            job,
+            owner: self.index,
+        })
     }
 
     /// Looks for a job in the pool's queue and at the others.
@@ -476,6 +504,18 @@ pub fn current_worker_index() -> Option<usize> {
 /// ```
 pub fn current_worker_has_pending_tasks() -> Option<bool> {
     Worker::current().map(|worker| !worker.seems_empty())
+}
+
+/// How many spare workers the calling worker's pool may have: see
+/// [`Builder::spares`](crate::Builder::spares). `None` if the calling thread is no worker.
+///
+/// ```
+/// assert_eq!(locksley::current_num_spares(), None);
+/// assert!(locksley::scope(|_| locksley::current_num_spares()).unwrap() >= 64);
+/// ```
+#[inline]
+pub fn current_num_spares() -> Option<usize> {
+    Worker::current().map(|worker| worker.registry().spares())
 }
 
 /// The number of workers in the pool that the calling thread belongs to; of the global pool if it

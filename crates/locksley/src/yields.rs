@@ -68,13 +68,6 @@ pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
 }
 
 impl Worker {
-    fn take_own(&self) -> Option<Injected> {
-        self.pop_from_under().map(|job| Injected {
-            job,
-            owner: self.index(),
-        })
-    }
-
     /// Runs one job that was sent to this worker, or else what `find` finds.
     fn give_way(&self, find: impl FnOnce(&Worker) -> Option<Injected>) -> Yield {
         if self.read_mail() {
