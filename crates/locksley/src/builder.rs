@@ -149,7 +149,7 @@ impl Builder {
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();
-    /// assert_eq!(pool.install(locksley::current_num_spares), Some(0));
+    /// assert_eq!(pool.run(|worker| worker.num_spares()), 0);
     /// ```
     pub fn spares(mut self, spares: usize) -> Self {
         self.config.spares = Some(spares);

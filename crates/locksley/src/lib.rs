@@ -113,8 +113,7 @@ pub use strategy::{Idle, Strategy, Waiting};
 pub use threads::ThreadBuilder;
 pub use topology::{Available, Level, Topology, available_cpus, topology};
 pub use worker::{
-    Worker, current_num_spares, current_num_workers, current_worker_has_pending_tasks,
-    current_worker_index,
+    Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };
 pub use yields::{Yield, yield_local, yield_now};
 

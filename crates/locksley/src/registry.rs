@@ -116,6 +116,7 @@ impl Registry {
     }
 
     /// How many workers the pool has, without spares.
+    #[inline]
     pub(crate) fn size(&self) -> usize {
         self.size
     }
@@ -325,6 +326,8 @@ impl Registry {
             return Err(BuildError::AlreadyWorker);
         }
         let (report, reports) = mpsc::channel();
+        // If `spawn` panics, those that have been started end too.
+        let unwinding = RetireOnDrop(self);
         for index in usize::from(adopts)..self.size {
             let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
             if let Err(source) = spawn(thread) {
@@ -337,6 +340,7 @@ impl Registry {
                 });
             }
         }
+        std::mem::forget(unwinding);
         drop(report);
         if !self.config.homes.is_empty()
             && let Some(error) = reports.iter().find_map(Result::err)
@@ -506,5 +510,14 @@ impl Registry {
     /// Does a waiter look for what descends from what it waits for?
     pub(crate) fn leapfrogs(&self) -> bool {
         self.config.waiting == Waiting::Leapfrog
+    }
+}
+
+/// Retires a pool whose building was broken off.
+struct RetireOnDrop<'r>(&'r Registry);
+
+impl Drop for RetireOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.retire();
     }
 }

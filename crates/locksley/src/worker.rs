@@ -146,8 +146,52 @@ impl Worker {
         }
     }
 
+    /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not handed its
+    /// worker, and asks the thread once instead of at every fork.
+    ///
+    /// ```
+    /// use locksley::Worker;
+    ///
+    /// assert!(Worker::with_current(|worker| worker.is_none()));
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let sum = pool.install(|| {
+    ///     Worker::with_current(|worker| match worker {
+    ///         Some(worker) => worker.join(|_| 1, |_| 2),
+    ///         None => (1, 2),
+    ///     })
+    /// });
+    /// assert_eq!(sum, (1, 2));
+    /// ```
+    #[inline]
+    pub fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+        f(Worker::current())
+    }
+
+    /// The number of workers in its pool, without spares.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.num_workers()), 2);
+    /// ```
+    #[inline]
+    pub fn num_workers(&self) -> usize {
+        self.registry().size()
+    }
+
+    /// How many spare workers its pool may have: see [`Builder::spares`](crate::Builder::spares).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).spares(3).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.num_spares()), 3);
+    /// ```
+    #[inline]
+    pub fn num_spares(&self) -> usize {
+        self.registry().spares()
+    }
+
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
     /// indices from the number of workers on.
+    #[inline]
     pub fn index(&self) -> usize {
         self.index
     }
@@ -504,18 +548,6 @@ pub fn current_worker_index() -> Option<usize> {
 /// ```
 pub fn current_worker_has_pending_tasks() -> Option<bool> {
     Worker::current().map(|worker| !worker.seems_empty())
-}
-
-/// How many spare workers the calling worker's pool may have: see
-/// [`Builder::spares`](crate::Builder::spares). `None` if the calling thread is no worker.
-///
-/// ```
-/// assert_eq!(locksley::current_num_spares(), None);
-/// assert!(locksley::scope(|_| locksley::current_num_spares()).unwrap() >= 64);
-/// ```
-#[inline]
-pub fn current_num_spares() -> Option<usize> {
-    Worker::current().map(|worker| worker.registry().spares())
 }
 
 /// The number of workers in the pool that the calling thread belongs to; of the global pool if it
