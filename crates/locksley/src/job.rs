@@ -1,9 +1,12 @@
 //! A job: one word that says where the work lies and how to run it.
 //!
 //! ```text
-//!   JobRef ──> | execute | ...          a `join`'s second closure, in the caller's frame
-//!   JobRef ──> | execute | family | ... a spawned closure, on the heap   (low bit of the word set)
+//!   JobRef ──> | latch | closure, later result |   a `join`'s second closure, in the caller's frame
+//!   JobRef ──> | latch | family | closure |        a spawned closure, on the heap   (low bit of the word set)
+//!                  └──> how to execute it
 //! ```
+//!
+//! The latch of a job carries the address of its [`Kind`] until it is set.
 //!
 //! A job runs exactly once. One in a frame is either taken back by the frame or executed by
 //! a thief, which sets the job's latch as its last touch; the frame stays until then. One on the
@@ -11,7 +14,7 @@
 
 use std::any::Any;
 use std::cell::UnsafeCell;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr::NonNull;
 
@@ -28,12 +31,27 @@ pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     panic::catch_unwind(AssertUnwindSafe(f))
 }
 
-/// What a thief needs to know of a job. The first field of every job.
-#[repr(C)]
-pub(crate) struct Header {
-    /// Runs the job. The arguments are the job, the worker that runs it, and the index of the
-    /// worker whose pile it was in.
+/// How to run the jobs of one type.
+struct Kind {
+    /// The arguments are the job, the worker that runs it, and the index of the worker whose pile it
+    /// was in.
     execute: unsafe fn(NonNull<Header>, &Worker, usize),
+}
+
+/// What a thief needs to know of a job. The first field of every job.
+#[repr(transparent)]
+pub(crate) struct Header {
+    /// Carries the job's [`Kind`].
+    pub(crate) latch: Latch,
+}
+
+impl Header {
+    #[inline(always)]
+    fn new(kind: &'static Kind) -> Header {
+        Header {
+            latch: Latch::carrying(kind),
+        }
+    }
 }
 
 /// The identity of something that can be waited for: the address of a join's job or of a scope.
@@ -109,33 +127,43 @@ impl JobRef {
     /// worker in whose pile it was.
     pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
         let header = self.header();
-        // SAFETY: the job is alive until it is executed.
-        unsafe { (header.as_ref().execute)(header, worker, owner) }
+        // SAFETY: the job is alive until it is executed, and its latch is set only then; what that
+        // carries is the kind that the job was made with.
+        let kind = unsafe { &*header.as_ref().latch.cargo::<Kind>() };
+        // SAFETY: the job is of this kind, and is executed once, says the caller.
+        unsafe { (kind.execute)(header, worker, owner) }
     }
 }
 
-/// The second closure of a join, in the frame of the join.
+/// The second closure of a join, in the frame of the join. It does not drop what is in it: whoever
+/// makes one sees to it that the closure or the result is taken.
 #[repr(C)]
 pub(crate) struct StackJob<F, R> {
     header: Header,
-    pub(crate) latch: Latch,
-    func: UnsafeCell<ManuallyDrop<F>>,
-    result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
+    content: UnsafeCell<Content<F, R>>,
+}
+
+/// The closure until it is taken, then the result.
+union Content<F, R> {
+    func: ManuallyDrop<F>,
+    result: ManuallyDrop<Result<R, Payload>>,
 }
 
 impl<F, R> StackJob<F, R>
 where
     F: FnOnce(&Worker, bool) -> R,
 {
+    const KIND: &'static Kind = &Kind {
+        execute: Self::execute,
+    };
+
     #[inline(always)]
     pub(crate) fn new(func: F) -> Self {
         StackJob {
-            header: Header {
-                execute: Self::execute,
-            },
-            latch: Latch::new(),
-            func: UnsafeCell::new(ManuallyDrop::new(func)),
-            result: UnsafeCell::new(MaybeUninit::uninit()),
+            header: Header::new(Self::KIND),
+            content: UnsafeCell::new(Content {
+                func: ManuallyDrop::new(func),
+            }),
         }
     }
 
@@ -149,6 +177,10 @@ where
         Family::of(self)
     }
 
+    pub(crate) fn latch(&self) -> &Latch {
+        &self.header.latch
+    }
+
     /// Takes the closure out.
     ///
     /// # Safety
@@ -157,17 +189,29 @@ where
     #[inline(always)]
     pub(crate) unsafe fn take(&self) -> F {
         // SAFETY: nobody else can reach the job, and the closure is taken once.
-        unsafe { ManuallyDrop::take(&mut *self.func.get()) }
+        unsafe { ManuallyDrop::take(&mut (*self.content.get()).func) }
     }
 
-    /// What the thief left.
+    /// Leaves the result where the closure was.
     ///
     /// # Safety
     ///
-    /// The latch is set, and the result is taken once.
+    /// The caller has taken the closure, and nobody reads the result before it is told to.
+    pub(crate) unsafe fn leave_result(&self, result: Result<R, Payload>) {
+        let result = ManuallyDrop::new(result);
+        // SAFETY: the closure is gone, and nobody else can reach the content.
+        unsafe { (*self.content.get()).result = result };
+    }
+
+    /// The result that was left.
+    ///
+    /// # Safety
+    ///
+    /// The latch is set, or the caller left the result itself; and it is taken once.
+    #[inline(always)]
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
-        // SAFETY: the thief wrote the result before it set the latch.
-        unsafe { (*self.result.get()).assume_init_read() }
+        // SAFETY: the result was written before the latch was set.
+        unsafe { ManuallyDrop::take(&mut (*self.content.get()).result) }
     }
 
     unsafe fn execute(header: NonNull<Header>, worker: &Worker, owner: usize) {
@@ -178,9 +222,13 @@ where
         let func = unsafe { job.take() };
         let result = catch(|| func(worker, true));
         // SAFETY: the frame reads the result only after the latch is set.
-        unsafe { (*job.result.get()).write(result) };
+        unsafe { job.leave_result(result) };
         // SAFETY: this is the last touch of the job.
-        unsafe { Latch::set(&raw const job.latch, || worker.registry().unpark(owner)) };
+        unsafe {
+            Latch::set(&raw const job.header.latch, || {
+                worker.registry().unpark(owner)
+            })
+        };
     }
 }
 
@@ -199,6 +247,10 @@ pub(crate) struct HeapJob<F> {
 }
 
 impl<F: FnOnce(&Worker)> HeapJob<F> {
+    const KIND: &'static Kind = &Kind {
+        execute: Self::execute,
+    };
+
     /// Puts a closure on the heap. The reference must be executed, or it leaks.
     ///
     /// # Safety
@@ -207,9 +259,7 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
     pub(crate) unsafe fn new_ref(family: Family, func: F) -> JobRef {
         let job = Box::new(HeapJob {
             head: SpawnHeader {
-                header: Header {
-                    execute: Self::execute,
-                },
+                header: Header::new(Self::KIND),
                 family,
             },
             func,
@@ -227,8 +277,8 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
 
 #[cfg(all(test, loom))]
 mod models {
-    use locksley_queue::asymmetric::{Deque, Unpushed};
-    use locksley_queue::{Owner, Steal, Thief};
+    use locksley_queue::Steal;
+    use locksley_queue::asymmetric::{Bare, Unpushed};
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
     use loom::thread;
@@ -248,9 +298,10 @@ mod models {
             // SAFETY: loom checks that the two who might run the closure do not race.
             let body = move |_: &Worker, _: bool| counter.with_mut(|n| unsafe { *n += 1 });
             let job = Arc::new(Shared(StackJob::new(body)));
-            let mut deque = Deque::new();
-            let thief = deque.thief();
-            deque.push(job.0.as_ref()).unwrap();
+            let deque = Arc::new(Bare::new());
+            let thief = deque.clone();
+            // SAFETY: this thread is the owner.
+            let place = unsafe { deque.push(job.0.as_ref()) };
             let stolen = job.clone();
             let robber = thread::spawn(move || {
                 if let Steal::Success(reference) = thief.steal() {
@@ -258,16 +309,17 @@ mod models {
                     // SAFETY: the job was stolen, so it is taken here and nowhere else.
                     drop(unsafe { stolen.0.take() });
                     // SAFETY: the frame reads the result only after the latch is set.
-                    unsafe { (*stolen.0.result.get()).write(Ok(())) };
+                    unsafe { stolen.0.leave_result(Ok(())) };
                     // SAFETY: the job is in an `Arc`.
-                    unsafe { Latch::set(&raw const stolen.0.latch, || {}) };
+                    unsafe { Latch::set(stolen.0.latch(), || {}) };
                 }
             });
-            match deque.unpush() {
+            // SAFETY: as above, and the job was not popped.
+            match unsafe { deque.unpush(place) } {
                 // SAFETY: the job is back, so it is taken here and nowhere else.
                 Unpushed::Back => drop(unsafe { job.0.take() }),
                 Unpushed::Stolen => {
-                    while !job.0.latch.probe() {
+                    while !job.0.latch().probe() {
                         thread::yield_now();
                     }
                     // SAFETY: the latch is set.

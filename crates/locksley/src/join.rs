@@ -6,7 +6,7 @@ use std::panic;
 use locksley_queue::asymmetric::Unpushed;
 use locksley_queue::barrier;
 
-use crate::job::{Payload, StackJob, catch};
+use crate::job::{StackJob, catch};
 use crate::worker::Worker;
 
 /// What a closure of [`join_context`] is told.
@@ -159,69 +159,67 @@ impl Worker {
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,
     {
-        let frame = Frame(StackJob::new(b));
-        let job = &frame.0;
-        // SAFETY: the reference to the deque is gone before anything else runs.
-        if unsafe { self.deque().try_push(job.as_ref()) }.is_err() {
-            return self.fork_slowly(a, frame);
-        }
+        let job = StackJob::new(b);
+        // SAFETY: only the owner's thread has a `&Worker`.
+        let Ok(place) = (unsafe { self.deque.try_push(job.as_ref()) }) else {
+            return self.fork_slowly(a, &job);
+        };
+        let frame = Frame(&job);
         // Where there is no membarrier every push goes the slow way.
         barrier::light(); // [Z3]
         if self.bed.is_wanted() {
             self.rouse();
         }
         let ra = a(self, false);
-        if self.unpush() == Unpushed::Back {
+        mem::forget(frame);
+        // SAFETY: as above. What was popped was executed, by this very thread, or put back with
+        // a mark; and what was pushed on top of it was marked.
+        if !job.latch().was_set_here() && unsafe { self.deque.unpush(place) } == Unpushed::Back {
             // SAFETY: the job is out of the deque, and was not stolen.
             let b = unsafe { job.take() };
-            mem::forget(frame);
             return (ra, b(self, false));
         }
-        let rb = self.settle(job);
-        mem::forget(frame);
-        (ra, unwrap(rb))
+        (ra, self.settle(&job))
     }
 
     /// The fork where the deque must make room, or the strategy is not the default.
     #[cold]
     #[inline(never)]
-    fn fork_slowly<A, B, RA, RB>(&self, a: A, frame: Frame<B, RB>) -> (RA, RB)
+    fn fork_slowly<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
     where
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,
     {
-        if self.push_forked(frame.0.as_ref()).is_err() {
+        if self.push_forked(job.as_ref()).is_err() {
             // SAFETY: the job is in no pile.
-            let b = unsafe { frame.0.take() };
-            mem::forget(frame);
+            let b = unsafe { job.take() };
             return (a(self, false), b(self, false));
         }
+        let frame = Frame(job);
         let ra = a(self, false);
-        let rb = self.settle(&frame.0);
         mem::forget(frame);
-        (ra, unwrap(rb))
+        (ra, self.settle(job))
     }
 
-    /// Runs a job that was pushed and may have been stolen, or gets its result.
+    /// Runs a job that was pushed and may have been stolen, or waits for it. Its panic goes on here.
     #[cold]
     #[inline(never)]
-    fn settle<B, RB>(&self, job: &StackJob<B, RB>) -> Result<RB, Payload>
+    fn settle<B, RB>(&self, job: &StackJob<B, RB>) -> RB
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
-        if job.latch.probe() {
-            // It was run here, in between.
-            // SAFETY: the latch is set, and every frame settles once.
-            return unsafe { job.take_result() };
+        // If it is set already, the job was run here, in between.
+        if !job.latch().probe() {
+            if self.regain(job) {
+                // SAFETY: the job is out of the pile, and was not stolen.
+                let b = unsafe { job.take() };
+                return b(self, false);
+            }
+            self.wait_for_job(job.latch(), job.family());
         }
-        if self.regain(job) {
-            // SAFETY: the job is out of the pile, and was not stolen.
-            let b = unsafe { job.take() };
-            return catch(|| b(self, false));
-        }
-        self.wait_for_job(&job.latch, job.family());
         // SAFETY: the latch is set, and every frame settles once.
-        unsafe { job.take_result() }
+        let result = unsafe { job.take_result() };
+        result.unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
     /// Takes a job out of the worker's pile, if it is still there. What was spawned since lies on
@@ -248,22 +246,28 @@ impl Worker {
 
 /// A join's job while it is pushed. If the first closure panics, this is dropped, and stays
 /// until the second one is done: it runs it, or waits for whoever has it.
-struct Frame<B, RB>(StackJob<B, RB>)
+struct Frame<'a, B, RB>(&'a StackJob<B, RB>)
 where
     B: FnOnce(&Worker, bool) -> RB;
 
-impl<B, RB> Drop for Frame<B, RB>
+impl<B, RB> Drop for Frame<'_, B, RB>
 where
     B: FnOnce(&Worker, bool) -> RB,
 {
-    #[cold]
+    // Inlined, so that the guard itself needs no memory.
+    #[inline(always)]
     fn drop(&mut self) {
-        let worker = Worker::current().expect("a join unwinds on the worker that it is on");
-        // The first closure's panic is the one that the caller gets to see.
-        drop(catch(|| drop(worker.settle(&self.0))));
+        settle_unwinding(self.0);
     }
 }
 
-fn unwrap<R>(result: Result<R, Payload>) -> R {
-    result.unwrap_or_else(|payload| panic::resume_unwind(payload))
+#[cold]
+#[inline(never)]
+fn settle_unwinding<B, RB>(job: &StackJob<B, RB>)
+where
+    B: FnOnce(&Worker, bool) -> RB,
+{
+    let worker = Worker::current().expect("a join unwinds on the worker that it is on");
+    // The first closure's panic is the one that the caller gets to see.
+    drop(catch(|| drop(worker.settle(job))));
 }

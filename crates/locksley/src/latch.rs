@@ -2,12 +2,13 @@
 //!
 //! A [`Latch`] is one word in the memory of whatever is waited for, often a stack frame that goes
 //! away as soon as the latch is seen to be set. So the setter's one atomic operation on
-//! it must be its last touch.
+//! it must be its last touch. Until it is set the word carries an address for whoever will set
+//! it: a fork is a handful of stores, and this saves one.
 //!
 //! ```text
-//!            set                         set, and wake
-//!   UNSET ─────────> SET      PARKED ─────────────────────> SET
-//!     └── park ──> PARKED
+//!              set                             set, and wake
+//!   address ─────────> SET     address|PARKED ───────────────> SET
+//!      └── park ──> address|PARKED
 //! ```
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
@@ -17,24 +18,51 @@
 //! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
 //! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
-use crate::sync::{AtomicUsize, Ordering};
+use std::ptr;
 
-const UNSET: usize = 0;
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+
+/// The bit that says that somebody is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
-const SET: usize = 2;
+
+/// The word of a latch that is set: no address of anything.
+const SET: *mut () = ptr::without_provenance_mut(2);
 
 /// A flag that is set once.
 #[derive(Debug)]
 pub(crate) struct Latch {
-    state: AtomicUsize,
+    state: AtomicPtr<()>,
 }
 
 impl Latch {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         Latch {
-            state: AtomicUsize::new(UNSET),
+            state: AtomicPtr::new(ptr::null_mut()),
         }
+    }
+
+    /// A latch that carries a reference.
+    #[inline(always)]
+    pub(crate) fn carrying<T>(cargo: &'static T) -> Self {
+        const { assert!(align_of::<T>() > PARKED) }
+        Latch {
+            state: AtomicPtr::new(ptr::from_ref(cargo).cast_mut().cast()),
+        }
+    }
+
+    /// What the latch carries, which is not set yet.
+    #[inline]
+    pub(crate) fn cargo<T>(&self) -> *const T {
+        // What the word was at first, whoever sees the latch has seen.
+        let state = self.state.load(Ordering::Relaxed);
+        state.map_addr(|addr| addr & !PARKED).cast_const().cast()
+    }
+
+    /// Was it set by the calling thread?
+    #[inline(always)]
+    pub(crate) fn was_set_here(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == SET
     }
 
     /// Is it set?
@@ -52,17 +80,22 @@ impl Latch {
     pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
         // SAFETY: the latch is alive until this swap is seen, says the caller.
         let before = unsafe { (*this).state.swap(SET, Ordering::Release) }; // [L2]
-        if before == PARKED {
+        if before.addr() & PARKED != 0 {
             wake();
         }
     }
 
     /// Is it set? If not, whoever sets it from now on calls its `wake`.
     pub(crate) fn probe_or_await(&self) -> bool {
-        let race = self
-            .state
-            .compare_exchange(UNSET, PARKED, Ordering::AcqRel, Ordering::Acquire); // [L3]
-        race == Err(SET)
+        let state = self.state.load(Ordering::Relaxed);
+        let parked = state.map_addr(|addr| addr | PARKED);
+        // If it changes in between, it was set.
+        let awaited = state != SET
+            && self
+                .state
+                .compare_exchange(state, parked, Ordering::Relaxed, Ordering::Relaxed) // [L3]
+                .is_ok();
+        !awaited
     }
 
     /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so

@@ -83,6 +83,7 @@ mod pile;
 mod pinning;
 mod pool;
 mod registry;
+mod reserve;
 mod scope;
 mod sleep;
 mod spawn;

@@ -396,7 +396,7 @@ impl Pool {
     /// assert_eq!(task.join(), 7);
     /// ```
     pub fn retire(self) {
-        self.registry.retire();
+        self.registry.end();
     }
 }
 

@@ -22,11 +22,13 @@ use crate::error::BuildError;
 use crate::injector::{Injected, Injector};
 use crate::job::{JobRef, Payload};
 use crate::neighbours;
+use crate::reserve::{self, Look, Reserve};
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::threads::{self, Roll, ThreadBuilder};
+use crate::topology;
 use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
@@ -41,6 +43,7 @@ pub(crate) struct Registry {
     pub(crate) injector: Injector,
     pub(crate) config: Config,
     sleepers: Sleepers,
+    reserve: Reserve,
     /// How many workers are blocked in a wait.
     blocked: CachePadded<AtomicUsize>,
     /// How many spares are up.
@@ -67,6 +70,7 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
+        let processors = topology::available_cpus().count();
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
@@ -78,6 +82,7 @@ impl Registry {
             injector: Injector::new(),
             config,
             sleepers: Sleepers::new(),
+            reserve: Reserve::new(size, processors),
             blocked: CachePadded::new(AtomicUsize::new(0)),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
@@ -189,8 +194,19 @@ impl Registry {
         worker.unpark();
     }
 
-    /// Wakes a sleeping worker, or calls up a spare. Would another one like to be woken?
+    /// How many look for work or run some, or would if they got a processor.
+    fn awake(&self) -> usize {
+        let up = self.size + self.spares_up.load(Ordering::Relaxed);
+        up.saturating_sub(self.sleepers.count() + self.blocked.load(Ordering::Relaxed))
+    }
+
+    /// Wakes a sleeping worker, or calls up a spare, unless the processors are taken. Would another
+    /// one like to be woken?
     pub(crate) fn wake_one(&self) -> bool {
+        if self.reserve.is_spent(self.awake()) {
+            self.post_watchman();
+            return false;
+        }
         let workers = self.furnished(0..self.size);
         let beds = workers.map(|worker| (worker, &worker.bed));
         match self.sleepers.choose(beds) {
@@ -201,6 +217,35 @@ impl Registry {
             None => self.call_spare(),
         }
         self.sleepers.any() || self.spare_wanted()
+    }
+
+    /// Has somebody watch whether the processors are used.
+    fn post_watchman(&self) {
+        let workers = self.furnished(0..self.size);
+        let beds = workers.map(|worker| (worker.index(), &worker.bed));
+        if let Some(watchman) = self.reserve.post(beds) {
+            self.unpark(watchman);
+        }
+    }
+
+    /// The watchman sleeps for a while, and then looks.
+    fn watch(&self, worker: &Worker) {
+        let look = Look::start();
+        thread::park_timeout(reserve::LOOK);
+        if !worker.bed.is_sleeping() {
+            return;
+        }
+        let awake = self.awake();
+        if awake == 0 {
+            self.reserve.end_watch(worker.index(), || self.awake());
+        } else if self.reserve.left_idle(&look) && self.work_in_sight() {
+            self.sleepers.get_up(&worker.bed);
+            for _ in 1..self.reserve.raise(awake) {
+                self.wake_one();
+            }
+        } else {
+            self.reserve.lower();
+        }
     }
 
     fn spare_wanted(&self) -> bool {
@@ -242,13 +287,40 @@ impl Registry {
             }
             return;
         }
+        self.sleep_on(worker, ready);
+    }
+
+    /// Puts a worker to sleep that has more company than there are processors.
+    fn retire(&self, worker: &Worker) {
+        worker.open_pile();
+        self.sleepers.lie_down(&worker.bed);
+        // Of several that retire at once, so many get up again as are missed.
+        fence(Ordering::SeqCst);
+        if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
+            self.sleepers.get_up(&worker.bed);
+            return;
+        }
+        self.post_watchman();
+        self.sleep_on(worker, || false);
+    }
+
+    /// Sleeps until somebody ends it, or until `ready`.
+    fn sleep_on(&self, worker: &Worker, ready: impl Fn() -> bool) {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         neighbours::look_around(self, worker);
         while worker.bed.is_sleeping() && !ready() {
-            thread::park();
+            if self.reserve.is_watchman(worker.index()) {
+                self.watch(worker);
+            } else {
+                thread::park();
+            }
         }
-        if ready() && !self.sleepers.get_up(&worker.bed) {
+        let woken = !self.sleepers.get_up(&worker.bed);
+        if self.reserve.relieve(worker.index()) {
+            self.post_watchman();
+        }
+        if woken && ready() {
             // Somebody woke it for work that it may not look for now: that passes to another one.
             self.wake_one();
         }
@@ -260,7 +332,7 @@ impl Registry {
         self.blocked.fetch_add(1, Ordering::Relaxed);
         // The call passes the heavy barrier, against `lie_down`.
         if self.call_for_work() {
-            self.call_spare();
+            self.wake_one();
         }
         self.count(Event::Park);
         wait();
@@ -327,12 +399,12 @@ impl Registry {
         }
         let (report, reports) = mpsc::channel();
         // If `spawn` panics, those that have been started end too.
-        let unwinding = RetireOnDrop(self);
+        let unwinding = EndOnDrop(self);
         for index in usize::from(adopts)..self.size {
             let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
             if let Err(source) = spawn(thread) {
                 // Threads that the caller has not started yet end as soon as they do.
-                self.retire();
+                self.end();
                 self.join_threads();
                 return Err(BuildError::Thread {
                     started: index,
@@ -368,6 +440,8 @@ impl Registry {
                     && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
                 {
                     self.lie_down(worker);
+                } else if !spare && self.reserve.is_exceeded(self.awake()) {
+                    self.retire(worker);
                 }
             } else if self.closed() {
                 return;
@@ -456,7 +530,7 @@ impl Registry {
     }
 
     /// Lets the workers finish what was spawned and end, and waits for nothing.
-    pub(crate) fn retire(&self) {
+    pub(crate) fn end(&self) {
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
     }
@@ -467,7 +541,7 @@ impl Registry {
 
     /// Lets the workers finish what was spawned, and waits for them to end.
     pub(crate) fn close(&self) {
-        self.retire();
+        self.end();
         match Worker::current() {
             Some(worker) if worker.is_in(self) => {
                 // A task of its own drops the pool: the threads end by themselves. An adopted thread
@@ -513,11 +587,11 @@ impl Registry {
     }
 }
 
-/// Retires a pool whose building was broken off.
-struct RetireOnDrop<'r>(&'r Registry);
+/// Ends a pool whose building was broken off.
+struct EndOnDrop<'r>(&'r Registry);
 
-impl Drop for RetireOnDrop<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.retire();
+        self.0.end();
     }
 }

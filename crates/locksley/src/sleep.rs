@@ -112,9 +112,14 @@ impl Sleepers {
         }
     }
 
+    /// How many sleep?
+    pub(crate) fn count(&self) -> usize {
+        self.asleep.load(Ordering::Relaxed)
+    }
+
     /// Does anybody sleep?
     pub(crate) fn any(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed) > 0
+        self.count() > 0
     }
 
     pub(crate) fn lie_down(&self, bed: &Bed) {

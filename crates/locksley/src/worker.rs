@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 use std::thread::Thread;
 
 use locksley_policy::{Order, Random};
-use locksley_queue::asymmetric::{self, Unpushed};
-use locksley_queue::{Owner, Steal, Thief};
+use locksley_queue::{Steal, asymmetric};
 
 use crate::frames::Frames;
 use crate::injector::{Injected, Injector};
@@ -45,8 +44,8 @@ thread_local! {
 /// assert_eq!(pool.run(|worker| fib(worker, 20)), 6765);
 /// ```
 pub struct Worker {
-    /// The default strategy's pile; sealed under every other. The owner's alone.
-    deque: UnsafeCell<asymmetric::Deque<JobRef>>,
+    /// The default strategy's pile; sealed under every other.
+    pub(crate) deque: asymmetric::Bare<JobRef>,
     /// The pile of another strategy. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
     /// Chooses victims. The owner's alone.
@@ -68,7 +67,6 @@ pub struct Worker {
     /// Tasks that run in the order in which this worker spawned them.
     pub(crate) fifo: Injector,
     thread: OnceLock<Thread>,
-    stealer: asymmetric::Stealer<JobRef>,
     loot: Option<Box<dyn Loot>>,
 }
 
@@ -77,17 +75,17 @@ pub struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, strategy: Strategy, seed: u64) -> Worker {
-        let mut deque = asymmetric::Deque::new();
-        let stealer = deque.thief();
+        let deque = asymmetric::Bare::new();
         let (pile, loot) = match pile_for(strategy) {
             None => (None, None),
             Some((pile, loot)) => {
-                deque.seal();
+                // SAFETY: nobody else has it yet.
+                unsafe { deque.seal() };
                 (Some(pile), Some(loot))
             }
         };
         Worker {
-            deque: UnsafeCell::new(deque),
+            deque,
             pile: UnsafeCell::new(pile),
             random: Cell::new(Random::new(seed, index as u64)),
             order: UnsafeCell::new(Order::uniform(index)),
@@ -101,7 +99,6 @@ impl Worker {
             mail: Injector::new(),
             fifo: Injector::new(),
             thread: OnceLock::new(),
-            stealer,
             loot,
         }
     }
@@ -214,21 +211,6 @@ impl Worker {
         }
     }
 
-    /// The owner's deque.
-    ///
-    /// # Safety
-    ///
-    /// The reference is not kept while anything else runs that may use the deque.
-    #[inline(always)]
-    #[allow(
-        clippy::mut_from_ref,
-        reason = "the type is not `Sync`, and borrows are short"
-    )]
-    pub(crate) unsafe fn deque(&self) -> &mut asymmetric::Deque<JobRef> {
-        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
-        unsafe { &mut *self.deque.get() }
-    }
-
     /// Pushes a job that `unpush` must not mistake for a join's. A full pile leaves it to the pool.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`, and nothing below comes back here.
@@ -236,10 +218,9 @@ impl Worker {
         let pushed = match pile {
             // SAFETY: as above.
             None => unsafe {
-                let deque = self.deque();
-                let pushed = Owner::push(deque, job).map_err(|full| full.into_inner());
-                deque.mark();
-                pushed
+                self.deque.push(job);
+                self.deque.mark();
+                Ok(())
             },
             Some(pile) => pile.push(job),
         };
@@ -258,7 +239,10 @@ impl Worker {
         let pile = unsafe { &mut *self.pile.get() };
         let pushed = match pile {
             // SAFETY: as above.
-            None => unsafe { Owner::push(self.deque(), job).map_err(|full| full.into_inner()) },
+            None => unsafe {
+                self.deque.push(job);
+                Ok(())
+            },
             Some(pile) => pile.push(job),
         };
         if pushed.is_ok() {
@@ -267,20 +251,13 @@ impl Worker {
         pushed
     }
 
-    /// Takes back the join's job that was pushed last, if that is certain to be it.
-    #[inline(always)]
-    pub(crate) fn unpush(&self) -> Unpushed {
-        // SAFETY: only the owner's thread has a `&Worker`.
-        unsafe { self.deque().unpush() }
-    }
-
     /// Takes the newest job of the worker's own pile.
     pub(crate) fn pop(&self) -> Option<JobRef> {
         // SAFETY: as in `push_spawned`.
         let pile = unsafe { &mut *self.pile.get() };
         match pile {
             // SAFETY: as above.
-            None => unsafe { Owner::pop(self.deque()) },
+            None => unsafe { self.deque.pop() },
             Some(pile) => pile.pop(),
         }
     }
@@ -293,7 +270,7 @@ impl Worker {
             // Marked, so that a join further out whose job this was finds out, and does not take
             // the next one for it.
             // SAFETY: as above.
-            unsafe { self.deque().mark() };
+            unsafe { self.deque.mark() };
         }
         Some(job)
     }
@@ -332,7 +309,7 @@ impl Worker {
     /// Tries to steal from this worker. For other workers.
     pub(crate) fn rob(&self) -> Steal<JobRef> {
         match &self.loot {
-            None => Thief::steal(&self.stealer),
+            None => self.deque.steal(),
             Some(loot) => {
                 let answer = loot.steal();
                 if answer.is_private() {
@@ -346,7 +323,7 @@ impl Worker {
     /// Does this worker's pile seem empty? For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
         match &self.loot {
-            None => Thief::is_empty(&self.stealer),
+            None => self.deque.is_empty(),
             Some(loot) => loot.is_empty(),
         }
     }

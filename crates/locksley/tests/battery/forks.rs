@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::Worker;
+use locksley::{Pool, Strategy, Worker};
 
 use crate::everywhere;
 
@@ -28,6 +28,18 @@ fn fib_of_free_joins() {
 #[test]
 fn fib_of_worker_joins() {
     everywhere(|pool| assert_eq!(pool.run(|worker| worker_fib(worker, 20)), 6765));
+}
+
+/// Workers that lose their processor in the middle of a fork, of a steal, of a wait.
+#[test]
+fn many_more_workers_than_processors() {
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder().workers(16).strategy(strategy).build();
+        let pool = pool.expect("the pool starts");
+        for _ in 0..10 {
+            assert_eq!(pool.run(|worker| worker_fib(worker, 22)), 17_711);
+        }
+    }
 }
 
 #[test]

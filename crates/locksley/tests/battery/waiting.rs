@@ -176,3 +176,23 @@ fn pools_that_call_each_other_deeply_finish() {
     let second = Pool::builder().workers(1).build().unwrap();
     assert_eq!(call(&first, &second, 100), 100);
 }
+
+/// As many tasks as workers that all wait for each other: where there are fewer processors, the
+/// pool must find out that those which are awake do not use them.
+#[test]
+fn tasks_that_wait_for_each_other_get_a_worker_each() {
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder().workers(16).strategy(strategy).build();
+        let pool = pool.expect("the pool starts");
+        for _ in 0..3 {
+            let all = Arc::new(Barrier::new(16));
+            let wait = || {
+                let all = all.clone();
+                pool.spawn(move || all.wait().is_leader())
+            };
+            let tasks: Vec<_> = (0..16).map(|_| wait()).collect();
+            let leaders = tasks.into_iter().map(|task| task.join());
+            assert_eq!(leaders.filter(|&leader| leader).count(), 1);
+        }
+    }
+}

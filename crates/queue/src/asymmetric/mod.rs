@@ -47,6 +47,9 @@
 //! synchronisation; every membarrier is a steal attempt on a deque that seemed to have work, so there
 //! are O(P Tinf) of them in expectation.
 //!
+//! **Two forms.** [`Deque`] is an owner's handle like that of the other queues. [`Bare`] is the same deque
+//! without a handle, to be embedded in something that knows who its owner is.
+//!
 //! **One barrier for many.** [`steal_each`] claims at several victims, passes one barrier, and
 //! then takes what it can.
 //!
@@ -71,77 +74,21 @@
 //! that a membarrier is as good as a fence in the owner; histories recorded on hardware
 //! check it.
 
+mod bare;
 mod slow;
 mod thief;
 
-use std::cell::{Cell, UnsafeCell};
 use std::fmt;
-use std::marker::PhantomData;
-
-use crossbeam_utils::CachePadded;
 
 use crate::handle::Handle;
 use crate::pile::{Full, Owner};
-use crate::ring::{Index, Lap, Ring, STRIDE, View, length};
-use crate::sync::barrier::{self, Payer};
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::ring::{Index, STRIDE, length};
+use crate::sync::Ordering;
 use crate::word::Word;
 
-use slow::Lowered;
-pub use thief::{Stealer, steal_each};
-
-/// The bit of `age` that says that the topmost item is claimed.
-const CLAIMED: u64 = 1;
-
-const _: () = assert!(CLAIMED < STRIDE);
-
-/// What the owner needs off the fast path.
-struct Slow {
-    view: View,
-    /// Where `bottom` meets the circle's end, as of the last look at `top`.
-    limit: Index,
-    /// [`Deque::unpush`] does not reach below it.
-    mark: Index,
-}
-
-/// A floor that sends every pop and every unpush the slow way: no index is above it.
-const ALWAYS: Index = Index::MAX;
-
-/// What the owner writes. The thieves read the bottom.
-struct Own {
-    bottom: AtomicU64,
-    /// The owner's alone. Its floor is never below the mark; where there is no membarrier it is
-    /// [`ALWAYS`].
-    lap: Lap,
-}
-
-struct Shared<T: Word> {
-    own: CachePadded<Own>,
-    /// The owner's alone.
-    slow: UnsafeCell<Slow>,
-    payer: Payer,
-    /// `top` and the claim. Written by thieves and, in a contested pop, by the owner.
-    age: CachePadded<AtomicU64>,
-    ring: Ring,
-    /// Invariant in `T`: what one handle puts in, another takes out.
-    items: PhantomData<Cell<T>>,
-}
-
-// SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
-// What is the owner's alone is reached only through the one `Deque`.
-unsafe impl<T: Word + Send> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T: Word + Send> Sync for Shared<T> {}
-
-impl<T: Word> Drop for Shared<T> {
-    fn drop(&mut self) {
-        let top = self.age.load(Ordering::Relaxed) & !CLAIMED;
-        let bottom = self.own.bottom.load(Ordering::Relaxed);
-        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
-        self.ring
-            .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
-    }
-}
+use self::bare::CLAIMED;
+pub use self::bare::{Bare, Place, Unpushed};
+pub use self::thief::{Stealer, steal_each};
 
 /// The owner's side. What is left in it when the last handle goes is dropped then.
 ///
@@ -170,21 +117,9 @@ impl<T: Word> Drop for Shared<T> {
 /// }
 /// ```
 pub struct Deque<T: Word> {
-    shared: Handle<Shared<T>>,
-    /// What `shared.own.bottom` holds.
+    bare: Handle<Bare<T>>,
+    /// What `bare.own.bottom` holds.
     bottom: Index,
-}
-
-/// What became of the item that was pushed last, when [`Deque::unpush`] wants it back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "unless it is back, somebody else runs it"]
-pub enum Unpushed {
-    /// It is out of the deque, and the caller's.
-    Back,
-    /// A thief has it, and the deque is empty.
-    Stolen,
-    /// The deque was [marked](Deque::mark) since; nothing was done.
-    Covered,
 }
 
 impl<T: Word> Deque<T> {
@@ -206,31 +141,9 @@ impl<T: Word> Deque<T> {
     /// A deque whose indices start at `start`, rounded down to what an index can be.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
-        let start = start / STRIDE * STRIDE;
-        let (ring, view) = Ring::new(capacity);
-        let limit = view.limit(start);
-        let lap = Lap::new(&view, start, start, limit);
-        let slow = Slow {
-            view,
-            limit,
-            mark: start.wrapping_sub(STRIDE),
-        };
-        let shared = Handle::new(Shared {
-            own: CachePadded::new(Own {
-                bottom: AtomicU64::new(start),
-                lap,
-            }),
-            slow: UnsafeCell::new(slow),
-            payer: barrier::payer(),
-            age: CachePadded::new(AtomicU64::new(start)),
-            ring,
-            items: PhantomData,
-        });
-        shared.enter_lap(start);
-        Deque {
-            shared,
-            bottom: start,
-        }
+        let bare = Handle::new(Bare::starting_at(capacity, start));
+        let bottom = bare.bottom();
+        Deque { bare, bottom }
     }
 
     /// Takes the item that was pushed last out again, without looking at it: the caller has
@@ -254,36 +167,9 @@ impl<T: Word> Deque<T> {
     /// ```
     #[inline]
     pub fn unpush(&mut self) -> Unpushed {
-        if self.bottom <= self.shared.own.lap.floor.get() {
-            return match self.shared.unpush_further(self.bottom) {
-                Some(lowered) => self.unpushed(lowered),
-                None => Unpushed::Covered,
-            };
-        }
-        if self.lower() {
-            Unpushed::Back
-        } else {
-            let lowered = self.shared.unpush_contested(self.bottom);
-            self.unpushed(lowered)
-        }
-    }
-
-    fn unpushed(&mut self, (bottom, index): Lowered) -> Unpushed {
+        let (bottom, unpushed) = self.bare.unpush_to(self.bottom.wrapping_sub(STRIDE));
         self.bottom = bottom;
-        match index {
-            Some(_) => Unpushed::Back,
-            None => Unpushed::Stolen,
-        }
-    }
-
-    /// Lowers the bottom, which is above the floor. Is the item there certainly the owner's?
-    #[inline(always)]
-    fn lower(&mut self) -> bool {
-        self.bottom -= STRIDE;
-        self.shared.own.bottom.store(self.bottom, Ordering::Relaxed);
-        barrier::light(); // [A2]
-        // Where the indices have wrapped round between the two, this errs to the slow side.
-        self.bottom >= self.shared.age.load(Ordering::Relaxed)
+        unpushed
     }
 
     /// Pushes if that takes no more than a glance; otherwise gives the item back, and
@@ -294,43 +180,29 @@ impl<T: Word> Deque<T> {
     /// The item comes back if the deque has to look further, or was [sealed](Deque::seal).
     #[inline]
     pub fn try_push(&mut self, item: T) -> Result<(), Full<T>> {
-        if self.bottom == self.shared.own.lap.ceiling.get() {
+        if self.bare.at_ceiling(self.bottom) {
             return Err(Full(item));
         }
-        self.put(item);
+        self.bottom = self.bare.put(self.bottom, item);
         Ok(())
     }
 
     /// Makes every [`try_push`](Deque::try_push) refuse, until the next push, pop or unpush.
     pub fn seal(&mut self) {
-        self.shared.own.lap.ceiling.set(self.bottom);
-    }
-
-    /// Writes an item at the bottom, which is below the ceiling.
-    #[inline(always)]
-    fn put(&mut self, item: T) {
-        let shared = &*self.shared;
-        // SAFETY: the index is below the lap's ceiling.
-        let slot = unsafe { shared.own.lap.slot(self.bottom) };
-        slot.store(item.into_word(), Ordering::Relaxed);
-        self.bottom = self.bottom.wrapping_add(STRIDE);
-        fence(Ordering::Release); // [A1]
-        shared.own.bottom.store(self.bottom, Ordering::Relaxed);
+        self.bare.seal_at(self.bottom);
     }
 
     /// Tells [`unpush`](Deque::unpush) that what is in the deque now was not pushed by those who
     /// will call it: it answers [`Unpushed::Covered`] from here on down, and the
     /// caller pops instead.
     pub fn mark(&mut self) {
-        // SAFETY: this is the owner.
-        unsafe { (*self.shared.slow.get()).mark = self.bottom };
-        self.shared.enter_lap(self.bottom);
+        self.bare.mark_at(self.bottom);
     }
 
     /// How many items fit before the deque grows.
     pub fn capacity(&self) -> usize {
         // SAFETY: only the owner's methods change the view, and they take `&mut self`.
-        unsafe { (*self.shared.slow.get()).view.capacity() }
+        unsafe { (*self.bare.slow.get()).view.capacity() }
     }
 }
 
@@ -341,42 +213,28 @@ impl<T: Word> Owner for Deque<T> {
     /// Always has room.
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        if self.bottom == self.shared.own.lap.ceiling.get() {
-            self.shared.make_room(self.bottom);
+        if self.bare.at_ceiling(self.bottom) {
+            self.bare.make_room(self.bottom);
         }
-        self.put(item);
+        self.bottom = self.bare.put(self.bottom, item);
         Ok(())
     }
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        // Not only at the floor: the indices may have wrapped round to zero just above it.
-        if self.bottom <= self.shared.own.lap.floor.get() {
-            let (bottom, item) = self.shared.pop_further(self.bottom);
-            self.bottom = bottom;
-            return item;
-        }
-        if !self.lower() {
-            let (bottom, item) = self.shared.pop_contested(self.bottom);
-            self.bottom = bottom;
-            return item;
-        }
-        // SAFETY: the index is in the lap. No thief had claimed this item when `age` was read; one
-        // that claims it later passes its barrier after that and sees the lowered bottom.
-        unsafe {
-            let slot = self.shared.own.lap.slot(self.bottom);
-            Some(T::from_word(slot.load(Ordering::Relaxed)))
-        }
+        let (bottom, item) = self.bare.pop_at(self.bottom);
+        self.bottom = bottom;
+        item
     }
 
     fn len(&self) -> usize {
-        let top = self.shared.age.load(Ordering::Relaxed) & !CLAIMED;
+        let top = self.bare.age.load(Ordering::Relaxed) & !CLAIMED;
         length(top, self.bottom)
     }
 
     fn thief(&self) -> Stealer<T> {
         Stealer {
-            shared: self.shared.clone(),
+            bare: self.bare.clone(),
         }
     }
 }
@@ -392,7 +250,7 @@ impl<T: Word> fmt::Debug for Deque<T> {
         f.debug_struct("Deque")
             .field("len", &self.len())
             .field("capacity", &self.capacity())
-            .field("payer", &self.shared.payer)
+            .field("payer", &self.bare.payer)
             .finish()
     }
 }

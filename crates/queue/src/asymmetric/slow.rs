@@ -4,7 +4,7 @@
 //! that the handle's own address is passed to nobody and a deque which a function has to itself
 //! lives in registers.
 
-use super::{ALWAYS, CLAIMED, Shared};
+use super::bare::{ALWAYS, Bare, CLAIMED, Unpushed};
 use crate::ring::{Index, Lap, STRIDE, distance};
 use crate::sync::barrier::{self, Payer};
 use crate::sync::{Ordering, fence};
@@ -12,9 +12,9 @@ use crate::word::Word;
 
 /// What came of lowering the bottom: where it is now, and the index of the item that became the
 /// owner's.
-pub(super) type Lowered = (Index, Option<Index>);
+type Lowered = (Index, Option<Index>);
 
-impl<T: Word> Shared<T> {
+impl<T: Word> Bare<T> {
     /// Enters the lap of a slot.
     pub(super) fn enter_lap(&self, index: Index) {
         // SAFETY: only the owner gets here.
@@ -64,23 +64,25 @@ impl<T: Word> Shared<T> {
         self.take(self.lower_contested(bottom))
     }
 
-    /// [`Deque::unpush`](super::Deque::unpush) has come to the lap's start or to the mark, or
-    /// there is no membarrier. No answer: it is the mark.
+    /// An unpush to this has come to the lap's start or to the mark, or there is no membarrier; or,
+    /// with the bottom lowered, it found `age` above it.
     #[cold]
     #[inline(never)]
-    pub(super) fn unpush_further(&self, bottom: Index) -> Option<Lowered> {
+    pub(super) fn unpush_slowly(&self, lowered: Index) -> (Index, Unpushed) {
+        let bottom = lowered.wrapping_add(STRIDE);
         // SAFETY: only the owner gets here.
-        if bottom == unsafe { (*self.slow.get()).mark } {
-            None
+        let mark = unsafe { (*self.slow.get()).mark };
+        let (bottom, index) = if lowered >= self.own.lap.floor.get() {
+            self.lower_contested(lowered)
+        } else if distance(bottom, mark) < 0 {
+            self.lower_further(bottom)
         } else {
-            Some(self.lower_further(bottom))
+            return (bottom, Unpushed::Covered);
+        };
+        match index {
+            Some(_) => (bottom, Unpushed::Back),
+            None => (bottom, Unpushed::Stolen),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn unpush_contested(&self, bottom: Index) -> Lowered {
-        self.lower_contested(bottom)
     }
 
     /// Lowers `bottom` by one item, as the fast path does.
@@ -112,9 +114,12 @@ impl<T: Word> Shared<T> {
                 return (bottom, Some(bottom));
             }
             if ahead < 0 {
-                self.own.bottom.store(before, Ordering::Relaxed);
-                self.found_empty(before);
-                return (before, None);
+                // Not one up from here: an unpush may come from below where the bottom was left
+                // when the owner won an item at the top.
+                let top = age & !CLAIMED;
+                self.own.bottom.store(top, Ordering::Relaxed);
+                self.found_empty(top);
+                return (top, None);
             }
             let race = self
                 .age

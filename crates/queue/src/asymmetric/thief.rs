@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::{CLAIMED, Shared};
+use super::bare::{Bare, CLAIMED};
 use crate::handle::Handle;
 use crate::pile::{Steal, Thief};
-use crate::ring::{Index, STRIDE, Visit, distance, length};
+use crate::ring::{Index, STRIDE, Visit, distance};
 use crate::sync::Ordering;
 use crate::sync::barrier;
 use crate::word::Word;
@@ -16,35 +16,53 @@ const VICTIMS_PER_BARRIER: usize = 16;
 
 /// A thief's handle.
 pub struct Stealer<T: Word> {
-    pub(super) shared: Handle<Shared<T>>,
+    pub(super) bare: Handle<Bare<T>>,
 }
 
 /// A claim that stands, and the visit that makes reading the slot safe.
 struct Claim<'a, T: Word> {
-    shared: &'a Shared<T>,
+    bare: &'a Bare<T>,
     top: Index,
     visit: Visit<'a>,
 }
 
-impl<T: Word> Stealer<T> {
+/// The thieves' operations.
+impl<T: Word> Bare<T> {
+    /// [`Stealer::steal`](Thief::steal).
+    pub fn steal(&self) -> Steal<T> {
+        let claim = match self.claim() {
+            Ok(claim) => claim,
+            Err(answer) => return answer,
+        };
+        // [A6]
+        if barrier::heavy() {
+            claim.take()
+        } else {
+            claim.let_go();
+            Steal::Retry
+        }
+    }
+
     /// Claims the topmost item, if there seems to be one that nobody has claimed.
     fn claim(&self) -> Result<Claim<'_, T>, Steal<T>> {
-        let shared = &*self.shared;
-        let age = shared.age.load(Ordering::Acquire); // [A10]
+        let age = self.age.load(Ordering::Acquire); // [A10]
         let top = age & !CLAIMED;
-        if distance(top, shared.own.bottom.load(Ordering::Relaxed)) <= 0 {
+        if distance(top, self.own.bottom.load(Ordering::Relaxed)) <= 0 {
             return Err(Steal::Empty);
         }
         if age != top {
             return Err(Steal::Retry);
         }
-        let visit = shared.ring.enter();
+        let visit = self.ring.enter();
         let race =
-            shared
-                .age
+            self.age
                 .compare_exchange(top, top | CLAIMED, Ordering::Relaxed, Ordering::Relaxed); // [A5]
         match race {
-            Ok(_) => Ok(Claim { shared, top, visit }),
+            Ok(_) => Ok(Claim {
+                bare: self,
+                top,
+                visit,
+            }),
             Err(_) => Err(Steal::Retry),
         }
     }
@@ -53,7 +71,7 @@ impl<T: Word> Stealer<T> {
 impl<T: Word> Claim<'_, T> {
     /// Takes the item if it is still there. The caller has passed the heavy barrier.
     fn take(self) -> Steal<T> {
-        let bottom = self.shared.own.bottom.load(Ordering::Acquire); // [A7]
+        let bottom = self.bare.own.bottom.load(Ordering::Acquire); // [A7]
         if distance(self.top, bottom) <= 0 {
             self.let_go();
             return Steal::Empty;
@@ -61,7 +79,7 @@ impl<T: Word> Claim<'_, T> {
         // SAFETY: the barrier lies between entering and here.
         let word = unsafe { self.visit.read(self.top) };
         let next = self.top.wrapping_add(STRIDE);
-        let race = self.shared.age.compare_exchange(
+        let race = self.bare.age.compare_exchange(
             self.top | CLAIMED,
             next,
             Ordering::Release, // [A8]
@@ -77,7 +95,7 @@ impl<T: Word> Claim<'_, T> {
 
     /// Ends the claim without taking anything. The owner may have ended it already.
     fn let_go(&self) {
-        let _ = self.shared.age.compare_exchange(
+        let _ = self.bare.age.compare_exchange(
             self.top | CLAIMED,
             self.top,
             Ordering::Relaxed, // [A9]
@@ -90,22 +108,11 @@ impl<T: Word> Thief for Stealer<T> {
     type Item = T;
 
     fn steal(&self) -> Steal<T> {
-        let claim = match self.claim() {
-            Ok(claim) => claim,
-            Err(answer) => return answer,
-        };
-        // [A6]
-        if barrier::heavy() {
-            claim.take()
-        } else {
-            claim.let_go();
-            Steal::Retry
-        }
+        self.bare.steal()
     }
 
     fn len(&self) -> usize {
-        let top = self.shared.age.load(Ordering::Acquire) & !CLAIMED; // [A10]
-        length(top, self.shared.own.bottom.load(Ordering::Relaxed))
+        self.bare.len()
     }
 }
 
@@ -130,7 +137,7 @@ pub fn steal_each<T: Word>(victims: &[Stealer<T>], mut sink: impl FnMut(T)) -> u
     for group in victims.chunks(VICTIMS_PER_BARRIER) {
         let mut claims = [const { None }; VICTIMS_PER_BARRIER];
         let mut claimed = 0;
-        for claim in group.iter().filter_map(|victim| victim.claim().ok()) {
+        for claim in group.iter().filter_map(|victim| victim.bare.claim().ok()) {
             claims[claimed] = Some(claim);
             claimed += 1;
         }
@@ -158,7 +165,7 @@ pub fn steal_each<T: Word>(victims: &[Stealer<T>], mut sink: impl FnMut(T)) -> u
 impl<T: Word> Clone for Stealer<T> {
     fn clone(&self) -> Self {
         Stealer {
-            shared: self.shared.clone(),
+            bare: self.bare.clone(),
         }
     }
 }

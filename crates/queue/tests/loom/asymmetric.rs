@@ -1,5 +1,6 @@
-use locksley_queue::asymmetric::{Deque, Stealer, Unpushed, steal_each};
+use locksley_queue::asymmetric::{Bare, Deque, Stealer, Unpushed, steal_each};
 use locksley_queue::{Owner, Thief};
+use loom::sync::Arc;
 use loom::thread;
 
 use crate::support::{Payload, assert_each_once, pop, push, race, rob};
@@ -218,5 +219,34 @@ fn empty_stays_empty() {
         crate::support::push(&mut deque, 0);
         crate::support::push(&mut deque, 1);
         deque
+    });
+}
+
+/// Two forks, one inside the other, each taken back by its place, while a thief takes what it can; then
+/// a third at whatever index comes next.
+#[test]
+fn nested_unpushes_against_steals() {
+    loom::model(|| {
+        let deque = Arc::new(Bare::new());
+        // SAFETY: this thread is the owner.
+        let (outer, inner) = unsafe { (deque.push(0_usize), deque.push(1)) };
+        let thief = deque.clone();
+        let robber = thread::spawn(move || {
+            let loot = [thief.steal().success(), thief.steal().success()];
+            loot.into_iter().flatten().collect::<Vec<_>>()
+        });
+        let mut seen = Vec::new();
+        for (item, place) in [(1, inner), (0, outer)] {
+            // SAFETY: as above. Nothing was popped, and nothing lies on top.
+            if unsafe { deque.unpush(place) } == Unpushed::Back {
+                seen.push(item);
+            }
+        }
+        // SAFETY: as above.
+        unsafe { deque.push(2) };
+        seen.extend(robber.join().unwrap());
+        // SAFETY: as above.
+        seen.extend(std::iter::from_fn(|| unsafe { deque.pop() }));
+        assert_each_once(seen, 3);
     });
 }
