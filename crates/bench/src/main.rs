@@ -5,6 +5,7 @@
 mod harness;
 mod joins;
 mod queues;
+mod rayon_core;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ const EXAMPLES: &str = "\
 Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
   locksley-bench joins                      the pool beside its rivals, about ten minutes
+  locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
   locksley-bench all --quick                a check that everything works, bars not enforced
@@ -71,6 +73,8 @@ enum Command {
     Queues,
     /// The pool against rayon, chili and forte.
     Joins,
+    /// Programs that use rayon, with its own rayon-core and with ours.
+    Rayon,
     /// Every suite there is.
     All,
     /// One turn of one contender, untimed: what valgrind counts.
@@ -147,7 +151,8 @@ fn main() -> ExitCode {
     let suites: &[Suite] = match cli.command {
         Command::Queues => &[queues::run],
         Command::Joins => &[joins::run],
-        Command::All => &[queues::run, joins::run],
+        Command::Rayon => &[rayon_core::run],
+        Command::All => &[queues::run, joins::run, rayon_core::run],
         Command::Turn {
             workload,
             contender,
