@@ -28,7 +28,7 @@ use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::threads::{self, Roll, ThreadBuilder};
-use crate::topology;
+use crate::topology::allowed_now;
 use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
@@ -70,7 +70,6 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
-        let processors = topology::available_cpus().count();
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
@@ -82,7 +81,7 @@ impl Registry {
             injector: Injector::new(),
             config,
             sleepers: Sleepers::new(),
-            reserve: Reserve::new(size, processors),
+            reserve: Reserve::new(size, processors_for(size)),
             blocked: CachePadded::new(AtomicUsize::new(0)),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
@@ -585,6 +584,16 @@ impl Registry {
     pub(crate) fn leapfrogs(&self) -> bool {
         self.config.waiting == Waiting::Leapfrog
     }
+}
+
+/// How many processors there are for so many workers. If the affinity mask has enough of them, nothing
+/// else is asked.
+fn processors_for(workers: usize) -> usize {
+    let allowed = allowed_now().map_or(0, |cpus| cpus.len());
+    if allowed >= workers {
+        return allowed;
+    }
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Ends a pool whose building was broken off.

@@ -28,7 +28,7 @@ const MANY: usize = 64;
 pub(crate) enum Probe {
     /// Processor time of an idle runtime with two workers, in percent of a core.
     Idle,
-    /// Memory that fib(30) takes with two workers: resident KiB.
+    /// Memory that fib(30) takes with two workers: resident KiB of the process's own, and with code.
     Fib,
     /// Memory of an idle pool of 64 workers: resident KiB, and those of them in stacks.
     Pool,
@@ -37,9 +37,10 @@ pub(crate) enum Probe {
 /// Probes everything: the figures, which the bars look up by title and name.
 pub(super) fn figures(plan: &Plan) -> Vec<Figures> {
     let (quick, times) = (plan.quick, |times| if plan.quick { 1 } else { times });
-    let all: [(&str, &dyn Fn() -> io::Result<Figures>); 3] = [
+    let all: [(&str, &dyn Fn() -> io::Result<Figures>); 4] = [
         (IDLE, &|| idle(quick)),
         (FIB, &|| fib(times(11))),
+        (FIB_WITH_CODE, &|| fib_with_code(times(11))),
         (POOL, &|| pool(times(5))),
     ];
     all.into_iter()
@@ -54,7 +55,9 @@ pub(super) fn figures(plan: &Plan) -> Vec<Figures> {
 }
 
 pub(super) const IDLE: &str = "Idle for 5 s with 2 workers, percent of a core";
-pub(super) const FIB: &str = "Resident growth of starting 2 workers and running fib(30), KiB";
+pub(super) const FIB: &str =
+    "Resident growth of starting 2 workers and running fib(30), stacks, heaps and data, KiB";
+const FIB_WITH_CODE: &str = "The same with the pages of code that were mapped meanwhile, KiB";
 pub(super) const POOL: &str = "Resident growth of an idle pool of 64 workers, KiB";
 pub(super) const BEYOND_STACKS: &str = "locksley beyond stacks";
 
@@ -77,6 +80,15 @@ fn fib(times: usize) -> io::Result<Figures> {
     let mut figures = Figures::new(FIB);
     for name in PROBED {
         figures.add(name, median(Probe::Fib, name, times, first)?);
+    }
+    Ok(figures)
+}
+
+fn fib_with_code(times: usize) -> io::Result<Figures> {
+    let mut figures = Figures::new(FIB_WITH_CODE);
+    let last = |numbers: &[f64]| numbers.last().copied().ok_or_else(said_nothing);
+    for name in PROBED {
+        figures.add(name, median(Probe::Fib, name, times, last)?);
     }
     Ok(figures)
 }
@@ -128,14 +140,18 @@ fn answer(child: Child) -> io::Result<Vec<f64>> {
 
 fn first(numbers: &[f64]) -> io::Result<f64> {
     let first = numbers.first().copied();
-    first.ok_or_else(|| io::Error::other("a probe said nothing"))
+    first.ok_or_else(said_nothing)
+}
+
+fn said_nothing() -> io::Error {
+    io::Error::other("a probe said nothing")
 }
 
 /// The other side: looks, and prints.
 pub(crate) fn probe(probe: Probe, contender: &str, milliseconds: u64) -> ExitCode {
     let figures = match (probe, contender) {
         (Probe::Pool, Worker::NAME) => idle_pool(),
-        (Probe::Pool, Rayon::NAME) => growth(|| Rayon::start(MANY), || Some(0)),
+        (Probe::Pool, Rayon::NAME) => growth(|| Rayon::start(MANY)).map(|(_, all)| vec![all, 0.0]),
         (_, Worker::NAME) => figures_of::<Worker>(probe, milliseconds),
         (_, Rayon::NAME) => figures_of::<Rayon>(probe, milliseconds),
         (_, Chili::NAME) => figures_of::<Chili>(probe, milliseconds),
@@ -154,14 +170,14 @@ pub(crate) fn probe(probe: Probe, contender: &str, milliseconds: u64) -> ExitCod
 fn figures_of<R: Runtime>(probe: Probe, milliseconds: u64) -> Option<Vec<f64>> {
     match probe {
         Probe::Idle => Some(vec![idle_percent::<R>(milliseconds)?]),
-        _ => growth(
-            || {
+        _ => {
+            let run = || {
                 let mut runtime = R::start(2);
                 assert_eq!(runtime.run(FibTask(30)), 832_040);
                 runtime
-            },
-            || Some(0),
-        ),
+            };
+            growth(run).map(|(own, all)| vec![own, all])
+        }
     }
 }
 
@@ -176,16 +192,23 @@ fn idle_percent<R: Runtime>(milliseconds: u64) -> Option<f64> {
     Some(100.0 * used.as_secs_f64() / start.elapsed().as_secs_f64())
 }
 
-/// Resident memory in KiB that is there after `f`, and was not before; then what `look` says. What `f`
-/// returns is alive meanwhile.
-fn growth<T>(f: impl FnOnce() -> T, look: impl FnOnce() -> Option<u64>) -> Option<Vec<f64>> {
+/// Resident memory in KiB that is there after `f`, and was not before: the process's own, and all.
+/// What `f` returns is alive meanwhile.
+fn growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64)> {
+    let (own, all, _kept) = kept_growth(f)?;
+    Some((own, all))
+}
+
+fn kept_growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64, T)> {
     // Code and stack of this thread that everybody uses.
     assert_eq!(Serial::start(1).run(FibTask(20)), 6765);
     let before = memory::resident()?;
-    let _kept = f();
+    let kept = f();
     thread::sleep(Duration::from_millis(100));
     let after = memory::resident()?;
-    Some(vec![after.saturating_sub(before) as f64, look()? as f64])
+    let own = after.own.saturating_sub(before.own);
+    let all = after.all.saturating_sub(before.all);
+    Some((own as f64, all as f64, kept))
 }
 
 /// The memory of an idle pool, and how much of it is in the workers' stacks. The workers tell where
@@ -200,10 +223,10 @@ fn idle_pool() -> Option<Vec<f64>> {
     };
     let builder = locksley::Pool::builder().workers(MANY).stack_size(STACK);
     let builder = builder.start_handler(tell);
-    growth(
-        || builder.build().expect("the machine has room for a pool"),
-        || memory::resident_around(&lock(&addresses), STACK),
-    )
+    let start = || builder.build().expect("the machine has room for a pool");
+    let (_, all, _pool) = kept_growth(start)?;
+    let stacks = memory::resident_around(&lock(&addresses), STACK)?;
+    Some(vec![all, stacks as f64])
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -76,7 +76,10 @@ fn a_worker_that_is_never_run_is_missed_by_nobody() {
         .workers(3)
         .build_with(|worker| match worker.index() {
             0 => worker.spawn(),
-            _ => Ok(drop(worker)),
+            _ => {
+                drop(worker);
+                Ok(())
+            }
         })
         .unwrap();
     assert_eq!(pool.install(|| leaves(8)), 256);
