@@ -17,6 +17,14 @@ pub(crate) struct Injected {
     pub(crate) owner: usize,
 }
 
+impl Injected {
+    /// Is it a spawned job of this family?
+    pub(crate) fn is_spawned_in(&self, family: Family) -> bool {
+        // SAFETY: whoever has it has not executed it yet.
+        self.job.is_spawned() && unsafe { self.job.family() } == family
+    }
+}
+
 /// The queue, oldest first.
 pub(crate) struct Injector {
     /// The length, for a look without the lock. Written with the lock held.

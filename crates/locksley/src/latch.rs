@@ -16,17 +16,36 @@
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
 //! | L2 | set | Release | L1 | as L1 | `latch::models::wakes_a_parked_waiter` |
 //! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
-//! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
 use std::ptr;
 
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+use crate::sync::{AtomicPtr, Ordering};
 
 /// The bit that says that somebody is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
 
 /// The word of a latch that is set: no address of anything.
 const SET: *mut () = ptr::without_provenance_mut(2);
+
+/// What one can wait for.
+pub(crate) trait Awaited {
+    /// Is the wait over?
+    fn is_over(&self) -> bool;
+
+    /// The latch that will be set when it is over, for a waiter who is about to sleep; none if it is over.
+    fn latch(&self) -> Option<&Latch>;
+}
+
+impl Awaited for Latch {
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.probe()
+    }
+
+    fn latch(&self) -> Option<&Latch> {
+        Some(self)
+    }
+}
 
 /// A flag that is set once.
 #[derive(Debug)]
@@ -114,41 +133,6 @@ impl Latch {
     }
 }
 
-/// A latch that is set when a count comes down to zero. It starts at one, for its owner.
-#[derive(Debug)]
-pub(crate) struct CountLatch {
-    count: AtomicUsize,
-    pub(crate) latch: Latch,
-}
-
-impl CountLatch {
-    pub(crate) fn new() -> Self {
-        CountLatch {
-            count: AtomicUsize::new(1),
-            latch: Latch::new(),
-        }
-    }
-
-    /// Adds one to the count. The caller holds one already, so this is not the end.
-    pub(crate) fn increment(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Takes one from the count; at zero, sets the latch.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Latch::set`].
-    pub(crate) unsafe fn decrement(this: *const Self, wake: impl FnOnce()) {
-        // SAFETY: the caller holds one of the count, so the latch is not set yet.
-        let before = unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) }; // [L4]
-        if before == 1 {
-            // SAFETY: the waiter goes on only when it sees the latch set.
-            unsafe { Latch::set(&raw const (*this).latch, wake) };
-        }
-    }
-}
-
 #[cfg(all(test, loom))]
 mod models {
     use loom::cell::UnsafeCell;
@@ -214,32 +198,6 @@ mod models {
             // SAFETY: the latch is in an `Arc`.
             unsafe { Latch::set(&raw const shared.latch, || handle.unpark()) };
             thread.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn the_last_of_a_count_sees_all() {
-        loom::model(|| {
-            let shared = slot(CountLatch::new());
-            let threads: Vec<_> = (0..2)
-                .map(|cell| {
-                    shared.latch.increment();
-                    let shared = shared.clone();
-                    thread::spawn(move || {
-                        write(&shared, cell);
-                        // SAFETY: the latch is in an `Arc`.
-                        unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
-                    })
-                })
-                .collect();
-            // SAFETY: the latch is in an `Arc`.
-            unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
-            if shared.latch.latch.probe() {
-                assert_eq!(read(&shared, 0) + read(&shared, 1), 2);
-            }
-            for thread in threads {
-                thread.join().unwrap();
-            }
         });
     }
 }

@@ -79,6 +79,7 @@ mod job;
 mod join;
 mod latch;
 mod neighbours;
+mod pending;
 mod pile;
 mod pinning;
 mod pool;

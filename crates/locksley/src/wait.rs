@@ -20,7 +20,7 @@ use locksley_queue::Steal;
 
 use crate::injector::Injected;
 use crate::job::Family;
-use crate::latch::Latch;
+use crate::latch::{Awaited, Latch};
 use crate::stats::Event;
 use crate::worker::Worker;
 
@@ -67,8 +67,8 @@ impl Worker {
 
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
     #[cold]
-    pub(crate) fn wait_for_scope(&self, latch: &Latch, family: Family) {
-        self.wait_with(latch, family, || self.take_of(family));
+    pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, family: Family) {
+        self.wait_with(tasks, family, || self.take_of(family));
     }
 
     /// Takes a spawned job of a family from the worker's pile or from the pool's queue.
@@ -118,21 +118,21 @@ impl Worker {
         self.registry().blocking(wait);
     }
 
-    /// Waits until a latch is set. `own` finds jobs that the waiter must run itself, if need be.
+    /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
     pub(crate) fn wait_with(
         &self,
-        latch: &Latch,
+        awaited: &impl Awaited,
         family: Family,
         own: impl Fn() -> Option<Injected>,
     ) {
-        if latch.probe() {
+        if awaited.is_over() {
             return;
         }
         let registry = self.registry();
         self.frames.enter_wait(family);
         let mut idle = 0;
-        while !latch.probe() {
-            if self.read_mail() {
+        while !awaited.is_over() {
+            if self.read_mail() || self.takes_next() && self.run_own(family, awaited) {
                 idle = 0;
             } else if !self.takes_next()
                 && let Some(injected) = own()
@@ -142,12 +142,36 @@ impl Worker {
             } else if let Some(injected) = self.helpful_job(family) {
                 self.help(injected);
                 idle = 0;
-            } else if registry.rest(&mut idle) {
+            } else if registry.rest(&mut idle)
+                && let Some(latch) = awaited.latch()
+            {
                 self.doze(latch);
             }
         }
         self.frames.leave();
         self.publish_counts();
+    }
+
+    /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while there are
+    /// some of the family, the wait is not over, and need not be asked. Were there any?
+    fn run_own(&self, family: Family, awaited: &impl Awaited) -> bool {
+        let Some(first) = self.take_own() else {
+            return false;
+        };
+        let mut next = Some(first);
+        self.deeper(|| {
+            while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(family)) {
+                self.execute(injected);
+                next = self.take_own();
+            }
+        });
+        match next {
+            // It lay below them all.
+            Some(stranger) if awaited.is_over() => self.push_spawned(stranger.job),
+            Some(stranger) => self.help(stranger),
+            None => {}
+        }
+        true
     }
 
     /// Sleeps until the latch is set, or there is something that this worker may do.

@@ -348,10 +348,15 @@ impl Worker {
 
     /// Runs a job of somebody else while this worker waits.
     pub(crate) fn help(&self, injected: Injected) {
+        self.deeper(|| self.run_job(injected));
+    }
+
+    /// Runs something one level deeper.
+    pub(crate) fn deeper(&self, run: impl FnOnce()) {
         let depth = self.helping.get() + 1;
         self.helping.set(depth);
         self.counters.set_depth(depth);
-        self.run_job(injected);
+        run();
         self.helping.set(depth - 1);
         self.counters.set_depth(depth - 1);
     }
@@ -386,14 +391,19 @@ impl Worker {
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: Injected) {
-        self.counters.count(Event::Task);
         self.publish_counts();
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         let family = unsafe { injected.job.family() };
         self.frames.enter_root(family);
-        // SAFETY: as above.
-        unsafe { injected.job.execute(self, injected.owner) };
+        self.execute(injected);
         self.frames.leave();
+    }
+
+    /// Executes a job within what the frames say already.
+    pub(crate) fn execute(&self, injected: Injected) {
+        self.counters.count(Event::Task);
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        unsafe { injected.job.execute(self, injected.owner) };
     }
 
     /// Runs a job on top of whatever the worker is doing.
