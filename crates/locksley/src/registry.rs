@@ -13,9 +13,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
+use locksley_policy::Thrift;
 
 use crate::builder::Config;
 use crate::error::BuildError;
@@ -33,6 +34,14 @@ use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
+
+/// A steal takes one to four microseconds, and interrupts the victim for a good part of that. So a spawned task
+/// below one microsecond is better left to it.
+const THRIFT: Thrift = Thrift::new(
+    Duration::from_micros(1),
+    Duration::from_micros(2),
+    Duration::from_micros(64),
+);
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
@@ -429,11 +438,18 @@ impl Registry {
     pub(crate) fn main_loop(&self, worker: &Worker) {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
+        let mut thrift = THRIFT;
         loop {
             if worker.read_mail() {
                 idle = 0;
             } else if let Some(injected) = worker.find_work() {
-                worker.run_job(injected);
+                if worker.has_stolen_spawned() {
+                    let start = Instant::now();
+                    worker.run_job(injected);
+                    self.linger(worker, thrift.wait_after(start.elapsed()));
+                } else {
+                    worker.run_job(injected);
+                }
                 idle = 0;
                 if spare
                     && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
@@ -452,6 +468,18 @@ impl Registry {
                 }
                 idle = 0;
             }
+        }
+    }
+
+    /// Leaves the others' piles alone for a while, unless there is something else to do.
+    fn linger(&self, worker: &Worker, wait: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < wait
+            && worker.mail.is_empty()
+            && self.injector.is_empty()
+            && !self.is_closing()
+        {
+            thread::yield_now();
         }
     }
 

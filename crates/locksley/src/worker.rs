@@ -54,6 +54,8 @@ pub struct Worker {
     order: UnsafeCell<Order>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
+    /// Was what it found last a spawned job, and stolen? The owner's alone.
+    stole: Cell<bool>,
     pub(crate) counters: Counters,
     index: usize,
     /// Set with the pool, before any thread runs.
@@ -90,6 +92,7 @@ impl Worker {
             random: Cell::new(Random::new(seed, index as u64)),
             order: UnsafeCell::new(Order::uniform(index)),
             helping: Cell::new(0),
+            stole: Cell::new(false),
             counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),
@@ -424,6 +427,7 @@ impl Worker {
 
     /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
     pub(crate) fn find_work(&self) -> Option<Injected> {
+        self.stole.set(false);
         if self.registry().config.breadth_first
             && let Some(job) = self.rob().success()
         {
@@ -463,6 +467,7 @@ impl Worker {
     /// Looks for a job in the pool's queue and at the others.
     pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
         let registry = self.registry();
+        self.stole.set(false);
         if let Some(injected) = registry.injector.pop() {
             return Some(injected);
         }
@@ -476,7 +481,14 @@ impl Worker {
                 Some(Injected { job, owner: victim })
             });
         self.random.set(random);
+        self.stole
+            .set(stolen.is_some_and(|stolen| stolen.job.is_spawned()));
         stolen
+    }
+
+    /// Was what it found last a spawned job of somebody else's pile?
+    pub(crate) fn has_stolen_spawned(&self) -> bool {
+        self.stole.get()
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.

@@ -7,6 +7,7 @@
 //! | decision | where |
 //! |---|---|
 //! | whom does a thief try, and in which order? | [`Victims`], [`Order`] |
+//! | how soon does it steal again? | [`Thrift`] |
 //!
 //! ```
 //! use locksley_policy::{Order, Random};
@@ -29,8 +30,10 @@
 
 mod order;
 mod random;
+mod thrift;
 mod victims;
 
 pub use order::{Order, Sweep};
 pub use random::{Random, Source};
+pub use thrift::Thrift;
 pub use victims::{UnknownVictims, Victims};
