@@ -16,6 +16,7 @@ use crate::scope::{Scope, in_place_scope_in, scope_here};
 use crate::spawn::{
     JoinHandle, spawn_detached_in, spawn_fifo_detached_in, spawn_fifo_in, spawn_in,
 };
+use crate::wait::wait_outside;
 use crate::worker::Worker;
 use crate::yields::{Yield, yield_local_in, yield_now_in};
 
@@ -459,7 +460,7 @@ where
     }
     match here {
         Some(worker) => worker.wait_abroad(&latch),
-        None => latch.park(std::thread::park),
+        None => wait_outside(registry, &latch),
     }
     match result.expect("the job has run") {
         Ok(result) => result,

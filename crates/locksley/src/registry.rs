@@ -53,6 +53,8 @@ pub(crate) struct Registry {
     pub(crate) config: Config,
     sleepers: Sleepers,
     reserve: Reserve,
+    /// How many processors there are for its workers.
+    processors: usize,
     /// How many workers are blocked in a wait.
     blocked: CachePadded<AtomicUsize>,
     /// How many spares are up.
@@ -79,6 +81,7 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
+        let processors = processors_for(size);
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
@@ -90,7 +93,8 @@ impl Registry {
             injector: Injector::new(),
             config,
             sleepers: Sleepers::new(),
-            reserve: Reserve::new(size, processors_for(size)),
+            reserve: Reserve::new(size, processors),
+            processors,
             blocked: CachePadded::new(AtomicUsize::new(0)),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
@@ -126,6 +130,11 @@ impl Registry {
         self.me
             .upgrade()
             .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// Can a worker run while somebody else does?
+    pub(crate) fn has_processors(&self) -> bool {
+        self.processors > 1
     }
 
     /// How many workers the pool has, without spares.

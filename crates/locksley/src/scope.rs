@@ -12,6 +12,7 @@ use crate::latch::Latch;
 use crate::pending::Pending;
 use crate::registry::Registry;
 use crate::sync::{Mutex, lock};
+use crate::wait::wait_outside;
 use crate::worker::Worker;
 
 /// A scope in which tasks can be spawned. See [`scope`].
@@ -286,7 +287,7 @@ impl<'scope> Scope<'scope> {
                 worker.wait_for_scope(&self.pending, self.family())
             }
             (_, Some(worker)) => worker.wait_abroad(&self.pending.latch),
-            (_, None) => self.pending.latch.park(std::thread::park),
+            (_, None) => wait_outside(&self.registry, &self.pending.latch),
         }
         let panic = lock(&self.panic).take();
         match (result, panic) {

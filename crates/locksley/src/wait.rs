@@ -14,13 +14,14 @@
 //! (`frames`); if not, the job goes to the pool's queue likewise.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use locksley_queue::Steal;
 
 use crate::injector::Injected;
 use crate::job::Family;
 use crate::latch::{Awaited, Latch};
+use crate::registry::Registry;
 use crate::stats::Event;
 use crate::worker::Worker;
 
@@ -28,8 +29,24 @@ use crate::worker::Worker;
 /// lie in the pool's queue, and nobody else be free to run it.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// How long a thread outside of the pool looks at a latch before it parks. To park it and to wake it takes several
+/// times as long, so a short task gains much, and a long one loses little; and if the worker waits for this very
+/// processor, it does not wait long.
+const GLANCE: Duration = Duration::from_micros(3);
+
 /// How many families a search for descendants follows.
 const REACH: usize = 8;
+
+/// Blocks a thread that is no worker until a latch of this pool is set.
+pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
+    if registry.has_processors() {
+        let start = Instant::now();
+        while !latch.probe() && start.elapsed() < GLANCE {
+            std::hint::spin_loop();
+        }
+    }
+    latch.park(thread::park);
+}
 
 /// The families whose descendants a waiter may run.
 struct Kin {

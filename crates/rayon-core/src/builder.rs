@@ -6,7 +6,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 
-use locksley::{Pool, Waiting};
+use locksley::{Idle, Pool, Waiting};
 
 use crate::environment;
 use crate::error::ThreadPoolBuildError;
@@ -18,6 +18,14 @@ use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 type NameMaker = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
+
+/// How threads idle that others call upon from outside, in short loops: with their processor on offer most of the
+/// time, because the caller may want it. Measured on 2 processors with 5000 loops of 64 items: half of rayon's time
+/// with one processor taken by another program, where spinning as long would take three times rayon's.
+const IDLE: Idle = Idle {
+    spins: 4,
+    yields: 64,
+};
 
 /// Builds a [`ThreadPool`], or the global one.
 ///
@@ -139,6 +147,7 @@ where
             // Nobody takes the place of one who waits, so it must be free to run anything.
             .waiting(Waiting::TakeAny)
             .depth_limit(usize::MAX)
+            .idle(IDLE)
             .breadth_first(self.breadth_first)
             .panic_handler(last_resort(self.panic_handler.take()));
         if let Some(size) = self.stack_size {

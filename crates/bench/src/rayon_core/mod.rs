@@ -91,7 +91,7 @@ const CASES: [Case; 15] = [
     case("flat map", "uneven inner loops, per item", EVERYWHERE, 2),
     case(
         "nested",
-        "1000 x 1000, a parallel loop in a parallel loop, per item",
+        "10^4 parallel loops over 100 items, in a parallel loop, per item",
         FINE,
         2,
     ),

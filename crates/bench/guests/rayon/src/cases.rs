@@ -161,7 +161,7 @@ pub(crate) fn find(name: &str, quick: bool) -> Option<Box<dyn Case>> {
         ),
         "bridge" => bridge(pick(1_000, 100_000)),
         "flat map" => flat_map(pick(100, 20_000)),
-        "nested" => nested(pick(30, 1_000)),
+        "nested" => nested(pick(100, 10_000)),
         "tiny" => tiny(pick(100, 10_000)),
         "tiny outside" => tiny_outside(pick(100, 5_000)),
         "spawns" => spawns(pick(1_000, 100_000)),
@@ -215,23 +215,22 @@ fn flat_map(count: usize) -> Box<dyn Case> {
     computed(total as usize, count as u64, serial, parallel)
 }
 
-/// A parallel loop within a parallel loop, with little in it.
-fn nested(side: usize) -> Box<dyn Case> {
+/// A hundred items in each of many parallel loops, within a parallel loop.
+fn nested(outer: usize) -> Box<dyn Case> {
+    const INNER: u64 = 100;
     let serial = |n: &u64| {
-        let row = |i: u64| (0..*n).map(|j| mixed(&(i * j))).fold(0, u64::wrapping_add);
+        let row = |i: u64| (0..INNER).fold(0, |sum: u64, j| sum.wrapping_add(mixed(&(i ^ j))));
         (0..*n).map(row).fold(0, u64::wrapping_add)
     };
     let parallel = |n: &u64| {
         let row = |i: u64| {
-            let row = (0..*n).into_par_iter().map(|j| mixed(&(i * j)));
+            let row = (0..INNER).into_par_iter().map(|j| mixed(&(i ^ j)));
             row.reduce(|| 0, u64::wrapping_add)
         };
-        (0..*n)
-            .into_par_iter()
-            .map(row)
-            .reduce(|| 0, u64::wrapping_add)
+        let rows = (0..*n).into_par_iter().map(row);
+        rows.reduce(|| 0, u64::wrapping_add)
     };
-    computed(side * side, side as u64, serial, parallel)
+    computed(outer * INNER as usize, outer as u64, serial, parallel)
 }
 
 /// One short parallel loop after the other, inside of the pool.
