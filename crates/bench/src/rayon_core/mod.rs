@@ -91,7 +91,7 @@ const CASES: [Case; 15] = [
     case("flat map", "uneven inner loops, per item", EVERYWHERE, 2),
     case(
         "nested",
-        "10^4 parallel loops over 100 items, in a parallel loop, per item",
+        "10^4 parallel loops over 64 items, in a parallel loop, per item",
         FINE,
         2,
     ),

@@ -215,9 +215,9 @@ fn flat_map(count: usize) -> Box<dyn Case> {
     computed(total as usize, count as u64, serial, parallel)
 }
 
-/// A hundred items in each of many parallel loops, within a parallel loop.
+/// 64 items in each of many parallel loops, within a parallel loop.
 fn nested(outer: usize) -> Box<dyn Case> {
-    const INNER: u64 = 100;
+    const INNER: u64 = 64;
     let serial = |n: &u64| {
         let row = |i: u64| (0..INNER).fold(0, |sum: u64, j| sum.wrapping_add(mixed(&(i ^ j))));
         (0..*n).map(row).fold(0, u64::wrapping_add)
