@@ -6,6 +6,7 @@ mod harness;
 mod joins;
 mod queues;
 mod rayon_core;
+mod sim;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
   locksley-bench joins                      the pool beside its rivals, about ten minutes
   locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
+  locksley-bench sim                        the simulator, about three minutes
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
   locksley-bench all --quick                a check that everything works, bars not enforced
@@ -75,6 +77,8 @@ enum Command {
     Joins,
     /// Programs that use rayon, with its own rayon-core and with ours.
     Rayon,
+    /// The simulator: its speed, and its predictions beside the pool's counters.
+    Sim,
     /// Every suite there is.
     All,
     /// One turn of one contender, untimed: what valgrind counts.
@@ -152,7 +156,8 @@ fn main() -> ExitCode {
         Command::Queues => &[queues::run],
         Command::Joins => &[joins::run],
         Command::Rayon => &[rayon_core::run],
-        Command::All => &[queues::run, joins::run, rayon_core::run],
+        Command::Sim => &[sim::run],
+        Command::All => &[queues::run, joins::run, rayon_core::run, sim::run],
         Command::Turn {
             workload,
             contender,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use locksley_policy::Victims;
+use locksley_policy::{Balancer, Theta, Victims};
 
 use crate::error::BuildError;
 use crate::job::{Payload, catch};
@@ -26,6 +26,12 @@ const SPARES: usize = 64;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 
+/// A user's choice of victims: how often it is asked, and how each worker's is made.
+pub(crate) struct OwnBalancer {
+    pub(crate) theta: Theta,
+    pub(crate) make: Box<dyn Fn(usize) -> Box<dyn Balancer + Send> + Send + Sync>,
+}
+
 /// How a pool is configured.
 pub(crate) struct Config {
     pub(crate) workers: usize,
@@ -38,7 +44,8 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) depth_limit: usize,
-    pub(crate) victims: Option<Victims>,
+    victims: Option<Victims>,
+    pub(crate) balancer: Option<OwnBalancer>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -54,6 +61,14 @@ impl Config {
         match self.waiting {
             Waiting::Leapfrog => self.spares.unwrap_or(self.workers.max(SPARES)),
             Waiting::TakeAny => 0,
+        }
+    }
+
+    /// How victims are chosen, if somebody has said so.
+    pub(crate) fn victims(&self) -> Option<Victims> {
+        match self.strategy {
+            Strategy::Flexible(policy) => self.victims.or(Some(policy.victims)),
+            _ => self.victims,
         }
     }
 
@@ -88,6 +103,19 @@ impl Config {
 }
 
 /// Builds a [`Pool`]. Made by [`Pool::builder`].
+///
+/// ```
+/// use locksley::{Pool, Strategy, Waiting};
+///
+/// let pool = Pool::builder()
+///     .workers(2)
+///     .strategy(Strategy::ChaseLev)
+///     .waiting(Waiting::TakeAny)
+///     .thread_name(|index| format!("solver-{index}"))
+///     .build()
+///     .unwrap();
+/// assert_eq!(pool.workers(), 2);
+/// ```
 pub struct Builder {
     workers: Option<usize>,
     config: Config,
@@ -109,6 +137,7 @@ impl Builder {
                 seed: 0x5eed,
                 depth_limit: 128,
                 victims: None,
+                balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),
                 thread_name: None,
@@ -121,18 +150,38 @@ impl Builder {
 
     /// The number of workers. The default is what `LOCKSLEY_NUM_THREADS` says, or else
     /// the number of CPUs that this process may use.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.workers(), 3);
+    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
     /// The way of scheduling.
+    ///
+    /// ```
+    /// use locksley::{Pool, Strategy};
+    ///
+    /// let pool = Pool::builder().workers(2).strategy(Strategy::Abp).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.config.strategy = strategy;
         self
     }
 
     /// What a worker does while it waits.
+    ///
+    /// ```
+    /// use locksley::{Pool, Waiting};
+    ///
+    /// // As rayon waits: whatever there is, related or not.
+    /// let pool = Pool::builder().workers(2).waiting(Waiting::TakeAny).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.config.waiting = waiting;
         self
@@ -200,18 +249,40 @@ impl Builder {
     }
 
     /// How a worker that finds nothing goes to sleep.
+    ///
+    /// ```
+    /// use locksley::{Idle, Pool};
+    ///
+    /// // A pool for rare work: its workers sleep as soon as they have nothing to do.
+    /// let lazy = Idle { spins: 0, yields: 0 };
+    /// let pool = Pool::builder().workers(2).idle(lazy).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
         self
     }
 
     /// The size of the workers' stacks, in bytes.
+    ///
+    /// ```
+    /// fn depth(n: u32) -> u32 {
+    ///     if n == 0 { 0 } else { 1 + locksley::join(|| depth(n - 1), || ()).0 }
+    /// }
+    /// let pool = locksley::Pool::builder().workers(1).stack_size(64 << 20).build().unwrap();
+    /// assert_eq!(pool.install(|| depth(20_000)), 20_000);
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
     }
 
     /// The seed of the random choice of victims.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).seed(7).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
     pub fn seed(mut self, seed: u64) -> Self {
         self.config.seed = seed;
         self
@@ -250,6 +321,43 @@ impl Builder {
         self
     }
 
+    /// Your own choice of victims, under any strategy: `make` is called with each worker's index, and
+    /// what it makes is asked with probability `theta` whom to try first; otherwise the worker tries
+    /// somebody at random. If that is in vain, it tries the others. See [`Balancer`].
+    ///
+    /// A balancer that panics, or cannot be made for a panic, is not asked again: its worker tries
+    /// everybody alike from then on. The panic goes to the [panic handler](Builder::panic_handler).
+    ///
+    /// ```
+    /// use locksley::{Balancer, Pool, Seeker, Source, Theta, View};
+    ///
+    /// /// Tries the one to the right.
+    /// struct Right;
+    ///
+    /// impl Balancer for Right {
+    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///         Some((seeker.me + 1) % view.count())
+    ///     }
+    /// }
+    ///
+    /// let pool = Pool::builder().workers(4).balancer(Theta::HALF, |_| Right).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn balancer<B>(
+        mut self,
+        theta: Theta,
+        make: impl Fn(usize) -> B + Send + Sync + 'static,
+    ) -> Self
+    where
+        B: Balancer + Send + 'static,
+    {
+        self.config.balancer = Some(OwnBalancer {
+            theta,
+            make: Box::new(move |index| Box::new(make(index))),
+        });
+        self
+    }
+
     /// Which CPU each worker is bound to.
     ///
     /// ```
@@ -267,24 +375,66 @@ impl Builder {
     }
 
     /// Names the workers' threads, by index.
+    ///
+    /// ```
+    /// let builder = locksley::Pool::builder().workers(1);
+    /// let pool = builder.thread_name(|index| format!("solver-{index}")).build().unwrap();
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("solver-0"));
+    /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.thread_name = Some(Box::new(name));
         self
     }
 
     /// Runs in each worker's thread when it starts, with the worker's index.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let builder = locksley::Pool::builder().workers(2);
+    /// let pool = builder.start_handler(move |index| sender.send(index).unwrap()).build().unwrap();
+    /// let mut started: Vec<usize> = receiver.iter().take(2).collect();
+    /// started.sort();
+    /// assert_eq!(started, [0, 1]);
+    /// ```
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.start = Some(Box::new(handler));
         self
     }
 
     /// Runs in each worker's thread before it ends, with the worker's index.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let count = ended.clone();
+    /// let builder = locksley::Pool::builder().workers(2);
+    /// let builder = builder.exit_handler(move |_| drop(count.fetch_add(1, Ordering::Relaxed)));
+    /// builder.build().unwrap().shutdown();
+    /// assert_eq!(ended.load(Ordering::Relaxed), 2);
+    /// ```
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.config.exit = Some(Box::new(handler));
         self
     }
 
     /// Gets the payload of a panic that has nobody else to go to.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let builder = locksley::Pool::builder().workers(1).panic_handler(move |payload| {
+    ///     sender.send(payload.downcast_ref::<&str>().map(|text| text.to_string())).unwrap();
+    /// });
+    /// let pool = builder.build().unwrap();
+    /// drop(pool.spawn(|| panic!("nobody waits for this")));
+    /// assert_eq!(receiver.recv().unwrap().as_deref(), Some("nobody waits for this"));
+    /// ```
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
@@ -299,6 +449,12 @@ impl Builder {
     ///
     /// If the configuration cannot be met, or the operating system refuses a thread; then none is
     /// left behind.
+    ///
+    /// ```
+    /// let error = locksley::Pool::builder().workers(usize::MAX).build().unwrap_err();
+    /// println!("{error}");
+    /// assert!(error.to_string().contains("workers"));
+    /// ```
     pub fn build(self) -> Result<Pool, BuildError> {
         self.build_with(ThreadBuilder::spawn)
     }
@@ -359,6 +515,13 @@ impl Builder {
     /// # Errors
     ///
     /// As for [`build`](Builder::build), or if the global pool exists.
+    ///
+    /// ```
+    /// locksley::Pool::builder().workers(2).build_global().unwrap();
+    /// assert_eq!(locksley::current_num_workers(), 2);
+    /// // There is one, so another one cannot be.
+    /// assert!(locksley::Pool::builder().build_global().is_err());
+    /// ```
     pub fn build_global(self) -> Result<(), BuildError> {
         if GLOBAL.get().is_some() {
             return Err(BuildError::GlobalExists);

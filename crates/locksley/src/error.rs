@@ -6,6 +6,16 @@ use std::io;
 use crate::topology::CpuList;
 
 /// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
+///
+/// ```
+/// use locksley::{BuildError, Pool};
+///
+/// match Pool::builder().workers(1 << 40).build() {
+///     Err(error @ BuildError::Thread { .. }) => println!("the system has no room: {error}"),
+///     Err(error) => println!("{error}"),
+///     Ok(_) => unreachable!("no machine has so many"),
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {

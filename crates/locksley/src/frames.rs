@@ -133,6 +133,15 @@ impl Frames {
         Some(Sighting(version))
     }
 
+    /// May the owner be waiting for this family? It is not overlooked if it is parked, and whoever
+    /// asks has seen that; levels that are not published may be anything.
+    pub(crate) fn may_wait_for(&self, family: Family) -> bool {
+        let depth = self.depth.load(Ordering::Relaxed);
+        let wait = family.0 | WAIT;
+        let mut entries = self.entries.iter().take(depth);
+        depth > LEVELS || entries.any(|entry| entry.load(Ordering::Relaxed) == wait)
+    }
+
     /// Has nothing changed since?
     pub(crate) fn unchanged(&self, sighting: Sighting) -> bool {
         fence(Ordering::Acquire); // [F4]
@@ -187,6 +196,28 @@ mod tests {
         frames.leave();
         frames.leave_foreign();
         assert!(frames.sight(Family(16), |_| {}).is_some());
+    }
+
+    #[test]
+    fn who_may_wait_for_what() {
+        let frames = Frames::new();
+        frames.enter_wait(Family(8));
+        frames.enter_root(Family(16));
+        assert!(frames.may_wait_for(Family(8)));
+        assert!(!frames.may_wait_for(Family(16)), "executed, not waited for");
+        for _ in 2..=LEVELS {
+            frames.enter_root(Family(24));
+        }
+        assert!(
+            frames.may_wait_for(Family(32)),
+            "on a level that is not shown"
+        );
+        for _ in 0..LEVELS {
+            frames.leave();
+        }
+        assert!(frames.may_wait_for(Family(8)));
+        frames.leave();
+        assert!(!frames.may_wait_for(Family(8)));
     }
 
     #[test]

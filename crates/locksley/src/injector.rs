@@ -14,6 +14,7 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 #[derive(Clone, Copy)]
 pub(crate) struct Injected {
     pub(crate) job: JobRef,
+    /// Whom to wake when it is done, should that one wait for it; [`MOVED`] if that is not known.
     pub(crate) owner: usize,
 }
 
@@ -24,6 +25,10 @@ impl Injected {
         self.job.is_spawned() && unsafe { self.job.family() } == family
     }
 }
+
+/// The owner of a job that has gone from one pile to another: it is looked for when it must be
+/// woken.
+pub(crate) const MOVED: usize = usize::MAX;
 
 /// The queue, oldest first.
 pub(crate) struct Injector {

@@ -94,7 +94,12 @@ unsafe impl Word for JobRef {
 impl JobRef {
     /// Was it spawned, rather than forked by a join?
     pub(crate) fn is_spawned(self) -> bool {
-        self.0.addr().get() & SPAWNED != 0
+        JobRef::is_spawned_word(self.into_word())
+    }
+
+    /// The same for a word in a pile, whatever has become of the job.
+    pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
+        word.addr() & SPAWNED != 0
     }
 
     fn header(self) -> NonNull<Header> {
@@ -226,7 +231,9 @@ where
         // SAFETY: this is the last touch of the job.
         unsafe {
             Latch::set(&raw const job.header.latch, || {
-                worker.registry().unpark(owner)
+                worker
+                    .registry()
+                    .unpark_waiter(owner, Family(header.addr().get()));
             })
         };
     }

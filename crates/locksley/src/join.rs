@@ -10,6 +10,12 @@ use crate::job::{StackJob, catch};
 use crate::worker::Worker;
 
 /// What a closure of [`join_context`] is told.
+///
+/// ```
+/// let (here, there) = locksley::join_context(|a| a.migrated(), |b| b.migrated());
+/// // Whoever called from outside of the pool sees both migrate.
+/// assert!(here && there);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FnContext {
     migrated: bool,
@@ -22,6 +28,12 @@ impl FnContext {
     }
 
     /// Does the closure run on another thread than the one that called for it?
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let moved = pool.install(|| locksley::join_context(|a| a.migrated(), |b| b.migrated()));
+    /// assert_eq!(moved, (false, false), "there is nobody to steal it");
+    /// ```
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -122,6 +134,12 @@ impl Worker {
     /// [`join`](crate::join()) on this worker: each closure is handed the worker that runs it.
     ///
     /// The first closure always runs here, so neither it nor its result need be `Send`.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (a, b) = pool.run(|worker| worker.join(|w| w.join(|_| 1, |_| 2), |_| 3));
+    /// assert_eq!((a, b), ((1, 2), 3));
+    /// ```
     #[inline]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where

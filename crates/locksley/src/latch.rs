@@ -14,8 +14,8 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
-//! | L2 | set | Release | L1 | as L1 | `latch::models::wakes_a_parked_waiter` |
-//! | L3 | park | Relaxed | - | the setter reads nothing that the waiter wrote; a waiter that fails probes again | |
+//! | L2 | set | AcqRel | L1, L3 | as L1; as L3 | `latch::models::wakes_a_parked_waiter`; `latch::models::finds_the_parked_waiter` |
+//! | L3 | park | Release; Relaxed on failure | L2 | a setter that does not know who waits looks at what the waiters said before they parked; a waiter that fails probes again | `latch::models::finds_the_parked_waiter` |
 
 use std::ptr;
 
@@ -98,7 +98,7 @@ impl Latch {
     #[inline]
     pub(crate) unsafe fn set(this: *const Self, wake: impl FnOnce()) {
         // SAFETY: the latch is alive until this swap is seen, says the caller.
-        let before = unsafe { (*this).state.swap(SET, Ordering::Release) }; // [L2]
+        let before = unsafe { (*this).state.swap(SET, Ordering::AcqRel) }; // [L2]
         if before.addr() & PARKED != 0 {
             wake();
         }
@@ -112,7 +112,7 @@ impl Latch {
         let awaited = state != SET
             && self
                 .state
-                .compare_exchange(state, parked, Ordering::Relaxed, Ordering::Relaxed) // [L3]
+                .compare_exchange(state, parked, Ordering::Release, Ordering::Relaxed) // [L3]
                 .is_ok();
         !awaited
     }
@@ -197,6 +197,27 @@ mod models {
             let handle = thread.thread().clone();
             // SAFETY: the latch is in an `Arc`.
             unsafe { Latch::set(&raw const shared.latch, || handle.unpark()) };
+            thread.join().unwrap();
+        });
+    }
+
+    /// Who sets the latch of a job that has moved finds the waiter by what it said before it parked.
+    #[test]
+    fn finds_the_parked_waiter() {
+        loom::model(|| {
+            let shared = Arc::new((Latch::new(), AtomicUsize::new(0)));
+            let waiter = shared.clone();
+            let thread = thread::spawn(move || {
+                waiter.1.store(1, Ordering::Relaxed);
+                waiter.0.park(thread::park);
+            });
+            let handle = thread.thread().clone();
+            let wake = || {
+                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "nobody seems to wait");
+                handle.unpark();
+            };
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { Latch::set(&raw const shared.0, wake) };
             thread.join().unwrap();
         });
     }

@@ -49,7 +49,9 @@
 //!
 //! [`Strategy`] says which pile the workers have. Under the default,
 //! [`Asymmetric`](Strategy::Asymmetric), a fork is a dozen plain instructions, and a thief pays with
-//! a system call.
+//! a system call. Some strategies have policies, which are written behind the name:
+//! `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
+//! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
 //!
 //! # Panics
 //!
@@ -74,6 +76,8 @@ mod cancel;
 mod error;
 mod fifo;
 mod frames;
+mod halves;
+mod hunt;
 mod injector;
 mod job;
 mod join;
@@ -104,7 +108,10 @@ pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
-pub use locksley_policy::Victims;
+pub use locksley_policy::{
+    Amount, Balancer, Factor, Flexible, Memory, Mu, OutOfRange, Outcome, ParseError, Seeker,
+    Source, StealHalf, Theta, Victims, View, When,
+};
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};

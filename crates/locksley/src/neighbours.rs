@@ -15,8 +15,8 @@ use crate::worker::Worker;
 
 /// The probability to start near, unless distances are not to count.
 fn theta(registry: &Registry) -> Option<f64> {
-    match registry.config.victims.unwrap_or(Victims::NEAREST) {
-        Victims::Nearest { theta } => Some(theta),
+    match registry.config.victims().unwrap_or(Victims::NEAREST) {
+        Victims::Nearest { theta } => Some(theta.get()),
         _ => None,
     }
 }
@@ -29,7 +29,7 @@ pub(crate) fn settle(registry: &Registry) {
     };
     let orders = pinned_orders(topology(), homes, theta);
     for (index, order) in orders.into_iter().enumerate() {
-        registry.worker(index).set_order(order);
+        registry.worker(index).hunter.set_order(order);
     }
 }
 
@@ -81,7 +81,9 @@ pub(crate) fn look_around(registry: &Registry, worker: &Worker) {
         return;
     };
     let homes = (0..registry.size()).map(|index| registry.worker(index).home());
-    worker.set_order(roaming_order(topology, homes, worker.index(), theta));
+    worker
+        .hunter
+        .set_order(roaming_order(topology, homes, worker.index(), theta));
 }
 
 /// The order of a worker among such as were last seen on these CPUs.

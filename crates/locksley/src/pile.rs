@@ -4,11 +4,14 @@
 //! other strategy is a [`Pile`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
 //! [`pile_for`], a name in `strategy`.
 
+use locksley_policy::Random;
 use locksley_queue::semi_private::{self, Exposure};
 use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
 
+use crate::builder::Config;
+use crate::halves::{HalfPile, Halves};
 use crate::job::JobRef;
-use crate::strategy::Strategy;
+use crate::strategy::{Strategy, Waiting};
 
 /// The owner's side of a pile.
 pub(crate) trait Pile {
@@ -23,19 +26,68 @@ pub(crate) trait Pile {
 
     /// Hides nothing: the owner is about to block, and will answer nobody.
     fn open(&mut self) {}
+
+    /// Takes a job that somebody else had pushed before it came here.
+    fn pop_moved(&mut self) -> Option<JobRef> {
+        None
+    }
+
+    /// After how many pushes and pops the owner shall ask whether to balance, if ever.
+    fn balances_every(&self) -> Option<u32> {
+        None
+    }
+
+    /// Shall the owner balance now, though it has work?
+    fn should_balance(&mut self, random: &mut Random) -> bool {
+        let _ = random;
+        false
+    }
+
+    /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this pile
+    /// knows nothing better than [`Loot::steal`].
+    fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
+        let _ = victim;
+        None
+    }
+
+    /// Steals from another pile what evens the two out. Gives how many jobs that are.
+    fn balance(&mut self, victim: &dyn Loot) -> Steal<usize> {
+        let _ = victim;
+        Steal::Empty
+    }
+
     /// How many jobs were made public on demand.
     fn exposed(&self) -> u64 {
         0
     }
 }
 
+/// What a thief got.
+pub(crate) struct Haul {
+    pub(crate) job: JobRef,
+    /// Had somebody else than the victim pushed it?
+    pub(crate) moved: bool,
+    /// How many jobs came into the thief's pile besides.
+    pub(crate) more: usize,
+}
+
 /// The thief's side of a pile.
 pub(crate) trait Loot: Send + Sync {
-    /// Takes the oldest job.
+    /// Takes the oldest of the jobs that the owner pushed.
     fn steal(&self) -> Steal<JobRef>;
 
+    /// The two deques of a pile of the strategy `steal-half`.
+    fn halves(&self) -> Option<&Halves> {
+        None
+    }
+
+    /// How many jobs seem to be there.
+    fn len(&self) -> usize;
+
     /// Does nothing seem to be there?
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// Asks the owner, who has only private work, to expose some.
     fn ask(&self) {}
@@ -58,8 +110,8 @@ macro_rules! plain_pile {
                 Thief::steal(self)
             }
 
-            fn is_empty(&self) -> bool {
-                Thief::is_empty(self)
+            fn len(&self) -> usize {
+                Thief::len(self)
             }
         }
     )*};
@@ -108,8 +160,8 @@ impl Loot for semi_private::Stealer<JobRef> {
         Thief::steal(self)
     }
 
-    fn is_empty(&self) -> bool {
-        Thief::is_empty(self)
+    fn len(&self) -> usize {
+        Thief::len(self)
     }
 
     fn ask(&self) {
@@ -119,10 +171,10 @@ impl Loot for semi_private::Stealer<JobRef> {
 
 /// How many jobs fit in a bounded pile: the depth of a recursion that doubles 2^13 times is beyond
 /// any machine, and a loop that spawns more falls back to the injector.
-const BOUNDED: usize = 1 << 13;
+pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
 /// The pile of a strategy other than the default, and its other side.
-pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
+pub(crate) fn pile_for(config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
     fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
     where
         D: Pile + Owner<Item = JobRef> + 'static,
@@ -131,11 +183,18 @@ pub(crate) fn pile_for(strategy: Strategy) -> Option<(Box<dyn Pile>, Box<dyn Loo
         let loot = deque.thief();
         Some((Box::new(deque), Box::new(loot)))
     }
-    match strategy {
+    match config.strategy {
         Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
         // Without membarrier a push must fence before it looks for sleepers: the slow way.
         Strategy::Asymmetric => both(asymmetric::Deque::new()),
-        Strategy::ChaseLev => both(chase_lev::Deque::new()),
+        Strategy::ChaseLev | Strategy::Flexible(_) => both(chase_lev::Deque::new()),
+        Strategy::StealHalf(policy) => {
+            // Who leapfrogs may not take back what has moved.
+            let joins_move = config.waiting == Waiting::TakeAny;
+            let pile = HalfPile::new(policy, joins_move);
+            let loot = pile.halves();
+            Some((Box::new(pile), Box::new(loot)))
+        }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
         Strategy::SemiPrivate => {
             let deque = semi_private::Deque::new();

@@ -60,6 +60,11 @@ impl fmt::Display for Pinning {
 }
 
 /// A text that names no pinning.
+///
+/// ```
+/// let error = "everywhere".parse::<locksley::Pinning>().unwrap_err();
+/// assert!(error.to_string().contains("everywhere"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPinning(String);
 

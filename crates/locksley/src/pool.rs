@@ -69,6 +69,11 @@ pub struct Pool {
 
 impl Pool {
     /// A builder with the defaults.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.workers(), 2);
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -82,12 +87,26 @@ impl Pool {
     }
 
     /// The number of workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(5).build().unwrap();
+    /// assert_eq!(pool.workers(), 5);
+    /// ```
     pub fn workers(&self) -> usize {
         self.registry.size()
     }
 
     /// Runs `f` in the pool and returns its result. Everything that it forks or spawns
     /// through the free functions stays in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (count, sum) = pool.install(|| {
+    ///     // Inside, the free functions are this pool's.
+    ///     (locksley::current_num_workers(), locksley::join(|| 1, || 2))
+    /// });
+    /// assert_eq!((count, sum), (2, (1, 2)));
+    /// ```
     pub fn install<F, R>(&self, f: F) -> R
     where
         F: FnOnce() -> R + Send,
@@ -97,6 +116,11 @@ impl Pool {
     }
 
     /// [`install`](Pool::install) that hands `f` its worker.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.join(|_| 1, |_| 2)), (1, 2));
+    /// ```
     pub fn run<F, R>(&self, f: F) -> R
     where
         F: FnOnce(&Worker) -> R + Send,
@@ -382,6 +406,20 @@ impl Pool {
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have
     /// ended. Dropping it does the same.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let done = Arc::new(AtomicUsize::new(0));
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// for _ in 0..100 {
+    ///     let done = done.clone();
+    ///     drop(pool.spawn(move || done.fetch_add(1, Ordering::Relaxed)));
+    /// }
+    /// pool.shutdown();
+    /// assert_eq!(done.load(Ordering::Relaxed), 100);
+    /// ```
     pub fn shutdown(self) {}
 
     /// Ends the pool, and does not wait: the threads finish what was spawned, and end by themselves.

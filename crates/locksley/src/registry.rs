@@ -20,8 +20,8 @@ use locksley_policy::Thrift;
 
 use crate::builder::Config;
 use crate::error::BuildError;
-use crate::injector::{Injected, Injector};
-use crate::job::{JobRef, Payload};
+use crate::injector::{Injected, Injector, MOVED};
+use crate::job::{Family, JobRef, Payload};
 use crate::neighbours;
 use crate::reserve::{self, Look, Reserve};
 use crate::sleep::{self, Sleepers};
@@ -114,7 +114,7 @@ impl Registry {
     /// Makes the worker of a place that is about to be taken.
     fn furnish(&self, index: usize) -> &Worker {
         self.places[index].get_or_init(|| {
-            let worker = Worker::new(index, self.config.strategy, self.config.seed);
+            let worker = Worker::new(index, &self.config);
             worker.set_registry(self);
             Box::new(CachePadded::new(worker))
         })
@@ -167,6 +167,18 @@ impl Registry {
 
     pub(crate) fn unpark(&self, index: usize) {
         self.worker(index).unpark();
+    }
+
+    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or [`MOVED`].
+    pub(crate) fn unpark_waiter(&self, owner: usize, job: Family) {
+        if owner != MOVED {
+            return self.unpark(owner);
+        }
+        for worker in self.furnished(0..self.workers()) {
+            if worker.frames.may_wait_for(job) {
+                worker.unpark();
+            }
+        }
     }
 
     /// Counts an event of the calling thread, whether or not it is a worker of this pool.

@@ -8,7 +8,7 @@
 //!
 //! But a worker that is awake need not be running: its task may wait for a lock, for a disk, for
 //! another task. So whoever refuses to wake a sleeper posts a *watchman*, one of the sleepers. It
-//! looks up every ten milliseconds whether the process has used its processors meanwhile. If a quarter
+//! looks up every 20 milliseconds whether the process has used its processors meanwhile. If a quarter
 //! of them went unused and there is work in sight, the limit doubles, and so many more
 //! are woken; otherwise it is halved, down to the number of processors. When all sleep, the watch
 //! ends.
@@ -29,7 +29,7 @@ use crate::sync::{AtomicUsize, Ordering, fence};
 /// How long a watchman sleeps between two looks. The system brings the time that a thread has used up
 /// to date once in a few milliseconds, so a shorter look would often see a processor idle that
 /// is not.
-pub(crate) const LOOK: Duration = Duration::from_millis(10);
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// Nobody watches.
 const NOBODY: usize = 0;
@@ -147,8 +147,12 @@ impl Reserve {
         let Some((before, now)) = look.used.zip(processor_time()) else {
             return true;
         };
-        let full = look.start.elapsed().as_secs_f64() * self.processors as f64;
-        now.saturating_sub(before).as_secs_f64() < 0.75 * full
+        let elapsed = look.start.elapsed();
+        let full = elapsed.as_secs_f64() * self.processors as f64;
+        let idle = now.saturating_sub(before).as_secs_f64() < 0.75 * full;
+        // A look that took much longer says nothing: others had the processors, or the whole
+        // process was stopped.
+        idle && elapsed < 2 * LOOK
     }
 }
 

@@ -17,6 +17,16 @@ use crate::worker::Worker;
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
+/// ```
+/// let mut parts = [0; 4];
+/// locksley::scope(|s| {
+///     for (number, part) in parts.iter_mut().enumerate() {
+///         s.spawn(move |_| *part = number * number);
+///     }
+/// });
+/// assert_eq!(parts, [0, 1, 4, 9]);
+/// ```
+///
 /// It lies in the frame of whoever waits for it, and its tasks know where. The frame stays until all of them
 /// are done.
 pub struct Scope<'scope> {
@@ -132,6 +142,18 @@ impl<'scope> Scope<'scope> {
 
     /// Spawns a task, which may spawn more in the same scope. The newest task of a worker runs
     /// first.
+    ///
+    /// ```
+    /// let (mut outer, mut inner) = (0, 0);
+    /// locksley::scope(|s| {
+    ///     s.spawn(|s| {
+    ///         outer = 1;
+    ///         // A task may spawn others into the same scope.
+    ///         s.spawn(|_| inner = 2);
+    ///     });
+    /// });
+    /// assert_eq!((outer, inner), (1, 2));
+    /// ```
     pub fn spawn<F>(&self, task: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -241,6 +263,14 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Was the scope cancelled?
+    ///
+    /// ```
+    /// locksley::scope(|s| {
+    ///     assert!(!s.is_cancelled());
+    ///     s.cancel();
+    ///     assert!(s.is_cancelled());
+    /// });
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.token.is_cancelled()
     }

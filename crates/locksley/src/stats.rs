@@ -49,6 +49,10 @@ events! {
     Task, tasks, "tasks";
     /// Attempts to steal.
     Tried, tried, "tried";
+    /// Searches in which a policy chose whom to try first, and it was tried. Contained in `tried`.
+    Chosen, chosen, "chosen";
+    /// Searches that a policy skipped.
+    Skipped, skipped, "skipped";
     /// Attempts that got a job.
     Got, got, "got";
     /// Attempts that found nothing.
@@ -59,6 +63,12 @@ events! {
     Private, private, "private";
     /// Jobs got while waiting that descend from what was waited for. Contained in `got`.
     Leapt, leapt, "leapt";
+    /// Attempts made by a worker that had work, to even the piles out (strategy `steal-half`). Contained in
+    /// `tried`.
+    Balanced, balanced, "balanced";
+    /// Jobs that came from another's pile into the worker's own: with a stolen one, or by balancing
+    /// (strategy `steal-half`).
+    Hauled, hauled, "hauled";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";
     /// Jobs made public on demand (strategy `semi-private`).
@@ -100,6 +110,14 @@ mod on {
         pub(crate) fn count(&self, event: Event) {
             let count = &self.counts[event as usize];
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+
+        /// Counts several events of a kind. For the owner.
+        #[inline]
+        pub(crate) fn add(&self, event: Event, many: usize) {
+            let count = &self.counts[event as usize];
+            let sum = count.load(Ordering::Relaxed) + many as u64;
+            count.store(sum, Ordering::Relaxed);
         }
 
         /// Counts an event. For threads that share the counters.
@@ -155,6 +173,9 @@ mod off {
 
         #[inline(always)]
         pub(crate) fn count(&self, _: Event) {}
+
+        #[inline(always)]
+        pub(crate) fn add(&self, _: Event, _: usize) {}
 
         #[inline(always)]
         pub(crate) fn count_shared(&self, _: Event) {}

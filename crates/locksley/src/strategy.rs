@@ -3,14 +3,30 @@
 use std::fmt;
 use std::str::FromStr;
 
+use locksley_policy::{
+    Amount, Flexible, ParseError, Reader, Spell, StealHalf, Victims, When, Writer,
+};
+
 /// A way of scheduling: a kind of work pile and the policies that go with it.
 ///
+/// | text | pile | policies |
+/// |---|---|---|
+/// | `asymmetric` | Chase and Lev's deque, whose thieves pay | |
+/// | `chase-lev` | Chase and Lev's deque | |
+/// | `abp` | the bounded deque of Arora, Blumofe and Plaxton | |
+/// | `semi-private` | a deque with a private part | |
+/// | `flexible:VICTIMS` | Chase and Lev's deque | whom to try: [`Victims`] |
+/// | `steal-half:WHEN,amount=AMOUNT` | Hendler and Shavit's extended deque | when to balance, how much to take: [`When`], [`Amount`] |
+///
 /// ```
-/// use locksley::Strategy;
+/// use locksley::{Strategy, Victims};
 ///
 /// let strategy: Strategy = "chase-lev".parse().unwrap();
 /// assert_eq!(strategy.to_string(), "chase-lev");
 /// assert!("chase-leave".parse::<Strategy>().unwrap_err().to_string().contains("chase-lev"));
+/// let strategy: Strategy = "flexible:sticky,theta_r=0.25".parse().unwrap();
+/// assert_eq!(strategy.to_string(), "flexible:sticky,theta_r=0.25");
+/// assert_eq!("flexible:sticky".parse(), Ok(Strategy::flexible(Victims::STICKY)));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -26,61 +42,117 @@ pub enum Strategy {
     Abp,
     /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
     SemiPrivate,
+    /// Lock-free work stealing on Chase and Lev's deque, in which a policy has a say in whom to try
+    /// first. [`Builder::victims`](crate::Builder::victims) and
+    /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
+    Flexible(Flexible),
+    /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half at
+    /// once. Workers can also be told to balance while they have work. The pile is bounded: where it is
+    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    StealHalf(StealHalf),
 }
 
 impl Strategy {
-    /// All of them.
-    pub const ALL: [Strategy; 4] = [
+    /// One of each kind.
+    pub const ALL: [Strategy; 6] = [
         Strategy::Asymmetric,
         Strategy::ChaseLev,
         Strategy::Abp,
         Strategy::SemiPrivate,
+        Strategy::flexible(Victims::STEAL_BACK),
+        Strategy::steal_half(When::Empty, Amount::Difference),
     ];
 
-    fn name(self) -> &'static str {
+    const NAMED: [(&'static str, Strategy); 6] = [
+        ("asymmetric", Strategy::Asymmetric),
+        ("chase-lev", Strategy::ChaseLev),
+        ("abp", Strategy::Abp),
+        ("semi-private", Strategy::SemiPrivate),
+        ("flexible", Strategy::flexible(Victims::STEAL_BACK)),
+        (
+            "steal-half",
+            Strategy::steal_half(When::Empty, Amount::Difference),
+        ),
+    ];
+
+    /// [`Strategy::Flexible`] with this choice of victims.
+    pub const fn flexible(victims: Victims) -> Strategy {
+        Strategy::Flexible(Flexible { victims })
+    }
+
+    /// [`Strategy::StealHalf`] that balances at these times, and this much.
+    ///
+    /// ```
+    /// use locksley::{Amount, Pool, Strategy, When};
+    ///
+    /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
+    /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub const fn steal_half(when: When, amount: Amount) -> Strategy {
+        Strategy::StealHalf(StealHalf { when, amount })
+    }
+
+    fn name(&self) -> &'static str {
+        let kind = std::mem::discriminant(self);
+        let mut named = Strategy::NAMED.iter();
+        let entry = named.find(|(_, one)| std::mem::discriminant(one) == kind);
+        entry.map_or("", |&(name, _)| name)
+    }
+}
+
+impl Spell for Strategy {
+    fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
+        Ok(match reader.word("strategy", &Strategy::NAMED)? {
+            Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
+            Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
+            plain => plain,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        writer.word(self.name())?;
         match self {
-            Strategy::Asymmetric => "asymmetric",
-            Strategy::ChaseLev => "chase-lev",
-            Strategy::Abp => "abp",
-            Strategy::SemiPrivate => "semi-private",
+            Strategy::Flexible(policy) => policy.write(writer),
+            Strategy::StealHalf(policy) => policy.write(writer),
+            _ => Ok(()),
         }
     }
 }
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.print(f)
     }
 }
-
-/// A name that no strategy has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownStrategy(String);
-
-impl fmt::Display for UnknownStrategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no strategy is called `{}`; there are", self.0)?;
-        for strategy in Strategy::ALL {
-            write!(f, " {strategy}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for UnknownStrategy {}
 
 impl FromStr for Strategy {
-    type Err = UnknownStrategy;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
-        Strategy::ALL
-            .into_iter()
-            .find(|strategy| strategy.name() == text)
-            .ok_or_else(|| UnknownStrategy(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Spell::parse(text)
     }
 }
 
 /// What a worker does while it waits for a task that another worker has.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use locksley::{Pool, Waiting};
+///
+/// // Each task holds the lock while it waits for a join. A waiter that took any work could take the
+/// // other task, which wants the lock that it holds itself.
+/// let pool = Pool::builder().workers(2).waiting(Waiting::Leapfrog).build().unwrap();
+/// let total = Mutex::new(0);
+/// let add = || {
+///     let mut total = total.lock().unwrap();
+///     let (a, b) = locksley::join(|| 1, || 2);
+///     *total += a + b;
+/// };
+/// pool.install(|| locksley::join(add, add));
+/// assert_eq!(total.into_inner().unwrap(), 6);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Waiting {
     /// It leapfrogs: it takes only work that descends from what it waits for. Where there is
@@ -94,6 +166,15 @@ pub enum Waiting {
 }
 
 /// How a worker that finds nothing goes to sleep.
+///
+/// ```
+/// use locksley::{Idle, Pool};
+///
+/// // Workers that look around for long before they sleep: for work that comes in bursts.
+/// let eager = Idle { spins: 10_000, ..Idle::default() };
+/// let pool = Pool::builder().workers(2).idle(eager).build().unwrap();
+/// assert_eq!(pool.install(|| 6 * 7), 42);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Idle {
     /// Rounds through all victims with a pause in between.

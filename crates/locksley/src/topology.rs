@@ -186,16 +186,31 @@ impl Topology {
     }
 
     /// The CPUs that are online, in ascending order.
+    ///
+    /// ```
+    /// assert!(!locksley::topology().cpus().is_empty());
+    /// ```
     pub fn cpus(&self) -> &[usize] {
         &self.cpus
     }
 
     /// Those that this process may use, by its affinity mask.
+    ///
+    /// ```
+    /// let topology = locksley::topology();
+    /// assert!(topology.allowed().iter().all(|cpu| topology.cpus().contains(cpu)));
+    /// ```
     pub fn allowed(&self) -> &[usize] {
         &self.allowed
     }
 
     /// The levels at which CPUs share something, the widest first. Empty where nothing is known.
+    ///
+    /// ```
+    /// for level in locksley::topology().levels() {
+    ///     println!("{level:?}");
+    /// }
+    /// ```
     pub fn levels(&self) -> impl ExactSizeIterator<Item = Level> + '_ {
         self.layers.iter().map(|layer| layer.level)
     }
@@ -213,6 +228,13 @@ impl Topology {
 
     /// What two CPUs share, at the closest: [`Level::Core`] for a CPU and itself.
     /// `None` if one of them is not online.
+    ///
+    /// ```
+    /// let topology = locksley::topology();
+    /// if let [a, b, ..] = topology.cpus() {
+    ///     println!("CPUs {a} and {b} share {:?}", topology.closest(*a, *b));
+    /// }
+    /// ```
     pub fn closest(&self, a: usize, b: usize) -> Option<Level> {
         let shared = self.shared(a, b)?;
         Some(match shared {

@@ -160,6 +160,8 @@ impl Worker {
                 self.help(injected);
                 idle = 0;
             } else if registry.rest(&mut idle)
+                // Nothing went to the pool's queue that it may be waiting for.
+                && !self.open_pile()
                 && let Some(latch) = awaited.latch()
             {
                 self.doze(latch);
@@ -184,7 +186,10 @@ impl Worker {
         });
         match next {
             // It lay below them all.
-            Some(stranger) if awaited.is_over() => self.push_spawned(stranger.job),
+            Some(stranger) if awaited.is_over() && stranger.owner == self.index() => {
+                self.push_spawned(stranger.job);
+            }
+            Some(stranger) if awaited.is_over() => self.registry().inject(stranger),
             Some(stranger) => self.help(stranger),
             None => {}
         }

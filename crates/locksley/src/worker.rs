@@ -6,17 +6,17 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
 
-use locksley_policy::{Order, Random};
 use locksley_queue::{Steal, asymmetric};
 
+use crate::builder::Config;
 use crate::frames::Frames;
+use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
 use crate::pile::{Loot, Pile, pile_for};
 use crate::registry::Registry;
 use crate::sleep::{self, Bed};
 use crate::stats::{Counters, Event};
-use crate::strategy::Strategy;
 use crate::sync::{AtomicUsize, Ordering};
 
 thread_local! {
@@ -48,13 +48,13 @@ pub struct Worker {
     pub(crate) deque: asymmetric::Bare<JobRef>,
     /// The pile of another strategy. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
-    /// Chooses victims. The owner's alone.
-    random: Cell<Random>,
-    /// The order in which to try them. The owner's alone, once its thread runs.
-    order: UnsafeCell<Order>,
+    pub(crate) hunter: Hunter,
+    /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
+    /// owner's alone.
+    pub(crate) countdown: Cell<u32>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
-    /// Was what it found last a spawned job, and stolen? The owner's alone.
+    /// Was what it found last a spawned job, stolen at the price of a barrier? The owner's alone.
     stole: Cell<bool>,
     pub(crate) counters: Counters,
     index: usize,
@@ -76,9 +76,9 @@ pub struct Worker {
 // type is not `Sync`. Other workers reach the rest through `Registry::worker`.
 
 impl Worker {
-    pub(crate) fn new(index: usize, strategy: Strategy, seed: u64) -> Worker {
+    pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = asymmetric::Bare::new();
-        let (pile, loot) = match pile_for(strategy) {
+        let (pile, loot) = match pile_for(config) {
             None => (None, None),
             Some((pile, loot)) => {
                 // SAFETY: nobody else has it yet.
@@ -86,11 +86,12 @@ impl Worker {
                 (Some(pile), Some(loot))
             }
         };
+        let every = pile.as_ref().and_then(|pile| pile.balances_every());
         Worker {
             deque,
+            countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
-            random: Cell::new(Random::new(seed, index as u64)),
-            order: UnsafeCell::new(Order::uniform(index)),
+            hunter: Hunter::new(index, config),
             helping: Cell::new(0),
             stole: Cell::new(false),
             counters: Counters::default(),
@@ -191,6 +192,11 @@ impl Worker {
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
     /// indices from the number of workers on.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.index()), 0);
+    /// ```
     #[inline]
     pub fn index(&self) -> usize {
         self.index
@@ -227,6 +233,7 @@ impl Worker {
             },
             Some(pile) => pile.push(job),
         };
+        self.count_down();
         match pushed {
             Ok(()) => self.offer(),
             Err(job) => self.registry().inject(Injected {
@@ -248,6 +255,7 @@ impl Worker {
             },
             Some(pile) => pile.push(job),
         };
+        self.count_down();
         if pushed.is_ok() {
             self.offer();
         }
@@ -258,11 +266,13 @@ impl Worker {
     pub(crate) fn pop(&self) -> Option<JobRef> {
         // SAFETY: as in `push_spawned`.
         let pile = unsafe { &mut *self.pile.get() };
-        match pile {
+        let job = match pile {
             // SAFETY: as above.
             None => unsafe { self.deque.pop() },
             Some(pile) => pile.pop(),
-        }
+        };
+        self.count_down();
+        job
     }
 
     /// Takes the newest job of the pile, though a join may be about to take it back.
@@ -278,12 +288,19 @@ impl Worker {
         Some(job)
     }
 
-    /// Shows others all that is in the pile: the worker is about to block.
-    pub(crate) fn open_pile(&self) {
+    /// Shows others all that is in the pile: the worker is about to block. What others had pushed goes
+    /// to the pool's queue, where those who wait for it look. Has anything gone there?
+    pub(crate) fn open_pile(&self) -> bool {
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.open();
         }
+        let mut any = false;
+        while let Some(injected) = self.pop_moved() {
+            self.registry().inject(injected);
+            any = true;
+        }
+        any
     }
 
     /// Wakes somebody if somebody wants work. After a push.
@@ -309,7 +326,26 @@ impl Worker {
         }
     }
 
-    /// Tries to steal from this worker. For other workers.
+    /// The pile, for what the worker itself does with it.
+    ///
+    /// # Safety
+    ///
+    /// The reference is not kept while anything else runs that may use the pile.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the type is not `Sync`, and borrows are short"
+    )]
+    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn Pile>> {
+        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
+        unsafe { (*self.pile.get()).as_mut() }
+    }
+
+    /// The other side of the pile, unless it is the default strategy's. For other workers.
+    pub(crate) fn loot(&self) -> Option<&dyn Loot> {
+        self.loot.as_deref()
+    }
+
+    /// Tries to steal from this worker what it pushed itself. For other workers.
     pub(crate) fn rob(&self) -> Steal<JobRef> {
         match &self.loot {
             None => self.deque.steal(),
@@ -323,19 +359,20 @@ impl Worker {
         }
     }
 
+    /// How many jobs seem to be in this worker's pile. For other workers.
+    pub(crate) fn load(&self) -> usize {
+        match &self.loot {
+            None => self.deque.len(),
+            Some(loot) => loot.len(),
+        }
+    }
+
     /// Does this worker's pile seem empty? For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
         match &self.loot {
             None => self.deque.is_empty(),
             Some(loot) => loot.is_empty(),
         }
-    }
-
-    /// Sets the order in which to try victims. For the owner, or before its thread starts.
-    pub(crate) fn set_order(&self, order: Order) {
-        // SAFETY: only the owner's thread, or whoever sets the pool up, has a `&Worker` that it calls
-        // this on; `find_work`, which borrows the order, does not come here.
-        unsafe { *self.order.get() = order };
     }
 
     /// The CPU that the worker was last seen on.
@@ -379,19 +416,6 @@ impl Worker {
         }
     }
 
-    /// Tries to steal from another worker, and counts what comes of it.
-    pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
-        let answer = self.registry().worker(victim).rob();
-        self.counters.count(Event::Tried);
-        self.counters.count(match answer {
-            Steal::Success(_) => Event::Got,
-            Steal::Empty => Event::Empty,
-            Steal::Retry => Event::Retried,
-            Steal::Private => Event::Private,
-        });
-        answer
-    }
-
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: Injected) {
         self.publish_counts();
@@ -427,7 +451,7 @@ impl Worker {
 
     /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
     pub(crate) fn find_work(&self) -> Option<Injected> {
-        self.stole.set(false);
+        self.note_theft(None);
         if self.registry().config.breadth_first
             && let Some(job) = self.rob().success()
         {
@@ -442,7 +466,7 @@ impl Worker {
                 owner: self.index,
             });
         }
-        self.find_work_abroad()
+        self.pop_moved().or_else(|| self.find_work_abroad())
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
@@ -457,38 +481,24 @@ impl Worker {
             true => self.rob().success(),
             false => None,
         };
-        let job = oldest.or_else(|| self.pop_from_under())?;
-        Some(Injected {
-            job,
-            owner: self.index,
-        })
-    }
-
-    /// Looks for a job in the pool's queue and at the others.
-    pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
-        let registry = self.registry();
-        self.stole.set(false);
-        if let Some(injected) = registry.injector.pop() {
-            return Some(injected);
+        match oldest.or_else(|| self.pop_from_under()) {
+            Some(job) => Some(Injected {
+                job,
+                owner: self.index,
+            }),
+            None => self.pop_moved(),
         }
-        let mut random = self.random.get();
-        // SAFETY: only the owner's thread gets here, and nothing below changes the order.
-        let order = unsafe { &*self.order.get() };
-        let stolen = order
-            .sweep(registry.workers(), &mut random)
-            .find_map(|victim| {
-                let job = self.steal_from(victim).success()?;
-                Some(Injected { job, owner: victim })
-            });
-        self.random.set(random);
-        self.stole
-            .set(stolen.is_some_and(|stolen| stolen.job.is_spawned()));
-        stolen
     }
 
-    /// Was what it found last a spawned job of somebody else's pile?
+    /// Has it just stolen a spawned job, at the price of a barrier?
     pub(crate) fn has_stolen_spawned(&self) -> bool {
         self.stole.get()
+    }
+
+    /// Remembers whether it has.
+    pub(crate) fn note_theft(&self, stolen: Option<&Injected>) {
+        let spawned = stolen.is_some_and(|stolen| stolen.job.is_spawned());
+        self.stole.set(spawned && self.loot.is_none());
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.

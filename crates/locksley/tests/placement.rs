@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use locksley::{BuildError, Pinning, Pool, Strategy, Victims, available_cpus};
+use locksley::{BuildError, Pinning, Pool, Strategy, Theta, Victims, available_cpus};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -79,11 +79,10 @@ fn a_cpu_that_may_not_be_used_is_an_error_that_says_which_may() {
 
 #[test]
 fn every_choice_of_victims_works() {
-    for victims in [
-        Victims::Uniform,
-        Victims::NEAREST,
-        Victims::Nearest { theta: 1.0 },
-    ] {
+    let always = Theta::new(0.99).unwrap();
+    let mut all = Victims::ALL.to_vec();
+    all.extend(Victims::ALL.map(|victims| victims.with_theta(always)));
+    for victims in all {
         for pinning in [Pinning::None, Pinning::Compact] {
             for strategy in Strategy::ALL {
                 let pool = Pool::builder()

@@ -1,39 +1,88 @@
 //! The decisions of a work-stealing scheduler, as pure state machines.
 //!
-//! No threads, clocks, atomics or I/O: a policy is told what it may know, is given a [`Source`] of
-//! random numbers, and answers. So the runtime and a simulator run the same code, and the same seed
-//! gives the same decisions.
+//! No threads, clocks, atomics or I/O: a policy is told what it may know ([`View`], [`Memory`]), is
+//! given a [`Source`] of random numbers, and answers. So the runtime and a simulator run the same
+//! code, and the same seed gives the same decisions. What a policy *is* is a small `Copy` value that
+//! a whole pool shares; what it remembers for each worker is smaller still, and deciding
+//! allocates nothing.
 //!
-//! | decision | where |
-//! |---|---|
-//! | whom does a thief try, and in which order? | [`Victims`], [`Order`] |
-//! | how soon does it steal again? | [`Thrift`] |
+//! | decision | policy | remembered per worker | from |
+//! |---|---|---|---|
+//! | whom does a thief try? | [`Victims`], [`Balancer`] for your own | [`Memory`] | thesis, Alg. 1, 2, 10, 11 |
+//! | in which order, all of them? | [`Order`] | | thesis, Alg. 11 |
+//! | when does it try? | [`When`] | [`Since`] | steal-half, 2.2.1 |
+//! | how much does it take? | [`Amount`] | | steal-half, Fig. 7 |
+//! | how soon does it try again? | [`Thrift`] | itself | |
+//! | when does a busy worker give? | [`Heuristic`], [`Sharing`] | a flag | thesis, 5.2, 5.3 |
+//! | to whom? | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
+//! | to whom is an item dealt? | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
+//! | which of these? | [`Auto`] | | thesis, 5.3 |
+//!
+//! Each module says which part of which paper it is, what the paper proves of it, and where the code
+//! differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Non-Blocking
+//! Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
+//!
+//! Every policy can be read from a text and prints itself as one ([`Spell`]):
+//!
+//! | strategy | type | examples |
+//! |---|---|---|
+//! | `flexible` | [`Flexible`] | `flexible:steal-back,theta_r=0.25`, `flexible:longest,probes=3` |
+//! | `steal-half` | [`StealHalf`] | `steal-half:probabilistic,mu=0.5`, `steal-half:factor,amount=half` |
+//! | `sharing` | [`Sharing`] | `sharing:tit-for-tat,theta_s=0.25`, `sharing:greedy,target=shortest,l_p=3` |
+//! | `dealing` | [`Dealing`] | `dealing:locality,l=4`, `dealing:adaptive` |
+//! | `auto` | [`Tuning`] | `auto`, `auto:patience=5` |
 //!
 //! ```
-//! use locksley_policy::{Order, Random};
+//! use locksley_policy::{Memory, Outcome, Random, Seeker, Victims};
 //!
-//! // Four processors in two groups of two: processor 0 mostly tries processor 1 first.
-//! let groups: [&[u32]; 4] = [&[0], &[0], &[1], &[1]];
-//! let order = Order::nearest(0, &groups, 0.9);
+//! let victims: Victims = "sticky:theta_r=0.9".parse().unwrap();
+//! let loads: &[u32] = &[0, 5, 2, 0];
+//! let mut memory = Memory::default();
 //! let mut random = Random::new(7, 0);
-//! let mut first = [0; 4];
-//! for _ in 0..1000 {
-//!     let victims: Vec<usize> = order.sweep(4, &mut random).collect();
-//!     assert_eq!(victims.len(), 3);
-//!     first[victims[0]] += 1;
+//! for _ in 0..100 {
+//!     let seeker = Seeker { me: 0, memory };
+//!     if let Some(victim) = victims.choose(seeker, loads, &mut random) {
+//!         let outcome = if loads[victim] > 0 { Outcome::Success } else { Outcome::Empty };
+//!         memory.tried(victim, outcome);
+//!     }
 //! }
-//! assert!(first[1] > first[2] + first[3]);
-//! assert_eq!(first[0], 0);
 //! ```
 
 #![forbid(unsafe_code)]
 
-mod order;
-mod random;
-mod thrift;
-mod victims;
+pub mod amount;
+pub mod auto;
+pub mod balancer;
+pub mod dealing;
+pub mod heuristic;
+pub mod numbers;
+pub mod order;
+pub mod random;
+pub mod sharing;
+#[cfg(test)]
+mod statistics;
+pub mod text;
+pub mod theory;
+pub mod thrift;
+pub mod victims;
+pub mod view;
+pub mod when;
 
+pub use amount::{Amount, StealHalf};
+pub use auto::{Auto, Mode, Period, Tuning};
+pub use balancer::{Balancer, Memory, Mixed, Outcome, Seeker};
+pub use dealing::{Collector, Dealer, Dealing, Oracle};
+pub use heuristic::{Heuristic, Spread, Update};
+pub use numbers::{Factor, Mu, OutOfRange, Theta};
 pub use order::{Order, Sweep};
 pub use random::{Random, Source};
+pub use sharing::{Offer, Sharing, Target};
+pub use text::{ParseError, Reader, Spell, Writer};
+pub use theory::{
+    GREEDY_STABLE, TIT_FOR_TAT_STABLE, gain_of_greedy, gain_of_tit_for_tat, leaving_greedy,
+    leaving_tit_for_tat,
+};
 pub use thrift::Thrift;
-pub use victims::{UnknownVictims, Victims};
+pub use victims::{Flexible, Victims};
+pub use view::{Blind, MOST_PROBES, Nest, View, other};
+pub use when::{Since, When};

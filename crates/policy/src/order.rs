@@ -112,6 +112,37 @@ impl Order {
         self.ends.len().max(1)
     }
 
+    /// How many of the rings are neighbours; 0 where nothing is known.
+    ///
+    /// ```
+    /// use locksley_policy::{Order, Random};
+    ///
+    /// let groups: [&[u32]; 4] = [&[0], &[0], &[1], &[1]];
+    /// let order = Order::nearest(0, &groups, 0.9);
+    /// assert_eq!(order.neighbourhood(), 1);
+    /// assert_eq!(order.neighbour(0, 4, &mut Random::new(1, 0)), Some(1));
+    /// assert_eq!(order.neighbour(0, 1, &mut Random::new(1, 0)), None, "of the first one nobody");
+    /// ```
+    pub fn neighbourhood(&self) -> usize {
+        self.neighbourhood
+    }
+
+    /// One of a ring, with equal probability, that is among the first `count` processors; `None` if
+    /// whoever is drawn is not.
+    pub fn neighbour<S: Source + ?Sized>(
+        &self,
+        ring: usize,
+        count: usize,
+        random: &mut S,
+    ) -> Option<usize> {
+        if ring >= self.neighbourhood {
+            return None;
+        }
+        let ring = self.ring(ring);
+        let drawn = self.victims[ring.start + random.below(ring.len())];
+        Some(usize::from(drawn)).filter(|&drawn| drawn < count)
+    }
+
     /// Starts a search among the first `count` processors: an iterator over all of them but the thief.
     #[inline]
     pub fn sweep<S: Source>(&self, count: usize, random: S) -> Sweep<'_, S> {
@@ -139,6 +170,18 @@ impl Order {
         };
         start..usize::from(self.ends[ring])
     }
+}
+
+/// The ring in which Algorithm 11 looks for a neighbour, for a number drawn below theta: it compares
+/// with theta/2, theta/4, ... from above.
+pub(crate) fn ring(choice: f64, theta: f64, rings: usize) -> usize {
+    let mut ring = 0;
+    let mut bound = theta / 2.0;
+    while ring + 1 < rings && choice < bound {
+        ring += 1;
+        bound /= 2.0;
+    }
+    ring
 }
 
 /// Stands for all rings at once.
@@ -211,14 +254,7 @@ impl<S: Source> Sweep<'_, S> {
             self.next = DONE;
             return;
         }
-        // The thesis compares with theta/2, theta/4, ... from above.
-        let neighbourhood = self.order.neighbourhood;
-        let mut ring = 0;
-        let mut bound = self.order.theta / 2.0;
-        while ring + 1 < neighbourhood && choice < bound {
-            ring += 1;
-            bound /= 2.0;
-        }
+        let ring = ring(choice, self.order.theta, self.order.neighbourhood);
         self.first = ring;
         self.part = Part::new(self.order.ring(ring), true, &mut self.random);
     }

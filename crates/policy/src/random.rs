@@ -75,15 +75,7 @@ impl Source for Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The statistic of a chi-squared test of equal frequencies.
-    fn chi_squared(counts: &[usize]) -> f64 {
-        let expected = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
-        counts
-            .iter()
-            .map(|&count| (count as f64 - expected).powi(2) / expected)
-            .sum()
-    }
+    use crate::statistics::distributed;
 
     #[test]
     fn below_is_uniform() {
@@ -92,8 +84,7 @@ mod tests {
         for _ in 0..70_000 {
             counts[random.below(7)] += 1;
         }
-        // Six degrees of freedom: beyond 22.46 once in a thousand seeds; this seed is fixed.
-        assert!(chi_squared(&counts) < 22.46, "{counts:?}");
+        assert!(distributed(&counts, &[1.0 / 7.0; 7]), "{counts:?}");
     }
 
     #[test]
@@ -103,8 +94,7 @@ mod tests {
         for _ in 0..100_000 {
             counts[(random.unit() * 10.0) as usize] += 1;
         }
-        // Nine degrees of freedom: beyond 27.88 once in a thousand.
-        assert!(chi_squared(&counts) < 27.88, "{counts:?}");
+        assert!(distributed(&counts, &[0.1; 10]), "{counts:?}");
     }
 
     #[test]

@@ -1,121 +1,315 @@
-//! Names for the ways to choose a victim.
+//! The choices of victims that are built in.
+//!
+//! All of them are the thesis's CFLFWS (Rito, "Scheduling computations", Algorithm 2): with
+//! probability 1 - theta_r a thief tries somebody at random; what it does otherwise is the policy's.
+//!
+//! **Theorem** (section 4.5.1). The expected run time is O(T1/P + Tinf/(1 - theta_r)), since every
+//! attempt hits each processor with probability at least (1 - theta_r)/P.
+//!
+//! **Deviations from the paper.** Random means one of the others: the paper lets a thief draw itself.
+//! A thief that has no last thief, no last victim or no neighbour tries somebody at random. In
+//! Algorithm 10 a steal-back does not tell the victim who its last thief is; here every success does,
+//! so that two processors that steal from each other keep doing so. Sticky and longest are not in
+//! the thesis: the first goes on where work was found, the second is the bias by length of BWoS
+//! (Wang et al., OSDI 2023).
 
 use std::fmt;
-use std::str::FromStr;
+
+use crate::balancer::{Balancer, Outcome, Seeker};
+use crate::numbers::Theta;
+use crate::order::ring;
+use crate::random::Source;
+use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::view::{MOST_PROBES, View, other, probe};
 
 /// How a thief chooses whom to steal from.
 ///
-/// | text | meaning |
-/// |---|---|
-/// | `uniform` | anybody, with equal probability |
-/// | `nearest` | near ones first, see [`Order`](crate::Order) |
-/// | `nearest:0.9` | the same, with the probability that the search starts near |
+/// | text | with probability theta_r | from |
+/// |---|---|---|
+/// | `uniform` | | Algorithm 1 |
+/// | `skip` | nothing at all | Algorithm 2 |
+/// | `steal-back` | whoever stole from it last | Algorithm 10 |
+/// | `nearest` | a neighbour, see [`Order`](crate::Order) | Algorithm 11 |
+/// | `sticky` | whom it stole from, if the last attempt was a success | |
+/// | `longest` | the one with most items of `probes` others | BWoS |
+///
+/// Behind the name may stand `theta_r`, a probability below 1, by default 1/2: `sticky:theta_r=0.9`.
 ///
 /// ```
-/// use locksley_policy::Victims;
+/// use locksley_policy::{Theta, Victims};
 ///
-/// let victims: Victims = "nearest:0.75".parse().unwrap();
-/// assert_eq!(victims, Victims::Nearest { theta: 0.75 });
-/// assert_eq!(victims.to_string(), "nearest:0.75");
+/// let victims: Victims = "steal-back:theta_r=0.75".parse().unwrap();
+/// assert_eq!(victims, Victims::StealBack { theta: Theta::new(0.75).unwrap() });
+/// assert_eq!(victims.to_string(), "steal-back:theta_r=0.75");
 /// assert_eq!("nearest".parse(), Ok(Victims::NEAREST));
 /// let error = "farthest".parse::<Victims>().unwrap_err();
-/// assert!(error.to_string().contains("uniform, nearest"));
+/// assert!(error.to_string().contains("uniform, skip, steal-back, nearest"));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Victims {
     /// Anybody, with equal probability.
     #[default]
     Uniform,
+    /// Nobody, sometimes.
+    Skip {
+        /// How often.
+        theta: Theta,
+    },
+    /// Whoever stole from the thief last.
+    StealBack {
+        /// How often.
+        theta: Theta,
+    },
     /// Near ones first.
     Nearest {
-        /// The probability, 0 to 1, that a search starts in a thief's neighbourhood (the
-        /// thesis's theta_r).
-        theta: f64,
+        /// How often.
+        theta: Theta,
+    },
+    /// The last victim, as long as it has something.
+    Sticky {
+        /// How often.
+        theta: Theta,
+    },
+    /// One that has much.
+    Longest {
+        /// How often.
+        theta: Theta,
+        /// Of how many the longest, at most [`MOST_PROBES`].
+        probes: u32,
     },
 }
 
 impl Victims {
-    /// [`Victims::Nearest`] with a probability of 1/2: the expected steals grow by
+    /// [`Victims::Skip`] every second time.
+    pub const SKIP: Victims = Victims::Skip { theta: Theta::HALF };
+
+    /// [`Victims::StealBack`] every second time.
+    pub const STEAL_BACK: Victims = Victims::StealBack { theta: Theta::HALF };
+
+    /// [`Victims::Nearest`] every second time: the expected steals grow by
     /// at most 1 / (1 - theta) = 2.
-    pub const NEAREST: Victims = Victims::Nearest { theta: 0.5 };
+    pub const NEAREST: Victims = Victims::Nearest { theta: Theta::HALF };
+
+    /// [`Victims::Sticky`] every second time.
+    pub const STICKY: Victims = Victims::Sticky { theta: Theta::HALF };
+
+    /// [`Victims::Longest`] of two, every second time: two choices have most of the effect that
+    /// many have (Mitzenmacher, "The power of two choices in randomized load balancing").
+    pub const LONGEST: Victims = Victims::Longest {
+        theta: Theta::HALF,
+        probes: 2,
+    };
 
     /// One of each kind.
-    pub const ALL: [Victims; 2] = [Victims::Uniform, Victims::NEAREST];
-}
+    pub const ALL: [Victims; 6] = [
+        Victims::Uniform,
+        Victims::SKIP,
+        Victims::STEAL_BACK,
+        Victims::NEAREST,
+        Victims::STICKY,
+        Victims::LONGEST,
+    ];
 
-impl fmt::Display for Victims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Victims::Uniform => f.write_str("uniform"),
-            nearest if *nearest == Victims::NEAREST => f.write_str("nearest"),
-            Victims::Nearest { theta } => write!(f, "nearest:{theta}"),
+    const NAMED: [(&'static str, Victims); 6] = [
+        ("uniform", Victims::Uniform),
+        ("skip", Victims::SKIP),
+        ("steal-back", Victims::STEAL_BACK),
+        ("nearest", Victims::NEAREST),
+        ("sticky", Victims::STICKY),
+        ("longest", Victims::LONGEST),
+    ];
+
+    /// How often the thief does something else than try somebody at random.
+    pub fn theta(&self) -> Theta {
+        match *self {
+            Victims::Uniform => Theta::ZERO,
+            Victims::Skip { theta }
+            | Victims::StealBack { theta }
+            | Victims::Nearest { theta }
+            | Victims::Sticky { theta }
+            | Victims::Longest { theta, .. } => theta,
+        }
+    }
+
+    /// The same kind with another theta.
+    ///
+    /// ```
+    /// use locksley_policy::{Theta, Victims};
+    ///
+    /// assert_eq!(Victims::STICKY.with_theta(Theta::ZERO).to_string(), "sticky:theta_r=0");
+    /// ```
+    pub fn with_theta(self, new: Theta) -> Victims {
+        let mut victims = self;
+        match &mut victims {
+            Victims::Uniform => {}
+            Victims::Skip { theta }
+            | Victims::StealBack { theta }
+            | Victims::Nearest { theta }
+            | Victims::Sticky { theta }
+            | Victims::Longest { theta, .. } => *theta = new,
+        }
+        victims
+    }
+
+    /// Does the choice depend on the loads?
+    pub fn looks_at_loads(&self) -> bool {
+        matches!(self, Victims::Longest { .. })
+    }
+
+    /// Whom to try; `None` to make no attempt, or if there is nobody else.
+    ///
+    /// ```
+    /// use locksley_policy::{Memory, Random, Seeker, Theta, Victims};
+    ///
+    /// let loads: &[u32] = &[0, 4, 9, 2];
+    /// let seeker = Seeker { me: 0, memory: Memory::new(Some(3), None) };
+    /// let mut random = Random::new(1, 0);
+    /// let always = Theta::new(0.999_999).unwrap();
+    /// let back = Victims::StealBack { theta: always };
+    /// assert_eq!(back.choose(seeker, loads, &mut random), Some(3));
+    /// let longest = Victims::Longest { theta: always, probes: 3 };
+    /// assert_eq!(longest.choose(seeker, loads, &mut random), Some(2));
+    /// ```
+    #[inline]
+    pub fn choose<V, S>(&self, seeker: Seeker, view: &V, random: &mut S) -> Option<usize>
+    where
+        V: View + ?Sized,
+        S: Source,
+    {
+        let (me, count) = (seeker.me, view.count());
+        let theta = self.theta().get();
+        let choice = if theta > 0.0 { random.unit() } else { 1.0 };
+        if choice >= theta {
+            return other(me, count, random);
+        }
+        let biased = match *self {
+            Victims::Skip { .. } => return None,
+            Victims::Uniform => None,
+            Victims::StealBack { .. } => seeker.memory.last_thief(),
+            Victims::Sticky { .. } => seeker.memory.last_victim(),
+            Victims::Nearest { .. } => near(me, choice, theta, view, random),
+            Victims::Longest { probes, .. } => longest(me, probes, view, random),
+        };
+        match biased {
+            Some(victim) if victim != me && victim < count => Some(victim),
+            _ => other(me, count, random),
         }
     }
 }
 
-/// A text that names no way to choose a victim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownVictims(String);
-
-impl fmt::Display for UnknownVictims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no way to choose victims is called `{}`: possible are uniform, nearest, and \
-             nearest:P with a probability P from 0 to 1",
-            self.0
-        )
-    }
+/// A neighbour, from the ring that Algorithm 11 draws or, if that is empty, from one further out.
+fn near<V, S>(me: usize, choice: f64, theta: f64, view: &V, random: &mut S) -> Option<usize>
+where
+    V: View + ?Sized,
+    S: Source,
+{
+    let rings = view.rings(me);
+    (ring(choice, theta, rings)..rings).find_map(|ring| view.neighbour(me, ring, random))
 }
 
-impl std::error::Error for UnknownVictims {}
+/// The one with most items of some that are drawn; nobody if none has any.
+fn longest<V, S>(me: usize, probes: u32, view: &V, random: &mut S) -> Option<usize>
+where
+    V: View + ?Sized,
+    S: Source,
+{
+    let (mut best, mut most) = (None, 0);
+    probe(me, view.count(), probes, random, |victim| {
+        let load = view.load(victim);
+        if load > most {
+            (best, most) = (Some(victim), load);
+        }
+        false
+    });
+    best
+}
 
-impl FromStr for Victims {
-    type Err = UnknownVictims;
+impl Balancer for Victims {
+    fn choose(
+        &mut self,
+        seeker: Seeker,
+        view: &dyn View,
+        mut random: &mut dyn Source,
+    ) -> Option<usize> {
+        Victims::choose(self, seeker, view, &mut random)
+    }
 
-    fn from_str(text: &str) -> Result<Victims, UnknownVictims> {
-        let unknown = || UnknownVictims(text.to_owned());
-        match text.split_once(':') {
-            None => Victims::ALL
-                .into_iter()
-                .find(|victims| victims.to_string() == text)
-                .ok_or_else(unknown),
-            Some(("nearest", theta)) => match theta.parse() {
-                Ok(theta) if (0.0..=1.0).contains(&theta) => Ok(Victims::Nearest { theta }),
-                _ => Err(unknown()),
-            },
-            Some(_) => Err(unknown()),
+    fn tried(&mut self, _: usize, _: Outcome) {}
+}
+
+impl Spell for Victims {
+    fn read(reader: &mut Reader<'_>) -> Result<Victims, ParseError> {
+        let mut victims = reader.word("choice of victims", &Victims::NAMED)?;
+        if victims != Victims::Uniform {
+            let theta = reader.value("theta_r", victims.theta(), Theta::WANTED, |found| {
+                found.parse().ok()
+            })?;
+            victims = victims.with_theta(theta);
+        }
+        if let Victims::Longest { probes, .. } = &mut victims {
+            *probes = reader.number("probes", *probes, 1..=MOST_PROBES)?;
+        }
+        Ok(victims)
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        let kind = std::mem::discriminant(self);
+        for (name, usual) in Victims::NAMED {
+            if std::mem::discriminant(&usual) == kind {
+                writer.word(name)?;
+                writer.pair("theta_r", self.theta(), usual.theta())?;
+            }
+        }
+        match *self {
+            Victims::Longest { probes, .. } => writer.pair("probes", probes, 2),
+            _ => Ok(()),
         }
     }
 }
+
+/// The flexible strategy's policy: a choice of victims, written behind the strategy's name.
+///
+/// ```
+/// use locksley_policy::{Flexible, Theta, Victims};
+///
+/// let text = "flexible:steal-back,theta_r=0.25";
+/// let flexible: Flexible = text.parse().unwrap();
+/// assert_eq!(flexible.victims, Victims::StealBack { theta: Theta::new(0.25).unwrap() });
+/// assert_eq!(flexible.to_string(), text);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Flexible {
+    /// Whom a thief tries.
+    pub victims: Victims,
+}
+
+impl Default for Flexible {
+    /// Steal-back, the first of the thesis's extensions.
+    fn default() -> Self {
+        Flexible {
+            victims: Victims::STEAL_BACK,
+        }
+    }
+}
+
+impl Spell for Flexible {
+    const NAME: Option<&'static str> = Some("flexible");
+
+    fn read(reader: &mut Reader<'_>) -> Result<Flexible, ParseError> {
+        let victims = match reader.has_word() {
+            true => Victims::read(reader)?,
+            false => Flexible::default().victims,
+        };
+        Ok(Flexible { victims })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        self.victims.write(writer)
+    }
+}
+
+spell!(Victims, Flexible);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_parse_and_print_back() {
-        for victims in Victims::ALL {
-            assert_eq!(victims.to_string().parse(), Ok(victims));
-        }
-        let text = "nearest:0.125";
-        assert_eq!(text.parse::<Victims>().unwrap().to_string(), text);
-    }
-
-    #[test]
-    fn other_texts_are_errors_that_list_what_is_possible() {
-        for text in [
-            "",
-            "Uniform",
-            "nearest:",
-            "nearest:2",
-            "nearest:NaN",
-            "near:0.5",
-        ] {
-            let error = text.parse::<Victims>().unwrap_err().to_string();
-            assert!(error.contains(&format!("`{text}`")), "{error}");
-            assert!(error.contains("uniform, nearest, and nearest:P"), "{error}");
-        }
-    }
-}
+mod tests;

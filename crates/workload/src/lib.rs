@@ -61,4 +61,4 @@ pub use program::{Mismatch, Program, expect};
 pub use queens::{Queens, QueensTask};
 pub use sort::{Sort, SortTask};
 pub use tree::{Layout, Sum, Tree};
-pub use uts::{Search, Shape, Size, Uts, UtsTree};
+pub use uts::{Search, Shape, Size, Uts, UtsNode, UtsTree};

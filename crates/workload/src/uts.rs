@@ -127,18 +127,34 @@ impl UtsTree {
         })
     }
 
-    fn root(&self) -> Node {
+    /// The root.
+    ///
+    /// ```
+    /// use locksley_workload::UtsTree;
+    ///
+    /// let tree = UtsTree::binomial(3.0, 0.0, 0, 42);
+    /// assert_eq!(tree.root().depth(), 0);
+    /// ```
+    pub fn root(&self) -> UtsNode {
         let mut sha = Sha1::new();
         sha.update([0; 16]);
         sha.update(self.seed.to_be_bytes());
-        Node {
+        UtsNode {
             state: sha.finalize().into(),
             depth: 0,
         }
     }
 
     /// How many children a node has.
-    fn children(&self, node: &Node) -> u32 {
+    ///
+    /// ```
+    /// use locksley_workload::UtsTree;
+    ///
+    /// let tree = UtsTree::binomial(3.0, 0.0, 0, 42);
+    /// assert_eq!(tree.children(&tree.root()), 3);
+    /// assert_eq!(tree.children(&tree.root().child(1)), 0);
+    /// ```
+    pub fn children(&self, node: &UtsNode) -> u32 {
         let geometric = match self.kind {
             Kind::Binomial if node.depth == 0 => return self.branching as u32,
             Kind::Binomial => false,
@@ -171,18 +187,33 @@ impl UtsTree {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
+/// A node of a tree: all there is to know of what is below it.
+///
+/// ```
+/// use locksley_workload::{UtsNode, UtsTree};
+///
+/// let root: UtsNode = UtsTree::named("T1").unwrap().root();
+/// assert_ne!(root.child(0), root.child(1));
+/// assert_eq!(root.child(0).depth(), 1);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtsNode {
     state: [u8; 20],
     depth: u32,
 }
 
-impl Node {
-    fn child(&self, number: u32) -> Node {
+impl UtsNode {
+    /// How far it is from the root.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// The child with this number; the tree says how many [children](UtsTree::children) there are.
+    pub fn child(&self, number: u32) -> UtsNode {
         let mut sha = Sha1::new();
         sha.update(self.state);
         sha.update(number.to_be_bytes());
-        Node {
+        UtsNode {
             state: sha.finalize().into(),
             depth: self.depth + 1,
         }
@@ -238,7 +269,7 @@ impl Size {
 #[derive(Clone, Debug)]
 pub struct Uts {
     tree: UtsTree,
-    root: Node,
+    root: UtsNode,
     expected: Size,
 }
 
@@ -300,7 +331,7 @@ impl Program for Uts {
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'t> {
     tree: &'t UtsTree,
-    root: &'t Node,
+    root: &'t UtsNode,
 }
 
 impl Task for Search<'_> {
@@ -315,7 +346,7 @@ impl Task for Search<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Children<'t> {
     tree: &'t UtsTree,
-    parent: &'t Node,
+    parent: &'t UtsNode,
     from: u32,
     to: u32,
 }
@@ -345,7 +376,7 @@ impl Task for Children<'_> {
     }
 }
 
-fn visit<F: Fork>(tree: &UtsTree, node: &Node, fork: F) -> Size {
+fn visit<F: Fork>(tree: &UtsTree, node: &UtsNode, fork: F) -> Size {
     let to = tree.children(node);
     let own = Size {
         nodes: 1,

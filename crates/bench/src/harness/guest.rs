@@ -2,6 +2,9 @@
 //! idle threads disturb anybody (forte's never sleep), nobody's heap is full of what others left, and a
 //! busy machine's scheduler treats all alike.
 //!
+//! Which pages of memory a process got shows in how fast it walks through a large tree. So nobody
+//! keeps them: after a few turns all processes end, and start again in another order.
+//!
 //! The process reads a number of operations from a line of its standard input, does them, and writes a line
 //! with what it did and how long it took.
 
@@ -12,15 +15,21 @@ use std::time::Duration;
 use super::runner::{Contender, Sample};
 use super::verify::Wrong;
 
+/// How many turns a process has.
+const LIFE: u32 = 5;
+
 /// The other process, between or in its turns.
 pub(crate) struct Guest {
+    /// How many turns it has left.
+    left: u32,
     child: Child,
     orders: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
 impl Guest {
-    /// A contender whose process is started when its first turn comes.
+    /// A contender whose process is started when its turn comes, and ended when it has had its share
+    /// of them: all contenders' end in the same round, and start in the order of the next.
     pub(crate) fn contender(
         name: &'static str,
         case: &'static str,
@@ -32,11 +41,14 @@ impl Guest {
                 let expected = "an answer from its process".to_owned();
                 Wrong::new(name, case, expected, error.to_string())
             };
-            if guest.is_none() {
-                guest = Some(command().and_then(Guest::start).map_err(failed)?);
-            }
-            let guest: &mut Guest = guest.as_mut().expect("it was just started");
-            guest.turn(operations).map_err(failed)
+            let mut present = match guest.take() {
+                Some(present) => present,
+                None => command().and_then(Guest::start).map_err(failed)?,
+            };
+            let sample = present.turn(operations).map_err(failed)?;
+            present.left -= 1;
+            guest = (present.left > 0).then_some(present);
+            Ok(sample)
         })
     }
 
@@ -47,11 +59,15 @@ impl Guest {
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (orders, answers) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Guest {
+        let mut guest = Guest {
+            left: LIFE,
             child,
             orders,
             answers: BufReader::new(answers),
-        })
+        };
+        // Nobody looks at its first steps.
+        guest.turn(1)?;
+        Ok(guest)
     }
 
     fn turn(&mut self, operations: u64) -> io::Result<Sample> {

@@ -95,6 +95,8 @@ pub(crate) struct Outcome {
     pub(crate) workloads: Vec<Measured>,
     pub(crate) instructions: Vec<Instructions>,
     pub(crate) figures: Vec<Figures>,
+    /// Whatever else there is to show, for people only.
+    pub(crate) tables: Vec<Table>,
     pub(crate) bars: Vec<Bar>,
 }
 
@@ -116,6 +118,7 @@ impl Outcome {
             tables.push(table);
         }
         tables.extend(self.figures.iter().map(Figures::table));
+        tables.extend(self.tables.iter().cloned());
         tables
     }
 }

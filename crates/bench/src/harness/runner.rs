@@ -134,14 +134,14 @@ impl Workload {
             })
             .collect();
 
-        let mut operations = Vec::with_capacity(count);
-        for contender in &mut self.contenders {
-            operations.push(calibrate(&mut contender.turn, plan.sample)?);
-            progress.step();
-        }
-
         let mut random = fastrand::Rng::with_seed(plan.seed);
         let mut order: Vec<usize> = (0..count).collect();
+        let mut operations = vec![0; count];
+        random.shuffle(&mut order);
+        for &index in &order {
+            operations[index] = calibrate(&mut self.contenders[index].turn, plan.sample)?;
+            progress.step();
+        }
         for _ in 0..plan.rounds {
             random.shuffle(&mut order);
             for &index in &order {

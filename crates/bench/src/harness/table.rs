@@ -10,7 +10,7 @@ pub(crate) enum Style {
 }
 
 /// Cells of text under a title. The first column is a name; the others are numbers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
     title: String,
     header: Vec<String>,

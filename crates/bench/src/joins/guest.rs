@@ -1,6 +1,7 @@
 //! A contender's process: this binary with a hidden subcommand.
 
 use std::io;
+use std::marker::PhantomData;
 use std::process::{Command, ExitCode};
 use std::thread;
 
@@ -50,8 +51,9 @@ pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> E
 fn serve_on<R: Runtime>(case: &str, workers: usize, quick: bool) -> u8 {
     let mut service = Service::<R> {
         case,
-        runtime: R::start(workers),
+        workers,
         code: crate::exit::USAGE,
+        runtime: PhantomData,
     };
     cases::visit(quick, &mut service);
     service.code
@@ -69,8 +71,9 @@ fn end_with_the_parent() {
 
 struct Service<'c, R> {
     case: &'c str,
-    runtime: R,
+    workers: usize,
     code: u8,
+    runtime: PhantomData<R>,
 }
 
 impl<R: Runtime> Visitor for Service<'_, R> {
@@ -78,13 +81,16 @@ impl<R: Runtime> Visitor for Service<'_, R> {
         if case.name != self.case {
             return;
         }
+        // The program first, into a heap that is the same for every runtime: whether the nodes of a tree
+        // straddle cache lines depends on what was allocated before.
         let mut program = make();
+        let mut runtime = R::start(self.workers);
         self.code = 0;
         for line in io::stdin().lines() {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {
                 return;
             };
-            match turn(&mut self.runtime, &mut program, case.name, operations) {
+            match turn(&mut runtime, &mut program, case.name, operations) {
                 Ok(sample) => {
                     let (seconds, operations) = (sample.elapsed.as_secs_f64(), sample.operations);
                     println!("{seconds} {operations} {}", sample.note);

@@ -44,6 +44,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         instructions,
         figures,
         bars,
+        ..Outcome::default()
     })
 }
 

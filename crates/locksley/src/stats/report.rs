@@ -89,8 +89,10 @@ with_events!(worker_stats);
 /// |---|---|
 /// | `tasks` | jobs run by the main loop, or while waiting |
 /// | `tried` | attempts to steal |
+/// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
 /// | `got`, `empty`, `retried`, `private` | what came of them |
 /// | `leapt` | jobs got while waiting that descend from what was waited for |
+/// | `balanced`, `hauled` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
 /// | `handed` | jobs handed to the pool's queue |
 /// | `exposed` | jobs made public on demand (strategy `semi-private`) |
 /// | `fences`, `rmws`, `membar` | expensive operations: fences, read-modify-writes, membarriers |
@@ -124,16 +126,36 @@ impl Stats {
     }
 
     /// Each worker, by index; behind them the spares that have been called up so far.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// pool.install(|| ());
+    /// let tasks: u64 = pool.stats().workers().iter().map(|worker| worker.tasks).sum();
+    /// assert_eq!(tasks, 1);
+    /// ```
     pub fn workers(&self) -> &[WorkerStats] {
         &self.places
     }
 
     /// Threads outside of the pool: those that `install`, `spawn` and wait.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// pool.install(|| ());
+    /// assert_eq!(pool.stats().outside().handed, 1, "the closure came from outside");
+    /// ```
     pub fn outside(&self) -> WorkerStats {
         self.outside
     }
 
     /// All of them together.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let before = pool.stats();
+    /// pool.install(|| ());
+    /// assert_eq!((pool.stats() - before).total().tasks, 1);
+    /// ```
     pub fn total(&self) -> WorkerStats {
         self.places.iter().fold(self.outside, |sum, &one| sum + one)
     }

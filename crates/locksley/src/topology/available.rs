@@ -26,16 +26,34 @@ pub struct Available {
 
 impl Available {
     /// How many workers have a CPU of their own.
+    ///
+    /// ```
+    /// assert!(locksley::available_cpus().count() >= 1);
+    /// ```
     pub fn count(&self) -> usize {
         self.count
     }
 
     /// The CPUs of the calling thread's affinity mask, if the operating system tells.
+    ///
+    /// ```
+    /// if let Some(cpus) = locksley::available_cpus().affinity() {
+    ///     println!("may run on {cpus:?}");
+    ///     assert!(!cpus.is_empty());
+    /// }
+    /// ```
     pub fn affinity(&self) -> Option<&[usize]> {
         self.affinity.as_deref()
     }
 
     /// The CPU time that the process's control groups (cgroups) leave it, in CPUs, if they limit it.
+    ///
+    /// ```
+    /// if let Some(cpus) = locksley::available_cpus().quota() {
+    ///     println!("may use the time of {cpus} CPUs");
+    ///     assert!(cpus > 0.0);
+    /// }
+    /// ```
     pub fn quota(&self) -> Option<f64> {
         self.quota
     }

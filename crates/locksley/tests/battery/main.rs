@@ -17,9 +17,23 @@ mod yields;
 
 use locksley::{Pool, Strategy};
 
+/// Every strategy, and of those that have policies some more.
+fn strategies() -> Vec<Strategy> {
+    let more = [
+        "flexible:skip",
+        "flexible:sticky,theta_r=0.9",
+        "flexible:longest,probes=3",
+        "steal-half:probabilistic",
+        "steal-half:factor,amount=half",
+        "steal-half:probabilistic,amount=one",
+    ];
+    let more = more.map(|text| text.parse().expect("a strategy"));
+    Strategy::ALL.into_iter().chain(more).collect()
+}
+
 /// Runs a test under every strategy, with one worker, two, and more than there are cores.
 fn everywhere(test: impl Fn(&Pool)) {
-    for strategy in Strategy::ALL {
+    for strategy in strategies() {
         for workers in [1, 2, 5] {
             let pool = Pool::builder()
                 .workers(workers)

@@ -1,5 +1,6 @@
 use super::*;
 use crate::random::Random;
+use crate::statistics::fits;
 
 /// Addresses of 2 sockets x 2 caches x 2 cores.
 fn sockets() -> Vec<[u32; 3]> {
@@ -14,13 +15,6 @@ fn firsts(order: &Order, count: usize, sweeps: usize) -> Vec<usize> {
         firsts[order.sweep(count, &mut random).next().unwrap()] += 1;
     }
     firsts
-}
-
-/// Is a count of successes what a probability predicts, within five standard deviations?
-fn fits(count: usize, of: usize, probability: f64) -> bool {
-    let mean = of as f64 * probability;
-    let deviation = (mean * (1.0 - probability)).sqrt();
-    (count as f64 - mean).abs() <= 5.0 * deviation
 }
 
 #[test]

@@ -1,0 +1,283 @@
+//! The simulator beside the pool: steals and times of the same programs under the same strategies.
+//!
+//! The simulator is told two things of this machine: how long a node takes, which is the pool's
+//! time with one worker over the number of nodes, and the [costs](COSTS) of what else happens. It
+//! predicts steals and times; the pool's counters and clock say how it was.
+
+use std::cmp::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use locksley::Pool;
+use locksley_sim::dag::{self, Computation, Merge, Strands};
+use locksley_sim::{Costs, Report, Setup, simulate};
+use locksley_workload::{Fib, Fork, Program, Sort, Task, Uts, UtsTree};
+
+use crate::harness::progress::Progress;
+use crate::harness::report::Outcome;
+use crate::harness::table::Table;
+use crate::harness::{Plan, WallClock, Wrong};
+
+pub(super) const NAME: &str = "agreement";
+
+/// A strategy of the pool, and what it is in the simulator. Where waiters leapfrog, as they do by
+/// default, the pool's steal-half takes what a join has forked one by one.
+const STRATEGIES: [(&str, &str); 6] = [
+    ("chase-lev", "lock-free"),
+    ("semi-private", "semi-private"),
+    ("flexible:steal-back", "flexible:steal-back"),
+    ("steal-half:empty", "steal-half:empty,amount=one"),
+    ("sharing:tit-for-tat", "sharing:tit-for-tat"),
+    ("dealing:simple", "dealing:simple"),
+];
+
+const WORKERS: [usize; 3] = [2, 4, 8];
+
+/// Ticks of a nanosecond.
+const FINE: f64 = 10.0;
+
+/// In ticks: an attempt to steal takes about 200 ns of cache misses and a pause, a fence or a
+/// compare-and-swap about 10, giving something away about 50.
+const COSTS: Costs = Costs {
+    node: 1,
+    steal: 2000,
+    cas: 100,
+    fence: 100,
+    donation: 500,
+    probe: 20,
+};
+
+/// Deep enough for UTS T3.
+const STACK: usize = 64 << 20;
+
+/// Forks on the pool that it runs in.
+#[derive(Clone, Copy)]
+struct OnPool;
+
+impl Fork for OnPool {
+    type Again<'a> = OnPool;
+
+    fn again(&mut self) -> OnPool {
+        OnPool
+    }
+
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        locksley::join(move || a.run(OnPool), move || b.run(OnPool))
+    }
+}
+
+/// What a strategy did with a program.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    steals: f64,
+    milliseconds: f64,
+}
+
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+    let header = [
+        "program",
+        "P",
+        "strategy",
+        "steals/Tinf",
+        "simulated",
+        "ms",
+        "simulated ",
+        "on these cores",
+    ];
+    let mut table = Table::new("The pool, and what the simulator says of it", &header);
+    let header = ["program", "P", "by steals", "by time"];
+    let title = "Pairs of strategies: same order in both, opposite, too close to tell in one (10%)";
+    let mut ranks = Table::new(title, &header);
+    let progress = Progress::start(NAME, 9);
+    let (n, k) = if plan.quick { (16, 12) } else { (31, 20) };
+    let tree = if plan.quick {
+        UtsTree::binomial(50.0, 0.2, 4, 42)
+    } else {
+        UtsTree::named("T3").unwrap_or(UtsTree::binomial(2000.0, 0.124_875, 8, 42))
+    };
+    let fib = Strands::new(dag::Fib::new(n));
+    let uts = Strands::new(dag::Uts::new(tree));
+    let sort = Strands::new(dag::Sort::with_base(k, 6, Merge::Serial));
+    let tables = (&mut table, &mut ranks);
+    compare(
+        "fib",
+        &mut Fib::new(u64::from(n)),
+        fib,
+        plan,
+        tables,
+        &progress,
+    )?;
+    let tables = (&mut table, &mut ranks);
+    compare("uts T3", &mut Uts::new(tree), uts, plan, tables, &progress)?;
+    let tables = (&mut table, &mut ranks);
+    compare(
+        "sort",
+        &mut Sort::new(1 << k, 7),
+        sort,
+        plan,
+        tables,
+        &progress,
+    )?;
+    outcome.tables.extend([table, ranks]);
+    Ok(())
+}
+
+/// A program in the pool and in the simulator, under all strategies that both have.
+fn compare<P: Program, C: Computation>(
+    name: &'static str,
+    program: &mut P,
+    mut computation: C,
+    plan: &Plan,
+    (table, ranks): (&mut Table, &mut Table),
+    progress: &Progress,
+) -> Result<(), Wrong> {
+    let span = computation.size().span as f64;
+    let alone = in_pool(name, program, "chase-lev", 1, plan)?;
+    let nanoseconds = alone.map_or(1.0, |alone| alone.milliseconds * 1e6);
+    let node = nanoseconds / computation.size().work as f64 * FINE;
+    for workers in WORKERS {
+        let mut both = Vec::new();
+        for (ours, theirs) in STRATEGIES {
+            // A pool may not have every strategy.
+            let Some(pool) = in_pool(name, program, ours, workers, plan)? else {
+                continue;
+            };
+            let costs = Costs {
+                node: (node.round() as u32).max(1),
+                ..COSTS
+            };
+            let sim = simulated(&mut computation, theirs, workers, costs)?;
+            let here = simulated(&mut computation, theirs, workers.min(cores()), costs)?;
+            both.push((pool, sim));
+            table.row(vec![
+                name.into(),
+                workers.to_string(),
+                ours.into(),
+                short(pool.steals / span),
+                short(sim.steals / span),
+                format!("{:.2}", pool.milliseconds),
+                format!("{:.2}", sim.milliseconds),
+                format!("{:.2}", here.milliseconds),
+            ]);
+        }
+        ranks.row(vec![
+            name.into(),
+            workers.to_string(),
+            agreeing(&both, |seen| seen.steals),
+            agreeing(&both, |seen| seen.milliseconds),
+        ]);
+        progress.step();
+    }
+    Ok(())
+}
+
+/// Pairs of strategies that are in the same order in the pool and in the simulator, in opposite
+/// orders, and neither.
+fn agreeing(both: &[(Seen, Seen)], of: impl Fn(&Seen) -> f64) -> String {
+    let order = |a: &Seen, b: &Seen| {
+        let (a, b) = (of(a), of(b));
+        let close = (a - b).abs() <= 0.1 * a.max(b);
+        if close {
+            Ordering::Equal
+        } else {
+            a.total_cmp(&b)
+        }
+    };
+    let (mut same, mut opposite, mut close) = (0, 0, 0);
+    for (number, (pool, sim)) in both.iter().enumerate() {
+        for (other_pool, other_sim) in &both[..number] {
+            match (order(pool, other_pool), order(sim, other_sim)) {
+                (a, b) if a == b => same += 1,
+                (a, b) if a == b.reverse() => opposite += 1,
+                _ => close += 1,
+            }
+        }
+    }
+    format!("{same}, {opposite}, {close}")
+}
+
+/// How many processors this machine has.
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The medians of some runs; `None` if the pool has no such strategy.
+fn in_pool<P: Program>(
+    name: &'static str,
+    program: &mut P,
+    strategy: &str,
+    workers: usize,
+    plan: &Plan,
+) -> Result<Option<Seen>, Wrong> {
+    let Ok(strategy) = strategy.parse() else {
+        return Ok(None);
+    };
+    let builder = Pool::builder()
+        .workers(workers)
+        .strategy(strategy)
+        .stack_size(STACK);
+    let Ok(pool) = builder.build() else {
+        return Ok(None);
+    };
+    let (mut steals, mut times) = (Vec::new(), Vec::new());
+    for _ in 0..if plan.quick { 1 } else { 7 } {
+        let before = pool.stats();
+        let task = program.task();
+        let clock = WallClock::now();
+        let output = pool.install(|| task.run(OnPool));
+        times.push(milliseconds(clock.elapsed()));
+        steals.push((pool.stats() - before).total().got as f64);
+        let wrong = |error| {
+            Wrong::new(
+                name,
+                "its result",
+                "the oracle's".into(),
+                format!("{error:?}"),
+            )
+        };
+        program.check(output).map_err(wrong)?;
+    }
+    Ok(Some(Seen {
+        steals: median(steals),
+        milliseconds: median(times),
+    }))
+}
+
+fn simulated<C: Computation>(
+    computation: &mut C,
+    strategy: &'static str,
+    processors: usize,
+    costs: Costs,
+) -> Result<Seen, Wrong> {
+    let wrong = |error: String| Wrong::new(strategy, "a simulation", "a report".into(), error);
+    let parsed = strategy
+        .parse()
+        .map_err(|error| wrong(format!("{error}")))?;
+    let setup = Setup {
+        costs,
+        ..Setup::new(processors, parsed)
+    };
+    let report: Report = simulate(computation, &setup).map_err(|error| wrong(error.to_string()))?;
+    Ok(Seen {
+        steals: report.tally.stolen as f64,
+        milliseconds: report.makespan as f64 / FINE / 1e6,
+    })
+}
+
+/// Two digits.
+fn short(ratio: f64) -> String {
+    match ratio {
+        0.0 => "0".to_owned(),
+        ratio if ratio < 0.01 => format!("{ratio:.1e}"),
+        ratio => format!("{ratio:.2}"),
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,205 @@
+//! Stealing half: jobs go from pile to pile, and each still runs once, and whoever waits for it goes
+//! on.
+#![cfg(not(loom))]
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use locksley::{Amount, Pool, Strategy, Waiting, When};
+
+fn pool(workers: usize, when: When, amount: Amount) -> Pool {
+    let strategy = Strategy::steal_half(when, amount);
+    let builder = Pool::builder().workers(workers).strategy(strategy);
+    builder.build().expect("the pool starts")
+}
+
+/// All combinations of policies.
+fn policies() -> impl Iterator<Item = (When, Amount)> {
+    let amounts = |when| Amount::ALL.into_iter().map(move |amount| (when, amount));
+    When::ALL.into_iter().flat_map(amounts)
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// A tree of tasks in which some subtrees are much larger than others; its number of nodes.
+fn lopsided(depth: u32) -> usize {
+    if depth == 0 {
+        return 1;
+    }
+    let count = AtomicUsize::new(1);
+    locksley::scope(|s| {
+        for child in 0..3 {
+            let count = &count;
+            s.spawn(move |_| {
+                let below = lopsided(depth.saturating_sub(1 + child));
+                count.fetch_add(below, Ordering::Relaxed);
+            });
+        }
+    });
+    count.into_inner()
+}
+
+fn lopsided_serially(depth: u32) -> usize {
+    if depth == 0 {
+        return 1;
+    }
+    (0..3).fold(1, |sum, child| {
+        sum + lopsided_serially(depth.saturating_sub(1 + child))
+    })
+}
+
+#[test]
+fn every_policy_runs_everything_once() {
+    for (when, amount) in policies() {
+        for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+            for workers in [1, 2, 5] {
+                let pool = Pool::builder()
+                    .workers(workers)
+                    .strategy(Strategy::steal_half(when, amount))
+                    .waiting(waiting)
+                    .build()
+                    .unwrap();
+                assert_eq!(pool.install(|| fib(16)), 987);
+                let nodes = pool.install(|| lopsided(7));
+                assert_eq!(nodes, lopsided_serially(7), "{when}, {amount}, {waiting:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn more_than_fits_is_run_too() {
+    for (when, amount) in policies() {
+        let pool = pool(3, when, amount);
+        let done = AtomicUsize::new(0);
+        pool.install(|| {
+            locksley::scope(|s| {
+                for _ in 0..20_000 {
+                    s.spawn(|_| {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
+        });
+        assert_eq!(done.into_inner(), 20_000);
+    }
+}
+
+/// Forks `jobs` jobs one inside the other, and then calls `inside`.
+fn nested(jobs: usize, job: &(impl Fn() + Sync), inside: &(impl Fn() + Sync)) {
+    match jobs {
+        0 => inside(),
+        _ => {
+            locksley::join(|| nested(jobs - 1, job, inside), job);
+        }
+    }
+}
+
+/// A worker forks eight jobs and waits for each. Another takes four at once, of which it runs one
+/// and moves three, if joins' jobs move at all: their owner goes on when they are done.
+fn forks_are_taken(pool: &Pool) {
+    for _ in 0..20 {
+        let [occupied, ready, stolen] = [const { AtomicBool::new(false) }; 3];
+        let ran = AtomicUsize::new(0);
+        let until = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        };
+        let job = || {
+            stolen.store(true, Ordering::Release);
+            std::thread::sleep(Duration::from_millis(1));
+            ran.fetch_add(1, Ordering::Relaxed);
+        };
+        let inside = || {
+            ready.store(true, Ordering::Release);
+            until(&stolen);
+        };
+        pool.install(|| {
+            locksley::scope(|s| {
+                // Keeps the other worker until all is forked.
+                s.spawn(|_| {
+                    occupied.store(true, Ordering::Release);
+                    until(&ready);
+                });
+                until(&occupied);
+                nested(8, &job, &inside);
+            });
+        });
+        assert_eq!(ran.into_inner(), 8);
+    }
+}
+
+#[test]
+fn who_waits_for_a_moved_job_goes_on() {
+    let pool = Pool::builder()
+        .workers(2)
+        .strategy(Strategy::steal_half(When::Empty, Amount::Half))
+        .waiting(Waiting::TakeAny)
+        .build()
+        .unwrap();
+    forks_are_taken(&pool);
+    #[cfg(feature = "stats")]
+    assert!(pool.stats().total().hauled >= 20 * 3, "{}", pool.stats());
+}
+
+#[test]
+fn who_leapfrogs_does_not_move_joins() {
+    for when in When::ALL {
+        let pool = pool(2, when, Amount::Half);
+        forks_are_taken(&pool);
+        assert_eq!(pool.install(|| fib(20)), 6765);
+        #[cfg(feature = "stats")]
+        assert_eq!(pool.stats().total().hauled, 0, "{}", pool.stats());
+    }
+}
+
+#[cfg(feature = "stats")]
+#[test]
+fn batches_are_counted() {
+    let pool = pool(2, When::Empty, Amount::Difference);
+    // A worker that has much to give, until somebody has taken several at once.
+    pool.install(|| {
+        locksley::scope(|s| {
+            for _ in 0..1000 {
+                s.spawn(|_| {});
+            }
+            while pool.stats().total().hauled == 0 {
+                s.spawn(|_| std::thread::yield_now());
+                std::thread::yield_now();
+            }
+        });
+    });
+    let total = pool.stats().total();
+    assert!(total.got >= 1, "{total:?}");
+    assert_eq!(total.balanced, 0, "only the idle steal");
+}
+
+#[cfg(feature = "stats")]
+#[test]
+fn the_busy_balance_if_they_are_told_to() {
+    for (when, amount) in policies().filter(|(when, _)| *when != When::Empty) {
+        let pool = pool(3, when, amount);
+        while pool.stats().total().balanced == 0 {
+            assert_eq!(pool.install(|| fib(15)), 610);
+        }
+        let total = pool.stats().total();
+        assert!(total.balanced <= total.tried, "{total:?}");
+    }
+}
+
+#[cfg(feature = "stats")]
+#[test]
+fn one_at_a_time_hauls_nothing_for_the_idle() {
+    let pool = pool(3, When::Empty, Amount::One);
+    for _ in 0..20 {
+        assert_eq!(pool.install(|| fib(16)), 987);
+    }
+    assert_eq!(pool.stats().total().hauled, 0);
+}

@@ -1,0 +1,216 @@
+//! The seam for a user's own choice of victims.
+
+use crate::numbers::Theta;
+use crate::random::Source;
+use crate::view::{View, other};
+
+/// What came of an opportunity to steal.
+///
+/// ```
+/// use locksley_policy::{Heuristic, Outcome, Update};
+///
+/// // Where an attempt was aborted many are idle.
+/// let heuristic = Heuristic::CONTINUOUS_ABORT_FOR_TAT;
+/// assert_eq!(heuristic.by_thief(Outcome::Abort), Update::True);
+/// assert_eq!(heuristic.by_thief(Outcome::Empty), Update::Unchanged);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// No attempt was made.
+    Skipped,
+    /// Something was stolen.
+    Success,
+    /// The victim had nothing.
+    Empty,
+    /// Somebody else was quicker.
+    Abort,
+}
+
+/// What a thief remembers: two words of 32 bits, and no more for any policy that is built in.
+///
+/// ```
+/// use locksley_policy::{Memory, Outcome};
+///
+/// let mut memory = Memory::default();
+/// memory.robbed_by(7);
+/// memory.tried(3, Outcome::Success);
+/// assert_eq!((memory.last_thief(), memory.last_victim()), (Some(7), Some(3)));
+/// memory.tried(3, Outcome::Empty);
+/// assert_eq!((memory.last_thief(), memory.last_victim()), (Some(7), None));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Memory {
+    last_thief: u32,
+    last_victim: u32,
+}
+
+/// Stands for nobody. No pool and no simulation has so many processors.
+const NOBODY: u32 = u32::MAX;
+
+fn known(processor: u32) -> Option<usize> {
+    (processor != NOBODY).then_some(processor as usize)
+}
+
+impl Memory {
+    /// A memory of these two.
+    pub fn new(last_thief: Option<usize>, last_victim: Option<usize>) -> Memory {
+        let word = |processor: Option<usize>| processor.map_or(NOBODY, |number| number as u32);
+        Memory {
+            last_thief: word(last_thief),
+            last_victim: word(last_victim),
+        }
+    }
+
+    /// Who stole from this processor last. Its thief tells it (the thesis's `lastThief`).
+    #[inline]
+    pub fn last_thief(&self) -> Option<usize> {
+        known(self.last_thief)
+    }
+
+    /// Whom this processor stole from, if its last attempt was a success.
+    #[inline]
+    pub fn last_victim(&self) -> Option<usize> {
+        known(self.last_victim)
+    }
+
+    /// Somebody has stolen from this processor.
+    #[inline]
+    pub fn robbed_by(&mut self, thief: usize) {
+        self.last_thief = thief as u32;
+    }
+
+    /// This processor has tried to steal from somebody.
+    #[inline]
+    pub fn tried(&mut self, victim: usize, outcome: Outcome) {
+        match outcome {
+            Outcome::Success => self.last_victim = victim as u32,
+            Outcome::Empty => self.last_victim = NOBODY,
+            // Somebody else was quicker: there may be more.
+            Outcome::Abort | Outcome::Skipped => {}
+        }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory::new(None, None)
+    }
+}
+
+/// Whoever looks for work, or has some to give.
+///
+/// ```
+/// use locksley_policy::{Blind, Memory, Random, Seeker, Victims};
+///
+/// let seeker = Seeker { me: 1, memory: Memory::default() };
+/// assert_eq!(Victims::Uniform.choose(seeker, &Blind(2), &mut Random::new(1, 0)), Some(0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seeker {
+    /// Its number.
+    pub me: usize,
+    /// What it remembers.
+    pub memory: Memory,
+}
+
+/// A choice of victims. [`Victims`](crate::Victims) are those that are built in; implement this for
+/// your own, one value per worker.
+///
+/// A balancer that a thief always follows may starve it, for instance by naming a victim that never
+/// has anything. So a thief asks its balancer with a probability theta below 1 and tries
+/// somebody at random otherwise ([`Mixed`]); then the expected run time is O(T1/P + Tinf/(1 - theta)),
+/// whatever the balancer says (Rito, "Scheduling computations", section 4.5).
+///
+/// ```
+/// use locksley_policy::{Balancer, Outcome, Seeker, Source, View};
+///
+/// /// Tries the one opposite.
+/// struct Opposite;
+///
+/// impl Balancer for Opposite {
+///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///         Some((seeker.me + view.count() / 2) % view.count())
+///     }
+/// }
+///
+/// let seeker = Seeker { me: 1, memory: Default::default() };
+/// let mut random = locksley_policy::Random::new(1, 0);
+/// let loads: &[u32] = &[5; 8];
+/// let mut own: Box<dyn Balancer + Send> = Box::new(Opposite);
+/// assert_eq!(own.choose(seeker, &loads, &mut random), Some(5));
+/// ```
+pub trait Balancer {
+    /// Whom to try; `None` to make no attempt this time. To answer oneself or a number
+    /// that nobody has counts as making none.
+    fn choose(&mut self, seeker: Seeker, view: &dyn View, random: &mut dyn Source)
+    -> Option<usize>;
+
+    /// What came of an attempt, whoever chose the victim.
+    fn tried(&mut self, victim: usize, outcome: Outcome) {
+        let _ = (victim, outcome);
+    }
+}
+
+impl<B: Balancer + ?Sized> Balancer for Box<B> {
+    fn choose(
+        &mut self,
+        seeker: Seeker,
+        view: &dyn View,
+        random: &mut dyn Source,
+    ) -> Option<usize> {
+        (**self).choose(seeker, view, random)
+    }
+
+    fn tried(&mut self, victim: usize, outcome: Outcome) {
+        (**self).tried(victim, outcome);
+    }
+}
+
+/// Follows a balancer with probability theta, and tries somebody at random otherwise: the thesis's
+/// CFLFWS (Algorithm 2) with the room that it leaves filled.
+///
+/// ```
+/// use locksley_policy::{Balancer, Mixed, Random, Seeker, Source, Theta, View};
+///
+/// struct First;
+///
+/// impl Balancer for First {
+///     fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///         Some(0)
+///     }
+/// }
+///
+/// let mut mixed = Mixed { theta: Theta::HALF, balancer: First };
+/// let seeker = Seeker { me: 9, memory: Default::default() };
+/// let (loads, mut random) = ([1_u32; 10], Random::new(1, 0));
+/// let first = (0..9000)
+///     .filter(|_| mixed.choose(seeker, &&loads[..], &mut random) == Some(0))
+///     .count();
+/// assert!((4700..5300).contains(&first), "about 9000 (1/2 + 1/2 * 1/9): {first}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mixed<B> {
+    /// How often to follow the balancer.
+    pub theta: Theta,
+    /// The balancer.
+    pub balancer: B,
+}
+
+impl<B: Balancer> Balancer for Mixed<B> {
+    fn choose(
+        &mut self,
+        seeker: Seeker,
+        view: &dyn View,
+        random: &mut dyn Source,
+    ) -> Option<usize> {
+        if random.unit() >= self.theta.get() {
+            return other(seeker.me, view.count(), random);
+        }
+        let chosen = self.balancer.choose(seeker, view, random);
+        chosen.filter(|&victim| victim != seeker.me && victim < view.count())
+    }
+
+    fn tried(&mut self, victim: usize, outcome: Outcome) {
+        self.balancer.tried(victim, outcome);
+    }
+}

@@ -1,0 +1,318 @@
+//! Work dealing's oracles: to whom a producer deals an item, and where a consumer looks next
+//! (Hendler and Shavit, "Work Dealing", sections 2.3 and 3).
+//!
+//! Each of n processes has a buffer from each of n producers. A producer asks its [`Dealer`] whose
+//! buffer a new item goes into; a consumer asks its [`Collector`] which of its buffers to look into.
+//!
+//! **Theorem 3.** Under `simple`, the numbers of items dealt to two processes differ by at most n.
+//!
+//! **Theorem 11.** Under `locality`, an item is dealt to the process that it has affinity to with
+//! probability at least 1 - 1/L, if no process is too popular.
+//!
+//! **Deviations from the paper.** Figure 5's `nextPCB` has no initial value, and `nextPCB = ++nextPCB
+//! % n` none that is defined: a dealer begins with itself, as in Figure 1. `distAvg` runs ahead of the
+//! average by up to one, so the L-balance holds against the average plus one. The adaptive
+//! policy is left to the full paper: here an item goes to that one of a few sampled processes for
+//! which the producer has the fewest items pending (produced and not consumed); its affinity, if it
+//! has one, is one of the samples and wins a tie. A collector that drains a buffer until it is empty may
+//! starve the others, so it goes on after `batch` items.
+
+use std::fmt;
+
+use crate::random::Source;
+use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::view::{MOST_PROBES, probe};
+
+/// To whom a producer deals.
+///
+/// ```
+/// use locksley_policy::{Dealing, Oracle, Random};
+///
+/// let dealing = Dealing { oracle: Oracle::Locality { l: 3 }, ..Dealing::default() };
+/// let mut dealer = dealing.dealer(0, 4);
+/// let mut random = Random::new(1, 0);
+/// let dealt: Vec<usize> = (0..5).map(|_| dealer.deal(Some(2), |_| 0, &mut random)).collect();
+/// assert_eq!(dealt, [2, 2, 2, 2, 2], "it wants them, and has not got too much");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Oracle {
+    /// To one after the other.
+    #[default]
+    Simple,
+    /// To the process that the item has affinity to, unless it has got `l` times the average.
+    Locality {
+        /// How much imbalance is allowed; at least 2.
+        l: u32,
+    },
+    /// To the one of `samples` that has the least pending from this producer.
+    Adaptive {
+        /// How many are compared, at most [`MOST_PROBES`].
+        samples: u32,
+    },
+}
+
+impl Oracle {
+    /// [`Oracle::Locality`] with L = 4: three of four items go where they want, by Theorem 11.
+    pub const LOCALITY: Oracle = Oracle::Locality { l: 4 };
+
+    /// [`Oracle::Adaptive`] with two samples.
+    pub const ADAPTIVE: Oracle = Oracle::Adaptive { samples: 2 };
+
+    /// One of each kind.
+    pub const ALL: [Oracle; 3] = [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE];
+
+    const NAMED: [(&'static str, Oracle); 3] = [
+        ("simple", Oracle::Simple),
+        ("locality", Oracle::LOCALITY),
+        ("adaptive", Oracle::ADAPTIVE),
+    ];
+}
+
+/// The dealing strategy's policies: `dealing:simple`, `dealing:locality,l=4`,
+/// `dealing:adaptive,samples=2`, each with `batch=N`, where 0 means to the end.
+///
+/// ```
+/// use locksley_policy::{Dealing, Oracle};
+///
+/// let dealing: Dealing = "dealing:locality,l=3".parse().unwrap();
+/// assert_eq!(dealing.oracle, Oracle::Locality { l: 3 });
+/// assert_eq!(dealing.to_string(), "dealing:locality,l=3");
+/// assert_eq!("dealing".parse(), Ok(Dealing::default()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dealing {
+    /// To whom a producer deals.
+    pub oracle: Oracle,
+    /// How many items a consumer takes from a buffer before it looks into the next; 0 for all.
+    pub batch: u32,
+}
+
+impl Dealing {
+    /// The usual batch: what is looked through in between, n buffers, is then little even
+    /// for n = 64.
+    pub const BATCH: u32 = 64;
+
+    /// The oracle of producer `me` of `count`.
+    pub fn dealer(&self, me: usize, count: usize) -> Dealer {
+        let table = match self.oracle {
+            Oracle::Locality { .. } => count,
+            _ => 0,
+        };
+        Dealer {
+            oracle: self.oracle,
+            me: me as u32,
+            count: count as u32,
+            next: me as u32,
+            round: 0,
+            average: 1,
+            dealt: vec![0; table].into_boxed_slice(),
+        }
+    }
+
+    /// The oracle of consumer `me`: it looks first for what it dealt to itself.
+    pub fn collector(&self, me: usize) -> Collector {
+        Collector {
+            at: me as u32,
+            taken: 0,
+        }
+    }
+}
+
+impl Default for Dealing {
+    fn default() -> Self {
+        Dealing {
+            oracle: Oracle::default(),
+            batch: Dealing::BATCH,
+        }
+    }
+}
+
+/// A producer's oracle (the paper's `putOracle`). Made by [`Dealing::dealer`].
+///
+/// ```
+/// use locksley_policy::{Dealing, Random};
+///
+/// let mut dealer = Dealing::default().dealer(2, 4);
+/// let mut random = Random::new(1, 0);
+/// let dealt: Vec<usize> = (0..5).map(|_| dealer.deal(None, |_| 0, &mut random)).collect();
+/// assert_eq!(dealt, [2, 3, 0, 1, 2]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dealer {
+    oracle: Oracle,
+    me: u32,
+    count: u32,
+    /// Whose turn it is (the paper's `nextPCB`).
+    next: u32,
+    /// Items since `average` grew (the paper's `nCount`).
+    round: u32,
+    /// The paper's `distAvg`: at least the average number of items dealt to a process, at most one
+    /// more.
+    average: u64,
+    /// Items dealt to each (the paper's `dist`), where the oracle needs them.
+    dealt: Box<[u64]>,
+}
+
+impl Dealer {
+    /// To whom an item goes. `affinity` is the process that it would best be executed by;
+    /// `pending` tells how many items this producer has dealt to a process which that has not
+    /// yet consumed.
+    pub fn deal<S: Source + ?Sized>(
+        &mut self,
+        affinity: Option<usize>,
+        pending: impl FnMut(usize) -> usize,
+        random: &mut S,
+    ) -> usize {
+        let affinity = affinity.filter(|&wanted| wanted < self.count as usize);
+        match self.oracle {
+            Oracle::Simple => self.turn(),
+            Oracle::Locality { l } => self.deal_near(affinity, u64::from(l)),
+            Oracle::Adaptive { samples } => self.deal_least(affinity, samples, pending, random),
+        }
+    }
+
+    /// Whose turn it is.
+    fn turn(&mut self) -> usize {
+        let turn = self.next;
+        self.next = if turn + 1 < self.count { turn + 1 } else { 0 };
+        turn as usize
+    }
+
+    /// Figure 5.
+    fn deal_near(&mut self, affinity: Option<usize>, l: u64) -> usize {
+        self.round += 1;
+        if self.round == self.count {
+            self.round = 0;
+            self.average += 1;
+        }
+        let wanted = affinity.filter(|&wanted| self.dealt[wanted] < l * self.average);
+        let dealt = wanted.unwrap_or_else(|| {
+            // Not all have got twice the average, so this ends within `count` steps.
+            loop {
+                let turn = self.turn();
+                if self.dealt[turn] < 2 * self.average {
+                    break turn;
+                }
+            }
+        });
+        self.dealt[dealt] += 1;
+        dealt
+    }
+
+    fn deal_least<S: Source + ?Sized>(
+        &mut self,
+        affinity: Option<usize>,
+        samples: u32,
+        mut pending: impl FnMut(usize) -> usize,
+        random: &mut S,
+    ) -> usize {
+        let first = affinity.unwrap_or_else(|| self.turn());
+        let (mut best, mut least) = (first, pending(first));
+        let others = samples.saturating_sub(1);
+        probe(first, self.count as usize, others, random, |sample| {
+            let load = pending(sample);
+            if load < least {
+                (best, least) = (sample, load);
+            }
+            least == 0
+        });
+        best
+    }
+
+    /// The producer's number.
+    pub fn me(&self) -> usize {
+        self.me as usize
+    }
+}
+
+/// A consumer's oracle (the paper's `getOracle`). Made by [`Dealing::collector`].
+///
+/// ```
+/// use locksley_policy::Dealing;
+///
+/// let dealing = Dealing { batch: 2, ..Dealing::default() };
+/// let mut collector = dealing.collector(1);
+/// let mut looked = Vec::new();
+/// for found in [true, true, true, false, false] {
+///     looked.push(collector.at());
+///     collector.looked(found, &dealing, 3);
+/// }
+/// assert_eq!(looked, [1, 1, 2, 2, 0]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collector {
+    at: u32,
+    taken: u32,
+}
+
+impl Collector {
+    /// Whose buffer to look into.
+    #[inline]
+    pub fn at(&self) -> usize {
+        self.at as usize
+    }
+
+    /// The consumer has looked there, and has taken an item or found none. `count` is how many
+    /// buffers there are.
+    #[inline]
+    pub fn looked(&mut self, found: bool, dealing: &Dealing, count: usize) {
+        self.taken += 1;
+        if !found || self.taken == dealing.batch {
+            self.taken = 0;
+            self.at = if self.at() + 1 < count {
+                self.at + 1
+            } else {
+                0
+            };
+        }
+    }
+}
+
+impl Spell for Oracle {
+    fn read(reader: &mut Reader<'_>) -> Result<Oracle, ParseError> {
+        Ok(match reader.word("way to deal", &Oracle::NAMED)? {
+            Oracle::Simple => Oracle::Simple,
+            Oracle::Locality { l } => Oracle::Locality {
+                l: reader.number("l", l, 2..=u32::MAX)?,
+            },
+            Oracle::Adaptive { samples } => Oracle::Adaptive {
+                samples: reader.number("samples", samples, 1..=MOST_PROBES)?,
+            },
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        match *self {
+            Oracle::Simple => writer.word("simple"),
+            Oracle::Locality { l } => {
+                writer.word("locality")?;
+                writer.pair("l", l, 4)
+            }
+            Oracle::Adaptive { samples } => {
+                writer.word("adaptive")?;
+                writer.pair("samples", samples, 2)
+            }
+        }
+    }
+}
+
+impl Spell for Dealing {
+    const NAME: Option<&'static str> = Some("dealing");
+
+    fn read(reader: &mut Reader<'_>) -> Result<Dealing, ParseError> {
+        let oracle = match reader.has_word() {
+            true => Oracle::read(reader)?,
+            false => Oracle::default(),
+        };
+        let batch = reader.number("batch", Dealing::BATCH, 0..=u32::MAX)?;
+        Ok(Dealing { oracle, batch })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        self.oracle.write(writer)?;
+        writer.pair("batch", self.batch, Dealing::BATCH)
+    }
+}
+
+spell!(Oracle, Dealing);

@@ -1,0 +1,401 @@
+//! How policies are written: `name:word,key=value`.
+//!
+//! ```text
+//!   sharing:tit-for-tat,theta_s=0.25,target=shortest,l_p=3
+//!   ^name   ^word       ^key    ^value
+//! ```
+//!
+//! A text is a list of words and of pairs. The first word is set off by a colon; apart from that a
+//! colon is as good as a comma, so that a policy reads the same on its own
+//! (`steal-back:theta_r=0.25`) and as a part of another (`flexible:steal-back,theta_r=0.25`). The
+//! order of the words matters, that of the pairs does not.
+//!
+//! A policy says how it is written by implementing [`Spell`]; a macro makes `FromStr` and
+//! `Display` of that. What is not written has its default, and defaults are not written.
+
+use std::fmt;
+
+/// A text that is not a policy.
+///
+/// ```
+/// use locksley_policy::{Dealing, ParseError};
+///
+/// let error = "dealing:locality,l=1".parse::<Dealing>().unwrap_err();
+/// assert!(matches!(error, ParseError::Value { ref key, .. } if key == "l"));
+/// assert!(error.to_string().ends_with("give a whole number from 2 on"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// A word that means nothing here, or none at all.
+    Word {
+        /// The whole text.
+        text: String,
+        /// The word; empty if there is none.
+        found: String,
+        /// What a word here names.
+        what: &'static str,
+        /// The words that are possible.
+        possible: Vec<&'static str>,
+    },
+    /// A value that is not possible.
+    Value {
+        /// The whole text.
+        text: String,
+        /// The key.
+        key: String,
+        /// The value.
+        found: String,
+        /// What is possible.
+        wanted: String,
+    },
+    /// Something that belongs to nothing: a key that is not known, or one word too many.
+    Surplus {
+        /// The whole text.
+        text: String,
+        /// The part of it.
+        found: String,
+        /// The keys that are possible.
+        possible: Vec<&'static str>,
+    },
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParseError::Word {
+                text,
+                found,
+                what,
+                possible,
+            } => {
+                match found.as_str() {
+                    "" => write!(f, "`{text}` names no {what}")?,
+                    _ => write!(f, "`{found}` in `{text}` is no {what}")?,
+                }
+                write!(f, ": possible are {}", possible.join(", "))
+            }
+            ParseError::Value {
+                text,
+                key,
+                found,
+                wanted,
+            } => write!(
+                f,
+                "`{key}={found}` in `{text}` is not possible: give {wanted}"
+            ),
+            ParseError::Surplus {
+                text,
+                found,
+                possible,
+            } => {
+                write!(f, "`{found}` in `{text}` means nothing here: ")?;
+                match possible.as_slice() {
+                    [] => write!(f, "leave it out"),
+                    keys => write!(f, "possible are {}", keys.join("=.., ") + "=.."),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Takes a text apart.
+///
+/// ```
+/// use locksley_policy::Reader;
+///
+/// let mut reader = Reader::new("rope:long,knots=3");
+/// assert_eq!(reader.word("thing", &[("rope", 1), ("wire", 2)]), Ok(1));
+/// assert_eq!(reader.word("length", &[("short", 'S'), ("long", 'L')]), Ok('L'));
+/// assert!(!reader.has_word());
+/// assert_eq!(reader.number("knots", 0, 0..=9), Ok(3));
+/// assert_eq!(reader.choice("color", "red", &[("red", "red"), ("blue", "blue")]), Ok("red"));
+/// assert_eq!(reader.finish(), Ok(()));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    text: &'a str,
+    /// What has not been read, in order.
+    parts: Vec<&'a str>,
+    /// The keys that were asked for.
+    keys: Vec<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the beginning of a text.
+    pub fn new(text: &'a str) -> Reader<'a> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let parts = std::iter::once(name).chain(rest.split(','));
+        Reader {
+            text,
+            parts: parts.filter(|part| !part.is_empty()).collect(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// The next word, which names one of these.
+    ///
+    /// # Errors
+    ///
+    /// If there is no word, or it names none of them.
+    pub fn word<T: Copy>(
+        &mut self,
+        what: &'static str,
+        named: &[(&'static str, T)],
+    ) -> Result<T, ParseError> {
+        let place = self.parts.iter().position(|part| !part.contains('='));
+        let found = place.map_or("", |place| self.parts.remove(place));
+        let known = named.iter().find(|(name, _)| *name == found);
+        known
+            .map(|&(_, thing)| thing)
+            .ok_or_else(|| ParseError::Word {
+                text: self.text.to_owned(),
+                found: found.to_owned(),
+                what,
+                possible: named.iter().map(|&(name, _)| name).collect(),
+            })
+    }
+
+    /// Is there another word?
+    pub fn has_word(&self) -> bool {
+        self.parts.iter().any(|part| !part.contains('='))
+    }
+
+    /// The value of a key, or the default.
+    ///
+    /// # Errors
+    ///
+    /// If `read` makes nothing of it; `wanted` says what it would have understood.
+    pub fn value<T>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        wanted: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, ParseError> {
+        self.keys.push(key);
+        let pair = |part: &&str| part.split_once('=').is_some_and(|(name, _)| name == key);
+        let Some(place) = self.parts.iter().position(pair) else {
+            return Ok(default);
+        };
+        let part = self.parts.remove(place);
+        let found = &part[key.len() + 1..];
+        read(found).ok_or_else(|| ParseError::Value {
+            text: self.text.to_owned(),
+            key: key.to_owned(),
+            found: found.to_owned(),
+            wanted: wanted.to_owned(),
+        })
+    }
+
+    /// The value of a key which is a whole number from a range, or the default.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such number.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        default: u32,
+        range: std::ops::RangeInclusive<u32>,
+    ) -> Result<u32, ParseError> {
+        let wanted = match range.end() {
+            &u32::MAX => format!("a whole number from {} on", range.start()),
+            end => format!("a whole number from {} to {end}", range.start()),
+        };
+        self.value(key, default, &wanted, |found| {
+            found.parse().ok().filter(|number| range.contains(number))
+        })
+    }
+
+    /// The value of a key which is a name of one of these, or the default.
+    ///
+    /// # Errors
+    ///
+    /// If it names none of them.
+    pub fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        named: &[(&'static str, T)],
+    ) -> Result<T, ParseError> {
+        let names: Vec<&str> = named.iter().map(|&(name, _)| name).collect();
+        self.value(key, default, &names.join(", "), |found| {
+            let known = named.iter().find(|(name, _)| *name == found);
+            known.map(|&(_, thing)| thing)
+        })
+    }
+
+    /// Everything has been read.
+    ///
+    /// # Errors
+    ///
+    /// If something is left.
+    pub fn finish(self) -> Result<(), ParseError> {
+        match self.parts.first() {
+            None => Ok(()),
+            Some(&part) => Err(ParseError::Surplus {
+                text: self.text.to_owned(),
+                found: part.to_owned(),
+                possible: self.keys,
+            }),
+        }
+    }
+}
+
+/// Puts a text together.
+///
+/// ```
+/// use std::fmt;
+///
+/// use locksley_policy::Writer;
+///
+/// struct Rope { knots: u32 }
+///
+/// impl fmt::Display for Rope {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         let mut writer = Writer::new(f);
+///         writer.word("rope")?;
+///         writer.pair("knots", self.knots, 0)
+///     }
+/// }
+///
+/// assert_eq!(Rope { knots: 3 }.to_string(), "rope:knots=3");
+/// assert_eq!(Rope { knots: 0 }.to_string(), "rope");
+/// ```
+pub struct Writer<'a, 'b> {
+    out: &'a mut fmt::Formatter<'b>,
+    /// How many parts have been written.
+    parts: usize,
+}
+
+impl<'a, 'b> Writer<'a, 'b> {
+    /// Starts a text.
+    pub fn new(out: &'a mut fmt::Formatter<'b>) -> Self {
+        Writer { out, parts: 0 }
+    }
+
+    fn separate(&mut self) -> fmt::Result {
+        self.parts += 1;
+        match self.parts {
+            1 => Ok(()),
+            2 => self.out.write_str(":"),
+            _ => self.out.write_str(","),
+        }
+    }
+
+    /// Writes a word.
+    ///
+    /// # Errors
+    ///
+    /// If the formatter fails.
+    pub fn word(&mut self, word: &str) -> fmt::Result {
+        self.separate()?;
+        self.out.write_str(word)
+    }
+
+    /// Writes a pair, unless the value is the default.
+    ///
+    /// # Errors
+    ///
+    /// If the formatter fails.
+    pub fn pair<T: fmt::Display + PartialEq>(
+        &mut self,
+        key: &str,
+        value: T,
+        default: T,
+    ) -> fmt::Result {
+        if value == default {
+            return Ok(());
+        }
+        self.separate()?;
+        write!(self.out, "{key}={value}")
+    }
+}
+
+/// Something that can be written as a part of a text.
+///
+/// ```
+/// use locksley_policy::{Reader, Spell, Theta, Victims};
+///
+/// let mut reader = Reader::new("flexible:sticky,theta_r=0.25");
+/// reader.word("strategy", &[("flexible", ()), ("sharing", ())]).unwrap();
+/// let victims = Victims::read(&mut reader).unwrap();
+/// reader.finish().unwrap();
+/// assert_eq!(victims, Victims::Sticky { theta: Theta::new(0.25).unwrap() });
+/// ```
+pub trait Spell: Sized {
+    /// The name that comes first where it stands on its own, if there is one.
+    const NAME: Option<&'static str> = None;
+
+    /// Reads what comes behind the name.
+    ///
+    /// # Errors
+    ///
+    /// If that makes no sense.
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError>;
+
+    /// Writes what comes behind the name.
+    ///
+    /// # Errors
+    ///
+    /// If the formatter fails.
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result;
+
+    /// Reads a whole text.
+    ///
+    /// # Errors
+    ///
+    /// If the text makes no sense.
+    fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut reader = Reader::new(text);
+        if let Some(name) = Self::NAME {
+            reader.word("policy", &[(name, ())])?;
+        }
+        let read = Self::read(&mut reader)?;
+        reader.finish()?;
+        Ok(read)
+    }
+
+    /// Writes a whole text.
+    ///
+    /// # Errors
+    ///
+    /// If the formatter fails.
+    fn print(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut writer = Writer::new(out);
+        if let Some(name) = Self::NAME {
+            writer.word(name)?;
+        }
+        self.write(&mut writer)
+    }
+}
+
+/// Makes `FromStr` and `Display` of [`Spell`].
+macro_rules! spell {
+    ($($policy:ty),*) => {$(
+        impl std::str::FromStr for $policy {
+            type Err = $crate::ParseError;
+
+            fn from_str(text: &str) -> Result<Self, $crate::ParseError> {
+                $crate::Spell::parse(text)
+            }
+        }
+
+        impl std::fmt::Display for $policy {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::Spell::print(self, f)
+            }
+        }
+    )*};
+}
+
+pub(crate) use spell;
+
+/// The name of something in a table of names.
+pub(crate) fn name_of<T: PartialEq>(named: &[(&'static str, T)], thing: &T) -> &'static str {
+    let entry = named.iter().find(|(_, other)| other == thing);
+    entry.map_or("?", |&(name, _)| name)
+}

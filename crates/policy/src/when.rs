@@ -1,0 +1,208 @@
+//! When to balance: the `shouldBalance` of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues",
+//! section 2.2.1.
+//!
+//! A processor asks every so often (Figure 2), whether or not it has work.
+//!
+//! **Theorem 3.9.** If all ask at least once in every time in which no pile changes by more than u
+//! items, the rule is [`When::Probabilistic`], and half of the difference of the loads moves, then the
+//! expected load of every processor is below a constant times the average, which depends on u and not
+//! on the number of processors. Where processors steal one item when they are empty there is no such
+//! constant.
+//!
+//! **Deviations from the paper.** A processor that is empty always tries, whatever the rule: under
+//! the rule of the factor one that found nothing would otherwise never try again, since its load
+//! does not change any more. A load of 0 counts as 1 where a factor is asked for.
+
+use std::fmt;
+
+use crate::numbers::{Factor, Mu};
+use crate::random::Source;
+use crate::text::{ParseError, Reader, Spell, Writer, spell};
+
+/// When a processor tries to balance.
+///
+/// | text | meaning | from |
+/// |---|---|---|
+/// | `empty` | when it has nothing | Arora, Blumofe, Plaxton |
+/// | `probabilistic:mu=1` | with probability mu/load | Rudolph, Slivkin-Allalouf, Upfal |
+/// | `factor:factor=2` | when the load has grown or shrunk by the factor since the last attempt | Berenbrink, Friedetzky, Goldberg |
+///
+/// ```
+/// use locksley_policy::{Random, Since, When};
+///
+/// let when: When = "factor".parse().unwrap();
+/// let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+/// let asked = [4, 5, 7, 8, 9, 5, 4, 3, 2].map(|load| when.should_balance(&mut since, load, &mut random));
+/// assert_eq!(asked, [true, false, false, true, false, false, true, false, true]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum When {
+    /// When the processor has nothing.
+    #[default]
+    Empty,
+    /// The less likely, the more it has.
+    Probabilistic {
+        /// The probability with one item.
+        mu: Mu,
+    },
+    /// When the load has changed by a factor since the last attempt.
+    Factor {
+        /// The factor.
+        factor: Factor,
+    },
+}
+
+/// The load of a processor at its last attempt to balance.
+///
+/// ```
+/// use locksley_policy::{Random, Since, When};
+///
+/// let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+/// assert!(When::FACTOR.should_balance(&mut since, 8, &mut random));
+/// assert!(!When::FACTOR.should_balance(&mut since, 15, &mut random));
+/// assert!(When::FACTOR.should_balance(&mut since, 16, &mut random));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Since(u32);
+
+impl When {
+    /// [`When::Probabilistic`] with the largest mu.
+    pub const PROBABILISTIC: When = When::Probabilistic { mu: Mu::ONE };
+
+    /// [`When::Factor`] with a factor of two.
+    pub const FACTOR: When = When::Factor {
+        factor: Factor::TWO,
+    };
+
+    /// One of each kind.
+    pub const ALL: [When; 3] = [When::Empty, When::PROBABILISTIC, When::FACTOR];
+
+    const NAMED: [(&'static str, When); 3] = [
+        ("empty", When::Empty),
+        ("probabilistic", When::PROBABILISTIC),
+        ("factor", When::FACTOR),
+    ];
+
+    /// Shall a processor with this load try to balance? If so, that is an attempt.
+    #[inline]
+    pub fn should_balance<S>(&self, since: &mut Since, load: usize, random: &mut S) -> bool
+    where
+        S: Source + ?Sized,
+    {
+        let load = load.min(u32::MAX as usize) as u32;
+        let should = match *self {
+            _ if load == 0 => true,
+            When::Empty => false,
+            When::Probabilistic { mu } => random.unit() * f64::from(load) < mu.get(),
+            When::Factor { factor } => {
+                let (now, last) = (f64::from(load), f64::from(since.0.max(1)));
+                now >= last * factor.get() || now * factor.get() <= last
+            }
+        };
+        if should {
+            since.0 = load;
+        }
+        should
+    }
+
+    /// May a processor that has work be told to balance? If not, it need not ask.
+    pub fn asks_the_busy(&self) -> bool {
+        *self != When::Empty
+    }
+}
+
+impl Spell for When {
+    fn read(reader: &mut Reader<'_>) -> Result<When, ParseError> {
+        Ok(match reader.word("time to balance", &When::NAMED)? {
+            When::Empty => When::Empty,
+            When::Probabilistic { mu } => When::Probabilistic {
+                mu: reader.value("mu", mu, Mu::WANTED, |found| found.parse().ok())?,
+            },
+            When::Factor { factor } => When::Factor {
+                factor: reader
+                    .value("factor", factor, Factor::WANTED, |found| found.parse().ok())?,
+            },
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        match *self {
+            When::Empty => writer.word("empty"),
+            When::Probabilistic { mu } => {
+                writer.word("probabilistic")?;
+                writer.pair("mu", mu, Mu::ONE)
+            }
+            When::Factor { factor } => {
+                writer.word("factor")?;
+                writer.pair("factor", factor, Factor::TWO)
+            }
+        }
+    }
+}
+
+spell!(When);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::statistics::fits;
+
+    #[test]
+    fn who_has_nothing_always_tries() {
+        for when in When::ALL {
+            let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+            for _ in 0..100 {
+                assert!(when.should_balance(&mut since, 0, &mut random), "{when}");
+            }
+        }
+    }
+
+    #[test]
+    fn on_empty_nobody_else_tries() {
+        let mut random = Random::new(1, 0);
+        for load in 1..100 {
+            assert!(!When::Empty.should_balance(&mut Since::default(), load, &mut random));
+        }
+    }
+
+    /// Section 3.1: with probability mu/load.
+    #[test]
+    fn the_more_one_has_the_less_likely_one_tries() {
+        let mut random = Random::new(2, 0);
+        for mu in [0.25, 0.5, 1.0] {
+            let when = When::Probabilistic {
+                mu: Mu::new(mu).unwrap(),
+            };
+            for load in [1, 2, 3, 10, 1000] {
+                let tried = (0..50_000)
+                    .filter(|_| when.should_balance(&mut Since::default(), load, &mut random))
+                    .count();
+                assert!(
+                    fits(tried, 50_000, mu / load as f64),
+                    "{when} at {load}: {tried}"
+                );
+            }
+        }
+    }
+
+    /// k pushes from empty try once per power of the factor, and so do k pops.
+    #[test]
+    fn a_factor_is_tried_logarithmically_often() {
+        let (mut since, mut random) = (Since::default(), Random::new(3, 0));
+        let mut tried = |load: usize| When::FACTOR.should_balance(&mut since, load, &mut random);
+        let up: Vec<usize> = (1..=1000).filter(|&load| tried(load)).collect();
+        assert_eq!(up, [2, 4, 8, 16, 32, 64, 128, 256, 512]);
+        let down: Vec<usize> = (0..1000).rev().filter(|&load| tried(load)).collect();
+        assert_eq!(down, [256, 128, 64, 32, 16, 8, 4, 2, 1, 0]);
+        assert!(tried(usize::MAX), "more than can be remembered");
+        assert!(!tried(usize::MAX));
+    }
+
+    #[test]
+    fn little_is_remembered() {
+        assert_eq!(size_of::<Since>(), 4);
+        assert!(size_of::<When>() <= 16);
+    }
+}

@@ -1,0 +1,202 @@
+//! Every policy prints a text that it parses back, and no text makes a parser panic.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use locksley_policy::{
+    Amount, Dealing, Factor, Flexible, Heuristic, MOST_PROBES, Mu, Oracle, ParseError, Sharing,
+    StealHalf, Target, Theta, Tuning, Update, Victims, When,
+};
+use proptest::prelude::*;
+
+fn thetas() -> impl Strategy<Value = Theta> {
+    (0.0..1.0).prop_map(|value| Theta::new(value).unwrap())
+}
+
+fn victims() -> impl Strategy<Value = Victims> {
+    (0..6_usize, thetas(), 1..=MOST_PROBES).prop_map(|(kind, theta, probes)| match kind {
+        5 => Victims::Longest { theta, probes },
+        kind => Victims::ALL[kind].with_theta(theta),
+    })
+}
+
+fn whens() -> impl Strategy<Value = When> {
+    let mu = (f64::MIN_POSITIVE..=1.0).prop_map(|mu| When::Probabilistic {
+        mu: Mu::new(mu).unwrap(),
+    });
+    let factor = (1.0_f64..1e9).prop_filter_map("above 1", |factor| {
+        Some(When::Factor {
+            factor: Factor::new(factor).ok()?,
+        })
+    });
+    prop_oneof![Just(When::Empty), mu, factor]
+}
+
+fn updates<const N: usize>() -> impl Strategy<Value = [Update; N]> {
+    let update = prop_oneof![
+        Just(Update::True),
+        Just(Update::False),
+        Just(Update::Unchanged)
+    ];
+    prop::array::uniform(update)
+}
+
+fn heuristics() -> impl Strategy<Value = Heuristic> {
+    let custom = (any::<bool>(), updates::<3>(), updates::<4>());
+    prop_oneof![
+        prop::sample::select(Heuristic::ALL.to_vec()),
+        custom.prop_map(|(initial, spread, thief)| Heuristic {
+            initial,
+            spread,
+            thief
+        }),
+    ]
+}
+
+fn targets() -> impl Strategy<Value = Target> {
+    (0..4_usize, 1..=MOST_PROBES, 1..u32::MAX).prop_map(|(kind, probes, below)| match kind {
+        2 => Target::Threshold { probes, below },
+        3 => Target::Shortest { probes },
+        kind => Target::ALL[kind],
+    })
+}
+
+fn sharings() -> impl Strategy<Value = Sharing> {
+    (heuristics(), thetas(), thetas(), targets()).prop_map(
+        |(heuristic, theta_s, theta_r, target)| Sharing {
+            heuristic,
+            theta_s,
+            theta_r,
+            target,
+        },
+    )
+}
+
+fn oracles() -> impl Strategy<Value = Oracle> {
+    prop_oneof![
+        Just(Oracle::Simple),
+        (2..u32::MAX).prop_map(|l| Oracle::Locality { l }),
+        (1..=MOST_PROBES).prop_map(|samples| Oracle::Adaptive { samples }),
+    ]
+}
+
+fn same<P>(policy: P) -> Result<(), TestCaseError>
+where
+    P: Display + Debug + PartialEq + FromStr<Err = ParseError>,
+{
+    let text = policy.to_string();
+    match text.parse::<P>() {
+        Ok(parsed) => prop_assert_eq!(parsed, policy, "{}", text),
+        Err(error) => prop_assert!(false, "{}", error),
+    }
+    Ok(())
+}
+
+/// Parsing gives a policy that prints something which parses to the same, or an error that names
+/// the text.
+fn sane<P>(text: &str) -> Result<(), TestCaseError>
+where
+    P: Display + Debug + PartialEq + FromStr<Err = ParseError>,
+{
+    match text.parse::<P>() {
+        Ok(policy) => same(policy)?,
+        Err(error) => {
+            let named = format!("`{text}`");
+            prop_assert!(error.to_string().contains(&named), "{}", error);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn policies_print_and_parse_back(
+        victims in victims(),
+        when in whens(),
+        amount in prop::sample::select(Amount::ALL.to_vec()),
+        heuristic in heuristics(),
+        sharing in sharings(),
+        oracle in oracles(),
+        batch in any::<u32>(),
+        patience in 1..u32::MAX,
+    ) {
+        same(victims)?;
+        same(Flexible { victims })?;
+        same(when)?;
+        same(amount)?;
+        same(StealHalf { when, amount })?;
+        same(heuristic)?;
+        same(sharing)?;
+        same(oracle)?;
+        same(Dealing { oracle, batch })?;
+        same(Tuning { patience })?;
+    }
+
+    #[test]
+    fn no_text_does_harm(text in "\\PC{0,40}") {
+        sane::<Victims>(&text)?;
+        sane::<Flexible>(&text)?;
+        sane::<When>(&text)?;
+        sane::<StealHalf>(&text)?;
+        sane::<Sharing>(&text)?;
+        sane::<Dealing>(&text)?;
+        sane::<Tuning>(&text)?;
+    }
+
+    /// Texts that are nearly right.
+    #[test]
+    fn nearly_right_texts_do_no_harm(
+        name in prop::sample::select(vec!["sharing", "steal-half", "dealing", "auto", "flexible", ""]),
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "greedy", "custom", "factor", "factor=3", "locality", "l=3", "l=x", "theta_s=0.5",
+                "theta_s=2", "spread=UUF", "spread=", "amount=half", "=", "target=shortest", "l_p=0",
+                "patience=2", "sticky", "",
+            ]),
+            0..5,
+        ),
+    ) {
+        let text = format!("{name}:{}", parts.join(","));
+        sane::<Flexible>(&text)?;
+        sane::<StealHalf>(&text)?;
+        sane::<Sharing>(&text)?;
+        sane::<Dealing>(&text)?;
+        sane::<Tuning>(&text)?;
+    }
+}
+
+#[test]
+fn defaults_are_not_printed() {
+    for (text, printed) in [
+        ("sharing", "sharing:tit-for-tat"),
+        ("sharing:greedy,theta_s=0,target=random", "sharing:greedy"),
+        ("steal-half", "steal-half:empty"),
+        ("flexible", "flexible:steal-back"),
+        ("dealing:locality,l=4,batch=64", "dealing:locality"),
+        ("auto:patience=3", "auto"),
+    ] {
+        let again = text
+            .parse()
+            .map(|policy: Sharing| policy.to_string())
+            .or_else(|_| text.parse().map(|policy: StealHalf| policy.to_string()))
+            .or_else(|_| text.parse().map(|policy: Flexible| policy.to_string()))
+            .or_else(|_| text.parse().map(|policy: Dealing| policy.to_string()))
+            .or_else(|_| text.parse().map(|policy: Tuning| policy.to_string()));
+        assert_eq!(again.as_deref(), Ok(printed));
+    }
+}
+
+#[test]
+fn the_wrong_strategy_is_an_error() {
+    let error = "stealing:greedy".parse::<Sharing>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`stealing` in `stealing:greedy` is no policy: possible are sharing"
+    );
+    let error = "sharing:greedy,steal-back".parse::<Sharing>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`steal-back` in `sharing:greedy,steal-back` means nothing here: possible are theta_s=.., \
+         theta_r=.., target=.."
+    );
+}

@@ -1,0 +1,116 @@
+//! A random tree of forks and joins.
+
+use super::{SeriesParallel, Size, Step};
+use crate::draw::mix;
+
+/// A series-parallel computation of exactly that many nodes, whose shape is drawn from a seed.
+///
+/// Each node of a strand of n nodes forks with a given probability (if at least three nodes are to
+/// come): then the rest is cut at random into the two strands and the one that joins them.
+/// What a subtree looks like is a function of its own seed, so nothing needs to be kept.
+///
+/// ```
+/// use locksley_sim::dag::{RandomTree, SeriesParallel};
+///
+/// let tree = RandomTree::new(10_000, 0.5, 7);
+/// assert_eq!(tree.size().work, 10_000);
+/// assert!(tree.size().parallelism() > 2.0);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct RandomTree {
+    nodes: u64,
+    /// The probability of a fork, of 2^64.
+    fork: u64,
+    seed: u64,
+}
+
+/// A strand: what it has to execute with all that descends from it, and its seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    nodes: u64,
+    seed: u64,
+}
+
+impl RandomTree {
+    /// A tree of `nodes` nodes (at least one), each of which forks with probability `fork`.
+    pub fn new(nodes: u64, fork: f64, seed: u64) -> RandomTree {
+        RandomTree {
+            nodes: nodes.max(1),
+            fork: (fork.clamp(0.0, 1.0) * u64::MAX as f64) as u64,
+            seed,
+        }
+    }
+}
+
+/// A number from 1 to `most`.
+fn cut(random: u64, most: u64) -> u64 {
+    1 + ((u128::from(random) * u128::from(most)) >> 64) as u64
+}
+
+impl SeriesParallel for RandomTree {
+    type Task = Task;
+
+    const PAIRED: bool = true;
+
+    fn root(&self) -> Task {
+        Task {
+            nodes: self.nodes,
+            seed: self.seed,
+        }
+    }
+
+    #[inline]
+    fn step(&self, task: Task) -> Step<Task> {
+        let Task { nodes, seed } = task;
+        let draw = |number: u64| mix(seed.wrapping_mul(5).wrapping_add(number));
+        let rest = nodes - 1;
+        if rest == 0 {
+            return Step::Done;
+        }
+        if rest < 3 || draw(0) > self.fork {
+            return Step::Next(Task {
+                nodes: rest,
+                seed: draw(1),
+            });
+        }
+        let a = cut(draw(2), rest - 2);
+        let b = cut(draw(3), rest - a - 1);
+        let strand = |nodes, number| Task {
+            nodes,
+            seed: draw(number),
+        };
+        Step::ForkJoin(strand(a, 1), strand(b, 4), strand(rest - a - b, 5))
+    }
+
+    #[inline]
+    fn at_least(&self, task: Task) -> u64 {
+        task.nodes
+    }
+
+    fn size(&self) -> Size {
+        super::explore(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dag::{Strands, levels};
+
+    #[test]
+    fn the_number_of_nodes_is_exact_and_the_span_is_that_of_the_levels() {
+        for seed in 0..50 {
+            for (nodes, fork) in [(1, 0.5), (2, 1.0), (4, 1.0), (100, 0.1), (999, 0.7)] {
+                let tree = RandomTree::new(nodes, fork, seed);
+                assert_eq!(tree.size().work, nodes);
+                assert_eq!(tree.size(), levels(&mut Strands::new(tree)));
+            }
+        }
+    }
+
+    #[test]
+    fn seeds_give_different_trees() {
+        let span = |seed| RandomTree::new(1000, 0.5, seed).size().span;
+        assert!((1..20).any(|seed| span(seed) != span(0)));
+    }
+}

@@ -1,0 +1,66 @@
+//! Greedy scheduling with one queue for all, which costs nothing: what no real scheduler can do,
+//! and what all are compared with.
+//!
+//! **Theorem** (Graham; thesis, corollary 4.1.1). The makespan is at most T1/P + Tinf (P - 1)/P.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::core::{Core, Scheduler};
+use crate::dag::{Computation, Enabled};
+
+/// All that is ready, and all that are idle.
+pub(crate) struct Central<N> {
+    /// The newest is taken first: depth first, as in the other schedulers.
+    ready: Vec<N>,
+    /// The lowest number is first.
+    idle: BinaryHeap<Reverse<u32>>,
+}
+
+impl<N> Central<N> {
+    pub(crate) fn new() -> Central<N> {
+        Central {
+            ready: Vec::new(),
+            idle: BinaryHeap::new(),
+        }
+    }
+}
+
+impl<C: Computation> Scheduler<C> for Central<C::Node> {
+    fn begin(&mut self, core: &mut Core<C>) {
+        self.idle.extend((1..core.count() as u32).map(Reverse));
+    }
+
+    /// A processor goes on with what it enabled; the rest is for all, when the tick is over.
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
+        match enabled {
+            Enabled::One(next) => core.execute(p, next, now),
+            Enabled::Two(next, other) => {
+                core.execute(p, next, now);
+                self.ready.push(other);
+            }
+            Enabled::Nothing | Enabled::End => self.idle.push(Reverse(p as u32)),
+        }
+    }
+
+    fn acted(&mut self, _: &mut Core<C>, _: usize, _: u64) {}
+
+    fn tick_ended(&mut self, core: &mut Core<C>, now: u64) {
+        while let Some(&node) = self.ready.last()
+            && let Some(Reverse(p)) = self.idle.pop()
+        {
+            self.ready.pop();
+            core.execute(p as usize, node, now);
+        }
+        for &Reverse(p) in &self.idle {
+            if core.busy.contains(p as usize) {
+                core.rest(p as usize, now);
+            }
+        }
+    }
+
+    /// The queue belongs to nobody; it is shown as the first one's.
+    fn waiting(&self, p: usize) -> usize {
+        if p == 0 { self.ready.len() } else { 0 }
+    }
+}

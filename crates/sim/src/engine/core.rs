@@ -1,0 +1,194 @@
+//! What all schedulers that look at every node have in common.
+
+use locksley_policy::Nest;
+
+use super::bits::Bits;
+use super::topology::Seen;
+use super::watch::Watch;
+use super::wheel::Wheel;
+use super::{Costs, Finish, Tally};
+use crate::dag::{Computation, Enabled};
+use crate::{Draw, Setup, Speeds, Topology};
+
+/// Marks the events that come after all completions of a tick: something arrives.
+const ARRIVAL: u32 = 1 << 30;
+
+/// Marks the events that come last in a tick: an idle processor acts.
+const IDLE: u32 = 1 << 31;
+
+/// A scheduler: what processors do with nodes.
+pub(crate) trait Scheduler<C: Computation> {
+    /// A processor has completed a node that enabled others. The sink is not told.
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64);
+
+    /// What a processor without a node set out to do is done: an attempt to steal, say.
+    fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64);
+
+    /// Something that was sent to a processor is there.
+    fn arrived(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        let _ = (core, p, now);
+    }
+
+    /// All that happens in a tick has happened.
+    fn tick_ended(&mut self, core: &mut Core<C>, now: u64) {
+        let _ = (core, now);
+    }
+
+    /// How many nodes wait in a processor's pile.
+    fn waiting(&self, p: usize) -> usize;
+
+    /// Before the first tick, all processors but 0 have nothing to do.
+    fn begin(&mut self, core: &mut Core<C>);
+}
+
+/// The simulated machine, and the computation that it executes.
+pub(crate) struct Core<'a, C: Computation> {
+    pub(crate) computation: &'a mut C,
+    pub(crate) costs: Costs,
+    pub(crate) speeds: &'a Speeds,
+    pub(crate) topology: &'a Topology,
+    pub(crate) nest: Nest,
+    pub(crate) seed: u64,
+    /// What each processor executes, if it is busy.
+    nodes: Vec<C::Node>,
+    pub(crate) busy: Bits,
+    wheel: Wheel,
+    pub(crate) tally: Tally,
+    pub(crate) watch: Watch,
+}
+
+impl<'a, C: Computation> Core<'a, C> {
+    pub(crate) fn new(computation: &'a mut C, setup: &'a Setup) -> Core<'a, C> {
+        let root = computation.start();
+        Core {
+            computation,
+            costs: setup.costs,
+            speeds: &setup.speeds,
+            topology: &setup.topology,
+            nest: setup.topology.nest(),
+            seed: setup.seed,
+            nodes: vec![root; setup.processors],
+            busy: Bits::new(setup.processors),
+            wheel: Wheel::new(),
+            tally: Tally::default(),
+            watch: Watch::new(setup),
+        }
+    }
+
+    /// How many processors there are.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The random numbers of a processor at a time.
+    #[inline]
+    pub(crate) fn draw(&self, p: usize, now: u64) -> Draw {
+        Draw::at(self.seed, p, now)
+    }
+
+    /// What policies see, given how many nodes wait in each pile.
+    pub(crate) fn view(
+        &self,
+        waiting: impl Fn(usize) -> usize,
+    ) -> Seen<'_, impl Fn(usize) -> (usize, bool)> {
+        Seen {
+            count: self.count(),
+            nest: &self.nest,
+            look: move |p| (waiting(p), !self.busy.contains(p)),
+        }
+    }
+
+    /// When something is done that a processor begins now.
+    #[inline]
+    pub(crate) fn after(&self, p: usize, now: u64, cost: u32) -> u64 {
+        self.speeds.after(p, now, u64::from(cost))
+    }
+
+    /// When a message gets to another processor.
+    #[inline]
+    pub(crate) fn at(&self, from: usize, to: usize, now: u64) -> u64 {
+        now.saturating_add(u64::from(self.topology.latency(from, to)))
+    }
+
+    /// A processor begins with a node.
+    #[inline]
+    pub(crate) fn execute(&mut self, p: usize, node: C::Node, from: u64) {
+        self.nodes[p] = node;
+        if !self.busy.contains(p) {
+            self.busy.insert(p);
+            self.watch.busy(p, from);
+        }
+        let end = self.after(p, from, self.costs.node);
+        self.wheel.push(end, p as u32);
+    }
+
+    /// A processor has nothing to execute.
+    pub(crate) fn rest(&mut self, p: usize, from: u64) {
+        self.busy.remove(p);
+        self.watch.idle(p, from);
+    }
+
+    /// Calls [`Scheduler::acted`] at a time.
+    pub(crate) fn act_at(&mut self, p: usize, time: u64) {
+        self.wheel.push(time, p as u32 | IDLE);
+    }
+
+    /// Calls [`Scheduler::arrived`] at a time.
+    pub(crate) fn arrive_at(&mut self, p: usize, time: u64) {
+        self.wheel.push(time, p as u32 | ARRIVAL);
+    }
+
+    /// Runs until the sink is executed; `None` if that never happens.
+    pub(crate) fn run(mut self, mut scheduler: impl Scheduler<C>) -> Option<Finish> {
+        let root = self.nodes[0];
+        self.execute(0, root, 0);
+        scheduler.begin(&mut self);
+        scheduler.tick_ended(&mut self, 0);
+        let mut keys = Vec::new();
+        while let Some(now) = self.wheel.next(&mut keys) {
+            while self.watch.next_sample() < now {
+                self.sample(&scheduler);
+            }
+            let arrivals = keys.partition_point(|&key| key < ARRIVAL);
+            let acts = keys.partition_point(|&key| key < IDLE);
+            for &key in &keys[..arrivals] {
+                if self.complete(key as usize, &mut scheduler, now) {
+                    self.watch.idle(key as usize, now);
+                    return Some(Finish::new(now, self.tally, self.watch));
+                }
+            }
+            for &key in &keys[arrivals..acts] {
+                scheduler.arrived(&mut self, (key & !ARRIVAL) as usize, now);
+            }
+            // From a place on that is drawn, so that nobody is always first.
+            let first = super::first(self.seed, now, keys.len() - acts);
+            for &key in keys[acts + first..].iter().chain(&keys[acts..acts + first]) {
+                scheduler.acted(&mut self, (key & !IDLE) as usize, now);
+            }
+            scheduler.tick_ended(&mut self, now);
+        }
+        None
+    }
+
+    /// A processor completes its node. Was it the sink?
+    fn complete(&mut self, p: usize, scheduler: &mut impl Scheduler<C>, now: u64) -> bool {
+        self.tally.executed += 1;
+        match self.computation.execute(self.nodes[p]) {
+            Enabled::End => true,
+            enabled => {
+                scheduler.completed(self, p, enabled, now);
+                false
+            }
+        }
+    }
+
+    fn sample(&mut self, scheduler: &impl Scheduler<C>) {
+        let busy = &self.busy;
+        let load = |p: usize| {
+            let is_busy = busy.contains(p);
+            (scheduler.waiting(p) + usize::from(is_busy), is_busy)
+        };
+        self.watch.sample(self.nodes.len(), load);
+    }
+}

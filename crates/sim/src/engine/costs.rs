@@ -1,0 +1,44 @@
+//! What things cost, in ticks.
+
+use serde::{Deserialize, Serialize};
+
+/// What things cost, in ticks of simulated time.
+///
+/// The default is the thesis's model: a node takes one step, an idle iteration takes one step, and
+/// all that belongs to them is part of it. To simulate a machine, let a tick be a nanosecond.
+///
+/// ```
+/// use locksley_sim::Costs;
+///
+/// let costs = Costs { node: 50, steal: 100, cas: 20, fence: 10, ..Costs::default() };
+/// assert_eq!(costs.probe, 0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Costs {
+    /// Executing a node. At least 1.
+    pub node: u32,
+    /// An idle iteration: choosing a victim and looking at its pile. At least 1.
+    pub steal: u32,
+    /// A compare-and-swap, of a thief, of an owner that takes its last item, of whoever accepts an
+    /// offer. For as long, another one that aims at the same item fails.
+    pub cas: u32,
+    /// A memory fence that makes stores visible before loads.
+    pub fence: u32,
+    /// Giving an item away: an offer, a dealing, a transfer.
+    pub donation: u32,
+    /// Looking at somebody's load, or into one of the buffers of work dealing.
+    pub probe: u32,
+}
+
+impl Default for Costs {
+    fn default() -> Costs {
+        Costs {
+            node: 1,
+            steal: 1,
+            cas: 0,
+            fence: 0,
+            donation: 0,
+            probe: 0,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Stealing half (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues"), with each rule of
+//! when to balance.
+//!
+//! Every processor asks its rule after each node that it completes (Figure 2); one that is empty
+//! always tries. Balancing takes the time of a steal, also for a processor that has work.
+
+use locksley_policy::{Since, StealHalf, other};
+
+use super::core::{Core, Scheduler};
+use super::extended::Extended;
+use super::watch::Move;
+use crate::dag::{Computation, Enabled};
+
+/// Steal-half's processors.
+pub(crate) struct Half<N> {
+    policy: StealHalf,
+    piles: Vec<Extended<N>>,
+    since: Vec<Since>,
+    /// What a processor goes on with when it has balanced.
+    next: Vec<Option<N>>,
+    victims: Vec<u32>,
+    /// Until when attempts on a pile fail, because somebody was quicker.
+    contended: Vec<u64>,
+    /// Items on their way from a victim to a thief.
+    moving: Vec<N>,
+}
+
+impl<N: Copy> Half<N> {
+    pub(crate) fn new(policy: StealHalf, count: usize) -> Half<N> {
+        Half {
+            policy,
+            piles: (0..count).map(|_| Extended::default()).collect(),
+            since: vec![Since::default(); count],
+            next: vec![None; count],
+            victims: vec![0; count],
+            contended: vec![0; count],
+            moving: Vec::new(),
+        }
+    }
+
+    /// Charges for the compare-and-swaps that a pile has made.
+    fn settle<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> u32 {
+        let cas = std::mem::take(&mut self.piles[p].cas);
+        core.tally.cas += cas;
+        core.costs.cas.saturating_mul(cas as u32)
+    }
+
+    /// A processor goes on with this, unless it balances first.
+    fn go_on<C>(&mut self, core: &mut Core<C>, p: usize, next: Option<N>, now: u64)
+    where
+        C: Computation<Node = N>,
+    {
+        if next.is_none() && core.busy.contains(p) {
+            core.rest(p, now);
+        }
+        let mut draw = core.draw(p, now);
+        let load = self.piles[p].len() + usize::from(next.is_some());
+        let asks = next.is_none() || self.policy.when.asks_the_busy();
+        let since = &mut self.since[p];
+        if asks
+            && self.policy.when.should_balance(since, load, &mut draw)
+            && let Some(victim) = other(p, core.count(), &mut draw)
+        {
+            self.next[p] = next;
+            self.victims[p] = victim as u32;
+            let there = core.at(p, victim, core.after(p, now, core.costs.steal));
+            return core.act_at(p, there);
+        }
+        if let Some(next) = next {
+            core.execute(p, next, now);
+        }
+    }
+
+    /// Takes the newest item, and the ticks that it costs.
+    fn pop<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32) {
+        let item = self.piles[p].pop();
+        core.tally.fences += 1;
+        let cost = self.settle(core, p);
+        (item, cost + core.costs.fence)
+    }
+
+    /// What a thief gets; the time at which it has it.
+    fn steal<C>(&mut self, core: &mut Core<C>, p: usize, victim: usize, now: u64) -> u64
+    where
+        C: Computation<Node = N>,
+    {
+        core.tally.fences += 1;
+        let mut cost = core.costs.fence;
+        if now < self.contended[victim] {
+            core.tally.aborted += 1;
+            core.tally.cas += 1;
+            cost += core.costs.cas;
+            return core.at(victim, p, core.after(p, now, cost));
+        }
+        let own = self.piles[p].len() + usize::from(self.next[p].is_some());
+        self.moving.clear();
+        self.moving
+            .extend(self.piles[victim].steal(self.policy.amount, own));
+        cost += self.settle(core, victim);
+        let back = |core: &Core<C>, cost| core.at(victim, p, core.after(p, now, cost));
+        if self.moving.is_empty() {
+            core.tally.empty += 1;
+            return back(core, cost);
+        }
+        core.tally.stolen += 1;
+        core.tally.items_stolen += self.moving.len() as u64;
+        self.contended[victim] = now + u64::from(core.costs.cas.max(1));
+        // One that has nothing to do goes on with the newest at once.
+        if self.next[p].is_none() {
+            self.next[p] = self.moving.pop();
+        }
+        if !self.moving.is_empty() {
+            self.piles[p].receive(self.moving.drain(..));
+            cost += self.settle(core, p);
+        }
+        let there = back(core, cost);
+        core.watch.moved(Move::Steal, victim, p, now, there);
+        there
+    }
+}
+
+impl<C: Computation> Scheduler<C> for Half<C::Node> {
+    fn begin(&mut self, core: &mut Core<C>) {
+        for p in 1..core.count() {
+            self.go_on(core, p, None, 0);
+        }
+    }
+
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
+        let (next, cost) = match enabled {
+            Enabled::One(next) => (Some(next), 0),
+            Enabled::Two(next, other) => {
+                self.piles[p].push(other);
+                (Some(next), self.settle(core, p))
+            }
+            Enabled::Nothing | Enabled::End => self.pop(core, p),
+        };
+        let now = core.after(p, now, cost);
+        self.go_on(core, p, next, now);
+    }
+
+    fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        let was_idle = self.next[p].is_none();
+        core.tally.idle_iterations += u64::from(was_idle);
+        let victim = self.victims[p] as usize;
+        let back = self.steal(core, p, victim, now);
+        match self.next[p].take() {
+            Some(next) => core.execute(p, next, back),
+            None => self.go_on(core, p, None, back),
+        }
+    }
+
+    fn waiting(&self, p: usize) -> usize {
+        self.piles[p].len()
+    }
+}

@@ -1,0 +1,230 @@
+//! Work stealing with lifelines (Saraswat et al., "Lifeline-based global load balancing"): for
+//! large networks.
+//!
+//! A processor that has failed w times tries its *lifelines*, a few fixed neighbours, one after the
+//! other; if they have nothing either, it leaves a standing request with each, and does nothing
+//! more. Whoever has a request and gets more than it can execute sends some of it. So idle
+//! processors put no load on the network, and work still gets everywhere in few hops: the lifelines
+//! form a hypercube of z dimensions with `base` places in each, along each of which a processor's
+//! lifeline is the next one.
+
+use std::collections::VecDeque;
+
+use locksley_policy::other;
+
+use super::core::{Core, Scheduler};
+use super::watch::Move;
+use crate::dag::{Computation, Enabled};
+use crate::strategy::Lifelines;
+
+struct Processor<N> {
+    /// The oldest node first.
+    pile: VecDeque<N>,
+    /// Failed attempts since it ran out of work.
+    failures: u32,
+    victim: Option<u32>,
+    /// When its attempt is made; one of another time is void, because something arrived meanwhile.
+    due: u64,
+    /// Who has left a request here.
+    requests: Vec<u32>,
+    /// What is on its way here: when it arrives.
+    coming: Vec<(u64, N)>,
+    contended: u64,
+}
+
+/// The processors of lifeline-based stealing.
+pub(crate) struct Lines<N> {
+    policy: Lifelines,
+    /// How many lifelines a processor has.
+    dimensions: u32,
+    processors: Vec<Processor<N>>,
+}
+
+impl<N: Copy> Lines<N> {
+    pub(crate) fn new(policy: Lifelines, count: usize) -> Lines<N> {
+        let processor = |_| Processor {
+            pile: VecDeque::new(),
+            failures: 0,
+            victim: None,
+            due: 0,
+            requests: Vec::new(),
+            coming: Vec::new(),
+            contended: 0,
+        };
+        let mut lines = Lines {
+            policy,
+            dimensions: 0,
+            processors: (0..count).map(processor).collect(),
+        };
+        while lines.lifeline(0, lines.dimensions).is_some() {
+            lines.dimensions += 1;
+        }
+        lines
+    }
+
+    /// A processor's lifeline along a dimension: the next one in a ring of `base`; `None` if there
+    /// are no more dimensions, or nobody is there.
+    fn lifeline(&self, p: usize, dimension: u32) -> Option<usize> {
+        let (base, count) = (self.policy.base as usize, self.processors.len());
+        let stride = base
+            .checked_pow(dimension)
+            .filter(|&stride| stride < count)?;
+        let digit = p / stride % base;
+        let first = p - digit * stride;
+        let next = first + (digit + 1) % base * stride;
+        // The ring may be cut short by the number of processors.
+        Some(if next < count { next } else { first })
+    }
+
+    /// An idle processor begins an attempt, or rests until it is sent something.
+    fn seek<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        let tried = self.processors[p].failures;
+        let victim = match tried.checked_sub(self.policy.w) {
+            None => other(p, core.count(), &mut core.draw(p, now)),
+            Some(dimension) if dimension < self.dimensions => self.lifeline(p, dimension),
+            Some(_) => return,
+        };
+        let mut there = core.after(p, now, core.costs.steal);
+        if let Some(victim) = victim {
+            there = core.at(p, victim, there);
+        }
+        self.processors[p].victim = victim.map(|victim| victim as u32);
+        self.processors[p].due = there;
+        core.act_at(p, there);
+    }
+
+    /// Who has left a request gets something, if there is enough.
+    fn serve<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> u32 {
+        let processor = &mut self.processors[p];
+        if processor.requests.is_empty() || processor.pile.is_empty() {
+            return 0;
+        }
+        let q = processor.requests.remove(0) as usize;
+        let Some(node) = processor.pile.pop_front() else {
+            return 0;
+        };
+        let sent = core.after(p, now, core.costs.donation);
+        let there = core.at(p, q, sent).max(now + 1);
+        core.tally.offered += 1;
+        core.watch.moved(Move::Lifeline, p, q, now, there);
+        self.processors[q].coming.push((there, node));
+        core.arrive_at(q, there);
+        core.costs.donation
+    }
+
+    fn steal<C>(
+        &mut self,
+        core: &mut Core<C>,
+        p: usize,
+        victim: usize,
+        now: u64,
+    ) -> (Option<N>, u32)
+    where
+        C: Computation<Node = N>,
+    {
+        core.tally.fences += 1;
+        let cost = core.costs.fence;
+        let is_lifeline = self.processors[p].failures >= self.policy.w;
+        let from = &mut self.processors[victim];
+        if now < from.contended {
+            core.tally.aborted += 1;
+            core.tally.cas += 1;
+            return (None, cost + core.costs.cas);
+        }
+        let node = from.pile.pop_front();
+        match node {
+            Some(_) => {
+                core.tally.stolen += 1;
+                core.tally.items_stolen += 1;
+                core.tally.cas += 1;
+                from.contended = now + u64::from(core.costs.cas.max(1));
+                (node, cost + core.costs.cas)
+            }
+            None => {
+                core.tally.empty += 1;
+                if is_lifeline && !from.requests.contains(&(p as u32)) {
+                    from.requests.push(p as u32);
+                }
+                self.processors[p].failures += 1;
+                (None, cost)
+            }
+        }
+    }
+
+    fn take<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, node: N, from: u64) {
+        self.processors[p].failures = 0;
+        core.execute(p, node, from);
+    }
+}
+
+impl<C: Computation> Scheduler<C> for Lines<C::Node> {
+    fn begin(&mut self, core: &mut Core<C>) {
+        for p in 1..core.count() {
+            self.seek(core, p, 0);
+        }
+    }
+
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
+        match enabled {
+            Enabled::One(next) => core.execute(p, next, now),
+            Enabled::Two(next, other) => {
+                self.processors[p].pile.push_back(other);
+                let cost = self.serve(core, p, now);
+                let then = core.after(p, now, cost);
+                core.execute(p, next, then);
+            }
+            Enabled::Nothing | Enabled::End => {
+                core.tally.fences += 1;
+                let mut cost = core.costs.fence;
+                let node = self.processors[p].pile.pop_back();
+                if node.is_some() && self.processors[p].pile.is_empty() {
+                    core.tally.cas += 1;
+                    cost += core.costs.cas;
+                }
+                let then = core.after(p, now, cost);
+                match node {
+                    Some(node) => core.execute(p, node, then),
+                    None => {
+                        core.rest(p, then);
+                        self.seek(core, p, then);
+                    }
+                }
+            }
+        }
+    }
+
+    fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        if self.processors[p].due != now || core.busy.contains(p) {
+            return;
+        }
+        core.tally.idle_iterations += 1;
+        let Some(victim) = self.processors[p].victim.map(|victim| victim as usize) else {
+            return self.seek(core, p, now);
+        };
+        let (node, cost) = self.steal(core, p, victim, now);
+        let back = core.at(victim, p, core.after(p, now, cost));
+        match node {
+            Some(node) => {
+                core.watch.moved(Move::Steal, victim, p, now, back);
+                self.take(core, p, node, back);
+            }
+            None => self.seek(core, p, back),
+        }
+    }
+
+    fn arrived(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        let due = (self.processors[p].coming.iter()).position(|&(there, _)| there <= now);
+        let Some((_, node)) = due.map(|at| self.processors[p].coming.remove(at)) else {
+            return;
+        };
+        core.tally.donated += 1;
+        match core.busy.contains(p) {
+            true => self.processors[p].pile.push_back(node),
+            false => self.take(core, p, node, now),
+        }
+    }
+
+    fn waiting(&self, p: usize) -> usize {
+        self.processors[p].pile.len()
+    }
+}

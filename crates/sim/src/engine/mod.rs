@@ -1,0 +1,135 @@
+//! Schedulers as discrete events.
+
+mod bits;
+mod central;
+mod core;
+mod costs;
+mod dealing;
+mod extended;
+mod half;
+mod lifelines;
+mod pace;
+mod pile;
+mod sending;
+mod sharing;
+mod stealing;
+mod tally;
+mod topology;
+mod watch;
+mod wheel;
+
+pub use costs::Costs;
+pub use pace::{NOMINAL, Speed, Speeds};
+pub use tally::Tally;
+pub use topology::Topology;
+pub use watch::{Happening, Load, Move};
+
+use locksley_policy::{Source, Victims};
+
+use self::core::Core;
+use crate::Draw;
+use crate::dag::Computation;
+use crate::report::Report;
+use crate::rounds;
+use crate::setup::{Setup, SimError};
+use crate::strategy::Strategy;
+use central::Central;
+use dealing::Dealers;
+pub(crate) use extended::Extended;
+use half::Half;
+use lifelines::Lines;
+use pile::{LockFree, SemiPrivate};
+use sending::Senders;
+use sharing::Sharers;
+use stealing::{Pacing, Stealing};
+pub(crate) use watch::Watch;
+
+/// Which of the idle processors of a tick is the first to act.
+fn first(seed: u64, now: u64, count: usize) -> usize {
+    match count {
+        0 => 0,
+        _ => Draw::at(seed, usize::MAX, now).below(count),
+    }
+}
+
+/// How a run ended.
+pub(crate) struct Finish {
+    makespan: u64,
+    tally: Tally,
+    watch: Watch,
+}
+
+impl Finish {
+    pub(crate) fn new(makespan: u64, tally: Tally, watch: Watch) -> Finish {
+        Finish {
+            makespan,
+            tally,
+            watch,
+        }
+    }
+}
+
+/// Simulates a scheduler that executes a computation.
+///
+/// The outcome is a function of the computation and the setup, bit for bit.
+///
+/// ```
+/// use locksley_sim::dag::{Fib, Strands};
+/// use locksley_sim::{Setup, Strategy, simulate};
+///
+/// let mut fib = Strands::new(Fib::new(20));
+/// let report = simulate(&mut fib, &Setup::new(16, Strategy::LockFree))?;
+/// assert_eq!(report.tally.executed, report.size.work);
+/// assert!(report.makespan as f64 >= report.size.at_least(16));
+/// # Ok::<(), locksley_sim::SimError>(())
+/// ```
+///
+/// # Errors
+///
+/// If the setup makes no sense, or the processors are taken away before the computation ends.
+pub fn simulate<C: Computation>(computation: &mut C, setup: &Setup) -> Result<Report, SimError> {
+    simulate_with(computation, setup, Pacing::Lazy)
+}
+
+fn simulate_with<C: Computation>(
+    computation: &mut C,
+    setup: &Setup,
+    pacing: Pacing,
+) -> Result<Report, SimError> {
+    setup.check()?;
+    let count = setup.processors;
+    let finish = match setup.strategy {
+        Strategy::LockFree => {
+            Stealing::<C, LockFree<_>>::new(computation, setup, Victims::Uniform, pacing).run()
+        }
+        Strategy::Flexible(flexible) => {
+            Stealing::<C, LockFree<_>>::new(computation, setup, flexible.victims, pacing).run()
+        }
+        Strategy::SemiPrivate => {
+            Stealing::<C, SemiPrivate<_>>::new(computation, setup, Victims::Uniform, pacing).run()
+        }
+        Strategy::Lifelines(policy) => Core::new(computation, setup).run(Lines::new(policy, count)),
+        Strategy::StealHalf(policy) => Core::new(computation, setup).run(Half::new(policy, count)),
+        Strategy::Sharing(policy) => Core::new(computation, setup).run(Sharers::new(policy, count)),
+        Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
+        Strategy::Sending(target) => Core::new(computation, setup).run(Senders::new(target, count)),
+        Strategy::Synchronous => Some(rounds::run(computation, setup, None)),
+        Strategy::SynchronousSharing(policy) => Some(rounds::run(computation, setup, Some(policy))),
+        Strategy::Greedy => Core::new(computation, setup).run(Central::new()),
+    };
+    let finish = finish.ok_or(SimError::Stuck)?;
+    let (loads, timeline) = finish.watch.into_parts();
+    Ok(Report {
+        strategy: setup.strategy.to_string(),
+        processors: setup.processors,
+        seed: setup.seed,
+        size: computation.size(),
+        makespan: finish.makespan,
+        tally: finish.tally,
+        loads,
+        timeline,
+    })
+}
+
+#[cfg(test)]
+mod tests;

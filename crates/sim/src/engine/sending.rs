@@ -1,0 +1,119 @@
+//! The load sharing of Eager, Lazowska and Zahorjan ("Adaptive Load Sharing in Homogeneous
+//! Distributed Systems"; thesis, section 2.4.4): who has too much sends some of it away, and nobody
+//! ever asks.
+//!
+//! A processor that enables two nodes goes on with one; the other is new work, which it sends to
+//!
+//! - anybody (*random*);
+//! - the first of up to L_p that has less than a threshold (*threshold*), or keeps;
+//! - the one that has least of L_p (*shortest*), if that has less than itself, or keeps.
+
+use std::cell::Cell;
+
+use locksley_policy::Target;
+
+use super::core::{Core, Scheduler};
+use super::watch::Move;
+use crate::dag::{Computation, Enabled};
+
+/// The processors of a sender-initiated scheduler.
+pub(crate) struct Senders<N> {
+    target: Target,
+    piles: Vec<Vec<N>>,
+    /// What is on the way to each processor: when it arrives, from whom.
+    coming: Vec<Vec<(u64, u32, N)>>,
+}
+
+impl<N: Copy> Senders<N> {
+    pub(crate) fn new(target: Target, count: usize) -> Senders<N> {
+        Senders {
+            target,
+            piles: (0..count).map(|_| Vec::new()).collect(),
+            coming: (0..count).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// How much a processor has to do, what is on its way included.
+    fn waiting_or_coming(&self, p: usize) -> usize {
+        self.piles[p].len() + self.coming[p].len()
+    }
+
+    /// To whom new work goes, if not to oneself; the ticks that it costs to find out.
+    fn choose<C>(&self, core: &mut Core<C>, p: usize, now: u64) -> (Option<usize>, u32)
+    where
+        C: Computation<Node = N>,
+    {
+        let probes = Cell::new(0);
+        let target = {
+            let view = core.view(|q| {
+                probes.set(probes.get() + 1);
+                self.waiting_or_coming(q)
+            });
+            self.target.choose(p, &view, &mut core.draw(p, now))
+        };
+        let probes = probes.get();
+        core.tally.probes += probes;
+        let cost = core.costs.probe.saturating_mul(probes as u32);
+        let fit = |&q: &usize| match self.target {
+            Target::Shortest { .. } => {
+                let other = self.waiting_or_coming(q) + usize::from(core.busy.contains(q));
+                other < self.waiting_or_coming(p) + 1
+            }
+            _ => true,
+        };
+        (target.filter(fit), cost)
+    }
+}
+
+impl<C: Computation> Scheduler<C> for Senders<C::Node> {
+    fn begin(&mut self, _: &mut Core<C>) {}
+
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
+        match enabled {
+            Enabled::One(next) => core.execute(p, next, now),
+            Enabled::Two(next, other) => {
+                let (target, mut cost) = self.choose(core, p, now);
+                match target {
+                    None => {
+                        core.tally.refused += 1;
+                        self.piles[p].push(other);
+                    }
+                    Some(q) => {
+                        cost += core.costs.donation;
+                        core.tally.offered += 1;
+                        let there = core.at(p, q, core.after(p, now, cost)).max(now + 1);
+                        core.watch.moved(Move::Dealing, p, q, now, there);
+                        self.coming[q].push((there, p as u32, other));
+                        core.arrive_at(q, there);
+                    }
+                }
+                let then = core.after(p, now, cost);
+                core.execute(p, next, then);
+            }
+            Enabled::Nothing | Enabled::End => match self.piles[p].pop() {
+                Some(next) => core.execute(p, next, now),
+                None => core.rest(p, now),
+            },
+        }
+    }
+
+    fn acted(&mut self, _: &mut Core<C>, _: usize, _: u64) {}
+
+    fn arrived(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        // One event for each; which of those that are due is which does not matter, so the oldest
+        // is first.
+        let due = self.coming[p].iter().position(|&(there, ..)| there <= now);
+        let Some((_, _, node)) = due.map(|at| self.coming[p].remove(at)) else {
+            return;
+        };
+        core.tally.donated += 1;
+        match core.busy.contains(p) {
+            true => self.piles[p].push(node),
+            false => core.execute(p, node, now),
+        }
+    }
+
+    fn waiting(&self, p: usize) -> usize {
+        self.piles[p].len()
+    }
+}

@@ -1,0 +1,419 @@
+//! Work stealing as events: LFWS (thesis, Algorithm 1), CFLFWS (Algorithms 2, 10 and 11) and WSSPD
+//! (Algorithm 8).
+//!
+//! A busy processor completes one node after another; an idle one makes one attempt after another.
+//! Both are events, but almost none of a busy processor's are looked at when they happen:
+//!
+//! **Lemma.** In a nested computation, a busy processor whose pile holds nodes x1 .. xk, and from
+//! which nobody steals, meets nobody else before it has completed its own node and all that x1 ..
+//! xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the processor can meet
+//! whoever stole from it lie above all that is in its pile (the structural lemma, thesis 4.3), and
+//! it gets there, or runs out of work, only when the pile is empty.
+//!
+//! So a processor needs no event before the sum of what its nodes lead to *at least*
+//! ([`Computation::at_least`]); until then it is left behind, and when a thief comes by, or the
+//! time is up, it catches up in one loop over its own data. The outcome is the same, bit for bit,
+//! as if every node were an event ([`Pacing::Eager`]); a test says so.
+//!
+//! Events of one tick happen in this order: completions, by the processors' numbers; then attempts,
+//! by the thieves' numbers from a place on that is drawn for each tick, so that no thief is always
+//! first.
+
+use locksley_policy::{Memory, Nest, Outcome, Seeker, Victims};
+
+use super::bits::Bits;
+use super::pile::{Pile, Stolen};
+use super::topology::Seen;
+use super::watch::{Move, Watch};
+use super::wheel::{NEVER, Wheel};
+use super::{Costs, Finish, Setup, Tally};
+use crate::dag::{Computation, Enabled};
+use crate::{Draw, Speeds, Topology};
+
+/// Marks the events of thieves, so that they come after those of busy processors.
+const THIEF: u32 = 1 << 31;
+
+/// The victim of a thief that makes no attempt.
+const NOBODY: u32 = u32::MAX;
+
+/// When a busy processor is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pacing {
+    /// Whenever it completes a node.
+    Eager,
+    /// When it may meet somebody.
+    Lazy,
+}
+
+/// One processor: a cache line, if a node is a word.
+#[repr(align(64))]
+struct Processor<N, P> {
+    /// What it is executing, if it is busy.
+    node: N,
+    /// When that is completed.
+    clock: u64,
+    /// When it is to be looked at; events of other times are void.
+    due: u64,
+    /// A thief has got something from it: until when attempts of others fail.
+    contended: u64,
+    pile: P,
+}
+
+/// What became of a processor that was run.
+enum Run {
+    /// It is busy.
+    On,
+    /// It has nothing to do, from this time on.
+    Idle(u64),
+    /// It has executed the sink.
+    End(u64),
+}
+
+/// A run of a work-stealing scheduler.
+pub(crate) struct Stealing<'a, C: Computation, P> {
+    computation: &'a mut C,
+    pacing: Pacing,
+    costs: Costs,
+    speeds: &'a Speeds,
+    topology: Option<&'a Topology>,
+    nest: Nest,
+    victims: Victims,
+    seed: u64,
+    processors: Vec<Processor<C::Node, P>>,
+    busy: Bits,
+    /// Who may have a pile that is not empty, so that thieves need not look at the others at all.
+    /// One that a thief has just emptied stays here until the tick is over: whoever else tries it
+    /// is aborted.
+    rich: Bits,
+    emptied: Vec<u32>,
+    /// Whom each thief is trying.
+    trying: Vec<u32>,
+    /// What each thief remembers, if its policy wants to know.
+    memories: Vec<Memory>,
+    wheel: Wheel,
+    tally: Tally,
+    watch: Watch,
+}
+
+impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
+    pub(crate) fn new(
+        computation: &'a mut C,
+        setup: &'a Setup,
+        victims: Victims,
+        pacing: Pacing,
+    ) -> Self {
+        let count = setup.processors;
+        let root = computation.start();
+        let processor = || Processor {
+            node: root,
+            clock: NEVER,
+            due: NEVER,
+            contended: 0,
+            pile: P::default(),
+        };
+        let remembers = matches!(victims, Victims::StealBack { .. } | Victims::Sticky { .. });
+        let lazy = C::NESTED && !victims.looks_at_loads();
+        Stealing {
+            computation,
+            pacing: if lazy { pacing } else { Pacing::Eager },
+            costs: setup.costs,
+            speeds: &setup.speeds,
+            topology: (!setup.topology.is_instant()).then_some(&setup.topology),
+            nest: setup.topology.nest(),
+            victims,
+            seed: setup.seed,
+            processors: (0..count).map(|_| processor()).collect(),
+            busy: Bits::new(count),
+            rich: Bits::new(count),
+            emptied: Vec::new(),
+            trying: vec![NOBODY; count],
+            memories: vec![Memory::default(); if remembers { count } else { 0 }],
+            wheel: Wheel::new(),
+            tally: Tally::default(),
+            watch: Watch::new(setup),
+        }
+    }
+
+    /// Runs until the sink is executed; `None` if that never happens.
+    pub(crate) fn run(mut self) -> Option<Finish> {
+        let root = self.processors[0].node;
+        self.assign(0, root, 0);
+        for thief in 1..self.processors.len() {
+            self.seek(thief, 0);
+        }
+        let mut keys = Vec::new();
+        while let Some(now) = self.wheel.next(&mut keys) {
+            while self.watch.next_sample() < now {
+                self.sample();
+            }
+            let thieves = keys.partition_point(|&key| key < THIEF);
+            for &key in &keys[..thieves] {
+                if let Some(makespan) = self.look_at(key as usize, now) {
+                    return Some(Finish::new(makespan, self.tally, self.watch));
+                }
+            }
+            let thieves = &keys[thieves..];
+            let first = super::first(self.seed, now, thieves.len());
+            for &key in thieves[first..].iter().chain(&thieves[..first]) {
+                self.attempt((key & !THIEF) as usize, now);
+            }
+            self.forget_emptied();
+        }
+        None
+    }
+
+    /// The time has come to look at a busy processor. If it has executed the sink: when.
+    #[inline]
+    fn look_at(&mut self, p: usize, now: u64) -> Option<u64> {
+        if self.processors[p].due != now {
+            return None;
+        }
+        match self.run_until(p, now) {
+            Run::On => {
+                self.look_again(p);
+                None
+            }
+            Run::Idle(from) => {
+                self.processors[p].due = NEVER;
+                self.processors[p].clock = NEVER;
+                self.busy.remove(p);
+                self.rich.remove(p);
+                self.watch.idle(p, from);
+                self.seek(p, from);
+                None
+            }
+            Run::End(at) => {
+                self.watch.idle(p, at);
+                Some(at)
+            }
+        }
+    }
+
+    /// Lets a processor complete all nodes up to and including this time.
+    #[inline]
+    fn run_until(&mut self, p: usize, until: u64) -> Run {
+        let Processor {
+            node, clock, pile, ..
+        } = &mut self.processors[p];
+        let (costs, tally) = (&self.costs, &mut self.tally);
+        let (mut at, mut now, mut executed) = (*node, *clock, 0);
+        let run = loop {
+            if now > until {
+                break Run::On;
+            }
+            executed += 1;
+            let mut cost = costs.node;
+            match self.computation.execute(at) {
+                Enabled::One(next) => at = next,
+                Enabled::Two(next, other) => {
+                    pile.push(other);
+                    at = next;
+                }
+                Enabled::Nothing => {
+                    let (next, more) = pile.pop(costs, tally);
+                    let Some(next) = next else {
+                        break Run::Idle(self.speeds.after(p, now, u64::from(more)));
+                    };
+                    cost += more;
+                    at = next;
+                }
+                Enabled::End => break Run::End(now),
+            }
+            cost += pile.before(costs, tally);
+            now = self.speeds.after(p, now, u64::from(cost));
+        };
+        (*node, *clock) = (at, now);
+        tally.executed += executed;
+        run
+    }
+
+    /// When a busy processor must be looked at next, if nobody steals from it.
+    fn next_look(&self, p: usize) -> u64 {
+        let Processor {
+            node, clock, pile, ..
+        } = &self.processors[p];
+        if self.pacing == Pacing::Eager {
+            return *clock;
+        }
+        // What is in the pile was forked by this processor, so that it comes to their joins last.
+        let waiting = pile
+            .nodes()
+            .iter()
+            .map(|&node| self.computation.at_least(node) + u64::from(C::PAIRED));
+        let nodes = self.computation.at_least(*node) - 1 + waiting.sum::<u64>();
+        self.speeds
+            .after(p, *clock, nodes.saturating_mul(u64::from(self.costs.node)))
+    }
+
+    /// Sets when a busy processor is looked at next.
+    #[inline]
+    fn look_again(&mut self, p: usize) {
+        let due = self.next_look(p);
+        self.processors[p].due = due;
+        self.wheel.push(due, p as u32);
+        self.rich.set(p, self.may_be_rich(p));
+    }
+
+    /// May a busy processor have something to steal before it is looked at again?
+    #[inline]
+    fn may_be_rich(&self, p: usize) -> bool {
+        let Processor {
+            clock, due, pile, ..
+        } = &self.processors[p];
+        due > clock || !pile.nodes().is_empty()
+    }
+
+    /// Gives an idle processor a node to execute from a time on.
+    fn assign(&mut self, p: usize, node: C::Node, from: u64) {
+        let clock = self.speeds.after(p, from, u64::from(self.costs.node));
+        let processor = &mut self.processors[p];
+        processor.node = node;
+        processor.clock = clock;
+        self.busy.insert(p);
+        self.watch.busy(p, from);
+        self.look_again(p);
+    }
+
+    /// An idle processor begins an attempt, which is made at its end.
+    #[inline]
+    fn seek(&mut self, thief: usize, from: u64) {
+        let victim = self.choose(thief, from);
+        let mut at = self.speeds.after(thief, from, u64::from(self.costs.steal));
+        if let (Some(topology), Some(victim)) = (self.topology, victim) {
+            at = at.saturating_add(u64::from(topology.latency(thief, victim)));
+        }
+        self.trying[thief] = victim.map_or(NOBODY, |victim| victim as u32);
+        self.wheel.push(at, thief as u32 | THIEF);
+    }
+
+    #[inline]
+    fn choose(&self, thief: usize, now: u64) -> Option<usize> {
+        let mut draw = Draw::at(self.seed, thief, now);
+        let seeker = Seeker {
+            me: thief,
+            memory: self.memories.get(thief).copied().unwrap_or_default(),
+        };
+        let look = |p: usize| {
+            let load = self.processors[p].pile.nodes().len();
+            (load, !self.busy.contains(p))
+        };
+        let view = Seen {
+            count: self.processors.len(),
+            nest: &self.nest,
+            look,
+        };
+        self.victims.choose(seeker, &view, &mut draw)
+    }
+
+    /// An attempt is made.
+    #[inline]
+    fn attempt(&mut self, thief: usize, now: u64) {
+        self.tally.idle_iterations += 1;
+        let victim = self.trying[thief] as usize;
+        if victim == NOBODY as usize {
+            self.tally.skipped += 1;
+            return self.seek(thief, now);
+        }
+        self.tally.fences += 1;
+        if !self.rich.contains(victim) {
+            self.tally.empty += 1;
+            return self.failed(thief, victim, Outcome::Empty, now, 0);
+        }
+        self.attempt_rich(thief, victim, now);
+    }
+
+    fn attempt_rich(&mut self, thief: usize, victim: usize, now: u64) {
+        if self.processors[victim].clock <= now {
+            self.run_until(victim, now);
+        }
+        let Processor {
+            contended, pile, ..
+        } = &self.processors[victim];
+        let just_robbed = *contended == now + u64::from(self.costs.cas.max(1));
+        if just_robbed || now < *contended && !pile.nodes().is_empty() {
+            self.tally.aborted += 1;
+            self.tally.cas += 1;
+            return self.failed(thief, victim, Outcome::Abort, now, self.costs.cas);
+        }
+        match self.processors[victim].pile.steal() {
+            Stolen::Node(node) => self.succeeded(thief, victim, node, now),
+            Stolen::Empty => {
+                self.tally.empty += 1;
+                self.failed(thief, victim, Outcome::Empty, now, 0);
+            }
+            Stolen::Private => {
+                self.tally.private += 1;
+                self.failed(thief, victim, Outcome::Empty, now, 0);
+            }
+        }
+    }
+
+    fn succeeded(&mut self, thief: usize, victim: usize, node: C::Node, now: u64) {
+        self.tally.stolen += 1;
+        self.tally.items_stolen += 1;
+        self.tally.cas += 1;
+        self.processors[victim].contended = now + u64::from(self.costs.cas.max(1));
+        if !self.memories.is_empty() {
+            self.memories[victim].robbed_by(thief);
+            self.memories[thief].tried(victim, Outcome::Success);
+        }
+        if self.processors[victim].pile.nodes().is_empty() {
+            self.emptied.push(victim as u32);
+        }
+        let due = self.next_look(victim);
+        if due < self.processors[victim].due {
+            self.processors[victim].due = due;
+            self.wheel.push(due, victim as u32);
+        }
+        let cost = u64::from(self.costs.fence) + u64::from(self.costs.cas);
+        let back = self.back(thief, victim, self.speeds.after(thief, now, cost));
+        self.watch.moved(Move::Steal, victim, thief, now, back);
+        self.assign(thief, node, back);
+    }
+
+    /// After an attempt that got nothing, the next.
+    #[inline]
+    fn failed(&mut self, thief: usize, victim: usize, outcome: Outcome, now: u64, cas: u32) {
+        if !self.memories.is_empty() {
+            self.memories[thief].tried(victim, outcome);
+        }
+        let cost = u64::from(self.costs.fence) + u64::from(cas);
+        let back = self.back(thief, victim, self.speeds.after(thief, now, cost));
+        self.seek(thief, back);
+    }
+
+    /// When an answer that a victim gives at a time reaches the thief.
+    #[inline]
+    fn back(&self, thief: usize, victim: usize, from: u64) -> u64 {
+        let latency = self
+            .topology
+            .map_or(0, |topology| topology.latency(victim, thief));
+        from.saturating_add(u64::from(latency))
+    }
+
+    /// The tick is over: who was emptied in it is not rich any more.
+    fn forget_emptied(&mut self) {
+        while let Some(victim) = self.emptied.pop() {
+            let victim = victim as usize;
+            self.rich.set(victim, self.may_be_rich(victim));
+        }
+    }
+
+    /// Notes the load of all processors.
+    fn sample(&mut self) {
+        let at = self.watch.next_sample();
+        for p in 0..self.processors.len() {
+            if self.busy.contains(p) && self.processors[p].clock <= at {
+                self.run_until(p, at);
+            }
+        }
+        let load = |p: usize| {
+            let busy = self.busy.contains(p);
+            (
+                self.processors[p].pile.nodes().len() + usize::from(busy),
+                busy,
+            )
+        };
+        self.watch.sample(self.processors.len(), load);
+    }
+}

@@ -1,0 +1,207 @@
+use super::*;
+use crate::dag::{Dag, Visitor};
+
+/// Every scheduler, with each of its policies.
+const STRATEGIES: [&str; 26] = [
+    "lock-free",
+    "semi-private",
+    "flexible:skip",
+    "flexible:steal-back",
+    "flexible:nearest",
+    "flexible:sticky",
+    "flexible:longest",
+    "lifelines",
+    "lifelines:w=0,base=3",
+    "steal-half",
+    "steal-half:probabilistic",
+    "steal-half:probabilistic,mu=0.5,amount=difference",
+    "steal-half:factor,amount=one",
+    "sharing:greedy",
+    "sharing:tit-for-tat,theta_s=0.5,theta_r=0.25,target=spread-back",
+    "sharing:continuous-tit-for-tat,target=threshold",
+    "sharing:continuous-abort-for-tat,target=shortest",
+    "dealing:simple",
+    "dealing:locality,l=3",
+    "dealing:adaptive,batch=1",
+    "sending:random",
+    "sending:threshold,below=2",
+    "sending:shortest",
+    "synchronous",
+    "synchronous-sharing:tit-for-tat,theta_s=0.5,theta_r=0.5",
+    "greedy",
+];
+
+/// The first ones are those that may be left behind.
+const LAZY: usize = 6;
+
+const NESTED: [&str; 8] = [
+    "fib:n=11",
+    "balanced:depth=5,grain=5",
+    "random:nodes=500",
+    "sort:k=5",
+    "sort:k=6,merge=parallel",
+    "chain:periods=10,serial=9,parallel=5",
+    "generator:tasks=50,grain=9,gap=2",
+    "phased:phases=4,items=8,longest=15",
+];
+
+const OTHERS: [&str; 2] = [
+    "wavefront:rows=12,columns=9,grain=2",
+    "stencil:width=13,steps=9",
+];
+
+/// Runs a computation, lazily or eagerly.
+struct Run<'a>(&'a Setup, Pacing);
+
+impl Visitor for Run<'_> {
+    type Output = Report;
+
+    fn visit<C: Computation>(self, mut computation: C) -> Report {
+        simulate_with(&mut computation, self.0, self.1).unwrap()
+    }
+}
+
+fn run(dag: &str, setup: &Setup, pacing: Pacing) -> Report {
+    let dag: Dag = dag.parse().unwrap();
+    dag.build(Run(setup, pacing)).unwrap()
+}
+
+/// Machines: that of the thesis, a costly and wide one, one whose processors change.
+fn machines(processors: usize, strategy: &str) -> [Setup; 3] {
+    let plain = Setup {
+        sample: 7,
+        timeline: true,
+        ..Setup::new(processors, strategy.parse().unwrap())
+    };
+    let costly = Setup {
+        costs: Costs {
+            node: 5,
+            steal: 7,
+            cas: 3,
+            fence: 2,
+            donation: 4,
+            probe: 1,
+        },
+        topology: Topology::nested(&[(2, 1), (8, 20)], 50),
+        seed: 9,
+        ..plain.clone()
+    };
+    let changing = Setup {
+        speeds: Speeds::of(vec![
+            Speed::constant(NOMINAL),
+            Speed::repeating(50, &[(0, 300), (20, 2000), (40, 0)]),
+            Speed::constant(1700),
+        ]),
+        ..plain.clone()
+    };
+    [plain, costly, changing]
+}
+
+#[test]
+fn lazy_and_eager_pacing_agree_bit_for_bit() {
+    for strategy in &STRATEGIES[..LAZY] {
+        for processors in [2, 3, 8, 50] {
+            for setup in machines(processors, strategy) {
+                for dag in NESTED {
+                    let lazy = run(dag, &setup, Pacing::Lazy);
+                    assert_eq!(lazy, run(dag, &setup, Pacing::Eager), "{dag} {setup:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_scheduler_executes_every_node_once() {
+    for strategy in STRATEGIES {
+        for processors in [1, 2, 9, 40] {
+            for setup in machines(processors, strategy) {
+                for dag in NESTED.iter().chain(&OTHERS) {
+                    let report = run(dag, &setup, Pacing::Lazy);
+                    assert_eq!(report.tally.executed, report.size.work, "{dag} {setup:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_schedule_is_shorter_than_the_optimum_and_greedy_ones_keep_their_bound() {
+    for strategy in STRATEGIES {
+        for processors in [1, 3, 16] {
+            let [setup, ..] = machines(processors, strategy);
+            for dag in NESTED.iter().chain(&OTHERS) {
+                let report = run(dag, &setup, Pacing::Lazy);
+                let makespan = report.makespan as f64;
+                assert!(
+                    makespan >= report.size.at_least(processors),
+                    "{dag} {setup:?}"
+                );
+                if strategy == "greedy" {
+                    assert!(makespan <= report.size.greedy_at_most(processors), "{dag}");
+                }
+                if processors == 1 {
+                    assert_eq!(report.makespan, report.size.work, "{dag} {strategy}");
+                    assert_eq!(report.tally.attempts(), 0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_timeline_accounts_for_all_work_and_all_moves() {
+    for strategy in STRATEGIES {
+        let [setup, ..] = machines(6, strategy);
+        let report = run("fib:n=12", &setup, Pacing::Lazy);
+        let mut busy = 0;
+        let mut steals = 0;
+        for happening in report.timeline.iter().flatten() {
+            match happening {
+                Happening::Busy { from, to, .. } => busy += to - from,
+                Happening::Moved { how, .. } => steals += u64::from(*how == Move::Steal),
+            }
+        }
+        assert!(busy >= report.size.work, "{strategy}: {busy}");
+        if !strategy.starts_with("synchronous") {
+            assert_eq!(steals, report.tally.stolen, "{strategy}");
+        }
+        assert!(
+            report
+                .loads
+                .iter()
+                .all(|load| load.median <= load.max && load.busy <= 6)
+        );
+        assert!(!report.loads.is_empty());
+    }
+}
+
+#[test]
+fn seeds_matter_and_nothing_else_does() {
+    for strategy in STRATEGIES {
+        let [setup, ..] = machines(9, strategy);
+        let first = run("random:nodes=999", &setup, Pacing::Lazy);
+        assert_eq!(
+            first,
+            run("random:nodes=999", &setup, Pacing::Lazy),
+            "{strategy}"
+        );
+    }
+    let [setup, ..] = machines(9, "lock-free");
+    let other = Setup {
+        seed: 2,
+        ..setup.clone()
+    };
+    let [a, b] = [setup, other].map(|setup| run("random:nodes=999", &setup, Pacing::Lazy));
+    assert_ne!(a.tally, b.tally);
+}
+
+#[test]
+fn who_is_taken_away_for_good_may_keep_the_computation_from_ending() {
+    let gone = Setup {
+        speeds: Speeds::of(vec![Speed::changing(&[(50, 0)])]),
+        ..Setup::new(3, Strategy::LockFree)
+    };
+    let mut fib = crate::dag::Strands::new(crate::dag::Fib::new(20));
+    assert_eq!(simulate(&mut fib, &gone), Err(SimError::Stuck));
+}

@@ -1,0 +1,110 @@
+//! Who is near whom, and how long a message takes.
+
+use locksley_policy::{Nest, Source, View};
+use serde::{Deserialize, Serialize};
+
+/// Processors in nested groups of equal sizes, and the ticks that a message takes from one to
+/// another, by the smallest group that both are in.
+///
+/// ```
+/// use locksley_sim::Topology;
+///
+/// // Hosts of 16 processors, in racks of 64: 5 ticks within a host, 1000 within a rack, 3000 beyond.
+/// let cluster = Topology::nested(&[(16, 5), (64, 1000)], 3000);
+/// assert_eq!(cluster.latency(0, 15), 5);
+/// assert_eq!(cluster.latency(0, 16), 1000);
+/// assert_eq!(cluster.latency(0, 64), 3000);
+/// assert_eq!(Topology::flat().latency(0, 64), 0);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Sizes of groups, the smallest first, and the latency within.
+    groups: Vec<(u32, u32)>,
+    beyond: u32,
+}
+
+impl Topology {
+    /// Everybody is as near as anybody, and messages take no time.
+    pub fn flat() -> Topology {
+        Topology::default()
+    }
+
+    /// Groups of these sizes, each with the latency between two that are in the same group and in
+    /// no smaller one; the smallest group first. A group that is not a multiple of the one before
+    /// is left out, as are those beyond [`Nest::MOST`].
+    pub fn nested(groups: &[(u32, u32)], beyond: u32) -> Topology {
+        let mut kept: Vec<(u32, u32)> = Vec::new();
+        for &(size, latency) in groups {
+            let last = kept.last().map_or(1, |&(size, _)| size);
+            if size > last && size.is_multiple_of(last) && kept.len() < Nest::MOST {
+                kept.push((size, latency));
+            }
+        }
+        Topology {
+            groups: kept,
+            beyond,
+        }
+    }
+
+    /// Sockets of so many cores: nothing within, `latency` from one to another.
+    pub fn sockets(cores: u32, latency: u32) -> Topology {
+        Topology::nested(&[(cores, 0)], latency)
+    }
+
+    /// A cluster of two levels: hosts of so many cores, `near` within a host and `far` across the
+    /// network.
+    pub fn cluster(cores: u32, near: u32, far: u32) -> Topology {
+        Topology::nested(&[(cores, near)], far)
+    }
+
+    /// The ticks that a message takes, one way.
+    pub fn latency(&self, from: usize, to: usize) -> u32 {
+        let group = |&&(size, _): &&(u32, u32)| from / size as usize == to / size as usize;
+        self.groups
+            .iter()
+            .find(group)
+            .map_or(self.beyond, |&(_, latency)| latency)
+    }
+
+    /// The groups, as policies see them.
+    pub(crate) fn nest(&self) -> Nest {
+        let sizes: Vec<u32> = self.groups.iter().map(|&(size, _)| size).collect();
+        Nest::new(&sizes)
+    }
+
+    /// Do messages take no time at all?
+    pub(crate) fn is_instant(&self) -> bool {
+        self.beyond == 0 && self.groups.iter().all(|&(_, latency)| latency == 0)
+    }
+}
+
+/// What policies see of the simulated processors.
+pub(crate) struct Seen<'a, L> {
+    pub(crate) count: usize,
+    pub(crate) nest: &'a Nest,
+    /// The load of a processor, and whether it is idle.
+    pub(crate) look: L,
+}
+
+impl<L: Fn(usize) -> (usize, bool)> View for Seen<'_, L> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn load(&self, processor: usize) -> usize {
+        (self.look)(processor).0
+    }
+
+    fn is_idle(&self, processor: usize) -> bool {
+        (self.look)(processor).1
+    }
+
+    fn rings(&self, _: usize) -> usize {
+        self.nest.rings()
+    }
+
+    fn neighbour(&self, me: usize, ring: usize, random: &mut dyn Source) -> Option<usize> {
+        self.nest.neighbour(me, ring, self.count, random)
+    }
+}

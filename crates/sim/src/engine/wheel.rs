@@ -1,0 +1,146 @@
+//! The queue of events: a hierarchical timing wheel.
+//!
+//! A level has 64 slots. Level 0 holds what is due within the 64 ticks around now, a slot for each
+//! tick; a slot of level n stands for 64^n ticks. An event goes to the level of the highest digit,
+//! in base 64, in which its time differs from now, so whatever is on a lower level is due before
+//! whatever is on a higher one. When a level is empty, the next slot of the level above is poured
+//! into it. An event is poured at most once per level, and levels know their full slots by a bit
+//! map: no operation depends on how many events there are.
+//!
+//! Events of the same tick come out in the order of their keys, whatever the order in which they
+//! went in. That makes a simulation's outcome a function of its input.
+
+const SLOTS: usize = 64;
+const DIGIT: u32 = SLOTS.trailing_zeros();
+
+/// Enough digits for 64 bits.
+const LEVELS: usize = u64::BITS.div_ceil(DIGIT) as usize;
+
+/// The time of what never happens.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// Events: each a time and a key.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    now: u64,
+    /// The keys that are due at each of the ticks around now.
+    near: Vec<Vec<u32>>,
+    /// Times and keys of level 1 and above.
+    far: Vec<Vec<(u64, u32)>>,
+    /// Which slots of each level are not empty.
+    full: [u64; LEVELS],
+}
+
+impl Wheel {
+    pub(crate) fn new() -> Wheel {
+        Wheel {
+            now: 0,
+            near: vec![Vec::new(); SLOTS],
+            far: vec![Vec::new(); SLOTS * (LEVELS - 1)],
+            full: [0; LEVELS],
+        }
+    }
+
+    /// Adds an event, which is not in the past. One that [never](NEVER) happens is left out.
+    #[inline]
+    pub(crate) fn push(&mut self, time: u64, key: u32) {
+        debug_assert!(time >= self.now);
+        let differing = time ^ self.now;
+        if differing < SLOTS as u64 {
+            let slot = time as usize % SLOTS;
+            self.near[slot].push(key);
+            self.full[0] |= 1 << slot;
+        } else if time != NEVER {
+            self.push_far(time, key, differing);
+        }
+    }
+
+    fn push_far(&mut self, time: u64, key: u32, differing: u64) {
+        let level = differing.ilog2() / DIGIT;
+        let slot = (time >> (level * DIGIT)) as usize % SLOTS;
+        self.far[(level as usize - 1) * SLOTS + slot].push((time, key));
+        self.full[level as usize] |= 1 << slot;
+    }
+
+    /// Takes all events of the next tick that has any, in the order of their keys, and tells the
+    /// tick. What was in the list is lost.
+    pub(crate) fn next(&mut self, keys: &mut Vec<u32>) -> Option<u64> {
+        keys.clear();
+        while self.full[0] == 0 {
+            self.pour()?;
+        }
+        let slot = self.full[0].trailing_zeros() as usize;
+        self.full[0] &= !(1 << slot);
+        self.now = self.now & !(SLOTS as u64 - 1) | slot as u64;
+        std::mem::swap(keys, &mut self.near[slot]);
+        // The keys are a few runs that are in order: this sort makes use of that.
+        keys.sort();
+        Some(self.now)
+    }
+
+    /// Pours the next slot of the lowest level that has any into the levels below.
+    fn pour(&mut self) -> Option<()> {
+        let level = (1..LEVELS).find(|&level| self.full[level] != 0)?;
+        let slot = self.full[level].trailing_zeros() as usize;
+        self.full[level] &= !(1 << slot);
+        let shift = level as u32 * DIGIT;
+        let above = self.now.checked_shr(shift + DIGIT).unwrap_or(0);
+        let window = above.checked_shl(DIGIT).unwrap_or(0) | slot as u64;
+        self.now = window << shift;
+        let at = (level - 1) * SLOTS + slot;
+        let mut events = std::mem::take(&mut self.far[at]);
+        for (time, key) in events.drain(..) {
+            self.push(time, key);
+        }
+        self.far[at] = events;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use locksley_policy::Source;
+
+    use super::*;
+    use crate::Draw;
+
+    #[test]
+    fn events_come_in_order_however_far_they_are() {
+        let mut draw = Draw::at(1, 0, 0);
+        let mut wheel = Wheel::new();
+        let mut model: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        let mut keys = Vec::new();
+        let mut now = 0;
+        for turn in 0..20_000 {
+            for _ in 0..draw.below(4) {
+                let reach = draw.below(40) as u32;
+                let time = now + 1 + draw.next() % (1 << reach);
+                let key = draw.below(100) as u32;
+                wheel.push(time, key);
+                model.entry(time).or_default().push(key);
+            }
+            if turn % 3 == 0 {
+                let next = wheel.next(&mut keys);
+                let expected = model.pop_first().map(|(time, mut keys)| {
+                    keys.sort_unstable();
+                    (time, keys)
+                });
+                assert_eq!(next.map(|time| (time, keys.clone())), expected);
+                now = next.unwrap_or(now);
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_tick_of_all_can_be_reached_and_never_is_not() {
+        let mut wheel = Wheel::new();
+        let mut keys = Vec::new();
+        wheel.push(NEVER, 1);
+        assert_eq!(wheel.next(&mut keys), None);
+        wheel.push(NEVER - 1, 2);
+        assert_eq!(wheel.next(&mut keys), Some(NEVER - 1));
+        assert_eq!(keys, [2]);
+    }
+}

@@ -1,0 +1,68 @@
+//! A simulator of task schedulers: what each of them does where nobody has a machine, up to a
+//! million processors, and whether the papers' claims hold.
+//!
+//! A [`Computation`](dag::Computation) is a graph of unit nodes that unfolds while it is executed,
+//! so that 10^9 nodes need no memory. A [`Setup`] says how many processors there are, how fast and
+//! how far from each other they are, what things cost, and which [`Strategy`] schedules.
+//! [`simulate`] gives a [`Report`]: makespan, steals by their outcome, donations, fences, loads
+//! over time, a timeline for Perfetto.
+//!
+//! Decisions are made by the code of `locksley-policy`, which the runtime uses too: what is found
+//! out about a policy here is found out about the code that ships.
+//!
+//! ```
+//! use locksley_sim::dag::{Fib, Strands};
+//! use locksley_sim::{Setup, Strategy, simulate};
+//!
+//! let mut fib = Strands::new(Fib::new(22));
+//! for strategy in ["lock-free", "steal-half", "sharing:tit-for-tat", "greedy"] {
+//!     let strategy: Strategy = strategy.parse()?;
+//!     let report = simulate(&mut fib, &Setup::new(100, strategy))?;
+//!     println!("{strategy}: {} ticks, {} steals", report.makespan, report.tally.stolen);
+//!     assert!(report.makespan as f64 <= 1.5 * report.size.greedy_at_most(100));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | computations, by formula or from a file | [`dag`] |
+//! | schedulers as events | [`simulate`] |
+//! | schedulers in synchronous rounds | [`rounds`] |
+//! | many simulations in parallel | [`Sweep`] |
+//! | the papers' theorems, checked | [`theory`] |
+//! | timelines | [`Trace`] |
+//!
+//! **Time** is counted in ticks. With the [default costs](Costs), a tick is the thesis's step: a
+//! node takes one, and so does an idle iteration. Within a tick, completions come first, by the
+//! processors' numbers; then what arrives; then what idle processors do, from a number on that is
+//! drawn for each tick.
+//!
+//! **Random numbers** are functions of the seed, the processor and the time ([`Draw`]); so the
+//! outcome is a function of computation and setup, bit for bit, whatever else the simulator does in
+//! between and on however many threads a sweep runs.
+//!
+//! **Speed.** Work stealing in nested computations is simulated lazily: a busy processor is left
+//! behind until it may meet somebody, and catches up in one loop. So most nodes cost a few
+//! nanoseconds, and no event.
+
+#![forbid(unsafe_code)]
+
+pub mod dag;
+mod draw;
+mod engine;
+mod report;
+pub mod rounds;
+mod setup;
+mod strategy;
+mod sweep;
+pub mod theory;
+mod trace;
+
+pub use draw::Draw;
+pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
+pub use report::{Report, Stability};
+pub use setup::{MOST_DEALERS, MOST_PROCESSORS, Setup, SimError};
+pub use strategy::{Lifelines, Strategy};
+pub use sweep::Sweep;
+pub use trace::{Counters, ThreadName, Trace, TraceEvent};

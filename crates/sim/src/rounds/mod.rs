@@ -1,0 +1,468 @@
+//! Synchronous rounds: SLFWS and CFSAWSS (thesis, Algorithms 3 and 5).
+//!
+//! In a round every processor makes one scheduling iteration, and all go through its stages in
+//! step:
+//!
+//! | stage | busy | idle |
+//! |---|---|---|
+//! | I | executes its node | tries to steal from a processor that it draws; may change the flag of another |
+//! | II | if it enabled two nodes and its flag is set: tries to give one to a processor that it draws | |
+//! | III | pushes what it has left, or pops | takes what it was given |
+//!
+//! All attempts of a stage are simultaneous. Of the thieves that aim at the same deque, if that is
+//! not empty, one is drawn that succeeds; the others are aborted. Of the donors that aim at the
+//! same idle processor, one is drawn. Without a heuristic there is no giving, and stages II and III
+//! are SLFWS's second stage.
+//!
+//! As printed, a processor may draw itself. **Deviations from the paper.** Greedy has four values
+//! for thieves.
+
+mod run;
+
+pub(crate) use run::run;
+
+use std::collections::VecDeque;
+
+use locksley_policy::{Outcome, Sharing, Source, Spread};
+
+use crate::Draw;
+use crate::dag::{Computation, Enabled};
+
+/// What a round came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Round {
+    /// Processors that executed a node.
+    pub busy: u64,
+    /// Processors that did not.
+    pub idle: u64,
+    /// Busy processors that enabled two nodes.
+    pub forked: u64,
+    /// Steals.
+    pub stolen: u64,
+    /// Attempts that found nothing.
+    pub empty: u64,
+    /// Attempts that another thief won.
+    pub aborted: u64,
+    /// Opportunities to steal that were not taken.
+    pub skipped: u64,
+    /// Nodes given away.
+    pub donated: u64,
+    /// Attempts to give that failed.
+    pub refused: u64,
+    /// Opportunities to give that were not taken.
+    pub kept: u64,
+    /// Has the sink been executed?
+    pub ended: bool,
+}
+
+/// One processor.
+#[derive(Clone, Debug)]
+struct Processor<N> {
+    assigned: Option<N>,
+    /// The oldest node first.
+    deque: VecDeque<N>,
+    spreading: bool,
+    /// What it enabled in stage I, and has not yet disposed of.
+    enabled: Enabled<N>,
+}
+
+/// Who of several was drawn, one after the other: each of them with equal probability.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lottery {
+    tickets: u32,
+    winner: u32,
+}
+
+impl Lottery {
+    fn enter(&mut self, p: usize, draw: &mut Draw) {
+        self.tickets += 1;
+        if draw.below(self.tickets as usize) == 0 {
+            self.winner = p as u32;
+        }
+    }
+
+    fn winner(&self) -> Option<usize> {
+        (self.tickets > 0).then_some(self.winner as usize)
+    }
+}
+
+/// Processors in step.
+///
+/// ```
+/// use locksley_policy::Sharing;
+/// use locksley_sim::dag::{Balanced, Strands};
+/// use locksley_sim::rounds::Rounds;
+///
+/// let sharing: Sharing = "sharing:greedy".parse()?;
+/// let mut rounds = Rounds::new(Strands::new(Balanced::new(8, 1)), 32, Some(sharing), 42);
+/// let mut donated = 0;
+/// let mut count = 0;
+/// loop {
+///     let round = rounds.round();
+///     assert_eq!(round.busy + round.idle, 32);
+///     donated += round.donated;
+///     count += 1;
+///     if round.ended {
+///         break;
+///     }
+/// }
+/// assert!(donated > 0 && count >= 17);
+/// # Ok::<(), locksley_policy::ParseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rounds<C: Computation> {
+    computation: C,
+    sharing: Option<Sharing>,
+    processors: Vec<Processor<C::Node>>,
+    seed: u64,
+    number: u64,
+    /// For each processor, who aims at it.
+    lotteries: Vec<Lottery>,
+    /// Whom each processor aims at.
+    aims: Vec<Option<u32>>,
+}
+
+impl<C: Computation> Rounds<C> {
+    /// The first processor has the root; without sharing, the scheduler is SLFWS.
+    pub fn new(mut computation: C, count: usize, sharing: Option<Sharing>, seed: u64) -> Rounds<C> {
+        let root = computation.start();
+        let processor = |p| Processor {
+            assigned: (p == 0).then_some(root),
+            deque: VecDeque::new(),
+            spreading: sharing.is_some_and(|sharing| sharing.heuristic.initial),
+            enabled: Enabled::Nothing,
+        };
+        Rounds {
+            computation,
+            sharing,
+            processors: (0..count.max(1)).map(processor).collect(),
+            seed,
+            number: 0,
+            lotteries: vec![Lottery::default(); count.max(1)],
+            aims: vec![None; count.max(1)],
+        }
+    }
+
+    /// Puts a processor into another state: what it is to execute, and what is in its deque, the
+    /// oldest first. The computation must be one that does not mind.
+    ///
+    /// ```
+    /// use locksley_sim::rounds::{Endless, Rounds};
+    ///
+    /// let mut rounds = Rounds::new(Endless, 4, None, 1);
+    /// rounds.place(3, Some(()), [(), ()]);
+    /// assert_eq!(rounds.load(3), 3);
+    /// assert_eq!(rounds.round().busy, 2);
+    /// ```
+    pub fn place(
+        &mut self,
+        p: usize,
+        assigned: Option<C::Node>,
+        deque: impl IntoIterator<Item = C::Node>,
+    ) {
+        self.processors[p].assigned = assigned;
+        self.processors[p].deque = deque.into_iter().collect();
+    }
+
+    /// How many nodes a processor has, the assigned one included.
+    pub fn load(&self, p: usize) -> usize {
+        let Processor {
+            assigned, deque, ..
+        } = &self.processors[p];
+        deque.len() + usize::from(assigned.is_some())
+    }
+
+    /// How many processors there are.
+    pub fn count(&self) -> usize {
+        self.processors.len()
+    }
+
+    pub(crate) fn is_busy(&self, p: usize) -> bool {
+        self.processors[p].assigned.is_some()
+    }
+
+    /// All processors make one iteration.
+    pub fn round(&mut self) -> Round {
+        let mut round = Round::default();
+        self.number += 1;
+        self.aim_thieves(&mut round);
+        self.steal(&mut round);
+        if round.ended {
+            return round;
+        }
+        self.aim_donors(&mut round);
+        self.give(&mut round);
+        self.settle();
+        round
+    }
+
+    /// Random numbers of a processor in a stage of this round.
+    fn draw(&self, p: usize, stage: u64) -> Draw {
+        Draw::at(self.seed, p, 4 * self.number + stage)
+    }
+
+    /// Stage I, first half: who is idle draws a victim; who is busy executes.
+    fn aim_thieves(&mut self, round: &mut Round) {
+        self.lotteries.fill(Lottery::default());
+        let theta = self.sharing.map_or(0.0, |sharing| sharing.theta_r.get());
+        let count = self.processors.len();
+        for p in 0..count {
+            self.aims[p] = None;
+            if self.processors[p].assigned.is_some() {
+                continue;
+            }
+            let mut draw = self.draw(p, 0);
+            if draw.unit() >= theta {
+                let victim = draw.below(count);
+                self.aims[p] = Some(victim as u32);
+                self.lotteries[victim].enter(p, &mut draw);
+            } else {
+                round.skipped += 1;
+            }
+        }
+        for processor in &mut self.processors {
+            processor.enabled = Enabled::Nothing;
+            if let Some(node) = processor.assigned.take() {
+                round.busy += 1;
+                processor.enabled = self.computation.execute(node);
+                round.ended |= matches!(processor.enabled, Enabled::End);
+                round.forked += u64::from(matches!(processor.enabled, Enabled::Two(..)));
+                // Busy processors are told from idle ones by their having something assigned until
+                // stage III.
+                processor.assigned = Some(node);
+            } else {
+                round.idle += 1;
+            }
+        }
+    }
+
+    /// Stage I, second half: steals take place, and flags are changed.
+    fn steal(&mut self, round: &mut Round) {
+        for p in 0..self.processors.len() {
+            if self.processors[p].assigned.is_some() {
+                continue;
+            }
+            let outcome = match self.aims[p] {
+                None => Outcome::Skipped,
+                Some(victim) => self.steal_from(p, victim as usize, round),
+            };
+            self.update_somebody(p, outcome);
+        }
+        for p in 0..self.processors.len() {
+            // Now that all have aimed, what was stolen leaves the deques.
+            if let Some(thief) = self.lotteries[p].winner()
+                && let Some(node) = self.processors[p].deque.pop_front()
+            {
+                self.processors[thief].enabled = Enabled::One(node);
+            }
+        }
+    }
+
+    fn steal_from(&self, p: usize, victim: usize, round: &mut Round) -> Outcome {
+        if self.processors[victim].deque.is_empty() {
+            round.empty += 1;
+            Outcome::Empty
+        } else if self.lotteries[victim].winner() == Some(p) {
+            round.stolen += 1;
+            Outcome::Success
+        } else {
+            round.aborted += 1;
+            Outcome::Abort
+        }
+    }
+
+    fn update_somebody(&mut self, p: usize, outcome: Outcome) {
+        let Some(sharing) = self.sharing else { return };
+        let mut draw = self.draw(p, 1);
+        if draw.unit() >= sharing.theta_r.get() {
+            let updated = draw.below(self.processors.len());
+            let flag = &mut self.processors[updated].spreading;
+            *flag = sharing.heuristic.by_thief(outcome).of(*flag);
+        }
+    }
+
+    /// Stage II, first half: who has two nodes and its flag set draws a donee.
+    fn aim_donors(&mut self, round: &mut Round) {
+        self.aims.fill(None);
+        let Some(sharing) = self.sharing else { return };
+        self.lotteries.fill(Lottery::default());
+        for p in 0..self.processors.len() {
+            let Processor {
+                enabled, spreading, ..
+            } = self.processors[p];
+            if !spreading || !matches!(enabled, Enabled::Two(..)) {
+                continue;
+            }
+            let mut draw = self.draw(p, 2);
+            if draw.unit() < sharing.theta_s.get() {
+                round.kept += 1;
+                self.update(p, Spread::Unmade);
+                continue;
+            }
+            let donee = draw.below(self.processors.len());
+            self.aims[p] = Some(donee as u32);
+            if self.is_available(donee) {
+                self.lotteries[donee].enter(p, &mut draw);
+            }
+        }
+    }
+
+    /// Is a processor idle, and has stolen nothing in this round?
+    fn is_available(&self, p: usize) -> bool {
+        let processor = &self.processors[p];
+        processor.assigned.is_none() && matches!(processor.enabled, Enabled::Nothing)
+    }
+
+    /// Stage II, second half: donations take place.
+    fn give(&mut self, round: &mut Round) {
+        for p in 0..self.processors.len() {
+            let Some(donee) = self.aims[p].map(|donee| donee as usize) else {
+                continue;
+            };
+            let won = self.is_available(donee) && self.lotteries[donee].winner() == Some(p);
+            self.update(
+                p,
+                if won {
+                    Spread::Success
+                } else {
+                    Spread::Failure
+                },
+            );
+            if !won {
+                round.refused += 1;
+            } else if let Enabled::Two(next, given) = self.processors[p].enabled {
+                round.donated += 1;
+                self.processors[p].enabled = Enabled::One(next);
+                self.processors[donee].enabled = Enabled::One(given);
+            }
+        }
+    }
+
+    fn update(&mut self, p: usize, spread: Spread) {
+        if let Some(sharing) = self.sharing {
+            let flag = &mut self.processors[p].spreading;
+            *flag = sharing.heuristic.after(spread).of(*flag);
+        }
+    }
+
+    /// Stage III.
+    fn settle(&mut self) {
+        for processor in &mut self.processors {
+            processor.assigned = match processor.enabled {
+                Enabled::One(next) => Some(next),
+                Enabled::Two(next, other) => {
+                    processor.deque.push_back(other);
+                    Some(next)
+                }
+                Enabled::Nothing | Enabled::End => processor.deque.pop_back(),
+            };
+        }
+    }
+}
+
+/// A computation of which every node enables two more, and which never ends: a scheduler under
+/// constant load.
+///
+/// ```
+/// use locksley_sim::dag::{Computation, Enabled};
+/// use locksley_sim::rounds::Endless;
+///
+/// assert_eq!(Endless.execute(()), Enabled::Two((), ()));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Endless;
+
+impl Computation for Endless {
+    type Node = ();
+
+    const NESTED: bool = true;
+
+    fn start(&mut self) {}
+
+    fn execute(&mut self, (): ()) -> Enabled<()> {
+        Enabled::Two((), ())
+    }
+
+    /// As large as can be.
+    fn size(&self) -> crate::dag::Size {
+        crate::dag::Size {
+            work: u64::MAX,
+            span: u64::MAX,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locksley_policy::Heuristic;
+
+    use super::*;
+    use crate::dag::{Fib, Strands};
+
+    fn sharing(heuristic: Heuristic) -> Option<Sharing> {
+        Some(Sharing {
+            heuristic,
+            ..Sharing::default()
+        })
+    }
+
+    #[test]
+    fn every_node_is_executed_once_under_every_heuristic() {
+        let heuristics = Heuristic::ALL.map(sharing);
+        for sharing in heuristics.into_iter().chain([None]) {
+            for count in [1, 2, 7, 40] {
+                let mut rounds = Rounds::new(Strands::new(Fib::new(12)), count, sharing, 3);
+                let (mut work, mut number) = (0, 0_u64);
+                loop {
+                    let round = rounds.round();
+                    work += round.busy;
+                    number += 1;
+                    assert_eq!(round.busy + round.idle, count as u64);
+                    assert_eq!(
+                        round.stolen + round.empty + round.aborted + round.skipped,
+                        round.idle
+                    );
+                    if round.ended {
+                        break;
+                    }
+                }
+                let size = rounds.computation.size();
+                assert_eq!(work, size.work);
+                assert!(number as f64 >= size.at_least(count));
+            }
+        }
+    }
+
+    #[test]
+    fn an_idle_processor_gets_one_node_at_most() {
+        let mut rounds = Rounds::new(Endless, 50, sharing(Heuristic::GREEDY), 5);
+        for _ in 0..10 {
+            let idle: Vec<usize> = (0..50).filter(|&p| !rounds.is_busy(p)).collect();
+            let before: u64 = (0..50).map(|p| rounds.load(p) as u64).sum();
+            let round = rounds.round();
+            assert!(idle.iter().all(|&p| rounds.load(p) <= 1));
+            let after: u64 = (0..50).map(|p| rounds.load(p) as u64).sum();
+            assert_eq!(
+                after,
+                before + round.busy,
+                "each execution makes one more of one"
+            );
+        }
+    }
+
+    #[test]
+    fn lotteries_are_fair() {
+        let mut wins = [0; 5];
+        for time in 0..10_000 {
+            let mut lottery = Lottery::default();
+            let mut draw = Draw::at(4, 0, time);
+            (0..5).for_each(|p| lottery.enter(p, &mut draw));
+            wins[lottery.winner().unwrap()] += 1;
+        }
+        // 2000 each; six standard deviations are 240.
+        assert!(
+            wins.iter().all(|wins| (1760..2240).contains(wins)),
+            "{wins:?}"
+        );
+    }
+}

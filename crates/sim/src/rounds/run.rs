@@ -1,0 +1,69 @@
+//! A whole computation in rounds.
+
+use locksley_policy::Sharing;
+
+use super::Rounds;
+use crate::dag::Computation;
+use crate::engine::{Finish, Watch};
+use crate::{Setup, Tally};
+
+/// Lends a computation to [`Rounds`].
+struct Lent<'a, C>(&'a mut C);
+
+impl<C: Computation> Computation for Lent<'_, C> {
+    type Node = C::Node;
+
+    const NESTED: bool = C::NESTED;
+
+    fn start(&mut self) -> C::Node {
+        self.0.start()
+    }
+
+    fn execute(&mut self, node: C::Node) -> crate::dag::Enabled<C::Node> {
+        self.0.execute(node)
+    }
+
+    fn size(&self) -> crate::dag::Size {
+        self.0.size()
+    }
+}
+
+/// Runs until the sink is executed. A round is a tick.
+pub(crate) fn run<C: Computation>(
+    computation: &mut C,
+    setup: &Setup,
+    sharing: Option<Sharing>,
+) -> Finish {
+    let mut rounds = Rounds::new(Lent(computation), setup.processors, sharing, setup.seed);
+    let (mut tally, mut watch) = (Tally::default(), Watch::new(setup));
+    watch.busy(0, 0);
+    let mut now = 0;
+    loop {
+        now += 1;
+        let round = rounds.round();
+        tally.executed += round.busy;
+        tally.idle_iterations += round.idle;
+        tally.stolen += round.stolen;
+        tally.items_stolen += round.stolen;
+        tally.empty += round.empty;
+        tally.aborted += round.aborted;
+        tally.skipped += round.skipped;
+        tally.offered += round.donated;
+        tally.donated += round.donated;
+        tally.refused += round.refused;
+        tally.kept += round.kept;
+        if round.ended {
+            (0..rounds.count()).for_each(|p| watch.idle(p, now));
+            return Finish::new(now, tally, watch);
+        }
+        for p in 0..rounds.count() {
+            match rounds.is_busy(p) {
+                true => watch.busy_still(p, now),
+                false => watch.idle(p, now),
+            }
+        }
+        if watch.next_sample() == now {
+            watch.sample(rounds.count(), |p| (rounds.load(p), rounds.is_busy(p)));
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Schedulers by name.
+
+use std::fmt;
+
+use locksley_policy::{
+    Dealing, Flexible, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf, Target, Writer,
+};
+
+/// A scheduler, with its policies.
+///
+/// | text | scheduler | from |
+/// |---|---|---|
+/// | `lock-free` | LFWS: thieves choose uniformly and take one | thesis, Alg. 1 |
+/// | `flexible:steal-back,theta_r=0.25` | CFLFWS with a balancer, see [`Flexible`] | thesis, Alg. 2, 10, 11 |
+/// | `semi-private` | WSSPD: work is private until a thief asks | thesis, Alg. 8, 9 |
+/// | `lifelines:w=2,base=2` | stealing that goes quiet, see [`Lifelines`] | Saraswat et al. |
+/// | `steal-half:probabilistic,amount=difference` | thieves take up to half, see [`StealHalf`] | Hendler, Shavit |
+/// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: the busy give too, see [`Sharing`] | thesis, Alg. 7, 12 |
+/// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
+/// | `sending:shortest,l_p=3` | the busy send, nobody asks; see [`Target`] | Eager et al. |
+/// | `synchronous` | SLFWS, in rounds | thesis, Alg. 3 |
+/// | `synchronous-sharing:greedy` | CFSAWSS, in rounds; see [`Sharing`], whose targets are all random here | thesis, Alg. 5 |
+/// | `greedy` | one queue for all, free of charge: the ideal | Graham |
+///
+/// ```
+/// use locksley_sim::Strategy;
+///
+/// let strategy: Strategy = "flexible:sticky".parse().unwrap();
+/// assert_eq!(strategy.to_string(), "flexible:sticky");
+/// let error = "lock-step".parse::<Strategy>().unwrap_err().to_string();
+/// assert!(error.contains("lock-free, flexible"), "{error}");
+/// let error = "sharing:tit-for-tat,theta_s=1".parse::<Strategy>().unwrap_err().to_string();
+/// assert!(error.contains("a probability from 0 up to but not 1"), "{error}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Lock-free work stealing.
+    LockFree,
+    /// The same, with another choice of victims.
+    Flexible(Flexible),
+    /// Work stealing with semi-private deques.
+    SemiPrivate,
+    /// Work stealing with lifelines.
+    Lifelines(Lifelines),
+    /// Stealing half.
+    StealHalf(StealHalf),
+    /// Stealing and sharing.
+    Sharing(Sharing),
+    /// Work dealing.
+    Dealing(Dealing),
+    /// Load sharing by senders alone.
+    Sending(Target),
+    /// Work stealing in step: a tick is a round, and costs, speeds and topology mean nothing.
+    Synchronous,
+    /// Stealing and sharing in step.
+    SynchronousSharing(Sharing),
+    /// One queue for all.
+    Greedy,
+}
+
+/// When a thief falls back on its lifelines, and which they are.
+///
+/// ```
+/// use locksley_sim::Lifelines;
+///
+/// assert_eq!(Lifelines::default(), Lifelines { w: 2, base: 2 });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifelines {
+    /// After so many failed attempts.
+    pub w: u32,
+    /// So many places along each dimension of the hypercube; at least 2.
+    pub base: u32,
+}
+
+impl Default for Lifelines {
+    /// A binary hypercube, and two attempts: few messages, and log2 P lifelines.
+    fn default() -> Lifelines {
+        Lifelines { w: 2, base: 2 }
+    }
+}
+
+impl Spell for Lifelines {
+    const NAME: Option<&'static str> = Some("lifelines");
+
+    fn read(reader: &mut Reader<'_>) -> Result<Lifelines, ParseError> {
+        let usual = Lifelines::default();
+        Ok(Lifelines {
+            w: reader.number("w", usual.w, 0..=u32::MAX)?,
+            base: reader.number("base", usual.base, 2..=u32::MAX)?,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        let usual = Lifelines::default();
+        writer.pair("w", self.w, usual.w)?;
+        writer.pair("base", self.base, usual.base)
+    }
+}
+
+/// The targets that a sender may have, and how they are written.
+const TARGETS: [(&str, Target); 3] = [
+    ("random", Target::Random),
+    ("threshold", Target::THRESHOLD),
+    ("shortest", Target::SHORTEST),
+];
+
+fn read_target(reader: &mut Reader<'_>) -> Result<Target, ParseError> {
+    let mut target = match reader.has_word() {
+        true => reader.word("target", &TARGETS)?,
+        false => Target::THRESHOLD,
+    };
+    if let Target::Threshold { probes, .. } | Target::Shortest { probes } = &mut target {
+        *probes = reader.number("l_p", *probes, 1..=MOST_PROBES)?;
+    }
+    if let Target::Threshold { below, .. } = &mut target {
+        *below = reader.number("below", *below, 1..=u32::MAX)?;
+    }
+    Ok(target)
+}
+
+fn write_target(target: Target, writer: &mut Writer<'_, '_>) -> fmt::Result {
+    match target {
+        Target::Threshold { probes, below } => {
+            writer.word("threshold")?;
+            writer.pair("l_p", probes, 3)?;
+            writer.pair("below", below, 1)
+        }
+        Target::Shortest { probes } => {
+            writer.word("shortest")?;
+            writer.pair("l_p", probes, 3)
+        }
+        _ => writer.word("random"),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    LockFree,
+    Flexible,
+    SemiPrivate,
+    Lifelines,
+    StealHalf,
+    Sharing,
+    Dealing,
+    Sending,
+    Synchronous,
+    SynchronousSharing,
+    Greedy,
+}
+
+const NAMED: [(&str, Name); 11] = [
+    ("lock-free", Name::LockFree),
+    ("flexible", Name::Flexible),
+    ("semi-private", Name::SemiPrivate),
+    ("lifelines", Name::Lifelines),
+    ("steal-half", Name::StealHalf),
+    ("sharing", Name::Sharing),
+    ("dealing", Name::Dealing),
+    ("sending", Name::Sending),
+    ("synchronous", Name::Synchronous),
+    ("synchronous-sharing", Name::SynchronousSharing),
+    ("greedy", Name::Greedy),
+];
+
+impl Strategy {
+    /// One of each kind, with the policies that it has by default.
+    pub fn all() -> Vec<Strategy> {
+        NAMED
+            .iter()
+            .filter_map(|(name, _)| name.parse().ok())
+            .collect()
+    }
+
+    fn name(&self) -> Name {
+        match self {
+            Strategy::LockFree => Name::LockFree,
+            Strategy::Flexible(_) => Name::Flexible,
+            Strategy::SemiPrivate => Name::SemiPrivate,
+            Strategy::Lifelines(_) => Name::Lifelines,
+            Strategy::StealHalf(_) => Name::StealHalf,
+            Strategy::Sharing(_) => Name::Sharing,
+            Strategy::Dealing(_) => Name::Dealing,
+            Strategy::Sending(_) => Name::Sending,
+            Strategy::Synchronous => Name::Synchronous,
+            Strategy::SynchronousSharing(_) => Name::SynchronousSharing,
+            Strategy::Greedy => Name::Greedy,
+        }
+    }
+}
+
+impl Spell for Strategy {
+    fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
+        Ok(match reader.word("strategy", &NAMED)? {
+            Name::LockFree => Strategy::LockFree,
+            Name::Flexible => Strategy::Flexible(Flexible::read(reader)?),
+            Name::SemiPrivate => Strategy::SemiPrivate,
+            Name::Lifelines => Strategy::Lifelines(Lifelines::read(reader)?),
+            Name::StealHalf => Strategy::StealHalf(StealHalf::read(reader)?),
+            Name::Sharing => Strategy::Sharing(Sharing::read(reader)?),
+            Name::Dealing => Strategy::Dealing(Dealing::read(reader)?),
+            Name::Sending => Strategy::Sending(read_target(reader)?),
+            Name::Synchronous => Strategy::Synchronous,
+            Name::SynchronousSharing => Strategy::SynchronousSharing(Sharing::read(reader)?),
+            Name::Greedy => Strategy::Greedy,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        let named = NAMED.iter().find(|(_, name)| *name == self.name());
+        writer.word(named.map_or("", |(text, _)| text))?;
+        match self {
+            Strategy::LockFree
+            | Strategy::SemiPrivate
+            | Strategy::Synchronous
+            | Strategy::Greedy => Ok(()),
+            Strategy::Flexible(policy) => policy.write(writer),
+            Strategy::Lifelines(policy) => policy.write(writer),
+            Strategy::StealHalf(policy) => policy.write(writer),
+            Strategy::Sharing(policy) | Strategy::SynchronousSharing(policy) => {
+                policy.write(writer)
+            }
+            Strategy::Dealing(policy) => policy.write(writer),
+            Strategy::Sending(target) => write_target(*target, writer),
+        }
+    }
+}
+
+impl std::str::FromStr for Strategy {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Strategy, ParseError> {
+        Spell::parse(text)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_and_print_back() {
+        let all = Strategy::all();
+        assert_eq!(all.len(), NAMED.len());
+        for strategy in all {
+            assert_eq!(strategy.to_string().parse(), Ok(strategy));
+        }
+        for text in [
+            "lifelines:w=5,base=32",
+            "sending:random",
+            "sending:shortest,l_p=5",
+            "sending:threshold,l_p=2,below=4",
+            "sharing:greedy,theta_r=0.5",
+            "steal-half:factor,factor=3",
+        ] {
+            assert_eq!(text.parse::<Strategy>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let error = |text: &str| text.parse::<Strategy>().unwrap_err().to_string();
+        assert!(error("").contains("possible are lock-free"));
+        assert!(error("lifelines:base=1").contains("a whole number from 2 on"));
+        assert!(error("sending:longest").contains("random, threshold, shortest"));
+        assert!(error("greedy:fast").contains("means nothing here"));
+        assert!(error("flexible:skip,theta_r=1.5").contains("not possible"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Steal-half: theorems 3.9 and 3.10 of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues".
+
+use locksley_policy::{Amount, Mu, Since, Source, When, other};
+
+use super::{Effort, Finding, Mean};
+use crate::Draw;
+use crate::engine::Extended;
+
+pub(super) fn check(effort: Effort) -> Vec<Finding> {
+    let mut findings = balance(effort);
+    findings.push(range(effort));
+    findings
+}
+
+/// Steps of a system in which one process gets an item at every step, another one loses one, and
+/// all may balance.
+///
+/// Gives the mean load of the one that gets, over the mean of all.
+fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
+    const START: usize = 20;
+    let mut loads = vec![START; count];
+    let mut since = vec![Since::default(); count];
+    let mut balanced = vec![u64::MAX; count];
+    let mut ratio = Mean::default();
+    for step in 0..steps {
+        let mut draw = Draw::at(seed, count, step);
+        loads[0] += 1;
+        let loser = (0..)
+            .map(|_| draw.below(count))
+            .find(|&p| loads[p] > 0)
+            .unwrap_or(0);
+        loads[loser] -= 1;
+        let first = draw.below(count);
+        for p in (first..count).chain(0..first) {
+            let mut draw = Draw::at(seed ^ 1, p, step);
+            if !when.should_balance(&mut since[p], loads[p], &mut draw) {
+                continue;
+            }
+            // As in the analysis, a process takes part in one balancing of a step.
+            let Some(q) = other(p, count, &mut draw) else {
+                continue;
+            };
+            if balanced[p] == step || balanced[q] == step {
+                continue;
+            }
+            let taken = amount.of_load(loads[p], loads[q]).min(loads[q]);
+            if taken > 0 {
+                (balanced[p], balanced[q]) = (step, step);
+                loads[p] += taken;
+                loads[q] -= taken;
+            }
+        }
+        if step >= steps / 4 {
+            ratio.add(loads[0] as f64 / START as f64);
+        }
+    }
+    ratio
+}
+
+/// Theorem 3.9: the ratio is a constant that does not grow with the number of processes; one that
+/// steals one item when it is empty has no such constant.
+fn balance(effort: Effort) -> Vec<Finding> {
+    let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024, 4096]);
+    let steps = effort.choose(3000, 8000);
+    let mut findings = Vec::new();
+    for mu in [1.0, 0.5] {
+        let when = Mu::new(mu).map_or(When::PROBABILISTIC, |mu| When::Probabilistic { mu });
+        let ratios: Vec<f64> = (counts.iter())
+            .map(|&count| system(count, steps, when, Amount::Difference, 7).mean())
+            .collect();
+        // What comes in, one item, goes out: mu / load of all others' attempts, each for half.
+        let predicted = 2.0 / mu + 1.0;
+        let most = ratios.iter().copied().fold(0.0, f64::max);
+        let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+        findings.push(
+            Finding::new(format!(
+                "theorem 3.9, mu {mu}: load of one that gets 1 item a step, over the mean"
+            ))
+            .sampled(format!(
+                "{counts:?} processes, {steps} steps; a factor of 2"
+            ))
+            .says(
+                format!("about 1 + 2 / mu = {predicted:.1} for all"),
+                shown.join(" "),
+                most <= 2.0 * predicted && ratios.last() <= Some(&(1.5 * ratios[0].max(predicted))),
+            ),
+        );
+    }
+    findings.push(stealing_one(effort));
+    findings
+}
+
+/// Where thieves steal one item when they are empty, what one process gets stays with it: there is
+/// no constant for all numbers of processes.
+fn stealing_one(effort: Effort) -> Finding {
+    let counts = effort.choose(&[16, 64][..], &[16, 64, 256]);
+    let steps = effort.choose(3000, 20_000);
+    let ratios: Vec<f64> = (counts.iter())
+        .map(|&count| system(count, steps, When::Empty, Amount::One, 7).mean())
+        .collect();
+    let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+    Finding::new("the same, where thieves steal one item when they are empty")
+        .sampled(format!("{counts:?} processes, {steps} steps"))
+        .says(
+            "no constant: grows with n",
+            shown.join(" "),
+            ratios.windows(2).all(|pair| pair[1] > 2.0 * pair[0]),
+        )
+}
+
+/// Theorem 3.10: at least an eighth of the items can be stolen at once.
+fn range(effort: Effort) -> Finding {
+    let operations = effort.choose(100_000, 5_000_000);
+    let mut deques = [Extended::default(), Extended::default()];
+    let mut least = f64::INFINITY;
+    let mut pushing = true;
+    for operation in 0..operations {
+        let mut draw = Draw::at(8, 0, operation);
+        let p = draw.below(2);
+        // Long runs of pushes and of pops, so that many lengths are seen.
+        if draw.below(500) == 0 {
+            pushing = !pushing;
+        }
+        match draw.below(10) {
+            0..7 if pushing => deques[p].push(operation),
+            0..7 => drop(deques[p].pop()),
+            7..9 => drop(deques[p].pop()),
+            _ => {
+                let own = deques[p].len();
+                let amount = [Amount::Half, Amount::Difference][draw.below(2)];
+                let stolen: Vec<u64> = deques[1 - p].steal(amount, own).collect();
+                if !stolen.is_empty() {
+                    deques[p].receive(stolen.into_iter());
+                }
+            }
+        }
+        for deque in &deques {
+            if deque.len() > 0 {
+                least = least.min(deque.range() as f64 / deque.len() as f64);
+            }
+        }
+    }
+    Finding::new("theorem 3.10: the range over the length of an extended deque")
+        .sampled(format!(
+            "{operations} random operations on two deques; no exception"
+        ))
+        .says(">= 1/8", format!(">= {least:.4}"), least >= 0.125)
+}

@@ -1,0 +1,223 @@
+//! The papers' theorems, checked.
+//!
+//! Each [`Claim`] measures what a paper predicts and says whether the prediction holds. A finding
+//! names its sample and its tolerance: for an expectation or a probability, so many standard
+//! errors; for a bound that admits no exception, none.
+//!
+//! The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Work Dealing" and
+//! "Non-Blocking Steal-Half Work Queues"; Danjean's lecture "Work Stealing"; Graham; Bender and
+//! Rabin.
+
+mod balls;
+mod dealing;
+pub mod figures;
+mod gains;
+mod greedy;
+mod half;
+mod run_time;
+mod sort;
+mod statistics;
+
+use std::fmt;
+
+pub use statistics::Mean;
+
+/// How much is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Enough to notice an error in a formula or a program; for tests.
+    Quick,
+    /// Enough for two to three digits.
+    Full,
+}
+
+impl Effort {
+    /// One number or the other.
+    pub(crate) fn choose<T>(self, quick: T, full: T) -> T {
+        match self {
+            Effort::Quick => quick,
+            Effort::Full => full,
+        }
+    }
+}
+
+/// What was found about one prediction.
+///
+/// ```
+/// use locksley_sim::theory::{Effort, claims};
+///
+/// let merge_sort = claims().into_iter().find(|claim| claim.name == "merge sort").unwrap();
+/// let findings = (merge_sort.check)(Effort::Quick);
+/// assert!(findings.iter().all(|finding| finding.holds), "{findings:?}");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What is claimed, and where.
+    pub claim: String,
+    /// What is predicted.
+    pub predicted: String,
+    /// What was measured.
+    pub measured: String,
+    /// What was sampled, and how far off the prediction the measurement may be.
+    pub sample: String,
+    /// Does the prediction hold?
+    pub holds: bool,
+}
+
+impl Finding {
+    fn new(claim: impl Into<String>) -> Finding {
+        Finding {
+            claim: claim.into(),
+            predicted: String::new(),
+            measured: String::new(),
+            sample: String::new(),
+            holds: false,
+        }
+    }
+
+    fn sampled(mut self, sample: impl Into<String>) -> Finding {
+        self.sample = sample.into();
+        self
+    }
+
+    /// A mean that must be this, within a share of it and five standard errors.
+    fn equals(mut self, predicted: f64, measured: &Mean, share: f64) -> Finding {
+        let tolerance = share * predicted.abs() + 5.0 * measured.error();
+        self.predicted = format!("{predicted:.4}");
+        self.measured = measured.to_string();
+        self.sample += &format!("; within {:.2}% + 5 s.e.", 100.0 * share);
+        self.holds = (measured.mean() - predicted).abs() <= tolerance;
+        self
+    }
+
+    /// A mean that must not be below this, but for five standard errors.
+    fn at_least(mut self, predicted: f64, measured: &Mean) -> Finding {
+        self.predicted = format!(">= {predicted:.4}");
+        self.measured = measured.to_string();
+        self.sample += "; less 5 s.e.";
+        self.holds = measured.mean() + 5.0 * measured.error() >= predicted;
+        self
+    }
+
+    /// A number that must not be above this at all.
+    fn at_most(mut self, predicted: f64, measured: f64) -> Finding {
+        self.predicted = format!("<= {predicted:.4}");
+        self.measured = format!("{measured:.4}");
+        self.sample += "; no exception";
+        self.holds = measured <= predicted;
+        self
+    }
+
+    /// Whatever else.
+    fn says(
+        mut self,
+        predicted: impl Into<String>,
+        measured: impl Into<String>,
+        holds: bool,
+    ) -> Finding {
+        self.predicted = predicted.into();
+        self.measured = measured.into();
+        self.holds = holds;
+        self
+    }
+}
+
+/// Something that the papers claim, and how it is checked.
+#[derive(Clone, Copy)]
+pub struct Claim {
+    /// What it is about.
+    pub name: &'static str,
+    /// Checks it.
+    pub check: fn(Effort) -> Vec<Finding>,
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All of them, in the order of the papers.
+pub fn claims() -> Vec<Claim> {
+    let claim = |name, check| Claim { name, check };
+    vec![
+        claim("balls and bins", balls::check as fn(Effort) -> Vec<Finding>),
+        claim("gains of sharing", gains::check_gains),
+        claim("stability of sharing", gains::check_stability),
+        claim("thresholds", gains::check_thresholds),
+        claim("greedy schedules", greedy::check_greedy),
+        claim("heterogeneous speeds", greedy::check_heterogeneous),
+        claim("run time of stealing", run_time::check_stealing),
+        claim(
+            "run time of semi-private deques",
+            run_time::check_semi_private,
+        ),
+        claim("run time of sharing", run_time::check_sharing),
+        claim("run time on changing machines", run_time::check_changing),
+        claim("steal-half", half::check),
+        claim("work dealing: balance", dealing::check_balance),
+        claim("work dealing: locality", dealing::check_locality),
+        claim("work dealing: memory", dealing::check_memory),
+        claim("work dealing: run time", dealing::check_run_time),
+        claim("merge sort", sort::check),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks the claims whose names begin like this.
+    fn check(name: &str) {
+        let claims: Vec<Claim> = claims()
+            .into_iter()
+            .filter(|claim| claim.name.starts_with(name))
+            .collect();
+        assert!(!claims.is_empty());
+        for claim in claims {
+            for finding in (claim.check)(Effort::Quick) {
+                assert!(finding.holds, "{finding:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn balls_and_bins() {
+        check("balls");
+    }
+
+    #[test]
+    fn gains_and_stability() {
+        check("gains");
+        check("stability");
+        check("thresholds");
+    }
+
+    #[test]
+    fn greedy_and_heterogeneous() {
+        check("greedy");
+        check("heterogeneous");
+    }
+
+    #[test]
+    fn run_times() {
+        check("run time");
+    }
+
+    #[test]
+    fn steal_half() {
+        check("steal-half");
+    }
+
+    #[test]
+    fn work_dealing() {
+        check("work dealing");
+    }
+
+    #[test]
+    fn merge_sort() {
+        check("merge sort");
+    }
+}

@@ -1,0 +1,249 @@
+//! Run times: T1/P + O(Tinf / (1 - theta_r)), with one constant for all computations.
+//!
+//! The thesis bounds the expected number of phases, of P / (1 - theta_r) idle iterations each, by
+//! 32 Tinf (CFLFWS, theorem 4.8, and CFWSS, theorem 6.7) and 48 Tinf (WSSPD, lemma 6.15). So the
+//! makespan is at most T1/P + c Tinf / (1 - theta_r) with c = 32 or 48; what is measured is far
+//! below.
+
+use locksley_policy::{Heuristic, Sharing, Theta, Victims};
+
+use super::{Effort, Finding};
+use crate::dag::{Computation, Dag, Visitor};
+use crate::{Costs, NOMINAL, Report, Setup, Speed, Speeds, Strategy, simulate};
+
+/// Computations of all kinds: much and little parallelism, nested and not.
+const DAGS: [&str; 10] = [
+    "fib:n=20",
+    "balanced:depth=10,grain=20",
+    "random:nodes=20000,fork=0.5",
+    "random:nodes=20000,fork=0.05,seed=2",
+    "sort:k=10",
+    "sort:k=11,merge=parallel",
+    "chain:periods=50,serial=20,parallel=20",
+    "generator:tasks=500,grain=20,gap=2",
+    "wavefront:rows=60,columns=60,grain=2",
+    "stencil:width=50,steps=50",
+];
+
+struct Run<'a>(&'a Setup);
+
+impl Visitor for Run<'_> {
+    type Output = Option<Report>;
+
+    fn visit<C: Computation>(self, mut computation: C) -> Option<Report> {
+        simulate(&mut computation, self.0).ok()
+    }
+}
+
+/// All computations on some numbers of processors, with some seeds.
+fn runs(effort: Effort, setup: impl Fn(usize) -> Setup) -> Vec<Report> {
+    let seeds = effort.choose(1, 3);
+    let mut reports = Vec::new();
+    for dag in DAGS {
+        let Ok(dag) = dag.parse::<Dag>() else {
+            continue;
+        };
+        for processors in effort.choose(&[3, 40][..], &[2, 8, 64, 400]) {
+            for seed in 0..seeds {
+                let setup = Setup {
+                    seed: 100 + seed,
+                    ..setup(*processors)
+                };
+                reports.extend(dag.build(Run(&setup)).ok().flatten());
+            }
+        }
+    }
+    reports
+}
+
+fn sample(reports: &[Report]) -> String {
+    format!("{} computations, {} runs", DAGS.len(), reports.len())
+}
+
+fn most(reports: &[Report], of: impl Fn(&Report) -> f64) -> f64 {
+    reports.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// P Tinf.
+fn area(report: &Report) -> f64 {
+    report.processors as f64 * report.size.span as f64
+}
+
+/// (makespan - T1/P) / Tinf.
+fn excess(report: &Report) -> f64 {
+    let ideal = report.size.work as f64 / report.processors as f64;
+    (report.makespan as f64 - ideal) / report.size.span as f64
+}
+
+pub(super) fn check_stealing(effort: Effort) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for theta in [0.0, 0.5, 0.75] {
+        let victims = Victims::SKIP.with_theta(Theta::new(theta).unwrap_or(Theta::ZERO));
+        let strategy = Strategy::Flexible(locksley_policy::Flexible { victims });
+        let reports = runs(effort, |processors| Setup::new(processors, strategy));
+        let c = most(&reports, |report| excess(report) * (1.0 - theta));
+        findings.push(
+            Finding::new(format!(
+                "CFLFWS, theta_r {theta}: c of T1/P + c Tinf / (1 - theta_r)"
+            ))
+            .sampled(sample(&reports))
+            .at_most(32.0, c),
+        );
+        let phases = most(&reports, |report| {
+            report.tally.idle_iterations as f64 * (1.0 - theta) / area(report)
+        });
+        findings.push(
+            Finding::new(format!(
+                "CFLFWS, theta_r {theta}: idle iterations over P Tinf / (1 - theta_r)"
+            ))
+            .sampled(sample(&reports))
+            .at_most(32.0, phases),
+        );
+        if theta == 0.0 {
+            findings.push(
+                Finding::new("LFWS: steals over P Tinf")
+                    .sampled(sample(&reports))
+                    .at_most(
+                        32.0,
+                        most(&reports, |report| report.tally.stolen as f64 / area(report)),
+                    ),
+            );
+        }
+    }
+    findings
+}
+
+pub(super) fn check_semi_private(effort: Effort) -> Vec<Finding> {
+    let reports = runs(effort, |processors| {
+        Setup::new(processors, Strategy::SemiPrivate)
+    });
+    let lock_free = runs(effort, |processors| {
+        Setup::new(processors, Strategy::LockFree)
+    });
+    let fences =
+        |reports: &[Report]| most(reports, |report| report.tally.fences as f64 / area(report));
+    vec![
+        Finding::new("WSSPD: c of T1/P + c Tinf")
+            .sampled(sample(&reports))
+            .at_most(48.0, most(&reports, excess)),
+        Finding::new("WSSPD, lemma 6.9: fences over (3 idle iterations + P)")
+            .sampled(sample(&reports))
+            .at_most(
+                1.0,
+                most(&reports, |report| {
+                    let bound = 3 * report.tally.idle_iterations + report.processors as u64;
+                    report.tally.fences as f64 / bound as f64
+                }),
+            ),
+        Finding::new(format!(
+            "WSSPD, theorem 6.17: fences over P Tinf (LFWS: {:.1})",
+            fences(&lock_free)
+        ))
+        .sampled(sample(&reports))
+        .at_most(3.0 * 48.0, fences(&reports)),
+    ]
+}
+
+pub(super) fn check_sharing(effort: Effort) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, heuristic) in [
+        ("Greedy", Heuristic::GREEDY),
+        ("Tit-for-tat", Heuristic::TIT_FOR_TAT),
+        ("Continuous Tit-for-tat", Heuristic::CONTINUOUS_TIT_FOR_TAT),
+        (
+            "Continuous Abort-for-tat",
+            Heuristic::CONTINUOUS_ABORT_FOR_TAT,
+        ),
+    ] {
+        let sharing = Sharing {
+            heuristic,
+            ..Sharing::default()
+        };
+        for strategy in [
+            Strategy::Sharing(sharing),
+            Strategy::SynchronousSharing(sharing),
+        ] {
+            let which = match strategy {
+                Strategy::Sharing(_) => "CFWSS",
+                _ => "CFSAWSS",
+            };
+            let reports = runs(effort, |processors| Setup::new(processors, strategy));
+            let ghosts = most(&reports, |report| report.tally.ghosts as f64 / area(report));
+            findings.push(
+                Finding::new(format!(
+                    "{which}, {name}: c of T1/P + c Tinf (ghosts: {ghosts:.3} P Tinf)"
+                ))
+                .sampled(sample(&reports))
+                .at_most(32.0, most(&reports, excess)),
+            );
+        }
+    }
+    findings
+}
+
+/// Machines whose processors are slow and fast in turns, or taken away and given back: (W + c P D)
+/// over the mean speed of all.
+pub(super) fn check_changing(effort: Effort) -> Vec<Finding> {
+    let half = NOMINAL / 2;
+    let speeds = [
+        (
+            "changing speeds",
+            vec![
+                Speed::constant(NOMINAL),
+                Speed::repeating(9700, &[(0, half), (5000, 2 * NOMINAL)]),
+                Speed::repeating(6100, &[(0, 2 * NOMINAL), (2000, half)]),
+            ],
+        ),
+        (
+            "multiprogrammed",
+            vec![
+                Speed::repeating(8000, &[(0, NOMINAL), (4000, 0)]),
+                Speed::repeating(8000, &[(0, 0), (4000, NOMINAL)]),
+            ],
+        ),
+    ];
+    let mut findings = Vec::new();
+    for (name, speeds) in speeds {
+        let speeds = Speeds::of(speeds);
+        // Ticks so fine that what is rounded up to the next one does not count.
+        let node = 100;
+        let costs = Costs {
+            node,
+            steal: node,
+            ..Costs::default()
+        };
+        let reports = runs(effort, |processors| Setup {
+            costs,
+            speeds: speeds.clone(),
+            ..Setup::new(processors, Strategy::LockFree)
+        });
+        let c = most(&reports, |report| {
+            let ticks = capacity(&speeds, report.processors, report.makespan);
+            let done = ticks / f64::from(node);
+            (done - report.size.work as f64) / area(report)
+        });
+        findings.push(
+            Finding::new(format!("LFWS, {name}: c of (W + c P D) / total speed"))
+                .sampled(sample(&reports))
+                .at_most(32.0, c),
+        );
+    }
+    findings
+}
+
+/// What all processors could have done up to a time, in ticks of nominal speed.
+fn capacity(speeds: &Speeds, processors: usize, until: u64) -> f64 {
+    let done = |p: usize| {
+        let Some(speed) = speeds.get(p) else {
+            return until as f64;
+        };
+        let (mut now, mut done) = (0, 0.0);
+        while now < until {
+            let next = speed.next_change(now).unwrap_or(until).min(until);
+            done += (next - now) as f64 * f64::from(speed.at(now)) / f64::from(NOMINAL);
+            now = next;
+        }
+        done
+    };
+    (0..processors).map(done).sum()
+}

@@ -1,0 +1,64 @@
+//! Merge sort's work and depth (Danjean's lecture).
+
+use super::{Effort, Finding};
+use crate::dag::{Merge, SeriesParallel, Size, Sort, explore};
+
+pub(super) fn check(effort: Effort) -> Vec<Finding> {
+    let most = effort.choose(10, 18);
+    vec![serial(most), parallel(most), uneven(effort.choose(20, 30))]
+}
+
+/// What is walked through agrees with a formula for 2^1 .. 2^most numbers.
+fn agrees(most: u32, merge: Merge, formula: impl Fn(u64) -> Size) -> (Size, Size, bool) {
+    let last = (formula(u64::from(most)), explore(&Sort::new(most, merge)));
+    let all = (1..=most).all(|k| explore(&Sort::new(k, merge)) == formula(u64::from(k)));
+    (last.0, last.1, all)
+}
+
+fn serial(most: u32) -> Finding {
+    let (predicted, measured, holds) = agrees(most, Merge::Serial, |k| Size {
+        work: (k + 1) << k,
+        span: (2 << k) - 1,
+    });
+    Finding::new("merge sort, serial merge: W = n (k + 1), D = 2n - 1")
+        .sampled(format!("n = 2 .. 2^{most}, every node visited; exact"))
+        .says(show(predicted), show(measured), holds)
+}
+
+fn parallel(most: u32) -> Finding {
+    let (predicted, measured, holds) = agrees(most, Merge::Parallel { split: 0.5 }, |k| {
+        // Merging 2^k takes 2^(k+1) - k - 2 nodes; a fork per inner node of the tree, and the
+        // leaves.
+        let merges: u64 = (1..=k)
+            .map(|level| ((2 << level) - level - 2) << (k - level))
+            .sum();
+        let sink = u64::from(k > 1);
+        Size {
+            work: merges + (2 << k) - 1 + sink,
+            span: k * (k + 1) * (k + 2) / 6 + k + 1 + sink,
+        }
+    });
+    Finding::new("merge sort, parallel merge: D = k (k + 1) (k + 2) / 6 + k + 2")
+        .sampled(format!("n = 2 .. 2^{most}, every node visited; exact"))
+        .says(show(predicted), show(measured), holds)
+}
+
+/// The depth of the merge, from the difference of two sorts, at a 3/4 split: about 1.205 k^2.
+fn uneven(k: u32) -> Finding {
+    let span = |k| Sort::new(k, Merge::Parallel { split: 0.75 }).size().span;
+    // The last merge, and a fork.
+    let merge = (span(k) - span(k - 1) - 1) as f64;
+    let share = merge / f64::from(k).powi(2);
+    let limit = 0.5 / (4.0_f64 / 3.0).log2();
+    Finding::new(format!("parallel merge of 2^{k} at a 3/4 split: D / k^2"))
+        .sampled("one recurrence; within 15%, for what is linear in k")
+        .says(
+            format!("{limit:.3}"),
+            format!("{share:.3}"),
+            (share / limit - 1.0).abs() < 0.15,
+        )
+}
+
+fn show(size: Size) -> String {
+    format!("W {} D {}", size.work, size.span)
+}

@@ -1,0 +1,82 @@
+//! Means, and how sure they are.
+
+use std::fmt;
+
+/// A mean of samples, and its standard error (by Welford's recurrence).
+///
+/// ```
+/// use locksley_sim::theory::Mean;
+///
+/// let mean: Mean = [1.0, 2.0, 3.0, 4.0].into_iter().collect();
+/// assert_eq!(mean.mean(), 2.5);
+/// assert!((mean.error() - 0.6455).abs() < 1e-4);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    count: f64,
+    mean: f64,
+    squares: f64,
+    most: f64,
+}
+
+impl Mean {
+    /// Adds a sample.
+    pub fn add(&mut self, sample: f64) {
+        self.count += 1.0;
+        let before = sample - self.mean;
+        self.mean += before / self.count;
+        self.squares += before * (sample - self.mean);
+        self.most = if self.count == 1.0 {
+            sample
+        } else {
+            self.most.max(sample)
+        };
+    }
+
+    /// The mean; 0 of no samples.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The largest sample.
+    pub fn max(&self) -> f64 {
+        self.most
+    }
+
+    /// How many samples.
+    pub fn count(&self) -> u64 {
+        self.count as u64
+    }
+
+    /// The mean of the samples times a factor.
+    pub fn scaled(&self, factor: f64) -> Mean {
+        Mean {
+            count: self.count,
+            mean: self.mean * factor,
+            squares: self.squares * factor * factor,
+            most: self.most * factor,
+        }
+    }
+
+    /// The standard error of the mean.
+    pub fn error(&self) -> f64 {
+        if self.count < 2.0 {
+            return 0.0;
+        }
+        (self.squares / (self.count - 1.0) / self.count).sqrt()
+    }
+}
+
+impl FromIterator<f64> for Mean {
+    fn from_iter<I: IntoIterator<Item = f64>>(samples: I) -> Mean {
+        let mut mean = Mean::default();
+        samples.into_iter().for_each(|sample| mean.add(sample));
+        mean
+    }
+}
+
+impl fmt::Display for Mean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.4} +- {:.4}", self.mean, self.error())
+    }
+}
