@@ -23,7 +23,7 @@ use crate::error::BuildError;
 use crate::injector::{Injected, Injector, MOVED};
 use crate::job::{Family, JobRef, Payload};
 use crate::neighbours;
-use crate::reserve::{self, Look, Reserve};
+use crate::reserve::{self, Look, Posted, Reserve};
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
@@ -233,7 +233,9 @@ impl Registry {
     /// one like to be woken?
     pub(crate) fn wake_one(&self) -> bool {
         if self.reserve.is_spent(self.awake()) {
-            self.post_watchman();
+            if !self.post_watchman() {
+                self.call_spare();
+            }
             return false;
         }
         let workers = self.furnished(0..self.size);
@@ -248,13 +250,15 @@ impl Registry {
         self.sleepers.any() || self.spare_wanted()
     }
 
-    /// Has somebody watch whether the processors are used.
-    fn post_watchman(&self) {
+    /// Has somebody watch whether the processors are used. Is there anybody who can?
+    fn post_watchman(&self) -> bool {
         let workers = self.furnished(0..self.size);
         let beds = workers.map(|worker| (worker.index(), &worker.bed));
-        if let Some(watchman) = self.reserve.post(beds) {
+        let posted = self.reserve.post(beds);
+        if let Posted::Now(watchman) = posted {
             self.unpark(watchman);
         }
+        posted != Posted::Nobody
     }
 
     /// The watchman sleeps for a while, and then looks.
@@ -266,8 +270,14 @@ impl Registry {
         }
         let awake = self.awake();
         if awake == 0 {
-            self.reserve.end_watch(worker.index(), || self.awake());
-        } else if self.reserve.left_idle(&look) && self.work_in_sight() {
+            let needed = || self.awake() > 0 || self.work_in_sight();
+            self.reserve.end_watch(worker.index(), needed);
+            return;
+        }
+        let Some(idle) = self.reserve.left_idle(&look) else {
+            return;
+        };
+        if self.work_in_sight() && (idle || self.reserve.lose_patience()) {
             self.sleepers.get_up(&worker.bed);
             for _ in 1..self.reserve.raise(awake) {
                 self.wake_one();
@@ -308,7 +318,7 @@ impl Registry {
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || ready() {
-            self.get_up(worker);
+            self.get_up(worker, ready);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
                 worker.counters.count(Event::Park);
@@ -320,9 +330,13 @@ impl Registry {
     }
 
     /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
-    fn get_up(&self, worker: &Worker) {
-        self.sleepers.get_up(&worker.bed);
+    fn get_up(&self, worker: &Worker, ready: impl Fn() -> bool) {
+        let woken = !self.sleepers.get_up(&worker.bed);
         self.relieve(worker);
+        if woken && ready() {
+            // Somebody woke it for work that it may not look for now: that passes to another one.
+            self.wake_one();
+        }
     }
 
     /// A worker is awake: if it was the watchman, somebody else has to be.
@@ -339,7 +353,7 @@ impl Registry {
         // Of several that retire at once, so many get up again as are missed.
         fence(Ordering::SeqCst);
         if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
-            self.get_up(worker);
+            self.get_up(worker, || false);
             return;
         }
         self.post_watchman();
@@ -351,6 +365,10 @@ impl Registry {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         neighbours::look_around(self, worker);
+        if self.reserve.is_raised() {
+            // So that the limit comes down again.
+            self.post_watchman();
+        }
         while worker.bed.is_sleeping() && !ready() {
             if self.reserve.is_watchman(worker.index()) {
                 self.watch(worker);
@@ -358,12 +376,7 @@ impl Registry {
                 thread::park();
             }
         }
-        let woken = !self.sleepers.get_up(&worker.bed);
-        self.relieve(worker);
-        if woken && ready() {
-            // Somebody woke it for work that it may not look for now: that passes to another one.
-            self.wake_one();
-        }
+        self.get_up(worker, ready);
         neighbours::look_where(self, worker);
     }
 
@@ -416,12 +429,13 @@ impl Registry {
         self.furnish(index).bed.call();
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
-        match ThreadBuilder::new(self.shared(), index, None).start() {
-            Ok(handle) => {
+        // The user's function for names may panic; no unwinding may leave a frame with a job in it.
+        match catch(|| ThreadBuilder::new(self.shared(), index, None).start()) {
+            Ok(Ok(handle)) => {
                 threads.push(handle);
                 true
             }
-            Err(_) => {
+            _ => {
                 self.taken.store(index, Ordering::Release);
                 false
             }

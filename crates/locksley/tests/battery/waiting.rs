@@ -196,3 +196,27 @@ fn tasks_that_wait_for_each_other_get_a_worker_each() {
         }
     }
 }
+
+/// Tasks that wait by spinning use all processors there are; the one that they wait for gets a
+/// worker all the same.
+#[test]
+fn tasks_that_spin_for_another_get_it() {
+    let pool = Pool::builder()
+        .workers(16)
+        .build()
+        .expect("the pool starts");
+    let flag = Arc::new(AtomicBool::new(false));
+    let spin = || {
+        let flag = flag.clone();
+        pool.spawn(move || {
+            while !flag.load(Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+        })
+    };
+    let spinners: Vec<_> = (0..15).map(|_| spin()).collect();
+    let told = flag.clone();
+    pool.spawn(move || told.store(true, Ordering::Release))
+        .join();
+    spinners.into_iter().for_each(JoinHandle::join);
+}

@@ -194,10 +194,11 @@ impl<T: Word> Bare<T> {
     /// Lowers the bottom to this, from just above it, without looking at the item.
     #[inline(always)]
     pub(super) fn unpush_to(&self, lowered: Index) -> (Index, Unpushed) {
-        if lowered >= self.own.lap.floor.get() && self.lower_to(lowered) {
+        let further = lowered < self.own.lap.floor.get();
+        if !further && self.lower_to(lowered) {
             return (lowered, Unpushed::Back);
         }
-        self.unpush_slowly(lowered)
+        self.unpush_slowly(lowered, further)
     }
 
     pub(super) fn seal_at(&self, bottom: Index) {
@@ -277,8 +278,9 @@ impl<T: Word> Bare<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the owner, see above. The item was not popped, and what lies on top of it, if
-    /// anything, was [marked](Bare::mark).
+    /// The caller is the owner, see above. The place comes from a push on this deque. Its item was not
+    /// popped or taken back since, or was put back with a [mark](Bare::mark) on top; and what lies on
+    /// top of it, if anything, was marked. The indices have not wrapped round (after 2^61 pushes).
     #[inline(always)]
     pub unsafe fn unpush(&self, place: Place) -> Unpushed {
         self.unpush_to(place.0).1

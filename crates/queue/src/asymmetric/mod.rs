@@ -167,7 +167,13 @@ impl<T: Word> Deque<T> {
     /// ```
     #[inline]
     pub fn unpush(&mut self) -> Unpushed {
-        let (bottom, unpushed) = self.bare.unpush_to(self.bottom.wrapping_sub(STRIDE));
+        let lowered = self.bottom.wrapping_sub(STRIDE);
+        // Not only at the floor: the indices may have wrapped round to zero just above it.
+        let (bottom, unpushed) = if self.bottom <= self.bare.own.lap.floor.get() {
+            self.bare.unpush_slowly(lowered, true)
+        } else {
+            self.bare.unpush_to(lowered)
+        };
         self.bottom = bottom;
         unpushed
     }
@@ -252,5 +258,34 @@ impl<T: Word> fmt::Debug for Deque<T> {
             .field("capacity", &self.capacity())
             .field("payer", &self.bare.payer)
             .finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::pile::Thief;
+
+    #[test]
+    fn unpush_where_the_indices_wrap_round() {
+        let mut stolen = Deque::starting_at(0, u64::MAX);
+        stolen.push(1).unwrap();
+        assert!(stolen.thief().steal().is_success());
+        assert_eq!(stolen.unpush(), Unpushed::Stolen);
+
+        let mut marked = Deque::starting_at(0, u64::MAX);
+        marked.push(1).unwrap();
+        marked.mark();
+        assert_eq!(marked.unpush(), Unpushed::Covered);
+
+        let mut several = Deque::starting_at(0, u64::MAX - STRIDE);
+        for round in 0..3 {
+            for item in 0..3 {
+                several.push(item).unwrap();
+            }
+            assert_eq!(several.unpush(), Unpushed::Back, "round {round}");
+            assert_eq!(several.unpush(), Unpushed::Back, "round {round}");
+            assert_eq!(several.pop(), Some(0), "round {round}");
+        }
     }
 }

@@ -68,11 +68,11 @@ impl<T: Word> Bare<T> {
     /// with the bottom lowered, it found `age` above it.
     #[cold]
     #[inline(never)]
-    pub(super) fn unpush_slowly(&self, lowered: Index) -> (Index, Unpushed) {
+    pub(super) fn unpush_slowly(&self, lowered: Index, further: bool) -> (Index, Unpushed) {
         let bottom = lowered.wrapping_add(STRIDE);
         // SAFETY: only the owner gets here.
         let mark = unsafe { (*self.slow.get()).mark };
-        let (bottom, index) = if lowered >= self.own.lap.floor.get() {
+        let (bottom, index) = if !further {
             self.lower_contested(lowered)
         } else if distance(bottom, mark) < 0 {
             self.lower_further(bottom)
