@@ -21,7 +21,7 @@ use locksley_policy::Thrift;
 use crate::builder::Config;
 use crate::error::BuildError;
 use crate::injector::{Injected, Injector, MOVED};
-use crate::job::{Family, JobRef, Payload};
+use crate::job::{Family, JobRef, Payload, catch};
 use crate::neighbours;
 use crate::reserve::{self, Look, Posted, Reserve};
 use crate::sleep::{self, Sleepers};
