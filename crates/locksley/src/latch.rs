@@ -140,6 +140,7 @@ mod models {
     use loom::thread;
 
     use super::*;
+    use crate::sync::AtomicUsize;
 
     struct Slot<L> {
         latch: L,
