@@ -164,15 +164,28 @@ impl Worker {
         B: FnOnce(FnContext) -> RB + Send,
         RB: Send,
     {
-        self.fork(
+        self.fork_in_place(
             |_, migrated| a(FnContext::new(migrated)),
             |_, migrated| b(FnContext::new(migrated)),
         )
     }
 
-    /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.
+    /// The fork, as a function of its own: a recursion through it has one small frame for each level.
     #[inline(never)]
     pub(crate) fn fork<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        self.fork_in_place(a, b)
+    }
+
+    /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.
+    ///
+    /// Where it is inlined the closures are made where they are needed. That pays if they are large: to copy what
+    /// was just written piece by piece, in larger pieces, makes the processor wait for the writes.
+    #[inline(always)]
+    fn fork_in_place<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,

@@ -38,18 +38,18 @@ const fn case(name: &'static str, about: &'static str, limit: f64, length: usize
 }
 
 const CASES: [Case; 15] = [
-    case("sum", "10^7 u64, per number", EVERYWHERE, 2),
+    case("sum", "10^7 u64, per number", EVERYWHERE, 1),
     case(
         "map",
         "of 10^7 u64, and their sum, per number",
         EVERYWHERE,
-        2,
+        1,
     ),
     case(
         "filter",
         "of 10^7 u64, and their count, per number",
         EVERYWHERE,
-        2,
+        1,
     ),
     case(
         "collect",
@@ -68,25 +68,25 @@ const CASES: [Case; 15] = [
         "sort strings",
         "par_sort of 10^6 strings, per string",
         EVERYWHERE,
-        5,
+        3,
     ),
     case(
         "sort strings unstable",
         "par_sort_unstable of 10^6 strings, per string",
         EVERYWHERE,
-        5,
+        3,
     ),
     case(
         "chunks",
         "par_chunks of 1000 of 10^7 u64, per number",
         EVERYWHERE,
-        2,
+        1,
     ),
     case(
         "bridge",
-        "par_bridge of 10^5 items with a little work, per item",
+        "par_bridge of 10^5 items of a tenth of a microsecond, per item",
         EVERYWHERE,
-        2,
+        1,
     ),
     case("flat map", "uneven inner loops, per item", EVERYWHERE, 2),
     case(

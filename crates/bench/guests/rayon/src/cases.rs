@@ -181,14 +181,13 @@ fn mixed(value: &u64) -> u64 {
     (value ^ (value >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// An iterator that is none of rayon's, with some work for each item.
+/// An iterator that is none of rayon's, with a tenth of a microsecond of work for each item.
 fn bridge(count: usize) -> Box<dyn Case> {
-    let serial = |n: &u64| (0..*n).map(work).fold(0, u64::wrapping_add);
-    let parallel = |n: &u64| {
-        (0..*n)
-            .par_bridge()
-            .map(work)
-            .reduce(|| 0, u64::wrapping_add)
+    let item = |i: u64| (0..8).fold(i, |sum, j| sum.wrapping_add(work(i ^ j)));
+    let serial = move |n: &u64| (0..*n).map(item).fold(0, u64::wrapping_add);
+    let parallel = move |n: &u64| {
+        let items = (0..*n).par_bridge().map(item);
+        items.reduce(|| 0, u64::wrapping_add)
     };
     computed(count, count as u64, serial, parallel)
 }
