@@ -5,6 +5,7 @@
 mod harness;
 mod joins;
 mod queues;
+mod rayon_core;
 mod sim;
 
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ const EXAMPLES: &str = "\
 Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
   locksley-bench joins                      the pool beside its rivals, about ten minutes
+  locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
   locksley-bench sim                        the simulator, about three minutes
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
@@ -73,6 +75,8 @@ enum Command {
     Queues,
     /// The pool against rayon, chili and forte.
     Joins,
+    /// Programs that use rayon, with its own rayon-core and with ours.
+    Rayon,
     /// The simulator: its speed, and its predictions beside the pool's counters.
     Sim,
     /// Every suite there is.
@@ -151,8 +155,9 @@ fn main() -> ExitCode {
     let suites: &[Suite] = match cli.command {
         Command::Queues => &[queues::run],
         Command::Joins => &[joins::run],
+        Command::Rayon => &[rayon_core::run],
         Command::Sim => &[sim::run],
-        Command::All => &[queues::run, joins::run, sim::run],
+        Command::All => &[queues::run, joins::run, rayon_core::run, sim::run],
         Command::Turn {
             workload,
             contender,

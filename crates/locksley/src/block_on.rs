@@ -24,9 +24,14 @@ impl Bell {
         })
     }
 
+    /// Was it rung, and has nobody asked since?
+    fn is_rung(&self) -> bool {
+        self.rung.load(Ordering::Relaxed)
+    }
+
     /// Was it rung since the last time?
     fn rung(&self) -> bool {
-        self.rung.load(Ordering::Relaxed) && self.rung.swap(false, Ordering::Acquire)
+        self.is_rung() && self.rung.swap(false, Ordering::Acquire)
     }
 }
 
@@ -46,7 +51,8 @@ impl Wake for Bell {
 ///
 /// On a worker, the time in which the future is not ready counts as blocked: a spare worker takes
 /// its place, and no task runs on top of it, but for the worker's share of a
-/// [`broadcast`](crate::broadcast).
+/// [`broadcast`](crate::broadcast). In a pool without [spares](crate::Builder::spares) the worker
+/// takes what work there is meanwhile.
 ///
 /// ```
 /// let sum = locksley::block_on(async {
@@ -68,6 +74,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             continue;
         }
         match Worker::current() {
+            Some(worker) if worker.registry().takes_any() => {
+                worker.serve_until(|| bell.is_rung(), || bell.is_rung());
+            }
             Some(worker) => worker.blocking(|| {
                 while !bell.rung() {
                     if !worker.read_mail() {

@@ -1,5 +1,7 @@
 //! How a pool is configured and built.
 
+use std::io;
+
 use locksley_policy::{Balancer, Theta, Victims};
 
 use crate::error::BuildError;
@@ -8,6 +10,7 @@ use crate::pinning::{self, Pinning};
 use crate::pool::{GLOBAL, Pool};
 use crate::registry::Registry;
 use crate::strategy::{Idle, Strategy, Waiting};
+use crate::threads::ThreadBuilder;
 
 /// The environment variable that sets the size of the global pool.
 const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
@@ -34,6 +37,9 @@ pub(crate) struct Config {
     pub(crate) workers: usize,
     pub(crate) strategy: Strategy,
     pub(crate) waiting: Waiting,
+    spares: Option<usize>,
+    pub(crate) breadth_first: bool,
+    pub(crate) use_current_thread: bool,
     pub(crate) idle: Idle,
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
@@ -53,7 +59,7 @@ impl Config {
     /// How many spare places there are.
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
-            Waiting::Leapfrog => self.workers.max(SPARES),
+            Waiting::Leapfrog => self.spares.unwrap_or(self.workers.max(SPARES)),
             Waiting::TakeAny => 0,
         }
     }
@@ -123,6 +129,9 @@ impl Builder {
                 workers: 0,
                 strategy: Strategy::default(),
                 waiting: Waiting::default(),
+                spares: None,
+                breadth_first: false,
+                use_current_thread: false,
                 idle: Idle::default(),
                 stack_size: None,
                 seed: 0x5eed,
@@ -175,6 +184,67 @@ impl Builder {
     /// ```
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.config.waiting = waiting;
+        self
+    }
+
+    /// How many spare workers there may be: threads that take the places of blocked ones, with indices from
+    /// the number of workers on. The default is as many as workers, or 64; nothing is started until it is
+    /// needed.
+    ///
+    /// With none, every index is below [`current_num_workers`](crate::current_num_workers), and no two
+    /// tasks that run at the same time have the same one. For that, a worker that waits and finds nothing
+    /// that descends from what it waits for takes any work, as with [`Waiting::TakeAny`], which needs no
+    /// spares and has none.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.num_spares()), 0);
+    /// ```
+    pub fn spares(mut self, spares: usize) -> Self {
+        self.config.spares = Some(spares);
+        self
+    }
+
+    /// Lets a worker take the oldest of its own tasks first instead of the newest. A hint: what a join
+    /// waits for still runs first. [`scope_fifo`](crate::scope_fifo) and
+    /// [`spawn_fifo`](crate::spawn_fifo) do the same for some tasks only, at less cost.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let pool = locksley::Pool::builder().workers(1).breadth_first(true).build().unwrap();
+    /// let order = Mutex::new(Vec::new());
+    /// let order = &order;
+    /// pool.in_place_scope(|s| {
+    ///     s.spawn(move |s| {
+    ///         for task in 0..3 {
+    ///             s.spawn(move |_| order.lock().unwrap().push(task));
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
+    /// ```
+    pub fn breadth_first(mut self, breadth_first: bool) -> Self {
+        self.config.breadth_first = breadth_first;
+        self
+    }
+
+    /// Makes the thread that builds the pool its first worker, with index 0, until the thread ends.
+    ///
+    /// The pool starts one thread less, and start and exit handlers are not run for this one. It works for
+    /// the pool where it waits for something of the pool's or gives way ([`yield_now`](crate::yield_now));
+    /// a task that is spawned into a pool of one such worker runs no sooner. Dropping the pool on that thread,
+    /// outside of a task, runs what is left.
+    ///
+    /// ```
+    /// std::thread::spawn(|| {
+    ///     let pool = locksley::Pool::builder().workers(2).use_current_thread().build().unwrap();
+    ///     assert_eq!(locksley::current_worker_index(), Some(0));
+    ///     assert_eq!(pool.install(std::thread::current).id(), std::thread::current().id());
+    /// });
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.config.use_current_thread = true;
         self
     }
 
@@ -386,6 +456,43 @@ impl Builder {
     /// assert!(error.to_string().contains("workers"));
     /// ```
     pub fn build(self) -> Result<Pool, BuildError> {
+        self.build_with(ThreadBuilder::spawn)
+    }
+
+    /// Builds the pool with threads that the caller starts: `spawn` gets each worker, in order, and sees to
+    /// it that some thread [runs](ThreadBuilder::run) it, there and then or later. That thread may be scoped,
+    /// may set up what tasks find in thread-local variables, or come from elsewhere.
+    ///
+    /// Spares are threads of the pool's own: a pool whose tasks need what the caller sets up should have
+    /// [none](Builder::spares). Ending the pool waits until each worker has been run or dropped.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    ///
+    /// thread_local!(static SHIFT: Cell<&'static str> = const { Cell::new("none") });
+    ///
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .spares(0)
+    ///     .build_with(|thread| {
+    ///         std::thread::Builder::new().name(thread.name()).spawn(move || {
+    ///             SHIFT.set("night");
+    ///             thread.run();
+    ///         })?;
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(pool.install(|| SHIFT.get()), "night");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`build`](Builder::build), or if `spawn` fails. Then workers that were given out find the
+    /// pool ended when they are run.
+    pub fn build_with(
+        self,
+        spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<Pool, BuildError> {
         let mut config = self.config;
         config.workers = match self.workers {
             Some(workers) => workers,
@@ -399,7 +506,7 @@ impl Builder {
         }
         config.homes = pinning::homes(&config.pinning, config.workers)?;
         let registry = Registry::new(config);
-        registry.start()?;
+        registry.start(spawn)?;
         Ok(Pool::over(registry))
     }
 

@@ -56,6 +56,9 @@ pub enum BuildError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The calling thread, which was to be one of the pool's workers, is one already, of this or another
+    /// pool.
+    AlreadyWorker,
     /// The global pool exists already.
     GlobalExists,
 }
@@ -98,6 +101,10 @@ impl fmt::Display for BuildError {
                 f,
                 "the operating system refused to pin a worker to CPU {cpu} ({source}): \
                  choose another one, or leave it to the operating system (`Pinning::None`)"
+            ),
+            BuildError::AlreadyWorker => f.write_str(
+                "the calling thread is a worker already: build the pool on another one, \
+                 or without `use_current_thread`",
             ),
             BuildError::GlobalExists => {
                 f.write_str("the global pool exists already: configure it before anything uses it")

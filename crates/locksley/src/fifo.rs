@@ -21,8 +21,9 @@ use crate::broadcast::BroadcastContext;
 use crate::cancel::CancelToken;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, HeapJob, JobRef};
+use crate::pool::{current_registry, on_worker};
 use crate::registry::Registry;
-use crate::scope::{Scope, in_place_scope, in_place_scope_in, scope};
+use crate::scope::{Place, Scope};
 use crate::worker::Worker;
 
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
@@ -45,16 +46,18 @@ use crate::worker::Worker;
 pub struct ScopeFifo<'scope> {
     scope: Scope<'scope>,
     /// A queue for each place of the pool.
-    queues: Arc<[Injector]>,
+    queues: Box<[Injector]>,
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn new(scope: &Scope<'scope>) -> Self {
+    /// Runs a body with such a scope.
+    fn run<R>(scope: Scope<'scope>, body: impl FnOnce(&Self) -> R) -> R {
         let places = scope.registry().places();
-        ScopeFifo {
-            scope: scope.again(),
+        let fifo = ScopeFifo {
+            scope,
             queues: (0..places).map(|_| Injector::new()).collect(),
-        }
+        };
+        fifo.scope.complete(|| body(&fifo))
     }
 
     /// Spawns a task, which may spawn more in the same scope. The oldest task of a worker starts
@@ -73,25 +76,23 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let queues = self.queues.clone();
-        let job = self.scope.job(move |scope, _| {
-            task(&ScopeFifo {
-                scope: scope.again(),
-                queues,
-            });
-        });
+        let job = self.scope.job(self, |scope, _| task(scope));
         let Some(worker) = self.scope.worker() else {
             // The pool's queue is in order already.
             return self.scope.registry().inject(Injected { job, owner: 0 });
         };
-        let (queues, index) = (self.queues.clone(), worker.index());
-        queues[index].push(Injected { job, owner: index });
+        let index = worker.index();
+        let queue = &self.queues[index];
+        queue.push(Injected { job, owner: index });
+        let queue = Place::of(queue);
         let token = move |worker: &Worker| {
-            let oldest = queues[index].pop().expect("there is a task for each token");
+            // SAFETY: there is a task for each token, so the scope waits for one that is in the queue.
+            let oldest = unsafe { queue.get() }.pop();
+            let oldest = oldest.expect("there is a task for each token");
             // SAFETY: the job was taken from the queue, so it is executed here and nowhere else.
             unsafe { oldest.job.execute(worker, oldest.owner) };
         };
-        // SAFETY: the closure borrows nothing, and is `Send`.
+        // SAFETY: what the closure refers to is there as long as it is used, and is `Sync`.
         worker.push_spawned(unsafe { HeapJob::new_ref(self.scope.family(), token) });
     }
 
@@ -115,13 +116,10 @@ impl<'scope> ScopeFifo<'scope> {
     where
         F: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let queues = self.queues.clone();
-        self.scope.spawn_broadcast(move |scope, context| {
-            let scope = ScopeFifo {
-                scope: scope.again(),
-                queues: queues.clone(),
-            };
-            task(&scope, context);
+        let task = Arc::new(task);
+        self.scope.deliver(self, || {
+            let task = task.clone();
+            move |scope: &Self, worker: &Worker| task(scope, BroadcastContext::new(worker))
         });
     }
 
@@ -194,7 +192,7 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    scope(|scope| body(&ScopeFifo::new(scope)))
+    on_worker(|worker| ScopeFifo::run(Scope::on(worker), body))
 }
 
 /// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
@@ -212,14 +210,14 @@ pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place_scope(|scope| body(&ScopeFifo::new(scope)))
+    in_place_scope_fifo_in(&current_registry(), body)
 }
 
 pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     body: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    in_place_scope_in(registry, |scope| body(&ScopeFifo::new(scope)))
+    ScopeFifo::run(Scope::in_place(registry), body)
 }
 
 /// Pushes a task on its own that runs after those which this worker pushed so before.

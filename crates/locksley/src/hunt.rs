@@ -241,7 +241,9 @@ impl Worker {
         };
         let config = &self.registry().config;
         self.hunter.tried(victim, outcome(&answer), config);
-        answer.success()
+        let stolen = answer.success();
+        self.note_theft(stolen.as_ref());
+        stolen
     }
 
     /// Tries to steal as the strategy's pile wants it, if it does.

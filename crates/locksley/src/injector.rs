@@ -18,6 +18,14 @@ pub(crate) struct Injected {
     pub(crate) owner: usize,
 }
 
+impl Injected {
+    /// Is it a spawned job of this family?
+    pub(crate) fn is_spawned_in(&self, family: Family) -> bool {
+        // SAFETY: whoever has it has not executed it yet.
+        self.job.is_spawned() && unsafe { self.job.family() } == family
+    }
+}
+
 /// The owner of a job that has gone from one pile to another: it is looked for when it must be
 /// woken.
 pub(crate) const MOVED: usize = usize::MAX;

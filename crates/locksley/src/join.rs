@@ -22,6 +22,7 @@ pub struct FnContext {
 }
 
 impl FnContext {
+    #[inline]
     pub(crate) fn new(migrated: bool) -> FnContext {
         FnContext { migrated }
     }
@@ -33,6 +34,7 @@ impl FnContext {
     /// let moved = pool.install(|| locksley::join_context(|a| a.migrated(), |b| b.migrated()));
     /// assert_eq!(moved, (false, false), "there is nobody to steal it");
     /// ```
+    #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
     }
@@ -86,10 +88,7 @@ where
     RB: Send,
 {
     match Worker::current() {
-        Some(worker) => worker.fork(
-            |_, migrated| a(FnContext::new(migrated)),
-            |_, migrated| b(FnContext::new(migrated)),
-        ),
+        Some(worker) => worker.join_context(a, b),
         None => crate::pool::global().run(|worker| {
             worker.fork(
                 |_, _| a(FnContext::new(true)),
@@ -149,6 +148,26 @@ impl Worker {
         RB: Send,
     {
         self.fork(|worker, _| a(worker), |worker, _| b(worker))
+    }
+
+    /// [`join_context`](crate::join_context) on this worker.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let migrated = pool.run(|worker| worker.join_context(|c| c.migrated(), |c| c.migrated()));
+    /// assert_eq!(migrated, (false, false));
+    /// ```
+    #[inline]
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA,
+        B: FnOnce(FnContext) -> RB + Send,
+        RB: Send,
+    {
+        self.fork(
+            |_, migrated| a(FnContext::new(migrated)),
+            |_, migrated| b(FnContext::new(migrated)),
+        )
     }
 
     /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.

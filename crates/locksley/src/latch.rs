@@ -16,17 +16,36 @@
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
 //! | L2 | set | AcqRel | L1, L3 | as L1; as L3 | `latch::models::wakes_a_parked_waiter`; `latch::models::finds_the_parked_waiter` |
 //! | L3 | park | Release; Relaxed on failure | L2 | a setter that does not know who waits looks at what the waiters said before they parked; a waiter that fails probes again | `latch::models::finds_the_parked_waiter` |
-//! | L4 | count down | AcqRel | itself | the last one must see what all the others wrote | `latch::models::the_last_of_a_count_sees_all` |
 
 use std::ptr;
 
-use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+use crate::sync::{AtomicPtr, Ordering};
 
 /// The bit that says that somebody is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
 
 /// The word of a latch that is set: no address of anything.
 const SET: *mut () = ptr::without_provenance_mut(2);
+
+/// What one can wait for.
+pub(crate) trait Awaited {
+    /// Is the wait over?
+    fn is_over(&self) -> bool;
+
+    /// The latch that will be set when it is over, for a waiter who is about to sleep; none if it is over.
+    fn latch(&self) -> Option<&Latch>;
+}
+
+impl Awaited for Latch {
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.probe()
+    }
+
+    fn latch(&self) -> Option<&Latch> {
+        Some(self)
+    }
+}
 
 /// A flag that is set once.
 #[derive(Debug)]
@@ -85,18 +104,23 @@ impl Latch {
         }
     }
 
+    /// Is it set? If not, whoever sets it from now on calls its `wake`.
+    pub(crate) fn probe_or_await(&self) -> bool {
+        let state = self.state.load(Ordering::Relaxed);
+        let parked = state.map_addr(|addr| addr | PARKED);
+        // If it changes in between, it was set.
+        let awaited = state != SET
+            && self
+                .state
+                .compare_exchange(state, parked, Ordering::Release, Ordering::Relaxed) // [L3]
+                .is_ok();
+        !awaited
+    }
+
     /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
     /// `park` may block until then.
     pub(crate) fn park_once(&self, park: impl FnOnce()) {
-        let state = self.state.load(Ordering::Relaxed);
-        if state == SET {
-            return;
-        }
-        let parked = state.map_addr(|addr| addr | PARKED);
-        let race = self
-            .state
-            .compare_exchange(state, parked, Ordering::Release, Ordering::Relaxed); // [L3]
-        if race.is_ok() {
+        if !self.probe_or_await() {
             park();
         }
     }
@@ -105,41 +129,6 @@ impl Latch {
     pub(crate) fn park(&self, mut park: impl FnMut()) {
         while !self.probe() {
             self.park_once(&mut park);
-        }
-    }
-}
-
-/// A latch that is set when a count comes down to zero. It starts at one, for its owner.
-#[derive(Debug)]
-pub(crate) struct CountLatch {
-    count: AtomicUsize,
-    pub(crate) latch: Latch,
-}
-
-impl CountLatch {
-    pub(crate) fn new() -> Self {
-        CountLatch {
-            count: AtomicUsize::new(1),
-            latch: Latch::new(),
-        }
-    }
-
-    /// Adds one to the count. The caller holds one already, so this is not the end.
-    pub(crate) fn increment(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Takes one from the count; at zero, sets the latch.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Latch::set`].
-    pub(crate) unsafe fn decrement(this: *const Self, wake: impl FnOnce()) {
-        // SAFETY: the caller holds one of the count, so the latch is not set yet.
-        let before = unsafe { (*this).count.fetch_sub(1, Ordering::AcqRel) }; // [L4]
-        if before == 1 {
-            // SAFETY: the waiter goes on only when it sees the latch set.
-            unsafe { Latch::set(&raw const (*this).latch, wake) };
         }
     }
 }
@@ -230,32 +219,6 @@ mod models {
             // SAFETY: the latch is in an `Arc`.
             unsafe { Latch::set(&raw const shared.0, wake) };
             thread.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn the_last_of_a_count_sees_all() {
-        loom::model(|| {
-            let shared = slot(CountLatch::new());
-            let threads: Vec<_> = (0..2)
-                .map(|cell| {
-                    shared.latch.increment();
-                    let shared = shared.clone();
-                    thread::spawn(move || {
-                        write(&shared, cell);
-                        // SAFETY: the latch is in an `Arc`.
-                        unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
-                    })
-                })
-                .collect();
-            // SAFETY: the latch is in an `Arc`.
-            unsafe { CountLatch::decrement(&raw const shared.latch, || {}) };
-            if shared.latch.latch.probe() {
-                assert_eq!(read(&shared, 0) + read(&shared, 1), 2);
-            }
-            for thread in threads {
-                thread.join().unwrap();
-            }
         });
     }
 }

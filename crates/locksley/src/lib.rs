@@ -49,7 +49,9 @@
 //!
 //! [`Strategy`] says which pile the workers have. Under the default,
 //! [`Asymmetric`](Strategy::Asymmetric), a fork is a dozen plain instructions, and a thief pays with
-//! a system call.
+//! a system call. Some strategies have policies, which are written behind the name:
+//! `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
+//! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
 //!
 //! # Panics
 //!
@@ -81,6 +83,7 @@ mod job;
 mod join;
 mod latch;
 mod neighbours;
+mod pending;
 mod pile;
 mod pinning;
 mod pool;
@@ -92,6 +95,7 @@ mod spawn;
 mod stats;
 mod strategy;
 mod sync;
+mod threads;
 mod topology;
 mod wait;
 mod worker;
@@ -111,10 +115,11 @@ pub use locksley_policy::{
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use scope::{Scope, in_place_scope, scope};
-pub use spawn::{JoinHandle, spawn, spawn_fifo};
+pub use spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
 #[cfg(all(feature = "stats", not(loom)))]
-pub use stats::{Stats, WorkerStats};
+pub use stats::{Observer, Stats, WorkerStats};
 pub use strategy::{Idle, Strategy, Waiting};
+pub use threads::ThreadBuilder;
 pub use topology::{Available, Level, Topology, available_cpus, topology};
 pub use worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,

@@ -9,10 +9,14 @@ use crate::builder::{Builder, MOST_WORKERS};
 use crate::fifo::{ScopeFifo, in_place_scope_fifo_in, scope_fifo};
 use crate::injector::Injected;
 use crate::job::{Family, HeapJob, catch};
+use crate::join::FnContext;
 use crate::latch::Latch;
 use crate::registry::Registry;
 use crate::scope::{Scope, in_place_scope_in, scope_here};
-use crate::spawn::{JoinHandle, spawn_fifo_in, spawn_in};
+use crate::spawn::{
+    JoinHandle, spawn_detached_in, spawn_fifo_detached_in, spawn_fifo_in, spawn_in,
+};
+use crate::wait::wait_outside;
 use crate::worker::Worker;
 use crate::yields::{Yield, yield_local_in, yield_now_in};
 
@@ -139,6 +143,29 @@ impl Pool {
         RB: Send,
     {
         self.run(|worker| worker.join(|_| a(), |_| b()))
+    }
+
+    /// [`join_context`](crate::join_context) in this pool. If the calling thread is none of its workers,
+    /// both closures have migrated.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.join_context(|c| c.migrated(), |c| c.migrated()), (true, true));
+    /// ```
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA + Send,
+        B: FnOnce(FnContext) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let outside = Worker::current_in(&self.registry).is_none();
+        self.run(|worker| {
+            worker.fork(
+                |_, migrated| a(FnContext::new(migrated || outside)),
+                |_, migrated| b(FnContext::new(migrated || outside)),
+            )
+        })
     }
 
     /// [`scope`](crate::scope()) in this pool.
@@ -317,6 +344,36 @@ impl Pool {
         spawn_in(&self.registry, task)
     }
 
+    /// [`spawn_detached`](crate::spawn_detached) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_detached(move || sender.send(7).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// ```
+    pub fn spawn_detached<F>(&self, task: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_detached_in(&self.registry, task);
+    }
+
+    /// [`spawn_fifo_detached`](crate::spawn_fifo_detached) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_fifo_detached(move || sender.send(7).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// ```
+    pub fn spawn_fifo_detached<F>(&self, task: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_fifo_detached_in(&self.registry, task);
+    }
+
     /// What the workers have done so far. Feature `stats`, on by default.
     ///
     /// Counts lag behind a little where their worker is busy; see [`Stats`](crate::Stats).
@@ -330,6 +387,21 @@ impl Pool {
     #[cfg(all(feature = "stats", not(loom)))]
     pub fn stats(&self) -> crate::Stats {
         self.registry.stats()
+    }
+
+    /// Shows the statistics for as long as one likes, after the pool has ended too. It keeps the counters and what
+    /// goes with them in memory. Feature `stats`, on by default.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let observer = pool.observer();
+    /// drop(pool.spawn(|| ()));
+    /// pool.shutdown();
+    /// assert_eq!(observer.stats().total().tasks, 1);
+    /// ```
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub fn observer(&self) -> crate::Observer {
+        crate::Observer::new(self.registry.clone())
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have
@@ -349,11 +421,29 @@ impl Pool {
     /// assert_eq!(done.load(Ordering::Relaxed), 100);
     /// ```
     pub fn shutdown(self) {}
+
+    /// Ends the pool, and does not wait: the threads finish what was spawned, and end by themselves.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let (go, wait) = mpsc::channel();
+    /// let task = pool.spawn(move || wait.recv().unwrap());
+    /// pool.retire(); // dropping it would wait for the task for ever
+    /// go.send(7).unwrap();
+    /// assert_eq!(task.join(), 7);
+    /// ```
+    pub fn retire(self) {
+        self.registry.end();
+    }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.registry.close();
+        if !self.registry.is_closing() {
+            self.registry.close();
+        }
     }
 }
 
@@ -408,7 +498,7 @@ where
     }
     match here {
         Some(worker) => worker.wait_abroad(&latch),
-        None => latch.park(std::thread::park),
+        None => wait_outside(registry, &latch),
     }
     match result.expect("the job has run") {
         Ok(result) => result,

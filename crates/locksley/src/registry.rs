@@ -9,28 +9,39 @@
 //! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
 //! more.
 
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
+use locksley_policy::Thrift;
 
 use crate::builder::Config;
 use crate::error::BuildError;
 use crate::injector::{Injected, Injector, MOVED};
-use crate::job::{Family, JobRef, Payload, catch};
+use crate::job::{Family, JobRef, Payload};
 use crate::neighbours;
 use crate::reserve::{self, Look, Reserve};
 use crate::sleep::{self, Sleepers};
 use crate::stats::{Counters, Event};
 use crate::strategy::{Strategy, Waiting};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
+use crate::threads::{self, Roll, ThreadBuilder};
 use crate::topology::allowed_now;
 use crate::worker::Worker;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
+
+/// A steal takes one to four microseconds, and interrupts the victim for a good part of that. So a spawned task
+/// below one microsecond is better left to it.
+const THRIFT: Thrift = Thrift::new(
+    Duration::from_micros(1),
+    Duration::from_micros(2),
+    Duration::from_micros(64),
+);
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
@@ -42,6 +53,8 @@ pub(crate) struct Registry {
     pub(crate) config: Config,
     sleepers: Sleepers,
     reserve: Reserve,
+    /// How many processors there are for its workers.
+    processors: usize,
     /// How many workers are blocked in a wait.
     blocked: CachePadded<AtomicUsize>,
     /// How many spares are up.
@@ -51,7 +64,10 @@ pub(crate) struct Registry {
     /// Spawned tasks that are not done.
     outstanding: AtomicUsize,
     closing: AtomicBool,
-    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Threads that the pool has started itself.
+    pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Who has not left yet.
+    pub(crate) roll: Roll,
     /// What threads outside of the pool did to it.
     outside: Counters,
 }
@@ -65,6 +81,7 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
+        let processors = processors_for(size);
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
@@ -76,13 +93,15 @@ impl Registry {
             injector: Injector::new(),
             config,
             sleepers: Sleepers::new(),
-            reserve: Reserve::new(size, processors_for(size)),
+            reserve: Reserve::new(size, processors),
+            processors,
             blocked: CachePadded::new(AtomicUsize::new(0)),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
+            roll: Roll::new(),
             outside: Counters::default(),
         });
         for index in 0..size {
@@ -113,9 +132,21 @@ impl Registry {
             .expect("whoever borrows a registry keeps it alive")
     }
 
+    /// Can a worker run while somebody else does?
+    pub(crate) fn has_processors(&self) -> bool {
+        self.processors > 1
+    }
+
     /// How many workers the pool has, without spares.
+    #[inline]
     pub(crate) fn size(&self) -> usize {
         self.size
+    }
+
+    /// How many spares there may be.
+    #[inline]
+    pub(crate) fn spares(&self) -> usize {
+        self.places.len() - self.size
     }
 
     /// How many places there are, spares included.
@@ -248,7 +279,7 @@ impl Registry {
 
     fn spare_wanted(&self) -> bool {
         let up = self.spares_up.load(Ordering::Relaxed);
-        up < self.blocked.load(Ordering::Relaxed) && up < self.places.len() - self.size
+        up < self.blocked.load(Ordering::Relaxed) && up < self.spares()
     }
 
     /// Is there anything that a worker could take?
@@ -272,11 +303,12 @@ impl Registry {
         }
     }
 
-    /// Puts an idle worker to sleep, unless there is something to do after all.
-    pub(crate) fn sleep(&self, worker: &Worker) {
+    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; whoever
+    /// makes it so unparks the worker.
+    pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         self.sleepers.lie_down(&worker.bed);
-        if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
-            self.sleepers.get_up(&worker.bed);
+        if self.call_for_work() || !worker.mail.is_empty() || ready() {
+            self.get_up(worker);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
                 worker.counters.count(Event::Park);
@@ -284,7 +316,20 @@ impl Registry {
             }
             return;
         }
-        self.sleep_on(worker);
+        self.sleep_on(worker, ready);
+    }
+
+    /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
+    fn get_up(&self, worker: &Worker) {
+        self.sleepers.get_up(&worker.bed);
+        self.relieve(worker);
+    }
+
+    /// A worker is awake: if it was the watchman, somebody else has to be.
+    fn relieve(&self, worker: &Worker) {
+        if self.reserve.relieve(worker.index()) {
+            self.post_watchman();
+        }
     }
 
     /// Puts a worker to sleep that has more company than there are processors.
@@ -294,27 +339,30 @@ impl Registry {
         // Of several that retire at once, so many get up again as are missed.
         fence(Ordering::SeqCst);
         if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
-            self.sleepers.get_up(&worker.bed);
+            self.get_up(worker);
             return;
         }
         self.post_watchman();
-        self.sleep_on(worker);
+        self.sleep_on(worker, || false);
     }
 
-    /// Sleeps until somebody ends it.
-    fn sleep_on(&self, worker: &Worker) {
+    /// Sleeps until somebody ends it, or until `ready`.
+    fn sleep_on(&self, worker: &Worker, ready: impl Fn() -> bool) {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         neighbours::look_around(self, worker);
-        while worker.bed.is_sleeping() {
+        while worker.bed.is_sleeping() && !ready() {
             if self.reserve.is_watchman(worker.index()) {
                 self.watch(worker);
             } else {
                 thread::park();
             }
         }
-        if self.reserve.relieve(worker.index()) {
-            self.post_watchman();
+        let woken = !self.sleepers.get_up(&worker.bed);
+        self.relieve(worker);
+        if woken && ready() {
+            // Somebody woke it for work that it may not look for now: that passes to another one.
+            self.wake_one();
         }
         neighbours::look_where(self, worker);
     }
@@ -368,7 +416,7 @@ impl Registry {
         self.furnish(index).bed.call();
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
-        match start_thread(self.shared(), index, None) {
+        match ThreadBuilder::new(self.shared(), index, None).start() {
             Ok(handle) => {
                 threads.push(handle);
                 true
@@ -380,43 +428,60 @@ impl Registry {
         }
     }
 
-    /// Starts the workers' threads. On failure none is left.
-    pub(crate) fn start(self: &Arc<Self>) -> Result<(), BuildError> {
+    /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        let adopts = self.config.use_current_thread;
+        if adopts && Worker::current().is_some() {
+            return Err(BuildError::AlreadyWorker);
+        }
         let (report, reports) = mpsc::channel();
-        for index in 0..self.size {
-            match start_thread(self.clone(), index, Some(report.clone())) {
-                Ok(handle) => lock(&self.threads).push(handle),
-                Err(source) => {
-                    self.close();
-                    return Err(BuildError::Thread {
-                        started: index,
-                        source,
-                    });
-                }
+        // If `spawn` panics, those that have been started end too.
+        let unwinding = EndOnDrop(self);
+        for index in usize::from(adopts)..self.size {
+            let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
+            if let Err(source) = spawn(thread) {
+                // Threads that the caller has not started yet end as soon as they do.
+                self.end();
+                self.join_threads();
+                return Err(BuildError::Thread {
+                    started: index,
+                    source,
+                });
             }
         }
+        std::mem::forget(unwinding);
         drop(report);
-        if self.config.homes.is_empty() {
-            return Ok(());
+        if !self.config.homes.is_empty()
+            && let Some(error) = reports.iter().find_map(Result::err)
+        {
+            self.close();
+            return Err(error);
         }
-        match reports.iter().find_map(Result::err) {
-            None => Ok(()),
-            Some(error) => {
-                self.close();
-                Err(error)
-            }
+        if adopts {
+            threads::adopt(self);
         }
+        Ok(())
     }
 
     /// The main loop of a worker, or of a spare.
-    fn main_loop(&self, worker: &Worker) {
+    pub(crate) fn main_loop(&self, worker: &Worker) {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
+        let mut thrift = THRIFT;
         loop {
             if worker.read_mail() {
                 idle = 0;
             } else if let Some(injected) = worker.find_work() {
-                worker.run_job(injected);
+                if worker.has_stolen_spawned() {
+                    let start = Instant::now();
+                    worker.run_job(injected);
+                    self.linger(worker, thrift.wait_after(start.elapsed()));
+                } else {
+                    worker.run_job(injected);
+                }
                 idle = 0;
                 if spare
                     && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
@@ -431,10 +496,22 @@ impl Registry {
                 if spare {
                     self.lie_down(worker);
                 } else {
-                    self.sleep(worker);
+                    self.sleep(worker, || self.closed());
                 }
                 idle = 0;
             }
+        }
+    }
+
+    /// Leaves the others' piles alone for a while, unless there is something else to do.
+    fn linger(&self, worker: &Worker, wait: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < wait
+            && worker.mail.is_empty()
+            && self.injector.is_empty()
+            && !self.is_closing()
+        {
+            thread::yield_now();
         }
     }
 
@@ -494,7 +571,7 @@ impl Registry {
         }
     }
 
-    fn closed(&self) -> bool {
+    pub(crate) fn closed(&self) -> bool {
         self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::SeqCst) == 0
     }
 
@@ -511,20 +588,40 @@ impl Registry {
         }
     }
 
-    /// Lets the workers finish what was spawned, and waits for them to end.
-    pub(crate) fn close(&self) {
+    /// Lets the workers finish what was spawned and end, and waits for nothing.
+    pub(crate) fn end(&self) {
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
-        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.registry(), self)) {
-            // The pool is dropped by one of its own tasks: the threads end by themselves.
-            return;
-        }
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// Lets the workers finish what was spawned, and waits for them to end.
+    pub(crate) fn close(&self) {
+        self.end();
         match Worker::current() {
-            Some(worker) => worker.blocking(|| self.join_threads()),
-            None => self.join_threads(),
+            Some(worker) if worker.is_in(self) => {
+                // A task of its own drops the pool: the threads end by themselves. An adopted thread
+                // that is in no task may have to run what was spawned, for want of others.
+                if threads::is_adopted_by(self) && worker.frames.depth() == 0 {
+                    worker.serve_until(|| self.closed(), || self.closed());
+                    self.wait_for_threads();
+                }
+            }
+            Some(worker) => worker.blocking(|| self.wait_for_threads()),
+            None => self.wait_for_threads(),
         }
     }
 
+    /// Waits until all threads have left, whoever started them.
+    fn wait_for_threads(&self) {
+        self.join_threads();
+        self.roll.wait_until_empty();
+    }
+
+    /// Waits for the threads that the pool has started itself.
     fn join_threads(&self) {
         loop {
             let threads = std::mem::take(&mut *lock(&self.threads));
@@ -538,8 +635,14 @@ impl Registry {
         }
     }
 
+    /// May a waiter take any work, because it is to, or because there is no spare to take its place?
     pub(crate) fn takes_any(&self) -> bool {
-        self.config.waiting == Waiting::TakeAny
+        self.spares() == 0
+    }
+
+    /// Does a waiter look for what descends from what it waits for?
+    pub(crate) fn leapfrogs(&self) -> bool {
+        self.config.waiting == Waiting::Leapfrog
     }
 }
 
@@ -553,31 +656,11 @@ fn processors_for(workers: usize) -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Starts the thread of a place. It reports whether it could be pinned.
-fn start_thread(
-    registry: Arc<Registry>,
-    index: usize,
-    report: Option<mpsc::Sender<Result<(), BuildError>>>,
-) -> std::io::Result<thread::JoinHandle<()>> {
-    let mut builder = thread::Builder::new().name(registry.config.thread_name(index));
-    if let Some(size) = registry.config.stack_size {
-        builder = builder.stack_size(size);
+/// Ends a pool whose building was broken off.
+struct EndOnDrop<'r>(&'r Registry);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
-    builder.spawn(move || {
-        let pinned = neighbours::pin(&registry, index);
-        if let Some(report) = report {
-            // Nobody listens if nobody is to be pinned, or another one could not be.
-            let _ = report.send(pinned);
-        }
-        registry.worker(index).be(|worker| {
-            let started = catch(|| registry.config.run_start_handler(index));
-            if let Err(payload) = started {
-                registry.config.handle_panic(payload);
-            }
-            registry.main_loop(worker);
-        });
-        if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
-            registry.config.handle_panic(payload);
-        }
-    })
 }

@@ -8,46 +8,12 @@ use crate::broadcast::BroadcastContext;
 use crate::cancel::CancelToken;
 use crate::injector::Injected;
 use crate::job::{Family, HeapJob, JobRef, Payload, catch};
-use crate::latch::CountLatch;
+use crate::latch::Latch;
+use crate::pending::Pending;
 use crate::registry::Registry;
 use crate::sync::{Mutex, lock};
+use crate::wait::wait_outside;
 use crate::worker::Worker;
-
-/// What a scope and its tasks share.
-struct Core {
-    latch: CountLatch,
-    /// Who waits for the latch.
-    waiter: Waiter,
-    /// The first panic of a task.
-    panic: Mutex<Option<Payload>>,
-    token: CancelToken,
-    registry: Arc<Registry>,
-}
-
-enum Waiter {
-    Worker(usize),
-    Thread(std::thread::Thread),
-}
-
-impl Core {
-    /// Takes one from the count. The core outlives the call: the caller holds an `Arc`.
-    fn done(&self) {
-        let wake = || match &self.waiter {
-            Waiter::Worker(index) => self.registry.unpark(*index),
-            Waiter::Thread(thread) => thread.unpark(),
-        };
-        // SAFETY: the latch is in an `Arc` that the caller holds.
-        unsafe { CountLatch::decrement(&raw const self.latch, wake) };
-    }
-
-    fn keep_panic(&self, payload: Payload) {
-        let mut first = lock(&self.panic);
-        if first.is_none() {
-            *first = Some(payload);
-        }
-        // Another one is dropped when the lock is free.
-    }
-}
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
@@ -60,28 +26,118 @@ impl Core {
 /// });
 /// assert_eq!(parts, [0, 1, 4, 9]);
 /// ```
+///
+/// It lies in the frame of whoever waits for it, and its tasks know where. The frame stays until all of them
+/// are done.
 pub struct Scope<'scope> {
-    core: Arc<Core>,
+    pending: Pending,
+    /// Who waits.
+    waiter: Waiter,
+    /// The first panic of a task.
+    panic: Mutex<Option<Payload>>,
+    token: CancelToken,
+    registry: Arc<Registry>,
     /// Invariant in `'scope`, like `std::thread::Scope`.
     marker: PhantomData<&'scope mut &'scope ()>,
+}
+
+#[derive(Clone)]
+enum Waiter {
+    Worker(usize),
+    Thread(std::thread::Thread),
+}
+
+/// Where a scope lies, for its tasks.
+pub(crate) struct Place<S>(*const S);
+
+// SAFETY: it stands for a shared reference, which the scope's count keeps alive.
+unsafe impl<S: Sync> Send for Place<S> {}
+
+impl<S> Place<S> {
+    pub(crate) fn of(thing: &S) -> Place<S> {
+        Place(thing)
+    }
+
+    /// What lies there.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a task of the scope that is not done.
+    pub(crate) unsafe fn get(&self) -> &S {
+        // SAFETY: the scope is not left before the task is done, says the caller.
+        unsafe { &*self.0 }
+    }
 }
 
 impl<'scope> Scope<'scope> {
     fn new(registry: Arc<Registry>, waiter: Waiter) -> Self {
         Scope {
-            core: Arc::new(Core {
-                latch: CountLatch::new(),
-                waiter,
-                panic: Mutex::new(None),
-                token: CancelToken::new(),
-                registry,
-            }),
+            pending: match waiter {
+                Waiter::Worker(_) => Pending::owned(),
+                Waiter::Thread(_) => Pending::shared(),
+            },
+            waiter,
+            panic: Mutex::new(None),
+            token: CancelToken::new(),
+            registry,
             marker: PhantomData,
         }
     }
 
+    /// A scope that a worker waits for.
+    pub(crate) fn on(worker: &Worker) -> Self {
+        Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()))
+    }
+
+    /// A scope of a pool that the calling thread waits for, wherever that is.
+    pub(crate) fn in_place(registry: &Arc<Registry>) -> Self {
+        match Worker::current_in(registry) {
+            Some(worker) => Scope::on(worker),
+            None => Scope::new(registry.clone(), Waiter::Thread(std::thread::current())),
+        }
+    }
+
     pub(crate) fn family(&self) -> Family {
-        Family::of(&*self.core)
+        Family::of(self)
+    }
+
+    /// Is this the worker that waits for the scope?
+    fn is_owned_by(&self, worker: &Worker) -> bool {
+        matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
+    }
+
+    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone afterwards.
+    ///
+    /// # Safety
+    ///
+    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread, if that is one
+    /// of the scope's pool.
+    unsafe fn done(this: *const Self, worker: Option<&Worker>) {
+        // SAFETY: the caller holds one of the count.
+        let scope = unsafe { &*this };
+        let by_owner = worker.is_some_and(|worker| scope.is_owned_by(worker));
+        if scope.pending.take_away(by_owner) {
+            let (waiter, latch) = (scope.waiter.clone(), &raw const scope.pending.latch);
+            let wake = || match waiter {
+                Waiter::Worker(index) => {
+                    // Of a count with an owner the last one is a worker, for outsiders only add to it.
+                    if let Some(worker) = worker {
+                        worker.registry().unpark(index);
+                    }
+                }
+                Waiter::Thread(thread) => thread.unpark(),
+            };
+            // SAFETY: the count is settled, so the waiter goes on when it sees the latch set, not before.
+            unsafe { Latch::set(latch, wake) };
+        }
+    }
+
+    fn keep_panic(&self, payload: Payload) {
+        let mut first = lock(&self.panic);
+        if first.is_none() {
+            *first = Some(payload);
+        }
+        // Another one is dropped when the lock is free.
     }
 
     /// Spawns a task, which may spawn more in the same scope. The newest task of a worker runs
@@ -102,7 +158,7 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(|scope, _| task(scope));
+        let job = self.job(self, |scope, _| task(scope));
         self.push(job);
     }
 
@@ -125,35 +181,47 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         let task = Arc::new(task);
-        for index in 0..self.core.registry.size() {
+        self.deliver(self, || {
             let task = task.clone();
-            let job = self.job(move |scope, worker| task(scope, BroadcastContext::new(worker)));
-            self.core.registry.deliver(index, job);
+            move |scope: &Self, worker: &Worker| task(scope, BroadcastContext::new(worker))
+        });
+    }
+
+    /// Sends each worker a task.
+    pub(crate) fn deliver<S, F>(&self, whole: &S, task: impl Fn() -> F)
+    where
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
+    {
+        for index in 0..self.registry.size() {
+            self.registry.deliver(index, self.job(whole, task()));
         }
     }
 
-    /// Makes a job of a task, and counts it.
-    pub(crate) fn job<F>(&self, task: F) -> JobRef
+    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or what it is
+    /// a part of.
+    pub(crate) fn job<S, F>(&self, whole: &S, task: F) -> JobRef
     where
-        F: FnOnce(&Scope<'scope>, &Worker) + Send + 'scope,
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        let core = self.core.clone();
-        core.latch.increment();
+        let by_owner = self.worker().is_some_and(|worker| self.is_owned_by(worker));
+        self.pending.add(by_owner);
+        let (scope, whole) = (Place(self), Place(whole));
         let run = move |worker: &Worker| {
-            let scope = Scope {
-                core,
-                marker: PhantomData,
-            };
+            // SAFETY: this is a task of the scope, and is counted.
+            let (this, whole) = unsafe { (scope.get(), whole.get()) };
             // A task that does not run goes here too: once it is counted as done, what it
             // borrows may be gone.
-            let result = catch(|| match scope.is_cancelled() {
+            let result = catch(|| match this.is_cancelled() {
                 true => drop(task),
-                false => task(&scope, worker),
+                false => task(whole, worker),
             });
             if let Err(payload) = result {
-                scope.core.keep_panic(payload);
+                this.keep_panic(payload);
             }
-            scope.core.done();
+            // SAFETY: it was counted above, and is not used any more.
+            unsafe { Scope::done(scope.0, Some(worker)) };
         };
         // SAFETY: the scope is not left before the count is back at zero, so what the task borrows
         // outlives it; `F` is `Send`.
@@ -164,25 +232,17 @@ impl<'scope> Scope<'scope> {
     fn push(&self, job: JobRef) {
         match self.worker() {
             Some(worker) => worker.push_spawned(job),
-            None => self.core.registry.inject(Injected { job, owner: 0 }),
+            None => self.registry.inject(Injected { job, owner: 0 }),
         }
     }
 
     /// The worker that the calling thread is, if it is one of the scope's pool.
     pub(crate) fn worker<'a>(&self) -> Option<&'a Worker> {
-        Worker::current_in(&self.core.registry)
-    }
-
-    /// Another handle to this scope, for a task of it.
-    pub(crate) fn again(&self) -> Scope<'scope> {
-        Scope {
-            core: self.core.clone(),
-            marker: PhantomData,
-        }
+        Worker::current_in(&self.registry)
     }
 
     pub(crate) fn registry(&self) -> &Registry {
-        &self.core.registry
+        &self.registry
     }
 
     /// Cancels the scope: tasks that have not started will not run; running ones can ask
@@ -199,7 +259,7 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(runs.into_inner(), 0);
     /// ```
     pub fn cancel(&self) {
-        self.core.token.cancel();
+        self.token.cancel();
     }
 
     /// Was the scope cancelled?
@@ -212,7 +272,7 @@ impl<'scope> Scope<'scope> {
     /// });
     /// ```
     pub fn is_cancelled(&self) -> bool {
-        self.core.token.is_cancelled()
+        self.token.is_cancelled()
     }
 
     /// The scope's token: whoever has it can ask whether the scope was cancelled, and cancel it.
@@ -243,15 +303,23 @@ impl<'scope> Scope<'scope> {
     /// assert!(found.is_cancelled());
     /// ```
     pub fn token(&self) -> CancelToken {
-        self.core.token.clone()
+        self.token.clone()
     }
 
-    /// Runs the body, waits for the tasks, and passes on what panicked.
-    fn complete<R>(self, body: impl FnOnce(&Scope<'scope>) -> R, wait: impl FnOnce(&Self)) -> R {
-        let result = catch(|| body(&self));
-        self.core.done();
-        wait(&self);
-        let panic = lock(&self.core.panic).take();
+    /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.
+    pub(crate) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
+        let result = catch(body);
+        let here = Worker::current();
+        // SAFETY: the count starts with one for the body; the scope is the caller's.
+        unsafe { Scope::done(self, self.worker()) };
+        match (&self.waiter, here) {
+            (Waiter::Worker(_), Some(worker)) => {
+                worker.wait_for_scope(&self.pending, self.family())
+            }
+            (_, Some(worker)) => worker.wait_abroad(&self.pending.latch),
+            (_, None) => wait_outside(&self.registry, &self.pending.latch),
+        }
+        let panic = lock(&self.panic).take();
         match (result, panic) {
             (Err(payload), _) | (Ok(_), Some(payload)) => panic::resume_unwind(payload),
             (Ok(result), None) => result,
@@ -284,11 +352,8 @@ where
 
 /// A scope on a worker.
 pub(crate) fn scope_here<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-    let scope = Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()));
-    let family = scope.family();
-    scope.complete(body, |scope| {
-        worker.wait_for_scope(&scope.core.latch.latch, family);
-    })
+    let scope = Scope::on(worker);
+    scope.complete(|| body(&scope))
 }
 
 /// [`scope`] whose body runs on the calling thread, even if that is no worker; only the tasks run
@@ -318,21 +383,8 @@ pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    let here = Worker::current();
-    if let Some(worker) = here
-        && worker.is_in(registry)
-    {
-        return scope_here(worker, body);
-    }
-    let waiter = Waiter::Thread(std::thread::current());
-    let scope = Scope::new(registry.clone(), waiter);
-    scope.complete(body, |scope| {
-        let latch = &scope.core.latch.latch;
-        match here {
-            Some(worker) => worker.wait_abroad(latch),
-            None => latch.park(std::thread::park),
-        }
-    })
+    let scope = Scope::in_place(registry);
+    scope.complete(|| body(&scope))
 }
 
 impl std::fmt::Debug for Scope<'_> {

@@ -80,6 +80,68 @@ where
     spawn_fifo_in(&crate::pool::current_registry(), task)
 }
 
+/// [`spawn`] for a task that nobody will wait for: there is no handle, and it costs less. A panic goes to
+/// the pool's panic handler.
+///
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// locksley::spawn_detached(move || sender.send(7).unwrap());
+/// assert_eq!(receiver.recv(), Ok(7));
+/// ```
+pub fn spawn_detached<F>(task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_detached_in(&crate::pool::current_registry(), task);
+}
+
+/// [`spawn_fifo`] for a task that nobody will wait for: see [`spawn_detached`].
+///
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// locksley::spawn_fifo_detached(move || sender.send(7).unwrap());
+/// assert_eq!(receiver.recv(), Ok(7));
+/// ```
+pub fn spawn_fifo_detached<F>(task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    spawn_fifo_detached_in(&crate::pool::current_registry(), task);
+}
+
+pub(crate) fn spawn_detached_in<F>(registry: &Registry, task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    let job = make_detached(registry, task);
+    match Worker::current_in(registry) {
+        Some(worker) => worker.push_spawned(job),
+        None => registry.inject(Injected { job, owner: 0 }),
+    }
+}
+
+pub(crate) fn spawn_fifo_detached_in<F>(registry: &Registry, task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    let job = make_detached(registry, task);
+    match Worker::current_in(registry) {
+        Some(worker) => push_fifo(worker, job),
+        None => registry.inject(Injected { job, owner: 0 }),
+    }
+}
+
+/// Makes a job of a task that has no handle, and counts it.
+fn make_detached<F>(registry: &Registry, task: F) -> JobRef
+where
+    F: FnOnce() + Send + 'static,
+{
+    registry.task_spawned();
+    let run = move |worker: &Worker| worker.registry().task_done(catch(task).err());
+    // SAFETY: the closure borrows nothing, and is `Send`.
+    unsafe { HeapJob::new_ref(Family::NONE, run) }
+}
+
 /// Spawns a task into a pool.
 pub(crate) fn spawn_in<F, T>(registry: &Arc<Registry>, task: F) -> JoinHandle<T>
 where

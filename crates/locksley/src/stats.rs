@@ -17,7 +17,7 @@
 mod report;
 
 #[cfg(all(feature = "stats", not(loom)))]
-pub use report::{Stats, WorkerStats};
+pub use report::{Observer, Stats, WorkerStats};
 
 macro_rules! events {
     ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {

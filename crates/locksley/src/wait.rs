@@ -14,13 +14,14 @@
 //! (`frames`); if not, the job goes to the pool's queue likewise.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use locksley_queue::Steal;
 
 use crate::injector::Injected;
 use crate::job::Family;
-use crate::latch::Latch;
+use crate::latch::{Awaited, Latch};
+use crate::registry::Registry;
 use crate::stats::Event;
 use crate::worker::Worker;
 
@@ -28,8 +29,24 @@ use crate::worker::Worker;
 /// lie in the pool's queue, and nobody else be free to run it.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// How long a thread outside of the pool looks at a latch before it parks. To park it and to wake it takes several
+/// times as long, so a short task gains much, and a long one loses little; and if the worker waits for this very
+/// processor, it does not wait long.
+const GLANCE: Duration = Duration::from_micros(3);
+
 /// How many families a search for descendants follows.
 const REACH: usize = 8;
+
+/// Blocks a thread that is no worker until a latch of this pool is set.
+pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
+    if registry.has_processors() {
+        let start = Instant::now();
+        while !latch.probe() && start.elapsed() < GLANCE {
+            std::hint::spin_loop();
+        }
+    }
+    latch.park(thread::park);
+}
 
 /// The families whose descendants a waiter may run.
 struct Kin {
@@ -67,8 +84,8 @@ impl Worker {
 
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
     #[cold]
-    pub(crate) fn wait_for_scope(&self, latch: &Latch, family: Family) {
-        self.wait_with(latch, family, || self.take_of(family));
+    pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, family: Family) {
+        self.wait_with(tasks, family, || self.take_of(family));
     }
 
     /// Takes a spawned job of a family from the worker's pile or from the pool's queue.
@@ -77,10 +94,14 @@ impl Worker {
             .or_else(|| self.registry().injector.pop_of(family))
     }
 
-    /// Waits for something that no worker of this pool is at: helps with nothing, but reads its
-    /// mail. Whoever sets the latch unparks the thread.
+    /// Waits for something that no worker of this pool is at. A spare takes its place and it helps with
+    /// nothing, but reads its mail; or, where there are no spares, it takes what work there is. Whoever sets the
+    /// latch unparks the thread.
     #[cold]
     pub(crate) fn wait_abroad(&self, latch: &Latch) {
+        if self.registry().takes_any() {
+            return self.serve_until(|| latch.probe(), || latch.probe_or_await());
+        }
         self.blocking(|| {
             while !latch.probe() {
                 if !self.read_mail() {
@@ -90,52 +111,125 @@ impl Worker {
         });
     }
 
+    /// Takes what work there is until `ready`. `ready_asleep` is the same for one who goes to sleep: if it
+    /// says no, whoever makes it so unparks the thread.
+    pub(crate) fn serve_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        let registry = self.registry();
+        let mut idle = 0;
+        while !ready() {
+            if self.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = self.take_anything() {
+                self.help(injected);
+                idle = 0;
+            } else if registry.rest(&mut idle) {
+                registry.sleep(self, &ready_asleep);
+            }
+        }
+        self.publish_counts();
+    }
+
     /// Runs something that blocks this worker. A spare takes its place meanwhile.
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
         self.open_pile();
         self.registry().blocking(wait);
     }
 
-    /// Waits until a latch is set. `own` finds jobs that the waiter must run itself, if need be.
+    /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
     pub(crate) fn wait_with(
         &self,
-        latch: &Latch,
+        awaited: &impl Awaited,
         family: Family,
         own: impl Fn() -> Option<Injected>,
     ) {
-        if latch.probe() {
+        if awaited.is_over() {
             return;
         }
         let registry = self.registry();
         self.frames.enter_wait(family);
         let mut idle = 0;
-        while !latch.probe() {
-            if self.read_mail() {
+        while !awaited.is_over() {
+            if self.read_mail() || self.takes_next() && self.run_own(family, awaited) {
                 idle = 0;
-            } else if let Some(injected) = own() {
+            } else if !self.takes_next()
+                && let Some(injected) = own()
+            {
                 self.run_job(injected);
                 idle = 0;
             } else if let Some(injected) = self.helpful_job(family) {
                 self.help(injected);
                 idle = 0;
-            } else if registry.rest(&mut idle) && !self.open_pile() {
+            } else if registry.rest(&mut idle)
                 // Nothing went to the pool's queue that it may be waiting for.
-                self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
+                && !self.open_pile()
+                && let Some(latch) = awaited.latch()
+            {
+                self.doze(latch);
             }
         }
         self.frames.leave();
         self.publish_counts();
     }
 
+    /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while there are
+    /// some of the family, the wait is not over, and need not be asked. Were there any?
+    fn run_own(&self, family: Family, awaited: &impl Awaited) -> bool {
+        let Some(first) = self.take_own() else {
+            return false;
+        };
+        let mut next = Some(first);
+        self.deeper(|| {
+            while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(family)) {
+                self.execute(injected);
+                next = self.take_own();
+            }
+        });
+        match next {
+            // It lay below them all.
+            Some(stranger) if awaited.is_over() && stranger.owner == self.index() => {
+                self.push_spawned(stranger.job);
+            }
+            Some(stranger) if awaited.is_over() => self.registry().inject(stranger),
+            Some(stranger) => self.help(stranger),
+            None => {}
+        }
+        true
+    }
+
+    /// Sleeps until the latch is set, or there is something that this worker may do.
+    fn doze(&self, latch: &Latch) {
+        let registry = self.registry();
+        if registry.takes_any() && !self.is_deep() {
+            registry.sleep(self, || latch.probe_or_await());
+        } else {
+            self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
+        }
+    }
+
+    /// Are so many jobs of others stacked up that it may take no more?
+    fn is_deep(&self) -> bool {
+        self.depth() >= self.registry().config.depth_limit
+    }
+
+    /// Does it take work in whatever order, so that it need not sort its pile for what it must run itself?
+    fn takes_next(&self) -> bool {
+        let registry = self.registry();
+        registry.takes_any() && !registry.leapfrogs() && !self.is_deep()
+    }
+
     /// Somebody else's job to run while waiting for a family.
     fn helpful_job(&self, family: Family) -> Option<Injected> {
         let registry = self.registry();
-        if self.depth() >= registry.config.depth_limit {
-            None
-        } else if registry.takes_any() {
-            self.take_anything()
-        } else {
-            self.leapfrog(family)
+        if self.is_deep() {
+            return None;
+        }
+        let descendant = match registry.leapfrogs() {
+            true => self.leapfrog(family),
+            false => None,
+        };
+        match descendant {
+            None if registry.takes_any() => self.take_anything(),
+            found => found,
         }
     }
 

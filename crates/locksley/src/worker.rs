@@ -54,6 +54,8 @@ pub struct Worker {
     pub(crate) countdown: Cell<u32>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
+    /// Was what it found last a spawned job, stolen at the price of a barrier? The owner's alone.
+    stole: Cell<bool>,
     pub(crate) counters: Counters,
     index: usize,
     /// Set with the pool, before any thread runs.
@@ -91,6 +93,7 @@ impl Worker {
             pile: UnsafeCell::new(pile),
             hunter: Hunter::new(index, config),
             helping: Cell::new(0),
+            stole: Cell::new(false),
             counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),
@@ -124,11 +127,67 @@ impl Worker {
 
     /// Makes the calling thread this worker while `f` runs.
     pub(crate) fn be(&self, f: impl FnOnce(&Worker)) {
+        let before = CURRENT.get();
+        self.become_current();
+        f(self);
+        CURRENT.set(before);
+    }
+
+    /// Makes the calling thread this worker until it ceases to be.
+    pub(crate) fn become_current(&self) {
         // A thread takes a place once; a spare's place is its own for good.
         let _ = self.thread.set(std::thread::current());
         CURRENT.set(self);
-        f(self);
-        CURRENT.set(ptr::null());
+    }
+
+    /// The calling thread is this worker no more.
+    pub(crate) fn cease(&self) {
+        if ptr::eq(CURRENT.get(), self) {
+            CURRENT.set(ptr::null());
+        }
+    }
+
+    /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not handed its
+    /// worker, and asks the thread once instead of at every fork.
+    ///
+    /// ```
+    /// use locksley::Worker;
+    ///
+    /// assert!(Worker::with_current(|worker| worker.is_none()));
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let sum = pool.install(|| {
+    ///     Worker::with_current(|worker| match worker {
+    ///         Some(worker) => worker.join(|_| 1, |_| 2),
+    ///         None => (1, 2),
+    ///     })
+    /// });
+    /// assert_eq!(sum, (1, 2));
+    /// ```
+    #[inline]
+    pub fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+        f(Worker::current())
+    }
+
+    /// The number of workers in its pool, without spares.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.num_workers()), 2);
+    /// ```
+    #[inline]
+    pub fn num_workers(&self) -> usize {
+        self.registry().size()
+    }
+
+    /// How many spare workers its pool may have: see [`Builder::spares`](crate::Builder::spares).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).spares(3).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.num_spares()), 3);
+    /// ```
+    #[inline]
+    pub fn num_spares(&self) -> usize {
+        self.registry().spares()
     }
 
     /// The worker's index in its pool. Spare workers, which stand in for waiting ones, have
@@ -138,6 +197,7 @@ impl Worker {
     /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
     /// assert_eq!(pool.run(|worker| worker.index()), 0);
     /// ```
+    #[inline]
     pub fn index(&self) -> usize {
         self.index
     }
@@ -328,10 +388,15 @@ impl Worker {
 
     /// Runs a job of somebody else while this worker waits.
     pub(crate) fn help(&self, injected: Injected) {
+        self.deeper(|| self.run_job(injected));
+    }
+
+    /// Runs something one level deeper.
+    pub(crate) fn deeper(&self, run: impl FnOnce()) {
         let depth = self.helping.get() + 1;
         self.helping.set(depth);
         self.counters.set_depth(depth);
-        self.run_job(injected);
+        run();
         self.helping.set(depth - 1);
         self.counters.set_depth(depth - 1);
     }
@@ -353,14 +418,19 @@ impl Worker {
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: Injected) {
-        self.counters.count(Event::Task);
         self.publish_counts();
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         let family = unsafe { injected.job.family() };
         self.frames.enter_root(family);
-        // SAFETY: as above.
-        unsafe { injected.job.execute(self, injected.owner) };
+        self.execute(injected);
         self.frames.leave();
+    }
+
+    /// Executes a job within what the frames say already.
+    pub(crate) fn execute(&self, injected: Injected) {
+        self.counters.count(Event::Task);
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        unsafe { injected.job.execute(self, injected.owner) };
     }
 
     /// Runs a job on top of whatever the worker is doing.
@@ -381,6 +451,15 @@ impl Worker {
 
     /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
     pub(crate) fn find_work(&self) -> Option<Injected> {
+        self.note_theft(None);
+        if self.registry().config.breadth_first
+            && let Some(job) = self.rob().success()
+        {
+            return Some(Injected {
+                job,
+                owner: self.index,
+            });
+        }
         if let Some(job) = self.pop() {
             return Some(Injected {
                 job,
@@ -398,13 +477,28 @@ impl Worker {
 
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<Injected> {
-        match self.pop_from_under() {
+        let oldest = match self.registry().config.breadth_first {
+            true => self.rob().success(),
+            false => None,
+        };
+        match oldest.or_else(|| self.pop_from_under()) {
             Some(job) => Some(Injected {
                 job,
                 owner: self.index,
             }),
             None => self.pop_moved(),
         }
+    }
+
+    /// Has it just stolen a spawned job, at the price of a barrier?
+    pub(crate) fn has_stolen_spawned(&self) -> bool {
+        self.stole.get()
+    }
+
+    /// Remembers whether it has.
+    pub(crate) fn note_theft(&self, stolen: Option<&Injected>) {
+        let spawned = stolen.is_some_and(|stolen| stolen.job.is_spawned());
+        self.stole.set(spawned && self.loot.is_none());
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.

@@ -33,6 +33,14 @@ use crate::text::{ParseError, Reader, Spell, Writer, spell};
 use crate::theory::{GREEDY_STABLE, TIT_FOR_TAT_STABLE};
 
 /// What happened in a period.
+///
+/// ```
+/// use locksley_policy::{Auto, Mode, Period, Tuning};
+///
+/// // Thieves always find something, and every second task was stolen.
+/// let period = Period { idle: 0.2, attempts: 50, stolen: 50, successes: 50, executed: 100 };
+/// assert_eq!(Auto::new(Tuning { patience: 1 }).feed(&period), Mode::StealHalf);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Period {
     /// The ratio of workers that had nothing to do, from 0 to 1, on average over the period.
@@ -48,6 +56,12 @@ pub struct Period {
 }
 
 /// How to balance.
+///
+/// ```
+/// use locksley_policy::{Auto, Mode};
+///
+/// assert_eq!(Auto::default().mode(), Mode::Stealing);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Idle workers steal one task at a time.

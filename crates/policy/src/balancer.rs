@@ -5,6 +5,15 @@ use crate::random::Source;
 use crate::view::{View, other};
 
 /// What came of an opportunity to steal.
+///
+/// ```
+/// use locksley_policy::{Heuristic, Outcome, Update};
+///
+/// // Where an attempt was aborted many are idle.
+/// let heuristic = Heuristic::CONTINUOUS_ABORT_FOR_TAT;
+/// assert_eq!(heuristic.by_thief(Outcome::Abort), Update::True);
+/// assert_eq!(heuristic.by_thief(Outcome::Empty), Update::Unchanged);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// No attempt was made.
@@ -88,7 +97,14 @@ impl Default for Memory {
     }
 }
 
-/// Whoever looks for work.
+/// Whoever looks for work, or has some to give.
+///
+/// ```
+/// use locksley_policy::{Blind, Memory, Random, Seeker, Victims};
+///
+/// let seeker = Seeker { me: 1, memory: Memory::default() };
+/// assert_eq!(Victims::Uniform.choose(seeker, &Blind(2), &mut Random::new(1, 0)), Some(0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seeker {
     /// Its number.

@@ -24,6 +24,16 @@ use crate::text::{ParseError, Reader, Spell, Writer, spell};
 use crate::view::{MOST_PROBES, probe};
 
 /// To whom a producer deals.
+///
+/// ```
+/// use locksley_policy::{Dealing, Oracle, Random};
+///
+/// let dealing = Dealing { oracle: Oracle::Locality { l: 3 }, ..Dealing::default() };
+/// let mut dealer = dealing.dealer(0, 4);
+/// let mut random = Random::new(1, 0);
+/// let dealt: Vec<usize> = (0..5).map(|_| dealer.deal(Some(2), |_| 0, &mut random)).collect();
+/// assert_eq!(dealt, [2, 2, 2, 2, 2], "it wants them, and has not got too much");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Oracle {

@@ -73,6 +73,13 @@ impl Update {
 }
 
 /// What came of an opportunity to spread.
+///
+/// ```
+/// use locksley_policy::{Heuristic, Spread, Update};
+///
+/// assert_eq!(Heuristic::GREEDY.after(Spread::Failure), Update::True);
+/// assert_eq!(Heuristic::TIT_FOR_TAT.after(Spread::Failure), Update::False);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spread {
     /// The processor decided not to.

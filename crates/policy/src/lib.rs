@@ -12,6 +12,7 @@
 //! | in which order, all of them? | [`Order`] | | thesis, Alg. 11 |
 //! | when does it try? | [`When`] | [`Since`] | steal-half, 2.2.1 |
 //! | how much does it take? | [`Amount`] | | steal-half, Fig. 7 |
+//! | how soon does it try again? | [`Thrift`] | itself | |
 //! | when does a busy worker give? | [`Heuristic`], [`Sharing`] | a flag | thesis, 5.2, 5.3 |
 //! | to whom? | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
 //! | to whom is an item dealt? | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
@@ -62,6 +63,7 @@ pub mod sharing;
 mod statistics;
 pub mod text;
 pub mod theory;
+pub mod thrift;
 pub mod victims;
 pub mod view;
 pub mod when;
@@ -80,6 +82,7 @@ pub use theory::{
     GREEDY_STABLE, TIT_FOR_TAT_STABLE, gain_of_greedy, gain_of_tit_for_tat, leaving_greedy,
     leaving_tit_for_tat,
 };
+pub use thrift::Thrift;
 pub use victims::{Flexible, Victims};
 pub use view::{Blind, MOST_PROBES, Nest, View, other};
 pub use when::{Since, When};

@@ -8,6 +8,13 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// A number that is not in the range of a parameter.
+///
+/// ```
+/// use locksley_policy::Mu;
+///
+/// let error = Mu::new(2.0).unwrap_err();
+/// assert_eq!(error.to_string(), "2 is not possible: give a number above 0, and not above 1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {
     /// What was given.

@@ -24,6 +24,13 @@ use crate::text::{ParseError, Reader, Spell, Writer, spell};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// To whom work is offered.
+///
+/// ```
+/// use locksley_policy::{Random, Target};
+///
+/// let loads: &[u32] = &[2, 0];
+/// assert_eq!(Target::Random.choose(0, loads, &mut Random::new(1, 0)), Some(1));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
@@ -125,6 +132,14 @@ fn length<V: View + ?Sized>(view: &V, processor: usize) -> usize {
 }
 
 /// What a processor does with an opportunity to spread.
+///
+/// ```
+/// use locksley_policy::{Offer, Spread};
+///
+/// assert_eq!(Offer::To(3).target(), Some(3));
+/// assert_eq!(Offer::To(3).outcome(false), Spread::Failure);
+/// assert_eq!(Offer::Nobody.target(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Offer {
     /// It keeps the work, and has not tried.

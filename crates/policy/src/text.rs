@@ -16,6 +16,14 @@
 use std::fmt;
 
 /// A text that is not a policy.
+///
+/// ```
+/// use locksley_policy::{Dealing, ParseError};
+///
+/// let error = "dealing:locality,l=1".parse::<Dealing>().unwrap_err();
+/// assert!(matches!(error, ParseError::Value { ref key, .. } if key == "l"));
+/// assert!(error.to_string().ends_with("give a whole number from 2 on"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -94,6 +102,18 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 /// Takes a text apart.
+///
+/// ```
+/// use locksley_policy::Reader;
+///
+/// let mut reader = Reader::new("rope:long,knots=3");
+/// assert_eq!(reader.word("thing", &[("rope", 1), ("wire", 2)]), Ok(1));
+/// assert_eq!(reader.word("length", &[("short", 'S'), ("long", 'L')]), Ok('L'));
+/// assert!(!reader.has_word());
+/// assert_eq!(reader.number("knots", 0, 0..=9), Ok(3));
+/// assert_eq!(reader.choice("color", "red", &[("red", "red"), ("blue", "blue")]), Ok("red"));
+/// assert_eq!(reader.finish(), Ok(()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     text: &'a str,
@@ -226,6 +246,25 @@ impl<'a> Reader<'a> {
 }
 
 /// Puts a text together.
+///
+/// ```
+/// use std::fmt;
+///
+/// use locksley_policy::Writer;
+///
+/// struct Rope { knots: u32 }
+///
+/// impl fmt::Display for Rope {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         let mut writer = Writer::new(f);
+///         writer.word("rope")?;
+///         writer.pair("knots", self.knots, 0)
+///     }
+/// }
+///
+/// assert_eq!(Rope { knots: 3 }.to_string(), "rope:knots=3");
+/// assert_eq!(Rope { knots: 0 }.to_string(), "rope");
+/// ```
 pub struct Writer<'a, 'b> {
     out: &'a mut fmt::Formatter<'b>,
     /// How many parts have been written.

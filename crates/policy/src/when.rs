@@ -54,6 +54,15 @@ pub enum When {
 }
 
 /// The load of a processor at its last attempt to balance.
+///
+/// ```
+/// use locksley_policy::{Random, Since, When};
+///
+/// let (mut since, mut random) = (Since::default(), Random::new(1, 0));
+/// assert!(When::FACTOR.should_balance(&mut since, 8, &mut random));
+/// assert!(!When::FACTOR.should_balance(&mut since, 15, &mut random));
+/// assert!(When::FACTOR.should_balance(&mut since, 16, &mut random));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Since(u32);
 

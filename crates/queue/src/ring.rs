@@ -74,6 +74,7 @@ pub(crate) fn distance(from: Index, to: Index) -> i64 {
 }
 
 /// The number of items between `top` and `bottom`, which may have been read at different times.
+#[inline]
 pub(crate) fn length(top: Index, bottom: Index) -> usize {
     distance(top, bottom).max(0) as usize / STRIDE as usize
 }
@@ -158,8 +159,13 @@ impl View {
         top.wrapping_add(self.mask).wrapping_add(STRIDE)
     }
 
+    /// The circle's first slot.
+    pub(crate) fn first(&self) -> NonNull<AtomicPtr<()>> {
+        self.base
+    }
+
     /// The first index of the lap that an index is in.
-    fn lap_start(&self, index: Index) -> Index {
+    pub(crate) fn lap_start(&self, index: Index) -> Index {
         index & !(self.mask | (STRIDE - 1))
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod bars;
 pub(crate) mod callgrind;
 pub(crate) mod clock;
+pub(crate) mod guest;
 pub(crate) mod machine;
 pub(crate) mod progress;
 pub(crate) mod report;
@@ -13,5 +14,6 @@ pub(crate) mod verify;
 
 pub(crate) use bars::Bar;
 pub(crate) use clock::{ThreadClock, WallClock};
+pub(crate) use guest::Guest;
 pub(crate) use runner::{Contender, Measured, Plan, Sample, Workload};
 pub(crate) use verify::{Tally, Wrong, verify};

@@ -48,7 +48,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     })
 }
 
-fn shorter(plan: &Plan, length: usize) -> Plan {
+pub(crate) fn shorter(plan: &Plan, length: usize) -> Plan {
     Plan {
         rounds: plan.rounds.div_ceil(length),
         sample: if plan.quick { plan.sample } else { SAMPLE },

@@ -7,7 +7,7 @@ use locksley_workload::Program;
 
 use super::cases::{Case, Visitor};
 use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Worker};
-use super::guest::Guest;
+use super::guest;
 use crate::harness::clock;
 use crate::harness::{Sample, WallClock, Workload, Wrong};
 
@@ -66,7 +66,7 @@ impl Maker {
 
     fn push(&mut self, case: &Case, name: &'static str, contenders: &[Entry]) {
         let contenders = contenders.iter().map(|&(name, runtime, workers)| {
-            Guest::contender(name, runtime, case.name, (workers, self.quick))
+            guest::contender(name, runtime, case.name, (workers, self.quick))
         });
         let workload = Workload {
             name,

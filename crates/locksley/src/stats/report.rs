@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::ops::{Add, Sub};
+use std::sync::Arc;
 
 use super::{Event, with_events};
+use crate::registry::Registry;
 
 macro_rules! worker_stats {
     ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
@@ -169,6 +171,29 @@ impl Sub for Stats {
         }
         self.outside = self.outside - earlier.outside;
         self
+    }
+}
+
+/// Shows a pool's statistics, after it has ended too: see [`Pool::observer`](crate::Pool::observer).
+#[derive(Clone)]
+pub struct Observer {
+    registry: Arc<Registry>,
+}
+
+impl Observer {
+    pub(crate) fn new(registry: Arc<Registry>) -> Observer {
+        Observer { registry }
+    }
+
+    /// What the workers have done so far: [`Pool::stats`](crate::Pool::stats).
+    pub fn stats(&self) -> Stats {
+        self.registry.stats()
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").finish_non_exhaustive()
     }
 }
 

@@ -11,6 +11,7 @@ mod lifecycle;
 mod panics;
 mod random_graphs;
 mod scopes;
+mod threads;
 mod waiting;
 mod yields;
 

@@ -3,7 +3,7 @@
 //! The owner pushes and pops with plain loads and stores: no store-load fence (the only expensive
 //! one), and no compare-and-swap
 //! unless a thief is reaching for the very item that it pops. A thief pays with an asymmetric
-//! barrier ([`barrier`]: one `membarrier` system call). Unlike in a
+//! barrier ([`barrier`](crate::barrier): one `membarrier` system call). Unlike in a
 //! [semi-private](crate::semi_private) deque no item is ever hidden from the thieves.
 //!
 //! ```text

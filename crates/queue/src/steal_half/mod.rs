@@ -92,12 +92,16 @@
 //! A tag is 32 bits wide: a thief that sleeps for exactly 2^32 changes of one range would take it
 //! for unchanged.
 
+mod deque;
+mod owner;
 mod protocol;
 mod range;
 mod ring;
 
 pub mod claim_first;
 pub mod extended;
+
+pub use deque::{Deque, Stealer, Variant};
 
 /// The most items that a deque of this module can hold: the distance of two 16-bit indices must
 /// have a sign.
@@ -118,7 +122,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    fn of<const C: bool>(shared: &protocol::Shared<C>) -> Inspection {
+    fn of<V: Variant>(shared: &protocol::Shared<V>) -> Inspection {
         let (_, len) = shared.occupied();
         Inspection {
             len,

@@ -1,8 +1,8 @@
-//! The protocol of the two variants: who changes the stealRange, and when.
+//! The protocol of the two variants: what everybody sees, and what thieves do with it. What the owner
+//! does is in [`owner`](super::owner).
 //!
-//! [`Bottom`] is the owner's end, [`Shared`] what everybody sees. Neither knows about slots: they
-//! deal in indices, and the variants say what is behind an index and when it is copied.
-//! The parent module explains the algorithm.
+//! It knows nothing about slots: it deals in indices, and the variants say what is behind an index and
+//! when it is copied. The parent module explains the algorithm.
 //!
 //! # Orderings
 //!
@@ -28,7 +28,6 @@
 //! | T4 | thief loads `bot` to extend the range | Acquire | B1, B12 | as B1 | `pushed_item_through_two_thieves` |
 //! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T2 or T4 added to the range | `pushed_item_through_two_thieves` |
 //! | T6 | thief's CAS, failure | Relaxed | - | already the weakest: the value is not used | - |
-//! | L1 | thief estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
 //! | L2 | anyone estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
 //! | L3 | anyone estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
 //! | C1 | claimer stores `steal_top` | Release | B5, C2 | its copies come before the owner's next use of the slots | `full_ring` |
@@ -42,71 +41,68 @@
 //! until a CAS has succeeded, or until it has found the deque empty, where no theft can succeed.
 //! A theft that succeeds before that CAS sees at most what is true.
 
+use std::marker::PhantomData;
+
 use crossbeam_utils::CachePadded;
 
+use super::deque::Variant;
+use super::owner::Own;
 use super::range::{MAX_CAPACITY, Promise, Range, ahead};
-use crate::sync::barrier::{self, Payer};
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::barrier;
+use crate::sync::{AtomicU64, Ordering};
 
-/// The part of the deque that every process sees. With `CLAIMS`, a thief claims its loot before
-/// it copies it, and `steal_top` trails behind until it has done so.
+/// The part of the deque that does not depend on the items. In a variant that claims, `steal_top`
+/// trails behind until a thief has copied what it claimed.
 #[derive(Debug)]
-pub(super) struct Shared<const CLAIMS: bool> {
-    /// Changed by compare-and-swap only; `top` only by thieves.
-    top: CachePadded<Top>,
-    /// Stored by the owner only. One past the newest item.
-    bot: CachePadded<AtomicU64>,
+pub(super) struct Shared<V> {
+    pub(super) top: CachePadded<Top>,
+    pub(super) own: CachePadded<Own>,
     /// A power of two, at most [`MAX_CAPACITY`]. Never changes.
-    capacity: u16,
+    pub(super) capacity: u16,
+    variant: PhantomData<V>,
 }
 
 #[derive(Debug)]
-struct Top {
-    range: AtomicU64,
+pub(super) struct Top {
+    /// Changed by compare-and-swap only; `top` only by thieves.
+    pub(super) range: AtomicU64,
     /// Stored by the owner only, before it changes the range.
-    promise: AtomicU64,
+    pub(super) promise: AtomicU64,
     /// Stored by the claimer only (claim-first). Equal to `range.top` unless a thief is copying.
-    steal_top: AtomicU64,
+    pub(super) steal_top: AtomicU64,
 }
 
-impl<const CLAIMS: bool> Shared<CLAIMS> {
-    /// An empty deque and its owner's end. The low 16 bits of `start` are the first index, the
-    /// next 32 the first tag.
-    pub(super) fn new(capacity: usize, start: u64) -> (Self, Bottom) {
+impl<V: Variant> Shared<V> {
+    /// An empty deque. The low 16 bits of `start` are the first index, the next 32 the first tag.
+    pub(super) fn new(capacity: usize, start: u64) -> Self {
         let max = usize::from(MAX_CAPACITY);
         let capacity = capacity.clamp(1, max).next_power_of_two() as u16;
         let top = start as u16;
         let range = Range::new((start >> 16) as u32, top);
-        let shared = Shared {
+        Shared {
             top: CachePadded::new(Top {
                 range: AtomicU64::new(range.0),
                 promise: AtomicU64::new(0),
                 steal_top: AtomicU64::new(top.into()),
             }),
-            bot: CachePadded::new(AtomicU64::new(top.into())),
+            own: CachePadded::new(Own::new(top.into(), range)),
             capacity,
-        };
-        let mut bottom = Bottom {
-            bot: top.into(),
-            low: 0,
-            high: 0,
-            prev: 0,
-            sure: 0,
-            limit: 0,
-            ceiling: 0,
-            payer: barrier::payer(),
-        };
-        bottom.rest(range);
-        (shared, bottom)
+            variant: PhantomData,
+        }
     }
 
     pub(super) fn capacity(&self) -> usize {
         self.capacity.into()
     }
 
+    /// What the owner knows anyway.
+    pub(super) fn bot(&self) -> u64 {
+        self.own.bot.load(Ordering::Relaxed) // [L3]
+    }
+
     /// How many items seem to be there.
     pub(super) fn len(&self) -> usize {
-        let bot = self.bot.load(Ordering::Relaxed); // [L3]
+        let bot = self.bot();
         let range = Range(self.top.range.load(Ordering::Relaxed)); // [L2]
         ahead(bot as u16, range.top()).min(self.capacity).into()
     }
@@ -125,7 +121,7 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
     /// How many items a thief who saw `range` should take: up to half, and no more than `most`.
     #[inline]
     pub(super) fn share(&self, range: Range, most: u16) -> u16 {
-        let bot = self.bot.load(Ordering::Relaxed) as u16; // [L1]
+        let bot = self.bot() as u16;
         let there = ahead(bot, range.top());
         range.len().min(there.div_ceil(2).max(1)).min(most)
     }
@@ -168,7 +164,7 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
         if !ordered {
             return None;
         }
-        let bot = self.bot.load(Ordering::Acquire) as u16; // [T4]
+        let bot = self.own.bot.load(Ordering::Acquire) as u16; // [T4]
         Some(ahead(bot, top))
     }
 
@@ -182,300 +178,5 @@ impl<const CLAIMS: bool> Shared<CLAIMS> {
     #[inline]
     pub(super) fn release_claim(&self, top: u16) {
         self.top.steal_top.store(top.into(), Ordering::Release); // [C1]
-    }
-}
-
-/// Who pays for the barrier between the store of `bot` and the load of the range on the fast
-/// paths. Where the other one has to pay, there are no fast paths.
-const FAST: Payer = Payer::Rare;
-
-/// The owner's end of the deque, private to it.
-///
-/// Its indices are counted in 64 bits, of which the shared words hold the lowest 16.
-#[derive(Debug)]
-pub(super) struct Bottom {
-    /// What `Shared::bot` holds.
-    bot: u64,
-    /// A pop at this index is not a fast one: `limit`, or `bot` if there are no fast ones.
-    low: u64,
-    /// A push that gets here is not a fast one: the nearest of `ceiling` and the end of the free
-    /// slots, or `bot + 1` if there are no fast ones.
-    high: u64,
-    /// The paper's `prevStealRange`: the range as the owner last knew it.
-    prev: u64,
-    /// How many items were promised with `prev` to be left: a power of two, or 0.
-    sure: u64,
-    /// What was promised with `prev`: a pop at `limit` changes the range first.
-    limit: u64,
-    /// What was promised with `prev`: a push that gets here changes the range.
-    ceiling: u64,
-    payer: Payer,
-}
-
-/// The promise for a length: after a push, `sure <= length < 2 * sure`.
-#[inline]
-fn sure_after_push(length: u16) -> u64 {
-    1 << length.ilog2()
-}
-
-/// The promise for a length: before a pop, `sure < length <= 2 * sure`.
-#[inline]
-fn sure_before_pop(length: u16) -> u64 {
-    if length == 1 {
-        0
-    } else {
-        1 << (length - 1).ilog2()
-    }
-}
-
-impl Bottom {
-    /// One past the newest item: where the next one goes.
-    #[inline]
-    pub(super) fn bot(&self) -> u64 {
-        self.bot
-    }
-
-    /// Is the slot at [`bot`](Self::bot) free, and nothing special about it? Then
-    /// [`push`](Self::push) will do; if not, [`room`](Self::room) and
-    /// [`push_many`](Self::push_many).
-    #[inline]
-    pub(super) fn push_is_fast(&self) -> bool {
-        self.bot.wrapping_add(1) != self.high
-    }
-
-    /// Is there an item above [`bot`](Self::bot), and nothing special about it? Then
-    /// [`pop`](Self::pop) will do; if not, [`pop_slowly`](Self::pop_slowly).
-    #[inline]
-    pub(super) fn pop_is_fast(&self) -> bool {
-        self.bot != self.low
-    }
-
-    /// The slot at the bottom is written: makes it part of the deque.
-    #[inline]
-    pub(super) fn push<const C: bool>(&mut self, shared: &Shared<C>) {
-        if !self.publish(shared, self.bot.wrapping_add(1), FAST) {
-            self.announce(shared);
-        }
-    }
-
-    /// Takes the newest item out of the deque and gives its index. `None` if there are doubts,
-    /// which [`contest`](Self::contest) will settle.
-    #[inline]
-    pub(super) fn pop<const C: bool>(&mut self, shared: &Shared<C>) -> Option<u64> {
-        let bot = self.bot.wrapping_sub(1);
-        if self.publish(shared, bot, FAST) {
-            Some(bot)
-        } else {
-            None
-        }
-    }
-
-    /// How many slots are free.
-    pub(super) fn room<const C: bool>(&self, shared: &Shared<C>) -> u16 {
-        shared.capacity - self.length_from(self.oldest(shared, self.current(shared)))
-    }
-
-    /// The `n` slots from the bottom on are written: makes them part of the deque.
-    pub(super) fn push_many<const C: bool>(&mut self, shared: &Shared<C>, n: u16) {
-        let bot = self.bot.wrapping_add(n.into());
-        if n == 1 && bot == self.ceiling {
-            self.push_at_ceiling(shared);
-        } else if self.publish(shared, bot, self.payer) && n == 1 {
-            self.open(shared, self.current(shared));
-        } else {
-            self.announce(shared);
-        }
-    }
-
-    /// Fig. 3: if the range is still the owner's own, the length is now a power of two.
-    fn push_at_ceiling<const C: bool>(&mut self, shared: &Shared<C>) {
-        let sure = (2 * self.sure).max(1);
-        self.bot = self.ceiling;
-        shared.bot.store(self.bot, Ordering::Release); // [B12]
-        let top = self.bot.wrapping_sub(sure);
-        if self.try_aim(shared, Range(self.prev), top, sure).is_err() {
-            self.announce(shared);
-        }
-    }
-
-    /// Sets `bot`. Is the range still the owner's own?
-    #[inline]
-    fn publish<const C: bool>(&mut self, shared: &Shared<C>, bot: u64, payer: Payer) -> bool {
-        let prev = self.prev;
-        self.bot = bot;
-        shared.bot.store(bot, Ordering::Release); // [B1]
-        match payer {
-            Payer::Rare => barrier::light(),        // [B2]
-            Payer::Both => fence(Ordering::SeqCst), // [B14]
-        }
-        shared.top.range.load(Ordering::Relaxed) == prev // [B3]
-    }
-
-    /// Fig. 3: sets the range for the length after a push.
-    #[cold]
-    #[inline(never)]
-    fn announce<const C: bool>(&mut self, shared: &Shared<C>) {
-        let mut range = self.current(shared);
-        while let length @ 1.. = self.length_from(range.top()) {
-            let top = self.bot.wrapping_sub(length.into());
-            match self.try_aim(shared, range, top, sure_after_push(length)) {
-                Ok(()) => return,
-                Err(now) => range = now,
-            }
-        }
-        self.rest(range);
-    }
-
-    /// A pop that is not a fast one. Is there an item for the owner at the new `bot`?
-    #[inline]
-    pub(super) fn pop_slowly<const C: bool>(&mut self, shared: &Shared<C>) -> bool {
-        if self.bot == self.limit {
-            return self.sure != 0 && self.pop_at_limit(shared);
-        }
-        if !self.publish(shared, self.bot.wrapping_sub(1), self.payer) {
-            return self.contest(shared);
-        }
-        self.open(shared, self.current(shared));
-        true
-    }
-
-    /// Fig. 5: if the range is still the owner's own, the length is a power of two. Section 1 sets
-    /// the range; section 2, for the last item only, empties it.
-    #[inline]
-    fn pop_at_limit<const C: bool>(&mut self, shared: &Shared<C>) -> bool {
-        let top = self.bot.wrapping_sub(self.sure);
-        self.bot = self.bot.wrapping_sub(1);
-        shared.bot.store(self.bot, Ordering::Release); // [B13]
-        let range = match self.try_aim(shared, Range(self.prev), top, self.sure / 2) {
-            Ok(()) if self.bot != top => return true,
-            Ok(()) => Range(self.prev),
-            Err(now) => now,
-        };
-        self.settle(shared, range)
-    }
-
-    /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
-    /// range, or come into it by a theft that is under way. Is it the owner's?
-    #[cold]
-    #[inline(never)]
-    pub(super) fn contest<const C: bool>(&mut self, shared: &Shared<C>) -> bool {
-        self.settle(shared, self.current(shared))
-    }
-
-    /// The owner has lowered `bot` to an item, and makes sure that the item is its own by setting
-    /// the range for the length before the pop.
-    fn settle<const C: bool>(&mut self, shared: &Shared<C>, mut range: Range) -> bool {
-        let before = self.bot.wrapping_add(1);
-        loop {
-            let changed = match (before as u16).wrapping_sub(range.top()) {
-                0 => {
-                    self.bot = before;
-                    shared.bot.store(before, Ordering::Release); // [B11]
-                    self.rest(range);
-                    return false;
-                }
-                1 => self.try_empty(shared, range),
-                length => {
-                    let top = before.wrapping_sub(length.into());
-                    self.try_aim(shared, range, top, sure_before_pop(length))
-                }
-            };
-            match changed {
-                Ok(()) => return true,
-                Err(now) => range = now,
-            }
-        }
-    }
-
-    /// How many slots there are from `index` to `bot`.
-    #[inline]
-    fn length_from(&self, index: u16) -> u16 {
-        (self.bot as u16).wrapping_sub(index)
-    }
-
-    #[inline]
-    fn current<const C: bool>(&self, shared: &Shared<C>) -> Range {
-        Range(shared.top.range.load(Ordering::Acquire)) // [B4]
-    }
-
-    /// Tries to change the range from `seen`, whose top is at `top`, to half of `sure` items, and
-    /// promises to leave `sure`.
-    ///
-    /// The promise must be true from now on until the owner's next change, also if this one
-    /// fails.
-    #[inline(always)]
-    fn try_aim<const C: bool>(
-        &mut self,
-        shared: &Shared<C>,
-        seen: Range,
-        top: u64,
-        sure: u64,
-    ) -> Result<(), Range> {
-        let limit = top.wrapping_add(sure);
-        let ceiling = top.wrapping_add((2 * sure).min(u64::from(shared.capacity) + 1).max(2));
-        let new = seen.with_len((sure / 2).max(1) as u16);
-        let promise = Promise::new(limit as u16, ceiling as u16);
-        shared.top.promise.store(promise.0, Ordering::Release); // [B6]
-        let changed = shared.top.range.compare_exchange(
-            seen.0,
-            new.0,
-            Ordering::Release, // [B7]
-            Ordering::Acquire, // [B8]
-        );
-        changed.map_err(Range)?;
-        (self.prev, self.sure) = (new.0, sure);
-        (self.limit, self.ceiling) = (limit, ceiling);
-        self.open(shared, seen);
-        Ok(())
-    }
-
-    /// Tries to take the last item.
-    #[inline]
-    fn try_empty<const C: bool>(&mut self, shared: &Shared<C>, seen: Range) -> Result<(), Range> {
-        let new = seen.with_len(0);
-        let changed = shared.top.range.compare_exchange(
-            seen.0,
-            new.0,
-            Ordering::Relaxed, // [B9]
-            Ordering::Acquire, // [B10]
-        );
-        changed.map_err(Range)?;
-        self.rest(new);
-        Ok(())
-    }
-
-    /// The deque is empty: the next push changes the range, whatever happens before it.
-    fn rest(&mut self, range: Range) {
-        (self.prev, self.sure) = (range.0, 0);
-        self.limit = self.bot;
-        self.ceiling = self.bot.wrapping_add(1);
-        (self.low, self.high) = (self.limit, self.ceiling);
-    }
-
-    /// Says which pushes and pops are fast ones. `range` is the current one.
-    #[inline]
-    fn open<const C: bool>(&mut self, shared: &Shared<C>, range: Range) {
-        (self.low, self.high) = (self.limit, self.ceiling);
-        if self.payer != FAST {
-            (self.low, self.high) = (self.bot, self.bot.wrapping_add(1));
-        } else if C {
-            // Without claims the ceiling is never beyond the end of the free slots.
-            // Of the last item, which the owner is about to pop, a thief may already be done.
-            let used = ahead(self.bot as u16, self.oldest(shared, range));
-            let free = u64::from(shared.capacity - used);
-            if free < self.ceiling.wrapping_sub(self.bot) {
-                self.high = self.bot.wrapping_add(free + 1);
-            }
-        }
-    }
-
-    /// The first index whose slot is in use.
-    #[inline]
-    fn oldest<const C: bool>(&self, shared: &Shared<C>, range: Range) -> u16 {
-        if C {
-            shared.top.steal_top.load(Ordering::Acquire) as u16 // [B5]
-        } else {
-            range.top()
-        }
     }
 }

@@ -81,10 +81,16 @@ fn expose_against_steal() {
     );
 }
 
-/// The circle has two slots under loom: the third push doubles it.
+/// The circle has two slots under loom, of which one stays empty: the second push doubles it.
 #[test]
 fn grow_against_steal() {
-    race(|| exposed(2), 0, 2, |deque, _| push(deque, 2), 3);
+    race(|| exposed(1), 0, 2, |deque, _| push(deque, 1), 2);
+}
+
+/// The fourth push doubles it again.
+#[test]
+fn grow_again_against_steal() {
+    race(|| exposed(3), 0, 1, |deque, _| push(deque, 3), 4);
 }
 
 #[test]
@@ -169,6 +175,68 @@ fn is_empty(thief: &Stealer<Payload>) -> bool {
 
 fn steals_nothing(thief: &Stealer<Payload>) -> bool {
     thief.steal().is_empty()
+}
+
+/// The item that a thief looks for is stolen, and its slot emptied, while the thief is looking; but
+/// there are others all the time.
+#[test]
+fn never_empty_behind_a_theft() {
+    for look in [is_empty, steals_nothing] {
+        loom::model(move || {
+            let mut deque = Deque::new();
+            for value in 0..3 {
+                push(&mut deque, value);
+            }
+            assert_eq!(deque.capacity(), 3);
+            let thief = deque.thief();
+            let looking = thread::spawn(move || look(&thief));
+            deque.expose(Exposure::One);
+            drop(deque.thief().steal());
+            push(&mut deque, 3); // goes by the theft, and empties the slot
+            assert!(!looking.join().unwrap());
+        });
+    }
+}
+
+/// As [`never_empty`], with items that look like empty slots.
+#[test]
+fn never_empty_with_null_items() {
+    for next in [0, 1] {
+        loom::model(move || {
+            let mut deque = Deque::new();
+            deque.push(0_usize).unwrap();
+            let thief = deque.thief();
+            let looking = thread::spawn(move || thief.is_empty() || thief.steal().is_empty());
+            deque.push(next).unwrap();
+            assert_eq!(deque.pop(), Some(next));
+            deque.push(next).unwrap();
+            deque.expose(Exposure::One);
+            let _ = deque.thief().steal();
+            assert!(!looking.join().unwrap());
+        });
+    }
+}
+
+/// What was popped or stolen leaves no trace for a thief to be misled by, however often the indices
+/// have gone round, and whether or not all slots were in use.
+#[test]
+fn empty_is_told_empty() {
+    loom::model(|| {
+        for count in [1, 3] {
+            let mut deque = Deque::new();
+            let thief = deque.thief();
+            for _ in 0..3 {
+                (0..count).for_each(|value| push(&mut deque, value));
+                while deque.pop().is_some() {}
+                assert!(thief.steal().is_empty(), "after pops");
+                (0..count).for_each(|value| push(&mut deque, value));
+                assert!(thief.steal().is_private());
+                while deque.expose(Exposure::One) > 0 {}
+                while thief.steal().is_success() {}
+                assert!(thief.steal().is_empty(), "after thefts");
+            }
+        }
+    });
 }
 
 /// An owner that is told that its item was stolen sees what the thief did before.

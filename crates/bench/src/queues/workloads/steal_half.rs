@@ -1,4 +1,7 @@
 //! Balancing two deques: half of the work moves, then both owners finish theirs.
+//!
+//! As in `owner_pair`, a deque is a local variable of the loop that works on it, so that the compiler
+//! may keep a small handle in registers: each phase takes its deque by value and gives it back.
 
 use super::{BATCH, contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
@@ -22,8 +25,16 @@ fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
     let (mut victim, mut own) = (D::new(), D::new());
     let mut thief = victim.thief();
     let batches = (operations as usize).div_ceil(BATCH);
+    let (mut kept, mut stolen) = (Tally::default(), Tally::default());
     let start = ThreadClock::start();
-    let (kept, stolen) = halve(&mut victim, &mut own, &mut thief, batches);
+    for batch in 0..batches {
+        victim = fill(victim, batch * BATCH);
+        if let Some(item) = D::steal_half(&mut thief, &mut own) {
+            stolen.add(item);
+        }
+        (own, stolen) = drain(own, stolen);
+        (victim, kept) = drain(victim, kept);
+    }
     let elapsed = start.elapsed();
     let items = batches * BATCH;
     verify(
@@ -40,30 +51,20 @@ fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
     })
 }
 
-/// What the victim kept, and what was stolen.
+/// Pushes a batch: the items behind `last`.
 #[inline(never)]
-fn halve<D: Halvable>(
-    victim: &mut D,
-    own: &mut D,
-    thief: &mut D::Thief,
-    batches: usize,
-) -> (Tally, Tally) {
-    let (mut kept, mut stolen) = (Tally::default(), Tally::default());
-    let mut item = 0;
-    for _ in 0..batches {
-        for _ in 0..BATCH {
-            item += 1;
-            push(victim, item);
-        }
-        if let Some(item) = D::steal_half(thief, own) {
-            stolen.add(item);
-        }
-        while let Some(item) = own.pop() {
-            stolen.add(item);
-        }
-        while let Some(item) = victim.pop() {
-            kept.add(item);
-        }
+fn fill<D: Deque>(mut deque: D, last: usize) -> D {
+    for item in last + 1..last + BATCH + 1 {
+        push(&mut deque, item);
     }
-    (kept, stolen)
+    deque
+}
+
+/// Pops everything.
+#[inline(never)]
+fn drain<D: Deque>(mut deque: D, mut tally: Tally) -> (D, Tally) {
+    while let Some(item) = deque.pop() {
+        tally.add(item);
+    }
+    (deque, tally)
 }

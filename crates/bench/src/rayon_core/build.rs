@@ -1,0 +1,69 @@
+//! How the guest is built, twice.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::Wrong;
+
+/// One of the two.
+#[derive(Clone, Copy)]
+pub(super) struct Build {
+    /// Its name in tables and bars.
+    pub(super) name: &'static str,
+    /// The folder of its package, below `guests/rayon`.
+    package: &'static str,
+}
+
+impl Build {
+    pub(super) const RAYON: Build = Build {
+        name: "rayon",
+        package: "with-rayon",
+    };
+    pub(super) const LOCKSLEY: Build = Build {
+        name: "locksley",
+        package: "with-locksley",
+    };
+    pub(super) const ALL: [Build; 2] = [Build::RAYON, Build::LOCKSLEY];
+
+    /// Has cargo build it, if need be, next to this binary's own folder.
+    pub(super) fn make(&self) -> Result<(), Wrong> {
+        let status = self.cargo().and_then(|mut cargo| cargo.status());
+        let got = match status {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => format!("cargo ended with {status}"),
+            Err(error) => format!("cargo could not be run: {error}"),
+        };
+        Err(Wrong::new(self.name, "build", "a program".to_owned(), got))
+    }
+
+    fn cargo(&self) -> io::Result<Command> {
+        let guests = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("guests")
+            .join("rayon");
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args([
+                "build",
+                "--quiet",
+                "--release",
+                "--locked",
+                "--manifest-path",
+            ])
+            .arg(guests.join(self.package).join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(self.target()?);
+        Ok(cargo)
+    }
+
+    fn target(&self) -> io::Result<PathBuf> {
+        let this = std::env::current_exe()?;
+        let target = this.ancestors().nth(2).ok_or(io::ErrorKind::NotFound)?;
+        Ok(target.join("guests").join(self.package))
+    }
+
+    pub(super) fn binary(&self) -> io::Result<PathBuf> {
+        let name = format!("rayon-guest{}", std::env::consts::EXE_SUFFIX);
+        Ok(self.target()?.join("release").join(name))
+    }
+}

@@ -1,0 +1,166 @@
+//! Programs that use rayon, on rayon and on Locksley: the same source (`guests/rayon`), built once with rayon's own
+//! rayon-core and once with ours in its place.
+
+mod build;
+
+use std::process::Command;
+
+use crate::harness::report::Outcome;
+use crate::harness::{Bar, Guest, Measured, Plan, Workload, Wrong};
+use build::Build;
+
+/// The number of threads.
+const THREADS: &str = "2";
+
+/// What part of rayon's time ours may be.
+const EVERYWHERE: f64 = 1.02;
+
+/// What part of it ours may be where there is little to do between forks.
+const FINE: f64 = 0.8;
+
+/// One program.
+struct Case {
+    /// Its name in the guest, in tables, bars and JSON.
+    name: &'static str,
+    about: &'static str,
+    limit: f64,
+    /// How many times fewer rounds it has than a plan says: it takes longer.
+    length: usize,
+}
+
+const fn case(name: &'static str, about: &'static str, limit: f64, length: usize) -> Case {
+    Case {
+        name,
+        about,
+        limit,
+        length,
+    }
+}
+
+const CASES: [Case; 15] = [
+    case("sum", "10^7 u64, per number", EVERYWHERE, 2),
+    case(
+        "map",
+        "of 10^7 u64, and their sum, per number",
+        EVERYWHERE,
+        2,
+    ),
+    case(
+        "filter",
+        "of 10^7 u64, and their count, per number",
+        EVERYWHERE,
+        2,
+    ),
+    case(
+        "collect",
+        "10^7 u64, mapped, into a vector, per number",
+        EVERYWHERE,
+        4,
+    ),
+    case("sort", "par_sort of 10^7 u64, per number", EVERYWHERE, 5),
+    case(
+        "sort unstable",
+        "par_sort_unstable of 10^7 u64, per number",
+        EVERYWHERE,
+        5,
+    ),
+    case(
+        "sort strings",
+        "par_sort of 10^6 strings, per string",
+        EVERYWHERE,
+        5,
+    ),
+    case(
+        "sort strings unstable",
+        "par_sort_unstable of 10^6 strings, per string",
+        EVERYWHERE,
+        5,
+    ),
+    case(
+        "chunks",
+        "par_chunks of 1000 of 10^7 u64, per number",
+        EVERYWHERE,
+        2,
+    ),
+    case(
+        "bridge",
+        "par_bridge of 10^5 items with a little work, per item",
+        EVERYWHERE,
+        2,
+    ),
+    case("flat map", "uneven inner loops, per item", EVERYWHERE, 2),
+    case(
+        "nested",
+        "10^4 parallel loops over 64 items, in a parallel loop, per item",
+        FINE,
+        2,
+    ),
+    case(
+        "tiny",
+        "10^4 parallel loops over 64 items, in the pool, per loop",
+        FINE,
+        2,
+    ),
+    case(
+        "tiny outside",
+        "5000 parallel loops over 64 items, on a thread outside, per loop",
+        FINE,
+        2,
+    ),
+    case("spawns", "a scope with 10^5 tasks, per task", EVERYWHERE, 2),
+];
+
+/// Measures everything.
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+    let cases: Vec<&Case> = CASES
+        .iter()
+        .filter(|case| plan.includes(case.name))
+        .collect();
+    if !cases.is_empty() {
+        for build in Build::ALL {
+            build.make()?;
+        }
+    }
+    let workloads: Vec<Measured> = cases
+        .into_iter()
+        .map(|case| workload(case, plan.quick).run(&crate::joins::shorter(plan, case.length)))
+        .collect::<Result<_, _>>()?;
+    let bars = CASES.iter().map(|case| bar(case, &workloads)).collect();
+    Ok(Outcome {
+        workloads,
+        bars,
+        ..Outcome::default()
+    })
+}
+
+fn workload(case: &Case, quick: bool) -> Workload {
+    let name = case.name;
+    let contenders = Build::ALL.map(|build| {
+        Guest::contender(build.name, name, move || {
+            let mut command = Command::new(build.binary()?);
+            command.args([name, THREADS]);
+            if quick {
+                command.arg("--quick");
+            }
+            Ok(command)
+        })
+    });
+    Workload {
+        name,
+        about: case.about,
+        reference: Build::RAYON.name,
+        note: Some("processor ns"),
+        contenders: contenders.into(),
+    }
+}
+
+fn bar(case: &Case, workloads: &[Measured]) -> Bar {
+    let (ours, theirs) = (Build::LOCKSLEY.name, Build::RAYON.name);
+    let measured = workloads.iter().find(|measured| measured.name == case.name);
+    let ratio = measured.and_then(|measured| measured.ratio(ours, theirs));
+    Bar {
+        name: format!("rayon {} {ours} / {theirs}", case.name).into(),
+        limit: case.limit,
+        measured: ratio.map(|ratio| ratio.median),
+    }
+}

@@ -1,0 +1,377 @@
+//! The semi-private deque: nothing that the owner does alone costs a fence.
+//!
+//! The topmost part of the deque is public, the rest private. The owner works on the private part
+//! with plain loads and stores. A thief that finds only private work sets a flag, and the
+//! owner, which polls it, moves the boundary down.
+//!
+//! ```text
+//!          top        boundary                bottom
+//!           v            v                      v
+//!   ... | - | a | b | c | d | e | f | g | h | i | - | ...    (circular)
+//!           '- public --' '----- private -----'
+//!        thieves ->                      <- owner
+//! ```
+//!
+//! **Invariant.** `top <= boundary <= bottom`. Thieves take below `boundary` only, by raising
+//! `top`. The owner alone writes `boundary`, alone knows `bottom`, and takes from the public part
+//! only when the private part is empty. All three are monotone but for the owner's own pops, so the
+//! index of an item that the owner has not popped tells for certain where it is: at or above
+//! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
+//!
+//! Free slots are null: those from `bottom` up to and including `limit`, which is so far behind the
+//! `top` that the owner saw last as there is room, so that `bottom <= limit`. So a thief learns from
+//! the slot at `top` whether the deque is empty, if `top` stays where it is meanwhile, and the owner
+//! need not tell anybody about `bottom`: a push is one store, the item, and a pop is one, the null.
+//! The price is the thief's, who passes a fence even if it finds nothing. An item may be null too,
+//! such as the integer 0. While there is one in the deque, every operation of the owner takes the
+//! slow path and publishes `bottom`.
+//!
+//! **Operations** (the thesis's names in parentheses). [`push`](Owner::push) (push) writes the slot
+//! at `bottom`. [`pop`](Owner::pop) (pop, and popBottom when that says RACE) takes the item before
+//! it; if the private part is empty, it first takes half of the public part back: it lowers
+//! `boundary`, passes a fence, and looks whether `top` is still below; a single public item is taken
+//! by compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
+//! [`steal`](crate::Thief::steal) (popTop) is that of Chase and Lev, with a fourth answer,
+//! [`Steal::Private`](crate::Steal::Private); [`Stealer::target`] asks the owner to expose.
+//!
+//! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time
+//! T1/P + O(Tinf), and the expected number of fences is O(P Tinf), not O(T1). Assumption:
+//! the owner polls the flag between any two nodes. A task that runs for long without polling
+//! hides its private work for that time; poll at every fork and join.
+//!
+//! **Deviations.** As printed, popBottom lowers the official bottom but not the private one, and
+//! the next pop returns the same node; and the flag is cleared after the exposure, which loses a
+//! request made in between. Here both are in step, and [`poll`](Deque::poll) clears first. The
+//! thesis's reset of the indices to 0 is gone, so an index keeps its meaning and the array may be
+//! circular. popBottom takes back half of the public part rather than one item, so that draining
+//! n public items takes O(log n) fences. The thesis's popTop cannot tell an empty deque from one
+//! with private work; here the null slots do.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | S1 | expose: fence before `boundary` is raised | Release | S8 | the thief would see the index before the item | `semi_private::expose_against_steal` |
+//! | S2 | take back: fence between `boundary` and `top` | SeqCst | S7 | owner and thief would both take the item | `semi_private::take_back_against_two_thieves` |
+//! | S3 | make room: read `top` | Acquire | S9 | not shown by loom: the slot could be emptied and rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
+//! | S4 | pop public, no more nulls: read `top` | Relaxed | - | checked again behind S2, or by compare-and-swap; a lower bound is all that is needed | |
+//! | S5 | pop public: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
+//! | S6 | look: read `top` | Relaxed | - | the fence S7 acquires too | |
+//! | S7 | look: fence between `top` and `boundary` | SeqCst | S2, R2; S9 through S6 | as S2; and an old slot beside a new `top` would look like an emptiness that never was | `semi_private::take_back_against_two_thieves`, `semi_private::never_empty` |
+//! | S8 | look: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
+//! | S9 | steal: raise `top` | Release | S3, S7, S13 | not shown by loom: as S3. (What S7 and S13 need the fence S7 releases too) | histories on hardware |
+//! | S10 | nothing public: fence between the slot and the second look at `top` | Acquire | S14 | the slot of a stolen item, emptied since, would look like an empty deque | `semi_private::never_empty_behind_a_theft` |
+//! | S11 | nothing public: second look at `top` | Relaxed | - | the fence S10 | `semi_private::never_empty_behind_a_theft` |
+//! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
+//! | S13 | whereabouts: read `top` | Acquire | S9 | who is told that a thief has the item may want to see what the thief did before | `semi_private::stolen_by_one_who_is_known` |
+//! | S14 | make room: fence before the slots of stolen items are emptied | Release | S10 | as S10 | `semi_private::never_empty_behind_a_theft` |
+//! | S15 | publish `bottom` for a null item, read it | Relaxed | - | like the word in a slot: S7 and S10 order it | `semi_private::never_empty_with_null_items` |
+//! | S16 | publish `limit`, read it | Relaxed | - | for a guess at the length | |
+//!
+//! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
+//! restoring it may be Relaxed.
+
+mod lap;
+mod slow;
+mod thief;
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use self::lap::{Cursor, Lap};
+use self::slow::Slow;
+pub use self::thief::Stealer;
+use crate::handle::Handle;
+use crate::pile::{Full, Owner};
+use crate::ring::{self, Ring, STRIDE, distance, length};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::word::Word;
+
+/// What the owner writes, but not on its fast path, and the thieves read.
+struct Own {
+    boundary: AtomicU64,
+    /// The bottom while a null item may be in the deque; else something that is not above `top`.
+    bottom: AtomicU64,
+    /// How far `bottom` may rise, as of the owner's last look at `top`. The slots from `bottom` up to
+    /// and including this one are null.
+    limit: AtomicU64,
+    /// The owner's alone. Its floor is never below the boundary.
+    lap: Cell<Lap>,
+}
+
+struct Shared<T: Word> {
+    own: CachePadded<Own>,
+    /// The owner's alone.
+    slow: UnsafeCell<Slow>,
+    /// Raised by thieves and, for the last item, by the owner.
+    top: CachePadded<AtomicU64>,
+    /// Set by thieves, cleared by the owner. On a line of its own, which stays in the owner's
+    /// cache until a thief asks.
+    targeted: CachePadded<AtomicBool>,
+    ring: Ring,
+    /// Invariant in `T`: what one handle puts in, another takes out.
+    items: PhantomData<Cell<T>>,
+}
+
+// SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+// What is the owner's alone is reached only through the one `Deque`.
+unsafe impl<T: Word + Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Word + Send> Sync for Shared<T> {}
+
+impl<T: Word> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let top = self.top.load(Ordering::Relaxed);
+        // The owner is gone and has made everything public.
+        let bottom = self.own.boundary.load(Ordering::Relaxed);
+        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
+        self.ring
+            .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
+    }
+}
+
+/// Empties a private slot.
+#[inline]
+fn take(slot: &AtomicPtr<()>) -> *mut () {
+    let word = slot.load(Ordering::Relaxed);
+    slot.store(ptr::null_mut(), Ordering::Relaxed);
+    word
+}
+
+/// How much of the private part an exposure makes public.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exposure {
+    /// The topmost item, as in the thesis.
+    #[default]
+    One,
+    /// The upper half, rounded up.
+    Half,
+}
+
+/// The place of an item in a deque, good for as long as the owner has not popped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(ring::Index);
+
+/// Where an item is that was pushed and not popped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// In the private part, out of the thieves' reach.
+    Private,
+    /// In the public part, where a thief may take it at any moment.
+    Public,
+    /// A thief has it.
+    Stolen,
+}
+
+/// The owner's side. What is left in it when the last handle goes is dropped then.
+///
+/// ```
+/// use locksley_queue::semi_private::{Deque, Exposure};
+/// use locksley_queue::{Owner, Steal, Thief};
+///
+/// let mut deque = Deque::new();
+/// let thief = deque.thief();
+/// deque.push(1).unwrap();
+/// deque.push(2).unwrap();
+/// assert_eq!(thief.steal(), Steal::Private);
+/// thief.target(); // "expose something, please"
+/// assert_eq!(deque.poll(Exposure::One), 1); // the owner does, when it comes by
+/// assert_eq!(thief.steal(), Steal::Success(1));
+/// assert_eq!(deque.pop(), Some(2));
+/// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::semi_private::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
+/// ```
+pub struct Deque<T: Word> {
+    shared: Handle<Shared<T>>,
+    /// The bottom. Nobody else knows it.
+    cursor: Cursor,
+}
+
+// SAFETY: the cursor points into the circle of slots, which the handle keeps alive; and the handle
+// is `Send` and `Sync` for such items.
+unsafe impl<T: Word + Send> Send for Deque<T> {}
+// SAFETY: as above; `&Deque` gives nothing but looks.
+unsafe impl<T: Word + Send> Sync for Deque<T> {}
+
+impl<T: Word> Deque<T> {
+    /// An empty deque.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty deque with room for `capacity` items before it first grows. It may shrink below
+    /// that when it is found empty often.
+    ///
+    /// # Panics
+    ///
+    /// If so many slots cannot be allocated.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    /// A deque whose indices start at `start`, rounded down to what an index can be.
+    #[doc(hidden)]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
+        let start = start / STRIDE * STRIDE;
+        // One slot stays empty.
+        let (ring, view) = Ring::new(capacity.saturating_add(1));
+        let slow = Slow::new(view);
+        let limit = slow.limit(start);
+        let lap = slow.lap(start, start, limit);
+        let cursor = lap.cursor(start);
+        let shared = Handle::new(Shared {
+            own: CachePadded::new(Own {
+                boundary: AtomicU64::new(start),
+                bottom: AtomicU64::new(start),
+                limit: AtomicU64::new(limit),
+                lap: Cell::new(lap),
+            }),
+            slow: UnsafeCell::new(slow),
+            top: CachePadded::new(AtomicU64::new(start)),
+            targeted: CachePadded::new(AtomicBool::new(false)),
+            ring,
+            items: PhantomData,
+        });
+        Deque { shared, cursor }
+    }
+
+    #[inline]
+    fn bottom(&self) -> ring::Index {
+        self.shared.own.lap.get().index(self.cursor)
+    }
+
+    /// How many items fit before the deque grows.
+    pub fn capacity(&self) -> usize {
+        // SAFETY: only the owner's methods change the view, and they take `&mut self`.
+        unsafe { (*self.shared.slow.get()).capacity() }
+    }
+
+    /// How many items are out of the thieves' reach.
+    #[inline]
+    pub fn private_len(&self) -> usize {
+        let boundary = self.shared.own.boundary.load(Ordering::Relaxed);
+        length(boundary, self.bottom())
+    }
+
+    /// The index that the next pushed item will have.
+    #[inline]
+    pub fn next_index(&self) -> Index {
+        Index(self.bottom())
+    }
+
+    /// Where the item of this index is, which the owner has pushed and not popped.
+    #[inline]
+    pub fn whereabouts(&self, index: Index) -> Whereabouts {
+        if distance(self.shared.own.boundary.load(Ordering::Relaxed), index.0) >= 0 {
+            return Whereabouts::Private;
+        }
+        let top = self.shared.top.load(Ordering::Acquire); // [S13]
+        if distance(top, index.0) >= 0 {
+            Whereabouts::Public
+        } else {
+            Whereabouts::Stolen
+        }
+    }
+
+    /// Has a thief asked for work since the last [`poll`](Deque::poll) or exposure?
+    #[inline]
+    pub fn is_targeted(&self) -> bool {
+        self.shared.targeted.load(Ordering::Relaxed) // [S12]
+    }
+
+    /// Exposes work if a thief has asked for it. Returns how many items became public.
+    #[inline]
+    pub fn poll(&mut self, exposure: Exposure) -> usize {
+        if self.is_targeted() {
+            self.expose(exposure)
+        } else {
+            0
+        }
+    }
+
+    /// Makes the topmost private items public, and forgets requests made so far. Returns how
+    /// many there were to expose.
+    #[inline]
+    pub fn expose(&mut self, exposure: Exposure) -> usize {
+        let (cursor, count) = self.shared.expose(self.cursor, exposure);
+        self.cursor = cursor;
+        count
+    }
+}
+
+impl<T: Word> Owner for Deque<T> {
+    type Item = T;
+    type Thief = Stealer<T>;
+
+    /// Always has room. The item is private.
+    #[inline]
+    fn push(&mut self, item: T) -> Result<(), Full<T>> {
+        let word = item.into_word();
+        if self.cursor == self.shared.own.lap.get().ceiling || word.is_null() {
+            self.cursor = self.shared.push_slowly(self.cursor, word);
+            return Ok(());
+        }
+        // SAFETY: the cursor is below the lap's ceiling, so it is at a slot.
+        unsafe { &*self.cursor }.store(word, Ordering::Relaxed);
+        self.cursor = self.cursor.wrapping_add(1);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        if self.cursor == self.shared.own.lap.get().floor {
+            let (cursor, item) = self.shared.pop_slowly(self.cursor);
+            self.cursor = cursor;
+            return item;
+        }
+        self.cursor = self.cursor.wrapping_sub(1);
+        // SAFETY: the cursor is not below the lap's floor, so it is at a slot; and the floor is not
+        // below the boundary, so the item is private: the owner's.
+        Some(unsafe { T::from_word(take(&*self.cursor)) })
+    }
+
+    fn len(&self) -> usize {
+        length(self.shared.top.load(Ordering::Relaxed), self.bottom())
+    }
+
+    fn thief(&self) -> Stealer<T> {
+        Stealer::new(self.shared.clone())
+    }
+}
+
+impl<T: Word> Drop for Deque<T> {
+    /// Leaves everything to the thieves.
+    #[inline]
+    fn drop(&mut self) {
+        self.shared.expose_all(self.cursor);
+    }
+}
+
+impl<T: Word> Default for Deque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word> fmt::Debug for Deque<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque")
+            .field("len", &self.len())
+            .field("private", &self.private_len())
+            .field("capacity", &self.capacity())
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

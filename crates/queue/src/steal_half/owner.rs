@@ -1,0 +1,314 @@
+//! The owner's part of the protocol: when to change the stealRange, and to what.
+//!
+//! Each function is called by the owner only, with the `bot` that it keeps in its handle: as a value,
+//! so that the handle's address is passed to nobody. The orderings are in the table of
+//! [`protocol`](super::protocol).
+
+use std::cell::Cell;
+
+use super::deque::Variant;
+use super::protocol::Shared;
+use super::range::{Promise, Range, ahead};
+use crate::sync::barrier::{self, Payer};
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// Who pays for the barrier between the store of `bot` and the load of the range on the fast
+/// paths. Where the other one has to pay, there are no fast paths.
+const FAST: Payer = Payer::Rare;
+
+/// The owner's end of the deque. All but `bot` is the owner's alone.
+///
+/// Indices are counted in 64 bits, of which the other shared words hold the lowest 16.
+#[derive(Debug)]
+pub(super) struct Own {
+    /// Stored by the owner only. One past the newest item.
+    pub(super) bot: AtomicU64,
+    /// A pop here is not a fast one: `limit`, or `bot` if there are no fast ones.
+    low: Cell<u64>,
+    /// A push here is not a fast one: the nearest of `ceiling - 1` and the end of the free slots, or
+    /// `bot` if there are no fast ones.
+    high: Cell<u64>,
+    /// The paper's `prevStealRange`: the range as the owner last knew it.
+    prev: Cell<u64>,
+    /// How many items were promised with `prev` to be left: a power of two, or 0.
+    sure: Cell<u64>,
+    /// What was promised with `prev`: a pop at `limit` changes the range first.
+    limit: Cell<u64>,
+    /// What was promised with `prev`: a push that gets here changes the range.
+    ceiling: Cell<u64>,
+    payer: Payer,
+}
+
+// SAFETY: what is in the cells is the owner's alone, and there is one owner.
+unsafe impl Sync for Own {}
+
+impl Own {
+    /// The owner's end of an empty deque with this range.
+    pub(super) fn new(bot: u64, range: Range) -> Own {
+        let own = Own {
+            bot: AtomicU64::new(bot),
+            low: Cell::new(0),
+            high: Cell::new(0),
+            prev: Cell::new(0),
+            sure: Cell::new(0),
+            limit: Cell::new(0),
+            ceiling: Cell::new(0),
+            payer: barrier::payer(),
+        };
+        own.rest(bot, range);
+        own
+    }
+
+    /// The deque is empty: the next push changes the range, whatever happens before it.
+    fn rest(&self, bot: u64, range: Range) {
+        self.prev.set(range.0);
+        self.sure.set(0);
+        self.limit.set(bot);
+        self.ceiling.set(bot.wrapping_add(1));
+        self.low.set(bot);
+        self.high.set(bot);
+    }
+}
+
+/// The promise for a length: after a push, `sure <= length < 2 * sure`.
+#[inline]
+fn sure_after_push(length: u16) -> u64 {
+    1 << length.ilog2()
+}
+
+/// The promise for a length: before a pop, `sure < length <= 2 * sure`.
+#[inline]
+fn sure_before_pop(length: u16) -> u64 {
+    if length == 1 {
+        0
+    } else {
+        1 << (length - 1).ilog2()
+    }
+}
+
+/// How many slots there are from `index` to `bot`.
+#[inline]
+fn length_from(index: u16, bot: u64) -> u16 {
+    (bot as u16).wrapping_sub(index)
+}
+
+impl<V: Variant> Shared<V> {
+    /// Is the slot at `bot` free, and nothing special about it? Then [`push`](Self::push) will do;
+    /// if not, [`room`](Self::room) and [`push_many`](Self::push_many).
+    #[inline]
+    pub(super) fn push_is_fast(&self, bot: u64) -> bool {
+        bot != self.own.high.get()
+    }
+
+    /// The slot at `bot` is written: makes it part of the deque.
+    #[inline]
+    pub(super) fn push(&self, bot: u64) {
+        let bot = bot.wrapping_add(1);
+        if !self.publish(bot, FAST) {
+            self.announce(bot);
+        }
+    }
+
+    /// Takes the item before `bot`, if there is one.
+    #[inline]
+    pub(super) fn pop(&self, bot: u64) -> bool {
+        if bot == self.own.low.get() {
+            return self.pop_slowly(bot);
+        }
+        let bot = bot.wrapping_sub(1);
+        self.publish(bot, FAST) || self.contest(bot)
+    }
+
+    /// How many slots are free.
+    pub(super) fn room(&self, bot: u64) -> u16 {
+        self.capacity - length_from(self.oldest(self.current()), bot)
+    }
+
+    /// The `n` slots from `bot` on are written: makes them part of the deque.
+    pub(super) fn push_many(&self, bot: u64, n: u16) {
+        let bot = bot.wrapping_add(n.into());
+        if n == 1 && bot == self.own.ceiling.get() {
+            self.push_at_ceiling(bot);
+        } else if self.publish(bot, self.own.payer) && n == 1 {
+            self.open(bot, self.current());
+        } else {
+            self.announce(bot);
+        }
+    }
+
+    /// Fig. 3: if the range is still the owner's own, the length is now a power of two.
+    fn push_at_ceiling(&self, bot: u64) {
+        let sure = (2 * self.own.sure.get()).max(1);
+        self.own.bot.store(bot, Ordering::Release); // [B12]
+        let (seen, top) = (Range(self.own.prev.get()), bot.wrapping_sub(sure));
+        if self.try_aim(bot, seen, top, sure).is_err() {
+            self.announce(bot);
+        }
+    }
+
+    /// Sets `bot`. Is the range still the owner's own?
+    #[inline]
+    fn publish(&self, bot: u64, payer: Payer) -> bool {
+        self.own.bot.store(bot, Ordering::Release); // [B1]
+        match payer {
+            Payer::Rare => barrier::light(),        // [B2]
+            Payer::Both => fence(Ordering::SeqCst), // [B14]
+        }
+        self.top.range.load(Ordering::Relaxed) == self.own.prev.get() // [B3]
+    }
+
+    /// Fig. 3: sets the range for the length after a push.
+    #[cold]
+    #[inline(never)]
+    fn announce(&self, bot: u64) {
+        let mut range = self.current();
+        while let length @ 1.. = length_from(range.top(), bot) {
+            let top = bot.wrapping_sub(length.into());
+            match self.try_aim(bot, range, top, sure_after_push(length)) {
+                Ok(()) => return,
+                Err(now) => range = now,
+            }
+        }
+        self.own.rest(bot, range);
+    }
+
+    /// A pop that is not a fast one. Is there an item for the owner?
+    #[cold]
+    #[inline(never)]
+    fn pop_slowly(&self, bot: u64) -> bool {
+        if bot == self.own.limit.get() {
+            return self.own.sure.get() != 0 && self.pop_at_limit(bot);
+        }
+        let bot = bot.wrapping_sub(1);
+        if !self.publish(bot, self.own.payer) {
+            return self.contest(bot);
+        }
+        self.open(bot, self.current());
+        true
+    }
+
+    /// Fig. 5: if the range is still the owner's own, the length is a power of two. Section 1 sets
+    /// the range; section 2, for the last item only, empties it.
+    #[inline]
+    fn pop_at_limit(&self, bot: u64) -> bool {
+        let sure = self.own.sure.get();
+        let (top, bot) = (bot.wrapping_sub(sure), bot.wrapping_sub(1));
+        self.own.bot.store(bot, Ordering::Release); // [B13]
+        let prev = Range(self.own.prev.get());
+        let range = match self.try_aim(bot, prev, top, sure / 2) {
+            Ok(()) if bot != top => return true,
+            Ok(()) => Range(self.own.prev.get()),
+            Err(now) => now,
+        };
+        self.settle(bot, range)
+    }
+
+    /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
+    /// range, or come into it by a theft that is under way. Is it the owner's?
+    #[cold]
+    #[inline(never)]
+    fn contest(&self, bot: u64) -> bool {
+        self.settle(bot, self.current())
+    }
+
+    /// The owner has lowered `bot` to an item, and makes sure that the item is its own by setting
+    /// the range for the length before the pop. If it is not, `bot` is what it was before.
+    fn settle(&self, bot: u64, mut range: Range) -> bool {
+        let before = bot.wrapping_add(1);
+        loop {
+            let changed = match length_from(range.top(), before) {
+                0 => {
+                    self.own.bot.store(before, Ordering::Release); // [B11]
+                    self.own.rest(before, range);
+                    return false;
+                }
+                1 => self.try_empty(bot, range),
+                length => {
+                    let top = before.wrapping_sub(length.into());
+                    self.try_aim(bot, range, top, sure_before_pop(length))
+                }
+            };
+            match changed {
+                Ok(()) => return true,
+                Err(now) => range = now,
+            }
+        }
+    }
+
+    #[inline]
+    fn current(&self) -> Range {
+        Range(self.top.range.load(Ordering::Acquire)) // [B4]
+    }
+
+    /// Tries to change the range from `seen`, whose top is at `top`, to half of `sure` items, and
+    /// promises to leave `sure`.
+    ///
+    /// The promise must be true from now on until the owner's next change, also if this one
+    /// fails.
+    #[inline(always)]
+    fn try_aim(&self, bot: u64, seen: Range, top: u64, sure: u64) -> Result<(), Range> {
+        let limit = top.wrapping_add(sure);
+        let ceiling = top.wrapping_add((2 * sure).min(u64::from(self.capacity) + 1).max(2));
+        let new = seen.with_len((sure / 2).max(1) as u16);
+        let promise = Promise::new(limit as u16, ceiling as u16);
+        self.top.promise.store(promise.0, Ordering::Release); // [B6]
+        let changed = self.top.range.compare_exchange(
+            seen.0,
+            new.0,
+            Ordering::Release, // [B7]
+            Ordering::Acquire, // [B8]
+        );
+        changed.map_err(Range)?;
+        self.own.prev.set(new.0);
+        self.own.sure.set(sure);
+        self.own.limit.set(limit);
+        self.own.ceiling.set(ceiling);
+        self.open(bot, seen);
+        Ok(())
+    }
+
+    /// Tries to take the last item, which is at `bot`.
+    #[inline]
+    fn try_empty(&self, bot: u64, seen: Range) -> Result<(), Range> {
+        let new = seen.with_len(0);
+        let changed = self.top.range.compare_exchange(
+            seen.0,
+            new.0,
+            Ordering::Relaxed, // [B9]
+            Ordering::Acquire, // [B10]
+        );
+        changed.map_err(Range)?;
+        self.own.rest(bot, new);
+        Ok(())
+    }
+
+    /// Says which pushes and pops are fast ones. `range` is the current one.
+    #[inline]
+    fn open(&self, bot: u64, range: Range) {
+        let own = &self.own;
+        let (mut low, mut high) = (own.limit.get(), own.ceiling.get().wrapping_sub(1));
+        if own.payer != FAST {
+            (low, high) = (bot, bot);
+        } else if V::CLAIMS {
+            // Without claims the ceiling is never beyond the end of the free slots.
+            // Of the last item, which the owner is about to pop, a thief may already be done.
+            let used = ahead(bot as u16, self.oldest(range));
+            let free = u64::from(self.capacity - used);
+            if free < high.wrapping_sub(bot) {
+                high = bot.wrapping_add(free);
+            }
+        }
+        own.low.set(low);
+        own.high.set(high);
+    }
+
+    /// The first index whose slot is in use.
+    #[inline]
+    fn oldest(&self, range: Range) -> u16 {
+        if V::CLAIMS {
+            self.top.steal_top.load(Ordering::Acquire) as u16 // [B5]
+        } else {
+            range.top()
+        }
+    }
+}

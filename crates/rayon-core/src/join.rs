@@ -1,0 +1,80 @@
+//! Fork and join.
+
+use std::marker::PhantomData;
+
+use crate::global::{global, with_worker};
+
+/// What a closure of [`join_context`] is told.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// It speaks of this thread, so it stays here.
+    stays: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    fn new(context: locksley::FnContext) -> FnContext {
+        FnContext {
+            migrated: context.migrated(),
+            stays: PhantomData,
+        }
+    }
+
+    /// Does the closure run on another thread than the one that called [`join_context`]?
+    ///
+    /// ```
+    /// let (a, b) = rayon_core::join_context(|c| c.migrated(), |c| c.migrated());
+    /// assert!(a && b, "this thread is outside of the pool");
+    /// ```
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// Runs two closures, if possible in parallel, and returns both results.
+///
+/// The first runs on this thread; the second is there for other threads meanwhile, and runs here too
+/// if none takes it. Outside of any pool both run in the global one. If one panics, so does this, when both are
+/// done; if both do, with what the first said.
+///
+/// ```
+/// let (a, b) = rayon_core::join(|| 1 + 1, || "two");
+/// assert_eq!((a, b), (2, "two"));
+/// ```
+#[inline]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    with_worker(|worker| match worker {
+        Some(worker) => worker.join(|_| oper_a(), |_| oper_b()),
+        None => global().join(oper_a, oper_b),
+    })
+}
+
+/// [`join`] whose closures are told whether they have moved to another thread.
+///
+/// ```
+/// let (a, b) = rayon_core::join_context(|_| 1, |context| if context.migrated() { 2 } else { 3 });
+/// assert_eq!((a, b), (1, 2), "a call from outside moves both to a thread of the pool");
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let a = |context| oper_a(FnContext::new(context));
+    let b = |context| oper_b(FnContext::new(context));
+    with_worker(|worker| match worker {
+        Some(worker) => worker.join_context(a, b),
+        None => global().inner().join_context(a, b),
+    })
+}

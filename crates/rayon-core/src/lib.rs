@@ -1,0 +1,71 @@
+//! A drop-in replacement for rayon-core: the same interface, on Locksley's pool.
+//!
+//! A program that uses rayon switches with two lines in its `Cargo.toml` and none in its code:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! rayon-core = { path = "locksley/crates/rayon-core" }
+//! ```
+//!
+//! All of rayon's parallel iterators, sorts and scopes are rayon's own, and run on this.
+//!
+//! ```
+//! fn fib(n: u64) -> u64 {
+//!     if n < 2 {
+//!         return n;
+//!     }
+//!     let (a, b) = rayon_core::join(|| fib(n - 1), || fib(n - 2));
+//!     a + b
+//! }
+//! assert_eq!(fib(20), 6765);
+//! ```
+//!
+//! # What is the same
+//!
+//! Names, signatures and documented behaviour: which pool a call uses, what a panic does, that a pool is
+//! dropped without waiting for it, that a worker which waits takes any work of its pool. Each
+//! thread has one index below [`current_num_threads`], and no two threads of a pool have the
+//! same: a pool here has no spare workers.
+//!
+//! # What is different
+//!
+//! - Forks and spawns cost less.
+//! - `LOCKSLEY_STRATEGY` selects the strategy of all pools, by a name that `locksley::Strategy` knows,
+//!   and `LOCKSLEY_STATS=1` has the pools' statistics printed to standard error when the program exits.
+//! - Where a pool cannot be had with as many threads as the machine has CPUs, the global pool makes do with
+//!   the calling thread.
+//! - A worker of a pool that was built through `locksley` itself counts as a thread outside of any pool,
+//!   unless that pool has no spare workers.
+//!
+//! # Environment
+//!
+//! `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`: the size of pools that are not told otherwise.
+
+mod broadcast;
+mod builder;
+mod configuration;
+mod environment;
+mod error;
+mod global;
+mod join;
+mod pool;
+mod report;
+mod scope;
+mod spawn;
+mod threads;
+mod yields;
+
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use builder::ThreadPoolBuilder;
+#[allow(deprecated)]
+pub use configuration::{Configuration, initialize};
+pub use error::ThreadPoolBuildError;
+pub use join::{FnContext, join, join_context};
+pub use pool::{
+    ThreadPool, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    max_num_threads,
+};
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use spawn::{spawn, spawn_fifo};
+pub use threads::ThreadBuilder;
+pub use yields::{Yield, yield_local, yield_now};

@@ -1,0 +1,40 @@
+//! Tasks on their own.
+
+use crate::global::{global, inside};
+
+/// Spawns a task into the calling thread's pool, or into the global one, and does not wait for it.
+///
+/// A panic goes to the pool's
+/// [panic handler](crate::ThreadPoolBuilder::panic_handler); without one, the process is aborted.
+///
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// rayon_core::spawn(move || sender.send(7).unwrap());
+/// assert_eq!(receiver.recv(), Ok(7));
+/// ```
+pub fn spawn<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    match inside() {
+        true => locksley::spawn_detached(func),
+        false => global().spawn(func),
+    }
+}
+
+/// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun first.
+///
+/// ```
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// rayon_core::spawn_fifo(move || sender.send(7).unwrap());
+/// assert_eq!(receiver.recv(), Ok(7));
+/// ```
+pub fn spawn_fifo<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    match inside() {
+        true => locksley::spawn_fifo_detached(func),
+        false => global().spawn_fifo(func),
+    }
+}

@@ -1,0 +1,97 @@
+//! Where a pool's threads come from.
+
+use std::fmt;
+use std::io;
+use std::thread;
+
+/// A thread of a pool that waits to be started: see
+/// [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+///
+/// ```
+/// let pool = rayon_core::ThreadPoolBuilder::new()
+///     .num_threads(2)
+///     .thread_name(|index| format!("crew {index}"))
+///     .stack_size(1 << 20)
+///     .spawn_handler(|thread| {
+///         assert!(thread.index() < 2);
+///         assert_eq!(thread.name().unwrap(), format!("crew {}", thread.index()));
+///         assert_eq!(thread.stack_size(), Some(1 << 20));
+///         std::thread::spawn(|| thread.run());
+///         Ok(())
+///     })
+///     .build()
+///     .unwrap();
+/// assert_eq!(pool.install(|| 7), 7);
+/// ```
+pub struct ThreadBuilder {
+    pub(crate) inner: locksley::ThreadBuilder,
+    pub(crate) name: Option<String>,
+}
+
+impl ThreadBuilder {
+    /// The thread's index in its pool.
+    pub fn index(&self) -> usize {
+        self.inner.index()
+    }
+
+    /// The name that the builder gave it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that the builder gave it.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.inner.stack_size()
+    }
+
+    /// Makes the calling thread this thread of the pool. Returns when the pool has ended.
+    pub fn run(self) {
+        self.inner.run();
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index())
+            .field("name", &self.name())
+            .field("stack_size", &self.stack_size())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What can start a thread. Nobody else can name it, so nobody else can implement it.
+pub trait ThreadSpawn {
+    /// Starts a thread, in which `thread` is run.
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+}
+
+/// Starts threads in the usual way.
+#[derive(Debug, Default)]
+pub struct DefaultSpawn;
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        let mut builder = thread::Builder::new();
+        if let Some(name) = thread.name() {
+            builder = builder.name(name.to_owned());
+        }
+        if let Some(size) = thread.stack_size() {
+            builder = builder.stack_size(size);
+        }
+        builder.spawn(|| thread.run()).map(drop)
+    }
+}
+
+/// Starts threads as a closure does.
+#[derive(Debug)]
+pub struct CustomSpawn<F>(pub(crate) F);
+
+impl<F> ThreadSpawn for CustomSpawn<F>
+where
+    F: FnMut(ThreadBuilder) -> io::Result<()>,
+{
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+}

@@ -1,0 +1,46 @@
+//! Giving way.
+
+use crate::global::inside;
+
+/// What came of [`yield_now`] or [`yield_local`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A task was run.
+    Executed,
+    /// There was none to run.
+    Idle,
+}
+
+impl From<locksley::Yield> for Yield {
+    fn from(what: locksley::Yield) -> Yield {
+        match what {
+            locksley::Yield::Executed => Yield::Executed,
+            locksley::Yield::Idle => Yield::Idle,
+        }
+    }
+}
+
+/// Runs one task of the calling thread's pool, its own or another's, if there is one. `None` outside of a
+/// pool.
+///
+/// ```
+/// assert_eq!(rayon_core::yield_now(), None);
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    match inside() {
+        true => locksley::yield_now().map(Yield::from),
+        false => None,
+    }
+}
+
+/// Runs one of the calling thread's own tasks, if there is one. `None` outside of a pool.
+///
+/// ```
+/// assert_eq!(rayon_core::yield_local(), None);
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    match inside() {
+        true => locksley::yield_local().map(Yield::from),
+        false => None,
+    }
+}
