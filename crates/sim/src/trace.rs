@@ -194,35 +194,42 @@ fn tell(happening: &Happening, id: u64) -> Vec<TraceEvent> {
             to,
             left,
             arrived,
-        } => {
-            let cat = match how {
-                Move::Steal => "steal",
-                Move::Donation => "donation",
-                Move::Dealing => "dealing",
-                Move::Lifeline => "lifeline",
-            };
-            let (name, cat) = (cat.to_owned(), cat.to_owned());
-            vec![
-                TraceEvent::Left {
-                    name: name.clone(),
-                    cat: cat.clone(),
-                    id,
-                    ts: left as f64,
-                    pid: 0,
-                    tid: from,
-                },
-                TraceEvent::Arrived {
-                    name,
-                    cat,
-                    id,
-                    ts: arrived as f64,
-                    pid: 0,
-                    tid: to,
-                    bp: "e".to_owned(),
-                },
-            ]
-        }
+        } => arrow(how, id, (from, left), (to, arrived)).into(),
     }
+}
+
+/// From a thread at a time to another.
+fn arrow(
+    how: Move,
+    id: u64,
+    (from, left): (u32, u64),
+    (to, arrived): (u32, u64),
+) -> [TraceEvent; 2] {
+    let name = match how {
+        Move::Steal => "steal",
+        Move::Donation => "donation",
+        Move::Dealing => "dealing",
+        Move::Lifeline => "lifeline",
+    };
+    [
+        TraceEvent::Left {
+            name: name.to_owned(),
+            cat: name.to_owned(),
+            id,
+            ts: left as f64,
+            pid: 0,
+            tid: from,
+        },
+        TraceEvent::Arrived {
+            name: name.to_owned(),
+            cat: name.to_owned(),
+            id,
+            ts: arrived as f64,
+            pid: 0,
+            tid: to,
+            bp: "e".to_owned(),
+        },
+    ]
 }
 
 fn count(load: &Load) -> TraceEvent {

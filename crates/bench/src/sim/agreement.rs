@@ -150,16 +150,9 @@ fn compare<P: Program, C: Computation>(
             let sim = simulated(&mut computation, theirs, workers, costs)?;
             let here = simulated(&mut computation, theirs, workers.min(cores()), costs)?;
             both.push((pool, sim));
-            table.row(vec![
-                name.into(),
-                workers.to_string(),
-                ours.into(),
-                short(pool.steals / span),
-                short(sim.steals / span),
-                format!("{:.2}", pool.milliseconds),
-                format!("{:.2}", sim.milliseconds),
-                format!("{:.2}", here.milliseconds),
-            ]);
+            let numbers = row(span, [pool, sim, here]);
+            let head = [name.into(), workers.to_string(), ours.into()];
+            table.row(head.into_iter().chain(numbers).collect());
         }
         ranks.row(vec![
             name.into(),
@@ -170,6 +163,18 @@ fn compare<P: Program, C: Computation>(
         progress.step();
     }
     Ok(())
+}
+
+/// What the table says of the pool, of its simulation, and of that on this machine's processors.
+fn row(span: f64, [pool, sim, here]: [Seen; 3]) -> [String; 5] {
+    let milliseconds = |seen: Seen| format!("{:.2}", seen.milliseconds);
+    [
+        short(pool.steals / span),
+        short(sim.steals / span),
+        milliseconds(pool),
+        milliseconds(sim),
+        milliseconds(here),
+    ]
 }
 
 /// Pairs of strategies that are in the same order in the pool and in the simulator, in opposite

@@ -5,6 +5,14 @@ use std::collections::HashMap;
 use super::{SeriesParallel, Size, Step};
 
 /// How sorted halves are merged.
+///
+/// ```
+/// use locksley_sim::dag::{Merge, SeriesParallel, Sort};
+///
+/// let span = |merge| Sort::new(16, merge).size().span;
+/// let (even, uneven) = (Merge::Parallel { split: 0.5 }, Merge::Parallel { split: 0.75 });
+/// assert!(span(even) < span(uneven) && span(uneven) < span(Merge::Serial) / 10);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Merge {
     /// One number after the other.

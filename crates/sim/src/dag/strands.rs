@@ -143,6 +143,12 @@ impl<G: SeriesParallel> Strands<G> {
     }
 
     /// The shape.
+    ///
+    /// ```
+    /// use locksley_sim::dag::{Fib, SeriesParallel, Strands};
+    ///
+    /// assert_eq!(Strands::new(Fib::new(10)).shape().root(), 10);
+    /// ```
     pub fn shape(&self) -> &G {
         &self.shape
     }

@@ -197,6 +197,102 @@ fn seeds_matter_and_nothing_else_does() {
 }
 
 #[test]
+fn messages_take_their_time() {
+    // A steal there and back: nothing can be executed elsewhere before.
+    for latency in [0, 100] {
+        let setup = Setup {
+            topology: Topology::cluster(1, 0, latency),
+            timeline: true,
+            ..Setup::new(2, Strategy::LockFree)
+        };
+        let report = run("balanced:depth=10", &setup, Pacing::Lazy);
+        let first = report
+            .timeline
+            .iter()
+            .flatten()
+            .find_map(|happening| match happening {
+                Happening::Busy {
+                    processor: 1, from, ..
+                } => Some(*from),
+                _ => None,
+            });
+        let first = first.expect("the second processor gets something");
+        assert!(first >= 2 * u64::from(latency), "{first}");
+        assert!(first <= 4 * u64::from(latency) + 10, "{first}");
+    }
+}
+
+#[test]
+fn lifelines_keep_the_idle_quiet() {
+    let attempts = |strategy: &str| {
+        let [setup, ..] = machines(64, strategy);
+        run(
+            "chain:periods=50,serial=50,parallel=20",
+            &setup,
+            Pacing::Lazy,
+        )
+        .tally
+        .attempts()
+    };
+    assert!(attempts("lifelines") * 20 < attempts("lock-free"));
+}
+
+#[test]
+fn near_ones_are_robbed_first_if_the_policy_says_so() {
+    let steals_across = |strategy: &str| {
+        let setup = Setup {
+            topology: Topology::cluster(8, 0, 20),
+            timeline: true,
+            ..Setup::new(32, strategy.parse().unwrap())
+        };
+        let report = run("fib:n=18", &setup, Pacing::Lazy);
+        let across = report.timeline.iter().flatten().filter(|happening| {
+            matches!(happening, Happening::Moved { from, to, .. } if from / 8 != to / 8)
+        });
+        across.count() as f64 / report.tally.stolen as f64
+    };
+    assert!(steals_across("flexible:nearest,theta_r=0.9") < 0.5 * steals_across("lock-free"));
+}
+
+#[test]
+fn what_is_private_is_cheap() {
+    let [lock_free, semi_private] = ["lock-free", "semi-private"].map(|strategy| {
+        let [setup, ..] = machines(4, strategy);
+        run("fib:n=16", &setup, Pacing::Lazy).tally
+    });
+    assert!(semi_private.fences * 5 < lock_free.fences);
+    assert!(semi_private.exposed >= semi_private.stolen);
+}
+
+#[test]
+fn who_is_taken_away_is_robbed_meanwhile() {
+    // The first processor has everything, and is gone after 100 ticks for 10,000.
+    let gone = Speed::changing(&[(100, 0), (10_100, NOMINAL)]);
+    let setup = Setup {
+        speeds: Speeds::of(vec![
+            gone,
+            Speed::constant(NOMINAL),
+            Speed::constant(NOMINAL),
+        ]),
+        timeline: true,
+        ..Setup::new(3, Strategy::LockFree)
+    };
+    let report = run("balanced:depth=9", &setup, Pacing::Lazy);
+    let robbed = report.timeline.iter().flatten().any(|happening| {
+        matches!(
+            happening,
+            Happening::Moved {
+                from: 0,
+                left: 100..10_100,
+                ..
+            }
+        )
+    });
+    assert!(robbed);
+    assert_eq!(report.tally.executed, report.size.work);
+}
+
+#[test]
 fn who_is_taken_away_for_good_may_keep_the_computation_from_ending() {
     let gone = Setup {
         speeds: Speeds::of(vec![Speed::changing(&[(50, 0)])]),

@@ -7,6 +7,17 @@ use super::wheel::NEVER;
 
 /// The load of all processors at a time: the ready nodes that each one has, the one that it
 /// executes included.
+///
+/// ```
+/// use locksley_sim::dag::{Balanced, Strands};
+/// use locksley_sim::{Load, Setup, Strategy, simulate};
+///
+/// let setup = Setup { sample: 5, ..Setup::new(4, Strategy::Greedy) };
+/// let report = simulate(&mut Strands::new(Balanced::new(6, 3)), &setup)?;
+/// let first: &Load = &report.loads[0];
+/// assert_eq!((first.time, first.busy), (5, 4));
+/// # Ok::<(), locksley_sim::SimError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// When.
@@ -60,6 +71,19 @@ pub enum Move {
 }
 
 /// Something that a timeline tells.
+///
+/// ```
+/// use locksley_sim::dag::{Balanced, Strands};
+/// use locksley_sim::{Happening, Move, Setup, Strategy, simulate};
+///
+/// let setup = Setup { timeline: true, ..Setup::new(2, Strategy::LockFree) };
+/// let report = simulate(&mut Strands::new(Balanced::new(5, 3)), &setup)?;
+/// let stolen = report.timeline.iter().flatten().filter(|happening| {
+///     matches!(happening, Happening::Moved { how: Move::Steal, .. })
+/// });
+/// assert_eq!(stolen.count() as u64, report.tally.stolen);
+/// # Ok::<(), locksley_sim::SimError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Happening {

@@ -64,61 +64,71 @@ pub fn figures(effort: Effort) -> Vec<Figure> {
     (1..=5).map(|number| figure(number, effort)).collect()
 }
 
-/// Draws Figure 5.1 (`number` 1) to 5.5.
+/// Draws Figure 5.1 (`number` 1) to 5.5. See [`figures`] for all of them.
 pub fn figure(number: usize, effort: Effort) -> Figure {
     let trials = effort.choose(5, 100);
-    let steps = (1..20).map(|step| f64::from(step) * 0.05);
-    let heuristics = [
+    let thetas = number
+        .checked_sub(2)
+        .map(|at| THETAS[at.min(THETAS.len() - 1)]);
+    let title = match thetas {
+        None => String::from("Figure 5.1: gain of sharing over stealing, in a round"),
+        Some((r, s)) => {
+            format!("Figure 5.{number}: nodes leaving a busy processor (theta_r {r}, theta_s {s})")
+        }
+    };
+    let curves = [
         ("Greedy", "#0b6e4f", Heuristic::GREEDY),
         ("Tit-for-tat", "#c84c09", Heuristic::TIT_FOR_TAT),
-    ];
-    let mut title = String::from("Figure 5.1: gain of sharing over stealing, in a round");
-    let mut curves = Vec::new();
-    for (name, colour, heuristic) in heuristics {
-        let greedy = heuristic == Heuristic::GREEDY;
-        let (bound, points): (Box<dyn Fn(f64) -> f64>, Vec<_>) = if number <= 1 {
-            let bound = if greedy {
-                gain_of_greedy
-            } else {
-                gain_of_tit_for_tat
-            };
-            let points = steps
-                .clone()
-                .map(|alpha| (alpha, gain(alpha, heuristic, trials)));
-            (Box::new(bound), points.collect())
-        } else {
-            let (theta_r, theta_s) = THETAS[(number - 2).min(3)];
-            title = format!(
-                "Figure 5.{number}: nodes leaving a busy processor (theta_r {theta_r}, theta_s {theta_s})"
-            );
-            let bound = if greedy {
-                leaving_greedy
-            } else {
-                leaving_tit_for_tat
-            };
-            let sharing = sharing(heuristic, theta_r, theta_s);
-            let points = steps
-                .clone()
-                .map(|alpha| (alpha, play(alpha, sharing, trials).both));
-            (
-                Box::new(move |alpha| bound(alpha, theta_r, theta_s)),
-                points.collect(),
-            )
+    ]
+    .map(|(name, colour, heuristic)| {
+        let (bound, points) = match thetas {
+            None => gains(heuristic, trials),
+            Some(thetas) => leaving(heuristic, thetas, trials),
         };
-        curves.push(Curve {
+        Curve {
             name,
             colour,
             bound,
             points,
-        });
-    }
+        }
+    });
     let sample = format!(
         "points: {PROCESSORS} processors, {trials} rounds each; lines: the thesis's lower bounds"
     );
     Figure {
         name: format!("figure-5.{number}.svg"),
-        svg: draw(&title, &sample, &curves, number > 1),
+        svg: draw(&title, &sample, &curves, thetas.is_some()),
     }
+}
+
+/// A prediction for every ratio of idle processors, and what was measured for some.
+type Line = (Box<dyn Fn(f64) -> f64>, Vec<(f64, Mean)>);
+
+/// The ratios that are measured.
+fn ratios() -> impl Iterator<Item = f64> {
+    (1..20).map(|step| f64::from(step) * 0.05)
+}
+
+fn gains(heuristic: Heuristic, trials: usize) -> Line {
+    let bound = match heuristic {
+        Heuristic::GREEDY => gain_of_greedy,
+        _ => gain_of_tit_for_tat,
+    };
+    let points = ratios().map(|alpha| (alpha, gain(alpha, heuristic, trials)));
+    (Box::new(bound), points.collect())
+}
+
+fn leaving(heuristic: Heuristic, (theta_r, theta_s): (f64, f64), trials: usize) -> Line {
+    let bound = match heuristic {
+        Heuristic::GREEDY => leaving_greedy,
+        _ => leaving_tit_for_tat,
+    };
+    let sharing = sharing(heuristic, theta_r, theta_s);
+    let points = ratios().map(|alpha| (alpha, play(alpha, sharing, trials).both));
+    (
+        Box::new(move |alpha| bound(alpha, theta_r, theta_s)),
+        points.collect(),
+    )
 }
 
 fn draw(title: &str, sample: &str, curves: &[Curve], line_at_one: bool) -> String {

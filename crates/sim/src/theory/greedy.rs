@@ -112,29 +112,34 @@ fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut 
         for ((_, rest), speed) in ready[..busy].iter_mut().zip(&speeds) {
             *rest -= step * speed;
         }
-        let mut enabled = Vec::new();
-        let mut ended = false;
-        ready.retain(|&(node, rest)| {
-            if rest > 1e-12 {
-                return true;
-            }
-            match computation.execute(node) {
-                Enabled::Nothing => (),
-                Enabled::One(a) => enabled.push((a, 1.0)),
-                Enabled::Two(a, b) => enabled.extend([(a, 1.0), (b, 1.0)]),
-                Enabled::End => ended = true,
-            }
-            false
-        });
-        if ended {
+        if complete(&mut computation, &mut ready) {
             let bound = size.work as f64 + (processors as f64 - 1.0) * size.span as f64;
             return capacity / bound;
         }
-        ready.extend(enabled);
         // Which nodes are executed does not matter to the bound: take others now and then.
         if !ready.is_empty() {
             let turn = draw.below(ready.len());
             ready.rotate_left(turn);
         }
     }
+}
+
+/// Replaces the nodes of which nothing is left by those that they enable. Was the sink among them?
+fn complete<C: Computation>(computation: &mut C, ready: &mut Vec<(C::Node, f64)>) -> bool {
+    let mut enabled = Vec::new();
+    let mut ended = false;
+    ready.retain(|&(node, rest)| {
+        if rest > 1e-12 {
+            return true;
+        }
+        match computation.execute(node) {
+            Enabled::Nothing => (),
+            Enabled::One(a) => enabled.push((a, 1.0)),
+            Enabled::Two(a, b) => enabled.extend([(a, 1.0), (b, 1.0)]),
+            Enabled::End => ended = true,
+        }
+        false
+    });
+    ready.extend(enabled);
+    ended
 }

@@ -22,7 +22,7 @@ use std::fmt;
 
 pub use statistics::Mean;
 
-/// How much is sampled.
+/// How much is sampled. See [`Finding`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Enough to notice an error in a formula or a program; for tests.
@@ -122,7 +122,7 @@ impl Finding {
     }
 }
 
-/// Something that the papers claim, and how it is checked.
+/// Something that the papers claim, and how it is checked. See [`Finding`] for an example.
 #[derive(Clone, Copy)]
 pub struct Claim {
     /// What it is about.
@@ -140,6 +140,11 @@ impl fmt::Debug for Claim {
 }
 
 /// All of them, in the order of the papers.
+///
+/// ```
+/// let names: Vec<&str> = locksley_sim::theory::claims().iter().map(|claim| claim.name).collect();
+/// assert!(names.contains(&"greedy schedules"));
+/// ```
 pub fn claims() -> Vec<Claim> {
     let claim = |name, check| Claim { name, check };
     vec![
@@ -155,6 +160,7 @@ pub fn claims() -> Vec<Claim> {
             run_time::check_semi_private,
         ),
         claim("run time of sharing", run_time::check_sharing),
+        claim("one generator", run_time::check_generator),
         claim("run time on changing machines", run_time::check_changing),
         claim("steal-half", half::check),
         claim("work dealing: balance", dealing::check_balance),
@@ -204,6 +210,7 @@ mod tests {
     #[test]
     fn run_times() {
         check("run time");
+        check("one generator");
     }
 
     #[test]

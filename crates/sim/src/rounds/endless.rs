@@ -1,0 +1,35 @@
+//! A computation that never ends.
+
+use crate::dag::{Computation, Enabled, Size};
+
+/// A computation of which every node enables two more, and which never ends: a scheduler under
+/// constant load.
+///
+/// ```
+/// use locksley_sim::dag::{Computation, Enabled};
+/// use locksley_sim::rounds::Endless;
+///
+/// assert_eq!(Endless.execute(()), Enabled::Two((), ()));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Endless;
+
+impl Computation for Endless {
+    type Node = ();
+
+    const NESTED: bool = true;
+
+    fn start(&mut self) {}
+
+    fn execute(&mut self, (): ()) -> Enabled<()> {
+        Enabled::Two((), ())
+    }
+
+    /// As large as can be.
+    fn size(&self) -> Size {
+        Size {
+            work: u64::MAX,
+            span: u64::MAX,
+        }
+    }
+}
