@@ -1,5 +1,7 @@
 //! How a pool is configured and built.
 
+use std::sync::{Arc, OnceLock};
+
 use locksley_policy::{Balancer, Theta, Victims};
 
 use crate::error::BuildError;
@@ -7,6 +9,7 @@ use crate::job::{Payload, catch};
 use crate::pinning::{self, Pinning};
 use crate::pool::{GLOBAL, Pool};
 use crate::registry::Registry;
+use crate::sharing::Circle;
 use crate::strategy::{Idle, Strategy, Waiting};
 
 /// The environment variable that sets the size of the global pool.
@@ -40,6 +43,8 @@ pub(crate) struct Config {
     pub(crate) depth_limit: usize,
     victims: Option<Victims>,
     pub(crate) balancer: Option<OwnBalancer>,
+    /// What the workers know of each other under the strategy `sharing`. Made with the first worker.
+    pub(crate) circle: OnceLock<Arc<Circle>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -128,6 +133,7 @@ impl Builder {
                 seed: 0x5eed,
                 depth_limit: 128,
                 victims: None,
+                circle: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),

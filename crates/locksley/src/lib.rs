@@ -89,6 +89,7 @@ mod pool;
 mod registry;
 mod reserve;
 mod scope;
+mod sharing;
 mod sleep;
 mod spawn;
 mod stats;
@@ -107,8 +108,8 @@ pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
-    Amount, Balancer, Factor, Flexible, Memory, Mu, OutOfRange, Outcome, ParseError, Seeker,
-    Source, StealHalf, Theta, Victims, View, When,
+    Amount, Balancer, Factor, Flexible, Heuristic, Memory, Mu, OutOfRange, Outcome, ParseError,
+    Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View, When,
 };
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};

@@ -274,6 +274,7 @@ impl Registry {
 
     /// Puts an idle worker to sleep, unless there is something to do after all.
     pub(crate) fn sleep(&self, worker: &Worker) {
+        worker.close_to_offers();
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || self.closed() {
             self.sleepers.get_up(&worker.bed);
@@ -427,13 +428,15 @@ impl Registry {
                 }
             } else if self.closed() {
                 return;
-            } else if self.rest(&mut idle) {
-                if spare {
-                    self.lie_down(worker);
-                } else {
-                    self.sleep(worker);
+            } else {
+                worker.open_to_offers();
+                if self.rest(&mut idle) {
+                    match spare {
+                        true => self.lie_down(worker),
+                        false => self.sleep(worker),
+                    }
+                    idle = 0;
                 }
-                idle = 0;
             }
         }
     }
