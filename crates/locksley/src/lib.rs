@@ -69,6 +69,7 @@
 //! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool that is not told otherwise.
 //! `LOCKSLEY_NO_MEMBARRIER`: if set, fences are used where `membarrier` would be.
 
+mod affinity;
 mod block_on;
 mod broadcast;
 mod builder;
@@ -100,6 +101,7 @@ mod wait;
 mod worker;
 mod yields;
 
+pub use affinity::{spawn_near, worker_for_key};
 pub use block_on::block_on;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::Builder;

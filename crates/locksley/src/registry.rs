@@ -217,6 +217,21 @@ impl Registry {
         self.sleepers.any() || self.spare_wanted()
     }
 
+    /// Wakes a certain worker for which there is work, unless the processors are taken. Has it been
+    /// asleep, and is woken?
+    pub(crate) fn wake_near(&self, index: usize) -> bool {
+        if index >= self.size || self.reserve.is_spent(self.awake()) {
+            return false;
+        }
+        let worker = self.worker(index);
+        let woken = self.sleepers.get_up(&worker.bed);
+        if woken {
+            self.count(Event::Woke);
+            worker.unpark();
+        }
+        woken
+    }
+
     /// Has somebody watch whether the processors are used.
     fn post_watchman(&self) {
         let workers = self.furnished(0..self.size);

@@ -131,6 +131,50 @@ fn who_waits_for_a_job_that_another_has_goes_on() {
     }
 }
 
+/// Affinity is a hint under every strategy, for workers that exist and for others.
+#[test]
+fn tasks_near_a_worker_run_once() {
+    for strategy in policies().chain(Strategy::ALL) {
+        let pool = pool(3, strategy);
+        let done = AtomicUsize::new(0);
+        let task = || {
+            done.fetch_add(1, Ordering::Relaxed);
+        };
+        pool.install(|| {
+            locksley::scope(|s| {
+                for near in 0..1000 {
+                    s.spawn_near(near % 5, |_| task());
+                }
+            });
+            let near = locksley::worker_for_key("the same");
+            assert_eq!(locksley::spawn_near(near, || 7).join(), 7);
+        });
+        pool.in_place_scope(|s| s.spawn_near(1, |_| task()));
+        assert_eq!(pool.spawn_near(2, || 8).join(), 8);
+        assert_eq!(done.into_inner(), 1001, "{strategy}");
+    }
+}
+
+/// A worker that sleeps is woken by a letter, if it is the only one who can run what it says.
+#[test]
+fn a_letter_wakes_who_it_is_for() {
+    let pool = pool(2, Strategy::sharing(Heuristic::TIT_FOR_TAT));
+    for _ in 0..50 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        pool.install(|| {
+            let other = 1 - locksley::current_worker_index().expect("a worker");
+            let ran = std::sync::Arc::new(AtomicBool::new(false));
+            let tell = ran.clone();
+            let task = locksley::spawn_near(other, move || {
+                tell.store(true, Ordering::Release);
+                locksley::current_worker_index()
+            });
+            until(&ran);
+            assert_eq!(task.join(), Some(other));
+        });
+    }
+}
+
 #[cfg(feature = "stats")]
 mod counted {
     use std::time::{Duration, Instant};
@@ -259,6 +303,26 @@ mod counted {
             let attempts = total.offered + total.refused;
             assert!(attempts <= total.tried + total.skipped, "{total:?}");
         }
+    }
+
+    /// Letters are written under `sharing`, and answered.
+    #[test]
+    fn affinity_goes_by_mail() {
+        let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
+        let total = until_accepted(strategy, || {
+            locksley::scope(|s| {
+                let other = 1 - locksley::current_worker_index().expect("a worker");
+                for _ in 0..100 {
+                    s.spawn_near(other, |_| ());
+                    std::thread::yield_now();
+                }
+            });
+        });
+        assert!(total.mailed >= 100, "{total:?}");
+        adds_up(total, strategy);
+        let pool = pool(2, Strategy::ChaseLev);
+        pool.scope(|s| s.spawn_near(1, |_| ()));
+        assert_eq!(pool.stats().total().mailed, 0);
     }
 
     /// Greedy gives without being asked.
