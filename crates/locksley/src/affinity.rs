@@ -63,8 +63,9 @@ pub fn worker_for_key<K: Hash + ?Sized>(key: &K) -> usize {
 pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
-    // The upper half of the product is even where the remainder would be too, and needs no division.
-    (u128::from(hasher.finish()) * workers as u128 >> u64::BITS) as usize
+    // Scales the hash down to the number of workers.
+    let scaled = u128::from(hasher.finish()) * workers as u128;
+    (scaled >> u64::BITS) as usize
 }
 
 /// Spawns a task into a pool, near a worker.

@@ -301,8 +301,10 @@ mod models {
             push(&mut donor, jobs.job(0));
             let mut donee = sleeper.join().unwrap();
             assert!(!donor.member().is_empty(), "in sight");
-            assert!(donee.receive().is_none(), "it answers nobody");
-            assert_eq!(drain(&mut donor, &jobs), [0]);
+            // Loom lets the cell show the offer behind WORKING, which has replaced it. That would be right too.
+            let mut had = drain(&mut donor, &jobs);
+            had.extend(received(&mut donee, &jobs).map(|(number, _)| number));
+            assert_eq!(had, [0]);
         });
     }
 }
