@@ -98,6 +98,10 @@ pub(crate) trait Pile {
 
 /// What a worker has given and taken (strategy `sharing`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(all(feature = "stats", not(loom))),
+    allow(dead_code, reason = "what is counted is not published then")
+)]
 pub(crate) struct Gifts {
     /// Offers made to an idle worker.
     pub(crate) offered: u64,

@@ -226,9 +226,8 @@ mod models {
             .collect()
     }
 
-    /// A donor forks two jobs, one inside the other, a donee takes what it is offered, a thief
-    /// steals once. Each job is had once; and nobody has the newer one while the older is in the
-    /// donor's pile.
+    /// A donor forks two jobs, one inside the other, and a donee takes what it is offered. Each job is
+    /// had once; and nobody has the newer one while the older is in the donor's pile.
     #[test]
     fn a_fork_goes_to_one_and_the_oldest_first() {
         loom::model(|| {
