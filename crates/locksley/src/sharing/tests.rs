@@ -216,6 +216,7 @@ mod alone {
 
 #[cfg(loom)]
 mod models {
+    use loom::sync::Arc;
     use loom::thread;
 
     use super::*;
@@ -290,7 +291,7 @@ mod models {
     #[test]
     fn an_offer_to_one_who_goes_to_sleep_is_not_lost() {
         loom::model(|| {
-            let jobs = Arc::new(Dummies::new(1));
+            let jobs = Dummies::new(1);
             let (mut donor, mut donee) = pair("sharing:greedy");
             donee.open_to_offers();
             let sleeper = thread::spawn(move || {
