@@ -1,6 +1,7 @@
 //! How a pool is configured and built.
 
 use std::io;
+use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Theta, Victims};
 
@@ -9,6 +10,7 @@ use crate::job::{Payload, catch};
 use crate::pinning::{self, Pinning};
 use crate::pool::{GLOBAL, Pool};
 use crate::registry::Registry;
+use crate::sharing::Circle;
 use crate::strategy::{Idle, Strategy, Waiting};
 use crate::threads::ThreadBuilder;
 
@@ -46,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) depth_limit: usize,
     victims: Option<Victims>,
     pub(crate) balancer: Option<OwnBalancer>,
+    /// What the workers know of each other under the strategy `sharing`. Made with the first worker.
+    pub(crate) circle: OnceLock<Arc<Circle>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -137,6 +141,7 @@ impl Builder {
                 seed: 0x5eed,
                 depth_limit: 128,
                 victims: None,
+                circle: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),

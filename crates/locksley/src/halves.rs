@@ -183,7 +183,7 @@ impl Loot for Halves {
 }
 
 #[cfg(test)]
-mod dummies {
+pub(crate) mod dummies {
     #[cfg(not(loom))]
     use locksley_queue::Word;
 
@@ -194,21 +194,21 @@ mod dummies {
     type Dummy = StackJob<fn(&Worker, bool), ()>;
 
     /// Jobs that are never run.
-    pub(super) struct Dummies(Vec<Dummy>);
+    pub(crate) struct Dummies(Vec<Dummy>);
 
     impl Dummies {
-        pub(super) fn new(count: usize) -> Dummies {
+        pub(crate) fn new(count: usize) -> Dummies {
             let dummy = || StackJob::new((|_, _| ()) as fn(&Worker, bool));
             Dummies((0..count).map(|_| dummy()).collect())
         }
 
-        pub(super) fn job(&self, number: usize) -> JobRef {
+        pub(crate) fn job(&self, number: usize) -> JobRef {
             self.0[number].as_ref()
         }
 
         /// One that looks as if it had been spawned.
         #[cfg(not(loom))]
-        pub(super) fn as_spawned(&self, number: usize) -> JobRef {
+        pub(crate) fn as_spawned(&self, number: usize) -> JobRef {
             let word = self.job(number).into_word();
             let word = word.map_addr(|addr| addr | 1);
             // SAFETY: the word is not null, and the job is not run.
@@ -218,7 +218,7 @@ mod dummies {
         }
 
         /// Which one it is.
-        pub(super) fn number(&self, job: JobRef) -> usize {
+        pub(crate) fn number(&self, job: JobRef) -> usize {
             let mut jobs = self.0.iter();
             let place = jobs.position(|dummy| dummy.as_ref() == job);
             place.expect("one of these")

@@ -161,6 +161,7 @@ impl View for Sight<'_> {
 impl Worker {
     /// Looks for a job in the pool's queue and at the others.
     pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
+        self.summoned.set(false);
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
             return Some(injected);
@@ -192,6 +193,12 @@ impl Worker {
     }
 
     fn first_victim(&self) -> First {
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() }
+            && pile.skips_search()
+        {
+            return First::Skip;
+        }
         let Some(guide) = self.hunter.guide.take() else {
             return First::InOrder;
         };
@@ -277,6 +284,36 @@ impl Worker {
         Some(Injected { job, owner: MOVED })
     }
 
+    /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
+    /// anything.
+    pub(crate) fn receive(&self) -> Option<Injected> {
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }?.receive()
+    }
+
+    /// The worker has nothing to do: others may offer it something, if the strategy is so.
+    pub(crate) fn open_to_offers(&self) {
+        if self.open.get() {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
+            self.open.set(pile.open_to_offers());
+        }
+    }
+
+    /// The worker has something to do, or goes to sleep. What has been offered to it meanwhile
+    /// is in the donor's pile.
+    #[inline]
+    pub(crate) fn close_to_offers(&self) {
+        if self.open.replace(false)
+            // SAFETY: the pile does not come back here.
+            && let Some(pile) = unsafe { self.pile() }
+        {
+            pile.close_to_offers();
+        }
+    }
+
     /// A push or a pop: now and then some piles want to balance.
     #[inline]
     pub(crate) fn count_down(&self) {
@@ -336,7 +373,7 @@ impl Worker {
     }
 }
 
-fn outcome<T>(answer: &Steal<T>) -> Outcome {
+pub(crate) fn outcome<T>(answer: &Steal<T>) -> Outcome {
     match answer {
         Steal::Success(_) => Outcome::Success,
         Steal::Empty | Steal::Private => Outcome::Empty,

@@ -69,6 +69,7 @@
 //! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool that is not told otherwise.
 //! `LOCKSLEY_NO_MEMBARRIER`: if set, fences are used where `membarrier` would be.
 
+mod affinity;
 mod block_on;
 mod broadcast;
 mod builder;
@@ -90,6 +91,7 @@ mod pool;
 mod registry;
 mod reserve;
 mod scope;
+mod sharing;
 mod sleep;
 mod spawn;
 mod stats;
@@ -101,6 +103,7 @@ mod wait;
 mod worker;
 mod yields;
 
+pub use affinity::{spawn_near, worker_for_key};
 pub use block_on::block_on;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::Builder;
@@ -109,8 +112,8 @@ pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
-    Amount, Balancer, Factor, Flexible, Memory, Mu, OutOfRange, Outcome, ParseError, Seeker,
-    Source, StealHalf, Theta, Victims, View, When,
+    Amount, Balancer, Factor, Flexible, Heuristic, Memory, Mu, OutOfRange, Outcome, ParseError,
+    Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View, When,
 };
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};

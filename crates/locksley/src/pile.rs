@@ -4,13 +4,18 @@
 //! other strategy is a [`Pile`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
 //! [`pile_for`], a name in `strategy`.
 
+use std::sync::Arc;
+
 use locksley_policy::Random;
+use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::semi_private::{self, Exposure};
 use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
 
 use crate::builder::Config;
 use crate::halves::{HalfPile, Halves};
+use crate::injector::Injected;
 use crate::job::JobRef;
+use crate::sharing::{Circle, Member, SharingPile};
 use crate::strategy::{Strategy, Waiting};
 
 /// The owner's side of a pile.
@@ -56,10 +61,60 @@ pub(crate) trait Pile {
         Steal::Empty
     }
 
+    /// Pushes a spawned job that had better run on this worker. Has that one been told?
+    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+        let _ = near;
+        self.push(job).map(|()| false)
+    }
+
+    /// Shall the owner, out of work, not search this time?
+    fn skips_search(&mut self) -> bool {
+        false
+    }
+
+    /// The owner has nothing to do, and is closed to offers. Is it open to them now?
+    fn open_to_offers(&mut self) -> bool {
+        false
+    }
+
+    /// The owner is about to do something, or to sleep.
+    fn close_to_offers(&mut self) {}
+
+    /// Takes up an offer of another worker's, for an owner that has nothing to do.
+    fn receive(&mut self) -> Option<Injected> {
+        None
+    }
+
     /// How many jobs were made public on demand.
     fn exposed(&self) -> u64 {
         0
     }
+
+    /// How many jobs were given and taken.
+    fn gifts(&self) -> Gifts {
+        Gifts::default()
+    }
+}
+
+/// What a worker has given and taken (strategy `sharing`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(all(feature = "stats", not(loom))),
+    allow(dead_code, reason = "what is counted is not published then")
+)]
+pub(crate) struct Gifts {
+    /// Offers made to an idle worker.
+    pub(crate) offered: u64,
+    /// Attempts to make one that found nobody idle.
+    pub(crate) refused: u64,
+    /// Offers left in a mailbox.
+    pub(crate) mailed: u64,
+    /// Offers of others that were taken up.
+    pub(crate) accepted: u64,
+    /// Offers of others that came too late.
+    pub(crate) late: u64,
+    /// Pointers popped from this worker's deque whose job a donee had.
+    pub(crate) ghosts: u64,
 }
 
 /// What a thief got.
@@ -78,6 +133,11 @@ pub(crate) trait Loot: Send + Sync {
 
     /// The two deques of a pile of the strategy `steal-half`.
     fn halves(&self) -> Option<&Halves> {
+        None
+    }
+
+    /// What others know of a worker under the strategy `sharing`.
+    fn member(&self) -> Option<&Member> {
         None
     }
 
@@ -174,7 +234,7 @@ impl Loot for semi_private::Stealer<JobRef> {
 pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
 /// The pile of a strategy other than the default, and its other side.
-pub(crate) fn pile_for(config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
+pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
     fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
     where
         D: Pile + Owner<Item = JobRef> + 'static,
@@ -193,6 +253,15 @@ pub(crate) fn pile_for(config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)
             let joins_move = config.waiting == Waiting::TakeAny;
             let pile = HalfPile::new(policy, joins_move);
             let loot = pile.halves();
+            Some((Box::new(pile), Box::new(loot)))
+        }
+        // Beyond that, workers are stolen from, and share nothing.
+        Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
+        Strategy::Sharing(policy) => {
+            let places = (config.workers + config.spares()).min(MAX_WORKERS);
+            let circle = config.circle.get_or_init(|| Arc::new(Circle::new(places)));
+            let pile = SharingPile::new(index, circle.clone(), policy, config.seed);
+            let loot = pile.member();
             Some((Box::new(pile), Box::new(loot)))
         }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),

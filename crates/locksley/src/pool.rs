@@ -1,8 +1,10 @@
 //! Pools, and the global one.
 
 use std::fmt;
+use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
+use crate::affinity::{spawn_near_in, worker_for};
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
 use crate::builder::{Builder, MOST_WORKERS};
@@ -314,6 +316,31 @@ impl Pool {
     /// ```
     pub fn current_worker_has_pending_tasks(&self) -> Option<bool> {
         Worker::current_in(&self.registry).map(|worker| !worker.seems_empty())
+    }
+
+    /// [`spawn_near`](crate::spawn_near) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.spawn_near(1, || 7).join(), 7);
+    /// ```
+    pub fn spawn_near<F, T>(&self, worker: usize, task: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_near_in(&self.registry, worker, task)
+    }
+
+    /// [`worker_for_key`](crate::worker_for_key) of this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert!(pool.worker_for_key("tile 7") < 3);
+    /// assert_eq!(pool.worker_for_key("tile 7"), pool.worker_for_key("tile 7"));
+    /// ```
+    pub fn worker_for_key<K: Hash + ?Sized>(&self, key: &K) -> usize {
+        worker_for(self.registry.size(), key)
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) into this pool.

@@ -219,7 +219,7 @@ impl Registry {
         worker.mail.push(Injected { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
         fence(Ordering::SeqCst);
-        self.sleepers.get_up(&worker.bed);
+        self.sleepers.wake(&worker.bed);
         worker.unpark();
     }
 
@@ -250,6 +250,21 @@ impl Registry {
         self.sleepers.any() || self.spare_wanted()
     }
 
+    /// Wakes a certain worker for which there is work, unless the processors are taken. Has it been
+    /// asleep, and is woken?
+    pub(crate) fn wake_near(&self, index: usize) -> bool {
+        if index >= self.size || self.reserve.is_spent(self.awake()) {
+            return false;
+        }
+        let worker = self.worker(index);
+        let woken = self.sleepers.wake(&worker.bed);
+        if woken {
+            self.count(Event::Woke);
+            worker.unpark();
+        }
+        woken
+    }
+
     /// Has somebody watch whether the processors are used. Is there anybody who can?
     fn post_watchman(&self) -> bool {
         let workers = self.furnished(0..self.size);
@@ -278,7 +293,7 @@ impl Registry {
             return;
         };
         if self.work_in_sight() && (idle || self.reserve.lose_patience()) {
-            self.sleepers.get_up(&worker.bed);
+            self.sleepers.summon(&worker.bed);
             for _ in 1..self.reserve.raise(awake) {
                 self.wake_one();
             }
@@ -316,9 +331,10 @@ impl Registry {
     /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; whoever
     /// makes it so unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
+        worker.close_to_offers();
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || ready() {
-            self.get_up(worker, ready);
+            self.get_up(worker);
             if self.config.strategy == Strategy::SemiPrivate {
                 // What is in sight may be private, and its owner busy.
                 worker.counters.count(Event::Park);
@@ -330,11 +346,16 @@ impl Registry {
     }
 
     /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
-    fn get_up(&self, worker: &Worker, ready: impl Fn() -> bool) {
-        let woken = !self.sleepers.get_up(&worker.bed);
+    fn get_up(&self, worker: &Worker) {
+        if self.sleepers.get_up(&worker.bed) {
+            worker.summoned.set(true);
+        }
         self.relieve(worker);
-        if woken && ready() {
-            // Somebody woke it for work that it may not look for now: that passes to another one.
+    }
+
+    /// If a worker was woken to look for work and has not done so since, that passes to another one.
+    pub(crate) fn pass_on_summons(&self, worker: &Worker) {
+        if worker.summoned.take() {
             self.wake_one();
         }
     }
@@ -353,7 +374,7 @@ impl Registry {
         // Of several that retire at once, so many get up again as are missed.
         fence(Ordering::SeqCst);
         if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
-            self.get_up(worker, || false);
+            self.get_up(worker);
             return;
         }
         self.post_watchman();
@@ -376,7 +397,7 @@ impl Registry {
                 thread::park();
             }
         }
-        self.get_up(worker, ready);
+        self.get_up(worker);
         neighbours::look_where(self, worker);
     }
 
@@ -506,13 +527,15 @@ impl Registry {
                 }
             } else if self.closed() {
                 return;
-            } else if self.rest(&mut idle) {
-                if spare {
-                    self.lie_down(worker);
-                } else {
-                    self.sleep(worker, || self.closed());
+            } else {
+                worker.open_to_offers();
+                if self.rest(&mut idle) {
+                    match spare {
+                        true => self.lie_down(worker),
+                        false => self.sleep(worker, || self.closed()),
+                    }
+                    idle = 0;
                 }
-                idle = 0;
             }
         }
     }
@@ -594,7 +617,7 @@ impl Registry {
         fence(Ordering::SeqCst);
         for worker in self.furnished(0..self.workers()) {
             if worker.index() < self.size {
-                self.sleepers.get_up(&worker.bed);
+                self.sleepers.wake(&worker.bed);
             } else {
                 worker.bed.get_up();
             }

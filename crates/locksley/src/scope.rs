@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::panic;
 use std::sync::Arc;
 
+use crate::affinity::push_near;
 use crate::broadcast::BroadcastContext;
 use crate::cancel::CancelToken;
 use crate::injector::Injected;
@@ -160,6 +161,30 @@ impl<'scope> Scope<'scope> {
     {
         let job = self.job(self, |scope, _| task(scope));
         self.push(job);
+    }
+
+    /// Spawns a task that had better run on the worker with this index: a hint, as in
+    /// [`spawn_near`](crate::spawn_near).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).strategy("sharing".parse().unwrap()).build().unwrap();
+    /// let mut tiles = [0; 8];
+    /// for _ in 0..3 {
+    ///     pool.scope(|s| {
+    ///         for (number, tile) in tiles.iter_mut().enumerate() {
+    ///             // The same tile goes to the same worker each time.
+    ///             s.spawn_near(locksley::worker_for_key(&number), move |_| *tile += number);
+    ///         }
+    ///     });
+    /// }
+    /// assert_eq!(tiles, [0, 3, 6, 9, 12, 15, 18, 21]);
+    /// ```
+    pub fn spawn_near<F>(&self, worker: usize, task: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job = self.job(self, |scope, _| task(scope));
+        push_near(&self.registry, worker, job);
     }
 
     /// Spawns a task on each of the pool's workers, with what it needs to know which it is on.

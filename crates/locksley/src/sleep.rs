@@ -2,27 +2,28 @@
 //!
 //! ```text
 //!   sleeper                                pusher
-//!   lies down (sleeping = true, asleep+1)  pushes a job
+//!   lies down (state = ASLEEP, asleep+1)   pushes a job
 //!   wanted = true, for every worker        light barrier
 //!   heavy barrier                          is my `wanted` set?  ── yes ──> clears it, wakes one,
 //!   is there work in sight?                                                sets it again if more sleep
 //!     yes: gets up again
-//!     no:  parks until sleeping = false
+//!     no:  parks until it is not ASLEEP
 //! ```
 //!
 //! **No wake-up is lost.** The heavy barrier falls between two of the pusher's instructions. If it
 //! falls behind the push, the sleeper sees the job. If it falls before the light barrier, the
 //! pusher's look at `wanted` comes after it, and sees the flag. There is no third case: the light
 //! barrier keeps the push before the look. A pusher that sees the flag also sees the sleeper lying
-//! down, and wakes it or another one; whoever is woken finds the job or finds that somebody
-//! took it.
+//! down, and summons it or another one; whoever is summoned finds the job or finds that somebody
+//! took it, or, if it has something better to do before it has looked, passes the summons on.
 //!
-//! **Who clears what.** `sleeping` is cleared by exactly one: the waker, who then unparks, or the
-//! sleeper that gets up by itself; a swap decides, and the winner takes one from `asleep`.
+//! **Who ends a sleep.** Exactly one: the waker, who then unparks, or the sleeper that gets up by
+//! itself; one exchange decides, and the winner takes one from `asleep`. A sleeper that finds itself
+//! SUMMONED was woken to look for work; one that finds itself UP, for a letter or the pool's end.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one swap decides; the job itself is published by its pile | |
+//! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one exchange decides; the job itself is published by its pile | |
 //! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z4 | call: store of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it | `sleep::models::a_call_is_not_cleared_unseen` |
@@ -37,15 +38,20 @@ use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 pub(crate) struct Bed {
     /// Somebody sleeps who would like work. Set by sleepers, cleared by the bed's owner.
     wanted: CachePadded<AtomicBool>,
-    /// The owner sleeps until somebody clears this.
-    sleeping: CachePadded<AtomicBool>,
+    /// The owner sleeps as long as this is `ASLEEP`.
+    state: CachePadded<AtomicUsize>,
 }
+
+const UP: usize = 0;
+const ASLEEP: usize = 1;
+/// Woken to look for work.
+const SUMMONED: usize = 2;
 
 impl Bed {
     pub(crate) fn new() -> Self {
         Bed {
             wanted: CachePadded::new(AtomicBool::new(false)),
-            sleeping: CachePadded::new(AtomicBool::new(false)),
+            state: CachePadded::new(AtomicUsize::new(UP)),
         }
     }
 
@@ -66,16 +72,24 @@ impl Bed {
     }
 
     pub(crate) fn lie_down(&self) {
-        self.sleeping.store(true, Ordering::Relaxed); // [Z1]
+        self.state.store(ASLEEP, Ordering::Relaxed); // [Z1]
     }
 
     /// Ends the sleep. Is it the caller who ended it?
     pub(crate) fn get_up(&self) -> bool {
-        self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed) // [Z1]
+        self.end(UP)
+    }
+
+    fn end(&self, after: usize) -> bool {
+        self.is_sleeping()
+            && self
+                .state
+                .compare_exchange(ASLEEP, after, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
+                .is_ok()
     }
 
     pub(crate) fn is_sleeping(&self) -> bool {
-        self.sleeping.load(Ordering::Relaxed) // [Z1]
+        self.state.load(Ordering::Relaxed) == ASLEEP // [Z1]
     }
 }
 
@@ -127,21 +141,39 @@ impl Sleepers {
         bed.lie_down();
     }
 
-    /// Ends somebody's sleep. Is it the caller who ended it?
-    pub(crate) fn get_up(&self, bed: &Bed) -> bool {
-        let ended = bed.get_up();
+    /// Ends somebody's sleep, for something else than to look for work. Is it the caller who ended it?
+    pub(crate) fn wake(&self, bed: &Bed) -> bool {
+        self.end(bed, UP)
+    }
+
+    /// Ends somebody's sleep, to look for work. Is it the caller who ended it?
+    pub(crate) fn summon(&self, bed: &Bed) -> bool {
+        self.end(bed, SUMMONED)
+    }
+
+    fn end(&self, bed: &Bed, after: usize) -> bool {
+        let ended = bed.end(after);
         if ended {
             self.asleep.fetch_sub(1, Ordering::Relaxed);
         }
         ended
     }
 
-    /// Ends the sleep of one of those who lie in these beds, whom the caller must unpark.
+    /// The owner gets up, if nobody has ended its sleep. Has it been summoned?
+    pub(crate) fn get_up(&self, bed: &Bed) -> bool {
+        let state = bed.state.swap(UP, Ordering::Relaxed); // [Z1]
+        if state == ASLEEP {
+            self.asleep.fetch_sub(1, Ordering::Relaxed);
+        }
+        state == SUMMONED
+    }
+
+    /// Summons one of those who lie in these beds, whom the caller must unpark.
     pub(crate) fn choose<'a, W>(&self, mut beds: impl Iterator<Item = (W, &'a Bed)>) -> Option<W> {
         if !self.any() {
             return None;
         }
-        beds.find(|(_, bed)| self.get_up(bed)).map(|(who, _)| who)
+        beds.find(|(_, bed)| self.summon(bed)).map(|(who, _)| who)
     }
 }
 

@@ -175,7 +175,7 @@ where
 }
 
 /// Makes a job of a task, and counts it.
-fn make<F, T>(registry: &Arc<Registry>, task: F) -> (JobRef, JoinHandle<T>)
+pub(crate) fn make<F, T>(registry: &Arc<Registry>, task: F) -> (JobRef, JoinHandle<T>)
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,

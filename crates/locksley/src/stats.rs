@@ -69,6 +69,19 @@ events! {
     /// Jobs that came from another's pile into the worker's own: with a stolen one, or by balancing
     /// (strategy `steal-half`).
     Hauled, hauled, "hauled";
+    /// Jobs offered to an idle worker (strategy `sharing`).
+    Offered, offered, "offered";
+    /// Attempts to offer a job that found nobody idle (strategy `sharing`).
+    Refused, refused, "refused";
+    /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
+    Mailed, mailed, "mailed";
+    /// Offers of others that the worker took up: each is a job (strategy `sharing`).
+    Accepted, accepted, "accepted";
+    /// Offers of others whose job somebody else had taken meanwhile (strategy `sharing`).
+    Late, late, "late";
+    /// Pointers left in the worker's pile by jobs that others had accepted, when somebody came upon
+    /// them (strategy `sharing`).
+    Ghost, ghosts, "ghosts";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";
     /// Jobs made public on demand (strategy `semi-private`).
@@ -90,6 +103,7 @@ events! {
 #[cfg(all(feature = "stats", not(loom)))]
 mod on {
     use super::{Event, WorkerStats, report};
+    use crate::pile::Gifts;
     use crate::sync::{AtomicU64, Ordering};
 
     /// One worker's counters.
@@ -129,14 +143,20 @@ mod on {
             self.counts[event as usize].store(value, Ordering::Relaxed);
         }
 
-        /// Publishes what the calling thread's piles have counted, and what its own has exposed. For
-        /// the owner.
-        pub(crate) fn publish(&self, exposed: u64) {
+        /// Publishes what the calling thread's piles have counted, and what its own has exposed, given
+        /// and taken. For the owner.
+        pub(crate) fn publish(&self, exposed: u64, gifts: Gifts) {
             let counts = locksley_queue::counts::of_this_thread();
             self.set(Event::Fence, counts.fences);
             self.set(Event::Rmw, counts.rmws);
             self.set(Event::Membarrier, counts.membarriers);
             self.set(Event::Exposed, exposed);
+            self.set(Event::Offered, gifts.offered);
+            self.set(Event::Refused, gifts.refused);
+            self.set(Event::Mailed, gifts.mailed);
+            self.set(Event::Accepted, gifts.accepted);
+            self.set(Event::Late, gifts.late);
+            self.set(Event::Ghost, gifts.ghosts);
         }
 
         /// The owner's depth is now this.
@@ -161,6 +181,7 @@ mod on {
 #[cfg(not(all(feature = "stats", not(loom))))]
 mod off {
     use super::Event;
+    use crate::pile::Gifts;
 
     /// Counters that count nothing.
     #[derive(Debug, Default)]
@@ -181,7 +202,7 @@ mod off {
         pub(crate) fn count_shared(&self, _: Event) {}
 
         #[inline(always)]
-        pub(crate) fn publish(&self, _: u64) {}
+        pub(crate) fn publish(&self, _: u64, _: Gifts) {}
 
         #[inline(always)]
         pub(crate) fn set_depth(&self, _: usize) {}

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Flexible, ParseError, Reader, Spell, StealHalf, Victims, When, Writer,
+    Amount, Flexible, Heuristic, ParseError, Reader, Sharing, Spell, StealHalf, Target, Theta,
+    Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -17,6 +18,7 @@ use locksley_policy::{
 /// | `semi-private` | a deque with a private part | |
 /// | `flexible:VICTIMS` | Chase and Lev's deque | whom to try: [`Victims`] |
 /// | `steal-half:WHEN,amount=AMOUNT` | Hendler and Shavit's extended deque | when to balance, how much to take: [`When`], [`Amount`] |
+/// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
 ///
 /// ```
 /// use locksley::{Strategy, Victims};
@@ -50,20 +52,26 @@ pub enum Strategy {
     /// once. Workers can also be told to balance while they have work. The pile is bounded: where it is
     /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
     StealHalf(StealHalf),
+    /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered to
+    /// an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For programs in
+    /// which one task makes all the work, or little is there to steal. The pile is bounded: where it
+    /// is full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    Sharing(Sharing),
 }
 
 impl Strategy {
     /// One of each kind.
-    pub const ALL: [Strategy; 6] = [
+    pub const ALL: [Strategy; 7] = [
         Strategy::Asymmetric,
         Strategy::ChaseLev,
         Strategy::Abp,
         Strategy::SemiPrivate,
         Strategy::flexible(Victims::STEAL_BACK),
         Strategy::steal_half(When::Empty, Amount::Difference),
+        Strategy::sharing(Heuristic::TIT_FOR_TAT),
     ];
 
-    const NAMED: [(&'static str, Strategy); 6] = [
+    const NAMED: [(&'static str, Strategy); 7] = [
         ("asymmetric", Strategy::Asymmetric),
         ("chase-lev", Strategy::ChaseLev),
         ("abp", Strategy::Abp),
@@ -73,6 +81,7 @@ impl Strategy {
             "steal-half",
             Strategy::steal_half(When::Empty, Amount::Difference),
         ),
+        ("sharing", Strategy::sharing(Heuristic::TIT_FOR_TAT)),
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
@@ -94,6 +103,32 @@ impl Strategy {
         Strategy::StealHalf(StealHalf { when, amount })
     }
 
+    /// [`Strategy::Sharing`] with this heuristic, and anybody as a target.
+    ///
+    /// ```
+    /// use locksley::{Heuristic, Pool, Sharing, Strategy, Target};
+    ///
+    /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
+    /// assert_eq!(strategy.to_string(), "sharing:tit-for-tat");
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    ///
+    /// // A quarter of the offers go back to the last thief.
+    /// let text = "sharing:greedy,theta_s=0.25,target=spread-back";
+    /// let Ok(Strategy::Sharing(Sharing { theta_s, target, .. })) = text.parse() else {
+    ///     unreachable!();
+    /// };
+    /// assert_eq!((theta_s.get(), target), (0.25, Target::SpreadBack));
+    /// ```
+    pub const fn sharing(heuristic: Heuristic) -> Strategy {
+        Strategy::Sharing(Sharing {
+            heuristic,
+            theta_s: Theta::ZERO,
+            theta_r: Theta::ZERO,
+            target: Target::Random,
+        })
+    }
+
     fn name(&self) -> &'static str {
         let kind = std::mem::discriminant(self);
         let mut named = Strategy::NAMED.iter();
@@ -107,6 +142,7 @@ impl Spell for Strategy {
         Ok(match reader.word("strategy", &Strategy::NAMED)? {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
             Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
+            Strategy::Sharing(_) => Strategy::Sharing(Sharing::read(reader)?),
             plain => plain,
         })
     }
@@ -116,6 +152,7 @@ impl Spell for Strategy {
         match self {
             Strategy::Flexible(policy) => policy.write(writer),
             Strategy::StealHalf(policy) => policy.write(writer),
+            Strategy::Sharing(policy) => policy.write(writer),
             _ => Ok(()),
         }
     }

@@ -126,6 +126,7 @@ impl Worker {
                 registry.sleep(self, &ready_asleep);
             }
         }
+        registry.pass_on_summons(self);
         self.publish_counts();
     }
 
@@ -168,6 +169,7 @@ impl Worker {
             }
         }
         self.frames.leave();
+        registry.pass_on_summons(self);
         self.publish_counts();
     }
 
@@ -177,6 +179,7 @@ impl Worker {
         let Some(first) = self.take_own() else {
             return false;
         };
+        self.registry().pass_on_summons(self);
         let mut next = Some(first);
         self.deeper(|| {
             while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(family)) {

@@ -13,7 +13,7 @@ use crate::frames::Frames;
 use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
-use crate::pile::{Loot, Pile, pile_for};
+use crate::pile::{Gifts, Loot, Pile, pile_for};
 use crate::registry::Registry;
 use crate::sleep::{self, Bed};
 use crate::stats::{Counters, Event};
@@ -52,6 +52,10 @@ pub struct Worker {
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
+    /// Was it woken to look for work, and has not done so since? The owner's alone.
+    pub(crate) summoned: Cell<bool>,
+    /// Is the worker open to offers? The owner's alone.
+    pub(crate) open: Cell<bool>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
     /// Was what it found last a spawned job, stolen at the price of a barrier? The owner's alone.
@@ -78,7 +82,7 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = asymmetric::Bare::new();
-        let (pile, loot) = match pile_for(config) {
+        let (pile, loot) = match pile_for(index, config) {
             None => (None, None),
             Some((pile, loot)) => {
                 // SAFETY: nobody else has it yet.
@@ -92,6 +96,8 @@ impl Worker {
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
             hunter: Hunter::new(index, config),
+            summoned: Cell::new(false),
+            open: Cell::new(false),
             helping: Cell::new(0),
             stole: Cell::new(false),
             counters: Counters::default(),
@@ -291,6 +297,7 @@ impl Worker {
     /// Shows others all that is in the pile: the worker is about to block. What others had pushed goes
     /// to the pool's queue, where those who wait for it look. Has anything gone there?
     pub(crate) fn open_pile(&self) -> bool {
+        self.close_to_offers();
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.open();
@@ -410,14 +417,17 @@ impl Worker {
     pub(crate) fn publish_counts(&self) {
         if Counters::ON {
             // SAFETY: as in `push_spawned`.
-            let pile = unsafe { &*self.pile.get() };
-            self.counters
-                .publish(pile.as_ref().map_or(0, |pile| pile.exposed()));
+            let pile = unsafe { &*self.pile.get() }.as_ref();
+            let exposed = pile.map_or(0, |pile| pile.exposed());
+            let gifts = pile.map_or(Gifts::default(), |pile| pile.gifts());
+            self.counters.publish(exposed, gifts);
         }
     }
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: Injected) {
+        self.registry().pass_on_summons(self);
+        self.close_to_offers();
         self.publish_counts();
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         let family = unsafe { injected.job.family() };
@@ -449,7 +459,8 @@ impl Worker {
         letter.map(|letter| self.run_foreign(letter)).is_some()
     }
 
-    /// Looks for a job anywhere: in the worker's own pile, in the pool's queue, at the others.
+    /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
+    /// queue, at the others.
     pub(crate) fn find_work(&self) -> Option<Injected> {
         self.note_theft(None);
         if self.registry().config.breadth_first
@@ -466,7 +477,9 @@ impl Worker {
                 owner: self.index,
             });
         }
-        self.pop_moved().or_else(|| self.find_work_abroad())
+        self.pop_moved()
+            .or_else(|| self.receive())
+            .or_else(|| self.find_work_abroad())
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in

@@ -26,6 +26,9 @@ fn strategies() -> Vec<Strategy> {
         "steal-half:probabilistic",
         "steal-half:factor,amount=half",
         "steal-half:probabilistic,amount=one",
+        "sharing:greedy",
+        "sharing:continuous-tit-for-tat,theta_s=0.25,theta_r=0.25,target=spread-back",
+        "sharing:continuous-abort-for-tat",
     ];
     let more = more.map(|text| text.parse().expect("a strategy"));
     Strategy::ALL.into_iter().chain(more).collect()

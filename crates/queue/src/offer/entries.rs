@@ -263,6 +263,17 @@ impl<T: Word> Entries<T> {
             .is_ok()
     }
 
+    /// Is the item that was offered no longer there for a donee? For the owner, who may take it for
+    /// settled: an offer that is void stays void.
+    #[inline]
+    pub fn is_void(&self, offer: Offer) -> bool {
+        let Some(entry) = self.shared.entries.get(offer.slot()) else {
+            return true;
+        };
+        let word = entry.word.load(Ordering::Relaxed);
+        word & (SHARED | OWNED) != SHARED || !offer.has_age(word >> AGE_SHIFT)
+    }
+
     /// For the owner who has popped the pointer from its deque: takes the item, unless a donee has
     /// it, and frees the entry in either case.
     #[inline]
@@ -399,7 +410,9 @@ mod tests {
         let entry = entries.store(1_u32).unwrap();
         let offer = entries.share(&entry).unwrap();
         assert_eq!(entries.share(&entry), Some(offer));
+        assert!(!entries.is_void(offer));
         assert_eq!(peer.accept(offer), Some(1));
+        assert!(entries.is_void(offer));
         assert_eq!(peer.accept(offer), None);
         assert_eq!(entries.share(&entry), None);
         assert!(!entries.retract(&entry));
