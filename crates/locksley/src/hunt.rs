@@ -161,9 +161,9 @@ impl View for Sight<'_> {
 impl Worker {
     /// Looks for a job in the pool's queue and at the others.
     pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
-        self.summoned.set(false);
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
+            self.summoned.set(false);
             return Some(injected);
         }
         let first = match self.first_victim() {
@@ -180,6 +180,8 @@ impl Worker {
                 return None;
             }
         };
+        // It looks, and so has followed the summons, if there was one.
+        self.summoned.set(false);
         let mut random = self.hunter.random.get();
         // SAFETY: only the owner's thread gets here, and nothing below changes the order.
         let order = unsafe { &*self.hunter.order.get() };
