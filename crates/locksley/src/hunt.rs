@@ -161,7 +161,7 @@ impl View for Sight<'_> {
 impl Worker {
     /// Looks for a job in the pool's queue and at the others.
     pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
-        self.summoned.set(false);
+        let summoned = self.summoned.replace(false);
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
             return Some(injected);
@@ -177,6 +177,8 @@ impl Worker {
             }
             First::Skip => {
                 self.counters.count(Event::Skipped);
+                // Whoever was summoned has not looked yet.
+                self.summoned.set(summoned);
                 return None;
             }
         };

@@ -257,7 +257,7 @@ impl Registry {
             return false;
         }
         let worker = self.worker(index);
-        let woken = self.sleepers.wake(&worker.bed);
+        let woken = self.sleepers.summon(&worker.bed);
         if woken {
             self.count(Event::Woke);
             worker.unpark();
