@@ -69,8 +69,22 @@ where
 {
     match Worker::current() {
         Some(worker) => worker.fork(|_, _| a(), |_, _| b()),
-        None => crate::pool::global().run(|worker| worker.fork(|_, _| a(), |_, _| b())),
+        None => fork_outside(|_, _| a(), |_, _| b()),
     }
+}
+
+/// A fork by a thread that is no worker: the global pool does it. A function of its own, so that `join`
+/// needs no more of a frame than its fast path.
+#[cold]
+#[inline(never)]
+fn fork_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(&Worker, bool) -> RA + Send,
+    B: FnOnce(&Worker, bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    crate::pool::global().run(|worker| worker.fork(a, b))
 }
 
 /// [`join`] whose closures are told whether they run on another thread than the caller's.
@@ -89,12 +103,10 @@ where
 {
     match Worker::current() {
         Some(worker) => worker.join_context(a, b),
-        None => crate::pool::global().run(|worker| {
-            worker.fork(
-                |_, _| a(FnContext::new(true)),
-                |_, _| b(FnContext::new(true)),
-            )
-        }),
+        None => fork_outside(
+            |_, _| a(FnContext::new(true)),
+            |_, _| b(FnContext::new(true)),
+        ),
     }
 }
 
