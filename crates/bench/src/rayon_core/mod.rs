@@ -77,24 +77,24 @@ const CASES: [Case; 15] = [
         EVERYWHERE,
         0.5,
     ),
-    case("sort", "par_sort of 10^7 u64, per number", EVERYWHERE, 0.25),
+    case("sort", "par_sort of 10^7 u64, per number", EVERYWHERE, 0.5),
     case(
         "sort unstable",
         "par_sort_unstable of 10^7 u64, per number",
         EVERYWHERE,
-        0.25,
+        0.5,
     ),
     case(
         "sort strings",
         "par_sort of 10^6 strings, per string",
         EVERYWHERE,
-        0.33,
+        1.0,
     ),
     case(
         "sort strings unstable",
         "par_sort_unstable of 10^6 strings, per string",
         EVERYWHERE,
-        0.33,
+        1.0,
     ),
     case(
         "chunks",
