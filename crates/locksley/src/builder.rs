@@ -43,6 +43,8 @@ pub(crate) struct Config {
     pub(crate) breadth_first: bool,
     pub(crate) use_current_thread: bool,
     pub(crate) idle: Idle,
+    /// How many processors there are, if somebody has said so.
+    pub(crate) processors: Option<usize>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) depth_limit: usize,
@@ -137,6 +139,7 @@ impl Builder {
                 breadth_first: false,
                 use_current_thread: false,
                 idle: Idle::default(),
+                processors: None,
                 stack_size: None,
                 seed: 0x5eed,
                 depth_limit: 128,
@@ -265,6 +268,20 @@ impl Builder {
     /// ```
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
+        self
+    }
+
+    /// How many processors there are for the pool's workers, if the pool shall not find out itself. Workers
+    /// beyond that number are a reserve: they sleep as long as the others keep the processors busy. As many
+    /// as there are workers means that nobody is held back.
+    ///
+    /// ```
+    /// // Tasks that mostly wait for something else than a processor: eight at a time.
+    /// let pool = locksley::Pool::builder().workers(8).processors(8).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
+    pub fn processors(mut self, processors: usize) -> Self {
+        self.config.processors = Some(processors.max(1));
         self
     }
 

@@ -81,7 +81,7 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
-        let processors = processors_for(size);
+        let processors = config.processors.unwrap_or_else(|| processors_for(size));
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
