@@ -302,6 +302,13 @@ impl Worker {
         }
     }
 
+    /// Has another worker made this one an offer?
+    #[inline]
+    pub(crate) fn has_offer(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        self.open.get() && unsafe { self.pile() }.is_some_and(|pile| pile.has_offer())
+    }
+
     /// The worker has something to do, or goes to sleep. What has been offered to it meanwhile
     /// is in the donor's pile.
     #[inline]

@@ -77,6 +77,11 @@ pub(crate) trait Pile {
         false
     }
 
+    /// Has an offer arrived at the owner, which is open to them?
+    fn has_offer(&self) -> bool {
+        false
+    }
+
     /// The owner is about to do something, or to sleep.
     fn close_to_offers(&mut self) {}
 

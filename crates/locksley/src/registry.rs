@@ -529,7 +529,7 @@ impl Registry {
                 return;
             } else {
                 worker.open_to_offers();
-                if self.rest(&mut idle) {
+                if self.rest_until(&mut idle, || worker.has_offer()) {
                     match spare {
                         true => self.lie_down(worker),
                         false => self.sleep(worker, || self.closed()),
@@ -554,11 +554,20 @@ impl Registry {
 
     /// One step of idling. Is it time to sleep?
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
+        self.rest_until(idle, || false)
+    }
+
+    /// The same, cut short as soon as there is something in the worker's own hands. To look there at every
+    /// pause disturbs nobody, as searching more often would.
+    fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
         let rule = self.config.idle;
         *idle += 1;
         if *idle <= rule.spins {
             for _ in 0..1 << (*idle).min(5) {
                 std::hint::spin_loop();
+                if served() {
+                    break;
+                }
             }
         } else if *idle <= rule.spins + rule.yields {
             thread::yield_now();

@@ -317,6 +317,10 @@ impl Pile for SharingPile {
         true
     }
 
+    fn has_offer(&self) -> bool {
+        !self.me.is_idle()
+    }
+
     fn close_to_offers(&mut self) {
         self.me.close();
     }

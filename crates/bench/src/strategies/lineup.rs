@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::{Builder, Pool, Strategy};
+use locksley::{Builder, Pinning, Pool, Strategy};
 
 /// What the others are compared with: Rito's LFWS.
 pub(super) const STEALING: &str = "chase-lev";
@@ -83,10 +83,15 @@ pub(super) fn is_crowded(workers: usize) -> bool {
     workers > processors()
 }
 
-/// A pool that holds nobody back, though there be fewer processors than workers.
+/// A pool that holds nobody back, though there be fewer processors than workers. Each worker stays on
+/// its processor, where that can be had: the system likes to start them on the same one.
 pub(super) fn builder(strategy: Strategy, workers: usize) -> Builder {
     let builder = Pool::builder().workers(workers).strategy(strategy);
-    builder.processors(workers)
+    let builder = builder.processors(workers);
+    match cfg!(target_os = "linux") {
+        true => builder.pinning(Pinning::Spread),
+        false => builder,
+    }
 }
 
 /// What a task does.

@@ -8,14 +8,15 @@
 //!
 //! **More workers than processors.** A pool keeps workers beyond the processors asleep, and processors
 //! are handed out in slices of milliseconds: neither has to do with the strategy. So the pool is told
-//! that there are enough processors ([`Builder::processors`](locksley::Builder::processors)), and tasks do
-//! not compute but block, so that as many workers as there are can be in a task.
+//! that there are enough processors ([`Builder::processors`](locksley::Builder::processors)); tasks do
+//! not compute but block, so that as many workers as there are can be in a task; and those who look for work
+//! or make it give their processor away in between, so that everybody has a turn every few microseconds.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::{Pool, Strategy};
+use locksley::{Idle, Pool, Strategy};
 
 use super::lineup::{self, CROWDS, STEALING, Work};
 use crate::harness::report::Outcome;
@@ -65,6 +66,15 @@ const CONTENDERS: [&str; 8] = [
     "dealing:adaptive",
 ];
 
+/// How long the others look for work in vain before there is some.
+const HUNGER: Duration = Duration::from_micros(10);
+
+/// How workers look for work where processors are too few: never without giving theirs away.
+const TURNS: Idle = Idle {
+    spins: 0,
+    yields: u32::MAX,
+};
+
 /// What a scene consists of.
 #[derive(Clone, Copy, Debug)]
 struct Scene {
@@ -79,18 +89,19 @@ struct Scene {
 impl Scene {
     fn new(shape: Shape, workers: usize) -> Scene {
         let micros = Duration::from_micros;
+        let tasks = workers as u64 * if lineup::is_crowded(workers) { 8 } else { 32 };
         match shape {
             Shape::Generator => Scene {
                 shape,
                 workers,
-                tasks: 32 * workers as u64,
+                tasks,
                 gap: micros(1),
                 task: Work::for_workers(workers, micros(20), micros(500)),
             },
             Shape::Chain => Scene {
                 shape,
                 workers,
-                tasks: 32 * workers as u64,
+                tasks,
                 gap: micros(10),
                 task: Work::for_workers(workers, micros(15), micros(200)),
             },
@@ -131,6 +142,7 @@ impl Scene {
                 return None;
             }
             until(&left, others);
+            self.work_alone(HUNGER);
             let notes = Notes::new(self.workers);
             match self.shape {
                 Shape::Generator => self.generate(&notes),
@@ -142,19 +154,33 @@ impl Scene {
         episode.expect("the first worker plays")
     }
 
+    /// What the one worker does in between. Where the processors are too few, it lets the others have its own.
+    fn work_alone(&self, time: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            match self.task {
+                Work::Compute(_) => std::hint::spin_loop(),
+                Work::Block(_) => thread::yield_now(),
+            }
+        }
+    }
+
     fn generate(&self, notes: &Notes) {
         locksley::scope(|scope| {
             for _ in 0..self.tasks {
-                Work::Compute(self.gap).run();
                 scope.spawn(|_| notes.task(self.task));
+                self.work_alone(self.gap);
             }
         });
     }
 
     fn chain(&self, links: u64, notes: &Notes) {
         if links > 0 {
-            Work::Compute(self.gap).run();
-            locksley::join(|| self.chain(links - 1, notes), || notes.task(self.task));
+            let go_on = || {
+                self.work_alone(self.gap);
+                self.chain(links - 1, notes);
+            };
+            locksley::join(go_on, || notes.task(self.task));
         }
     }
 }
@@ -212,8 +238,11 @@ impl Notes {
 
 fn contender(name: &'static str, strategy: Strategy, scene: Scene) -> Contender {
     Contender::new(name, move |operations| {
-        let pool = lineup::builder(strategy, scene.workers).build();
-        let pool = pool.expect("the machine has room for a pool");
+        let mut builder = lineup::builder(strategy, scene.workers);
+        if lineup::is_crowded(scene.workers) {
+            builder = builder.idle(TURNS);
+        }
+        let pool = builder.build().expect("the machine has room for a pool");
         let episodes = operations.div_ceil(scene.tasks).max(1);
         let (mut makespan, mut busy) = (Duration::ZERO, Vec::new());
         for _ in 0..episodes {
