@@ -557,7 +557,7 @@ impl Registry {
         self.rest_until(idle, || false)
     }
 
-    /// The same, cut short as soon as there is something in the worker's own hands. To look there at every
+    /// The same, cut short as soon as the worker has been served. To look at what is its own at every
     /// pause disturbs nobody, as searching more often would.
     fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
         let rule = self.config.idle;

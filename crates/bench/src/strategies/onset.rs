@@ -13,6 +13,7 @@
 //! or make it give their processor away in between, so that everybody has a turn every few microseconds.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -171,11 +172,14 @@ impl Scene {
                 scope.spawn(|_| notes.task(self.task));
                 self.work_alone(self.gap);
             }
+            notes.gate.open();
         });
     }
 
     fn chain(&self, links: u64, notes: &Notes) {
-        if links > 0 {
+        if links == 0 {
+            notes.gate.open();
+        } else {
             let go_on = || {
                 self.work_alone(self.gap);
                 self.chain(links - 1, notes);
@@ -190,7 +194,37 @@ struct Notes {
     start: Instant,
     /// In nanoseconds; 0 for never. The generator is first, and busy from the start.
     first: Vec<AtomicU64>,
+    /// How many workers beside the generator have had something to do.
+    busy: AtomicUsize,
+    gate: Gate,
     tasks: AtomicU64,
+}
+
+/// Tasks that block begin to do so here, until everybody has one or there will be no more: to be blocked
+/// with a timer would take longer than to get a task.
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn new() -> Gate {
+        Gate {
+            is_open: Mutex::new(false),
+            opened: Condvar::new(),
+        }
+    }
+
+    fn open(&self) {
+        *self.is_open.lock().expect("nobody panics here") = true;
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        let is_open = self.is_open.lock().expect("nobody panics here");
+        let opened = self.opened.wait_while(is_open, |is_open| !*is_open);
+        drop(opened.expect("nobody panics here"));
+    }
 }
 
 /// What came of an episode.
@@ -205,6 +239,8 @@ impl Notes {
         Notes {
             start: Instant::now(),
             first: (0..workers).map(|_| AtomicU64::new(0)).collect(),
+            busy: AtomicUsize::new(0),
+            gate: Gate::new(),
             tasks: AtomicU64::new(0),
         }
     }
@@ -216,6 +252,12 @@ impl Notes {
             && first.load(Ordering::Relaxed) == 0
         {
             first.store(self.start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            if self.busy.fetch_add(1, Ordering::Relaxed) + 2 == self.first.len() {
+                self.gate.open();
+            }
+        }
+        if let Work::Block(_) = work {
+            self.gate.wait();
         }
         work.run();
         self.tasks.fetch_add(1, Ordering::Relaxed);
