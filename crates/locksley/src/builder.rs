@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Theta, Victims};
 
+use crate::auto::Pulse;
 use crate::error::BuildError;
 use crate::job::{Payload, catch};
 use crate::pinning::{self, Pinning};
@@ -52,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) balancer: Option<OwnBalancer>,
     /// What the workers know of each other under the strategy `sharing`. Made with the first worker.
     pub(crate) circle: OnceLock<Arc<Circle>>,
+    /// How a pool under the strategy `auto` balances. Made with the first worker.
+    pub(crate) pulse: OnceLock<Arc<Pulse>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -145,6 +148,7 @@ impl Builder {
                 depth_limit: 128,
                 victims: None,
                 circle: OnceLock::new(),
+                pulse: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),

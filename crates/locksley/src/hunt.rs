@@ -299,6 +299,10 @@ impl Worker {
         // SAFETY: the pile does not come back here.
         if let Some(pile) = unsafe { self.pile() } {
             self.open.set(pile.open_to_offers());
+            let registry = self.registry();
+            if pile.sample(&|| registry.idle_ratio()) {
+                self.counters.count(Event::Shift);
+            }
         }
     }
 
@@ -342,6 +346,9 @@ impl Worker {
         };
         self.countdown.set(pile.balances_every().unwrap_or(0));
         let registry = self.registry();
+        if pile.sample(&|| registry.idle_ratio()) {
+            self.counters.count(Event::Shift);
+        }
         let mut random = self.hunter.random.get();
         let victim = match pile.should_balance(&mut random) {
             true => other(self.index(), registry.workers(), &mut random),

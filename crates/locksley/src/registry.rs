@@ -223,6 +223,14 @@ impl Registry {
         worker.unpark();
     }
 
+    /// The ratio of the processors that the workers can use and do not: nobody is in a job there.
+    pub(crate) fn idle_ratio(&self) -> f64 {
+        let usable = self.size.min(self.processors).max(1);
+        let workers = self.furnished(0..self.size);
+        let busy = workers.filter(|worker| worker.frames.depth() > 0).count();
+        1.0 - busy.min(usable) as f64 / usable as f64
+    }
+
     /// How many look for work or run some, or would if they got a processor.
     fn awake(&self) -> usize {
         let up = self.size + self.spares_up.load(Ordering::Relaxed);
