@@ -7,6 +7,7 @@ mod joins;
 mod queues;
 mod rayon_core;
 mod sim;
+mod strategies;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ const EXAMPLES: &str = "\
 Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
   locksley-bench joins                      the pool beside its rivals, about ten minutes
+  locksley-bench strategies                 the pool's strategies beside each other, minutes
   locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
   locksley-bench sim                        the simulator, about three minutes
   locksley-bench queues --json queues.json  the same, raw samples kept
@@ -75,6 +77,8 @@ enum Command {
     Queues,
     /// The pool against rayon, chili and forte.
     Joins,
+    /// The pool's strategies beside each other, and what the papers say of them.
+    Strategies,
     /// Programs that use rayon, with its own rayon-core and with ours.
     Rayon,
     /// The simulator: its speed, and its predictions beside the pool's counters.
@@ -155,9 +159,16 @@ fn main() -> ExitCode {
     let suites: &[Suite] = match cli.command {
         Command::Queues => &[queues::run],
         Command::Joins => &[joins::run],
+        Command::Strategies => &[strategies::run],
         Command::Rayon => &[rayon_core::run],
         Command::Sim => &[sim::run],
-        Command::All => &[queues::run, joins::run, rayon_core::run, sim::run],
+        Command::All => &[
+            queues::run,
+            joins::run,
+            strategies::run,
+            rayon_core::run,
+            sim::run,
+        ],
         Command::Turn {
             workload,
             contender,

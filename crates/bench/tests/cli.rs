@@ -55,6 +55,22 @@ fn every_runtime_runs_every_program() {
 }
 
 #[test]
+fn every_strategy_is_measured() {
+    let output = bench(&["strategies", "--quick", "--rounds", "1"]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert!(stdout.contains("\ngenerator all busy P=8: "), "{stdout}");
+    assert!(
+        stdout.contains("\nbar strategies sort P=2 sharing / chase-lev: "),
+        "{stdout}"
+    );
+    // Only what this build cannot read is skipped.
+    let skipped = stdout.lines().filter(|line| line.ends_with(" skipped"));
+    let left_out = stderr.lines().any(|line| line.contains("`dealing`"));
+    assert_eq!(skipped.count() > 0, left_out, "{stdout}");
+}
+
+#[test]
 fn the_simulator_runs_beside_the_pool() {
     let output = bench(&["sim", "--quick"]);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

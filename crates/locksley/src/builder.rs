@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Theta, Victims};
 
+use crate::auto::Pulse;
 use crate::error::BuildError;
 use crate::job::{Payload, catch, discard};
 use crate::pinning::{self, Pinning};
@@ -43,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) breadth_first: bool,
     pub(crate) use_current_thread: bool,
     pub(crate) idle: Idle,
+    /// How many processors there are, if somebody has said so.
+    pub(crate) processors: Option<usize>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) depth_limit: usize,
@@ -50,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) balancer: Option<OwnBalancer>,
     /// What the workers know of each other under the strategy `sharing`. Made with the first worker.
     pub(crate) circle: OnceLock<Arc<Circle>>,
+    /// How a pool under the strategy `auto` balances. Made with the first worker.
+    pub(crate) pulse: OnceLock<Arc<Pulse>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -139,11 +144,13 @@ impl Builder {
                 breadth_first: false,
                 use_current_thread: false,
                 idle: Idle::default(),
+                processors: None,
                 stack_size: None,
                 seed: 0x5eed,
                 depth_limit: 128,
                 victims: None,
                 circle: OnceLock::new(),
+                pulse: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),
@@ -268,6 +275,20 @@ impl Builder {
     /// ```
     pub fn idle(mut self, idle: Idle) -> Self {
         self.config.idle = idle;
+        self
+    }
+
+    /// How many processors there are for the pool's workers, if the pool shall not find out itself. Workers
+    /// beyond that number are a reserve: they sleep as long as the others keep the processors busy. As many
+    /// as there are workers means that nobody is held back.
+    ///
+    /// ```
+    /// // Tasks that mostly wait for something else than a processor: eight at a time.
+    /// let pool = locksley::Pool::builder().workers(8).processors(8).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
+    pub fn processors(mut self, processors: usize) -> Self {
+        self.config.processors = Some(processors.max(1));
         self
     }
 

@@ -23,7 +23,7 @@
 //! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever the
 //! worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
 //!
-//! **How much.** [`Amount`](locksley_policy::Amount) says, given the length of the stealRange and the worker's own load.
+//! **How much.** [`Amount`] says, given the length of the stealRange and the worker's own load.
 //!
 //! **Theorem 3.9.** Under probabilistic balancing the expected load of every worker is below
 //! a constant times the average, as long as every worker asks before its load has changed by a
@@ -33,7 +33,7 @@
 //! at least half of all, so that by Theorem 3.10 it can take at least a sixteenth of all. A worker
 //! inside a long task that neither forks nor spawns does not ask.
 
-use locksley_policy::{Random, Since, StealHalf};
+use locksley_policy::{Amount, Random, Since, StealHalf};
 use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
@@ -79,6 +79,16 @@ impl HalfPile {
             own: self.own.thief(),
             moved: self.moved.thief(),
         }
+    }
+
+    /// From now on it steals so much at once.
+    pub(crate) fn set_amount(&mut self, amount: Amount) {
+        self.policy.amount = amount;
+    }
+
+    /// Is nothing left of what the owner has pushed?
+    pub(crate) fn has_none_of_its_own(&self) -> bool {
+        Owner::is_empty(&self.own)
     }
 
     fn load(&self) -> usize {
@@ -228,7 +238,7 @@ pub(crate) mod dummies {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use locksley_policy::{Amount, When};
+    use locksley_policy::When;
 
     use super::dummies::Dummies;
     use super::*;
@@ -385,7 +395,7 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod models {
-    use locksley_policy::{Amount, When};
+    use locksley_policy::When;
     use loom::sync::Arc;
     use loom::thread;
 

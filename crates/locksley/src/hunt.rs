@@ -302,7 +302,18 @@ impl Worker {
         // SAFETY: the pile does not come back here.
         if let Some(pile) = unsafe { self.pile() } {
             self.open.set(pile.open_to_offers());
+            let registry = self.registry();
+            if pile.sample(&|| registry.idle_ratio()) {
+                self.counters.count(Event::Shift);
+            }
         }
+    }
+
+    /// Has another worker made this one an offer?
+    #[inline]
+    pub(crate) fn has_offer(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        self.open.get() && unsafe { self.pile() }.is_some_and(|pile| pile.has_offer())
     }
 
     /// The worker has something to do, or goes to sleep. What has been offered to it meanwhile
@@ -338,6 +349,9 @@ impl Worker {
         };
         self.countdown.set(pile.balances_every().unwrap_or(0));
         let registry = self.registry();
+        if pile.sample(&|| registry.idle_ratio()) {
+            self.counters.count(Event::Shift);
+        }
         let mut random = self.hunter.random.get();
         let victim = match pile.should_balance(&mut random) {
             true => other(self.index(), registry.workers(), &mut random),

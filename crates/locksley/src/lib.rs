@@ -70,6 +70,7 @@
 //! `LOCKSLEY_NO_MEMBARRIER`: if set, fences are used where `membarrier` would be.
 
 mod affinity;
+mod auto;
 mod block_on;
 mod broadcast;
 mod builder;
@@ -113,7 +114,7 @@ pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
     Amount, Balancer, Factor, Flexible, Heuristic, Memory, Mu, OutOfRange, Outcome, ParseError,
-    Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View, When,
+    Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update, Victims, View, When,
 };
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};

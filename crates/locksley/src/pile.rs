@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
-use locksley_policy::Random;
+use locksley_policy::{Heuristic, Random, Sharing, Target, Theta};
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::semi_private::{self, Exposure};
 use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
 
+use crate::auto::{AutoPile, Pulse};
 use crate::builder::Config;
 use crate::halves::{HalfPile, Halves};
 use crate::injector::Injected;
@@ -48,6 +49,13 @@ pub(crate) trait Pile: Send {
         false
     }
 
+    /// After so many pushes and pops, and when the owner runs out of work: sees how the pool is doing, of which
+    /// `idle` tells the ratio of idle processors. Has that changed how the pool balances?
+    fn sample(&mut self, idle: &dyn Fn() -> f64) -> bool {
+        let _ = idle;
+        false
+    }
+
     /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this pile
     /// knows nothing better than [`Loot::steal`].
     fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
@@ -74,6 +82,11 @@ pub(crate) trait Pile: Send {
 
     /// The owner has nothing to do, and is closed to offers. Is it open to them now?
     fn open_to_offers(&mut self) -> bool {
+        false
+    }
+
+    /// Has an offer arrived at the owner, which is open to them?
+    fn has_offer(&self) -> bool {
         false
     }
 
@@ -124,6 +137,17 @@ pub(crate) struct Haul {
     pub(crate) moved: bool,
     /// How many jobs came into the thief's pile besides.
     pub(crate) more: usize,
+}
+
+impl Haul {
+    /// A job that the victim had pushed, and nothing else.
+    pub(crate) fn alone(job: JobRef) -> Haul {
+        Haul {
+            job,
+            moved: false,
+            more: 0,
+        }
+    }
 }
 
 /// The thief's side of a pile.
@@ -233,6 +257,20 @@ impl Loot for semi_private::Stealer<JobRef> {
 /// any machine, and a loop that spawns more falls back to the injector.
 pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
+/// How `auto` shares, apart from the heuristic, which it chooses.
+const AUTO: Sharing = Sharing {
+    heuristic: Heuristic::TIT_FOR_TAT,
+    theta_s: Theta::ZERO,
+    theta_r: Theta::ZERO,
+    target: Target::Random,
+};
+
+fn sharing_pile(index: usize, config: &Config, policy: Sharing) -> SharingPile {
+    let places = (config.workers + config.spares()).min(MAX_WORKERS);
+    let circle = config.circle.get_or_init(|| Arc::new(Circle::new(places)));
+    SharingPile::new(index, circle.clone(), policy, config.seed)
+}
+
 /// The pile of a strategy other than the default, and its other side.
 pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
     fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
@@ -258,10 +296,18 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
         // Beyond that, workers are stolen from, and share nothing.
         Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
         Strategy::Sharing(policy) => {
-            let places = (config.workers + config.spares()).min(MAX_WORKERS);
-            let circle = config.circle.get_or_init(|| Arc::new(Circle::new(places)));
-            let pile = SharingPile::new(index, circle.clone(), policy, config.seed);
+            let pile = sharing_pile(index, config, policy);
             let loot = pile.member();
+            Some((Box::new(pile), Box::new(loot)))
+        }
+        Strategy::Auto(tuning) => {
+            let new = || Arc::new(Pulse::new(config.workers + config.spares(), tuning));
+            let pulse = config.pulse.get_or_init(new).clone();
+            let shares = index < MAX_WORKERS;
+            let sharing = shares.then(|| sharing_pile(index, config, AUTO));
+            let joins_move = config.waiting == Waiting::TakeAny;
+            let pile = AutoPile::new(index, pulse, sharing, joins_move);
+            let loot = pile.loot();
             Some((Box::new(pile), Box::new(loot)))
         }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),

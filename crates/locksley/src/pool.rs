@@ -98,6 +98,21 @@ impl Pool {
         self.registry.size()
     }
 
+    /// How many jobs seem to lie in each worker's pile, by index; behind the workers come the spares that
+    /// have been called up so far. The lengths are read one after the other, so work that
+    /// goes from pile to pile meanwhile may be seen twice, or not at all.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.loads(), [0, 0]);
+    /// ```
+    pub fn loads(&self) -> Vec<usize> {
+        let workers = 0..self.registry.workers();
+        workers
+            .map(|index| self.registry.worker(index).load())
+            .collect()
+    }
+
     /// Runs `f` in the pool and returns its result. Everything that it forks or spawns
     /// through the free functions stays in this pool.
     ///

@@ -81,7 +81,7 @@ unsafe impl Sync for Registry {}
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
-        let processors = processors_for(size);
+        let processors = config.processors.unwrap_or_else(|| processors_for(size));
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
@@ -221,6 +221,14 @@ impl Registry {
         fence(Ordering::SeqCst);
         self.sleepers.wake(&worker.bed);
         worker.unpark();
+    }
+
+    /// The ratio of the processors that the workers can use and do not: nobody is in a job there.
+    pub(crate) fn idle_ratio(&self) -> f64 {
+        let usable = self.size.min(self.processors).max(1);
+        let workers = self.furnished(0..self.size);
+        let busy = workers.filter(|worker| worker.frames.depth() > 0).count();
+        1.0 - busy.min(usable) as f64 / usable as f64
     }
 
     /// How many look for work or run some, or would if they got a processor.
@@ -534,7 +542,7 @@ impl Registry {
                 return;
             } else {
                 worker.open_to_offers();
-                if self.rest(&mut idle) {
+                if self.rest_until(&mut idle, || worker.has_offer()) {
                     match spare {
                         true => self.lie_down(worker),
                         false => self.sleep(worker, || self.closed()),
@@ -559,11 +567,20 @@ impl Registry {
 
     /// One step of idling. Is it time to sleep?
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
+        self.rest_until(idle, || false)
+    }
+
+    /// The same, cut short as soon as the worker has been served. To look at what is its own at every
+    /// pause disturbs nobody, as searching more often would.
+    fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
         let rule = self.config.idle;
         *idle += 1;
         if *idle <= rule.spins {
             for _ in 0..1 << (*idle).min(5) {
                 std::hint::spin_loop();
+                if served() {
+                    break;
+                }
             }
         } else if *idle <= rule.spins + rule.yields {
             thread::yield_now();

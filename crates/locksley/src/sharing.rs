@@ -64,8 +64,8 @@ mod tests;
 use std::sync::Arc;
 
 use locksley_policy::{
-    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Spread, Target, View,
-    other,
+    Heuristic, Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Spread, Target,
+    View, other,
 };
 use locksley_queue::mailbox::{self, Mailbox};
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
@@ -138,6 +138,19 @@ impl SharingPile {
     /// The other side.
     pub(crate) fn member(&self) -> Arc<Member> {
         self.me.clone()
+    }
+
+    /// From now on it gives by this heuristic.
+    pub(crate) fn set_heuristic(&mut self, heuristic: Heuristic) {
+        if self.policy.heuristic != heuristic {
+            self.policy.heuristic = heuristic;
+            self.me.set_spreading(heuristic.initial);
+        }
+    }
+
+    /// Is nothing left of what the owner has pushed, ghosts included?
+    pub(crate) fn is_empty(&self) -> bool {
+        Owner::is_empty(&self.deque)
     }
 
     fn store(&mut self, job: JobRef) -> Result<EntryRef, JobRef> {
@@ -297,11 +310,7 @@ impl Pile for SharingPile {
             victim.robbed_by(self.index);
         }
         self.report(outcome(&answer));
-        Some(answer.map(|job| Haul {
-            job,
-            moved: false,
-            more: 0,
-        }))
+        Some(answer.map(Haul::alone))
     }
 
     fn skips_search(&mut self) -> bool {
@@ -315,6 +324,10 @@ impl Pile for SharingPile {
     fn open_to_offers(&mut self) -> bool {
         self.me.open();
         true
+    }
+
+    fn has_offer(&self) -> bool {
+        !self.me.is_idle()
     }
 
     fn close_to_offers(&mut self) {

@@ -82,6 +82,8 @@ events! {
     /// Pointers left in the worker's pile by jobs that others had accepted, when somebody came upon
     /// them (strategy `sharing`).
     Ghost, ghosts, "ghosts";
+    /// Changes of how the pool balances that this worker decided on (strategy `auto`).
+    Shift, shifts, "shifts";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";
     /// Jobs made public on demand (strategy `semi-private`).

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use locksley_policy::{
     Amount, Flexible, Heuristic, ParseError, Reader, Sharing, Spell, StealHalf, Target, Theta,
-    Victims, When, Writer,
+    Tuning, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -19,6 +19,7 @@ use locksley_policy::{
 /// | `flexible:VICTIMS` | Chase and Lev's deque | whom to try: [`Victims`] |
 /// | `steal-half:WHEN,amount=AMOUNT` | Hendler and Shavit's extended deque | when to balance, how much to take: [`When`], [`Amount`] |
 /// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
+/// | `auto:patience=N` | those of `steal-half` and `sharing` | which of stealing, stealing half and sharing suits the program: [`Tuning`] |
 ///
 /// ```
 /// use locksley::{Strategy, Victims};
@@ -57,11 +58,22 @@ pub enum Strategy {
     /// which one task makes all the work, or little is there to steal. The pile is bounded: where it
     /// is full, a join runs its second closure itself, and a spawn goes through the pool's injector.
     Sharing(Sharing),
+    /// Stealing, stealing half, or sharing, whichever suits what the pool is doing: it watches how many
+    /// processors are idle and what comes of the steals, and changes over by the thesis's thresholds.
+    ///
+    /// It helps where a program has phases of different kinds, or is not known beforehand: a phase in which
+    /// one task makes all the work, four processors or more, and short tasks (sharing), or in which loops
+    /// spawn many tasks from few places (stealing half). It does not help a program that forks
+    /// everywhere, for which plain stealing is right all the time: there it costs what watching costs, a few
+    /// instructions at each push and pop. Nor can it help in phases that are shorter than it
+    /// takes to notice them, [`patience`](Tuning::patience) times about a thousand pushes and pops; nor,
+    /// by sharing, on two or three processors, of which never enough are idle.
+    Auto(Tuning),
 }
 
 impl Strategy {
     /// One of each kind.
-    pub const ALL: [Strategy; 7] = [
+    pub const ALL: [Strategy; 8] = [
         Strategy::Asymmetric,
         Strategy::ChaseLev,
         Strategy::Abp,
@@ -69,9 +81,10 @@ impl Strategy {
         Strategy::flexible(Victims::STEAL_BACK),
         Strategy::steal_half(When::Empty, Amount::Difference),
         Strategy::sharing(Heuristic::TIT_FOR_TAT),
+        Strategy::auto(Tuning::PATIENCE),
     ];
 
-    const NAMED: [(&'static str, Strategy); 7] = [
+    const NAMED: [(&'static str, Strategy); 8] = [
         ("asymmetric", Strategy::Asymmetric),
         ("chase-lev", Strategy::ChaseLev),
         ("abp", Strategy::Abp),
@@ -82,6 +95,7 @@ impl Strategy {
             Strategy::steal_half(When::Empty, Amount::Difference),
         ),
         ("sharing", Strategy::sharing(Heuristic::TIT_FOR_TAT)),
+        ("auto", Strategy::auto(Tuning::PATIENCE)),
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
@@ -135,6 +149,20 @@ impl Strategy {
         })
     }
 
+    /// [`Strategy::Auto`] that changes over after so many periods in a row ask for the same.
+    ///
+    /// ```
+    /// use locksley::{Pool, Strategy};
+    ///
+    /// assert_eq!(Strategy::auto(5).to_string(), "auto:patience=5");
+    /// let strategy: Strategy = "auto".parse().unwrap();
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub const fn auto(patience: u32) -> Strategy {
+        Strategy::Auto(Tuning { patience })
+    }
+
     fn name(&self) -> &'static str {
         let kind = std::mem::discriminant(self);
         let mut named = Strategy::NAMED.iter();
@@ -149,6 +177,7 @@ impl Spell for Strategy {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
             Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
             Strategy::Sharing(_) => Strategy::Sharing(Sharing::read(reader)?),
+            Strategy::Auto(_) => Strategy::Auto(Tuning::read(reader)?),
             plain => plain,
         })
     }
@@ -159,6 +188,7 @@ impl Spell for Strategy {
             Strategy::Flexible(policy) => policy.write(writer),
             Strategy::StealHalf(policy) => policy.write(writer),
             Strategy::Sharing(policy) => policy.write(writer),
+            Strategy::Auto(tuning) => tuning.write(writer),
             _ => Ok(()),
         }
     }

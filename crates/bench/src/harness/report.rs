@@ -23,6 +23,7 @@ pub(crate) struct Report {
     workloads: Vec<WorkloadReport>,
     instructions: Vec<Instructions>,
     figures: Vec<Figures>,
+    tables: Vec<Table>,
     bars: Vec<Bar>,
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct Outcome {
     pub(crate) workloads: Vec<Measured>,
     pub(crate) instructions: Vec<Instructions>,
     pub(crate) figures: Vec<Figures>,
-    /// Whatever else there is to show, for people only.
+    /// Whatever else there is to show.
     pub(crate) tables: Vec<Table>,
     pub(crate) bars: Vec<Bar>,
 }
@@ -135,6 +136,7 @@ impl Report {
             workloads: Vec::new(),
             instructions: Vec::new(),
             figures: Vec::new(),
+            tables: Vec::new(),
             bars: Vec::new(),
         }
     }
@@ -145,6 +147,7 @@ impl Report {
             .extend(outcome.workloads.into_iter().map(WorkloadReport::of));
         self.instructions.extend(outcome.instructions);
         self.figures.extend(outcome.figures);
+        self.tables.extend(outcome.tables);
         self.bars.extend(outcome.bars);
     }
 

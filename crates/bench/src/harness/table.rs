@@ -1,5 +1,7 @@
 //! Tables, for a terminal or for a README.
 
+use serde::Serialize;
+
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -10,7 +12,7 @@ pub(crate) enum Style {
 }
 
 /// Cells of text under a title. The first column is a name; the others are numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Table {
     title: String,
     header: Vec<String>,

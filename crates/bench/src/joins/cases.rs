@@ -5,21 +5,21 @@ use locksley_workload::{
 };
 
 /// One program.
-pub(super) struct Case {
+pub(crate) struct Case {
     /// Its name in a hidden subcommand.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Its name in tables, bars and JSON, with one worker and with two.
-    pub(super) one: &'static str,
-    pub(super) two: &'static str,
-    pub(super) about: &'static str,
+    pub(crate) one: &'static str,
+    pub(crate) two: &'static str,
+    pub(crate) about: &'static str,
     /// Is it measured with one worker as well?
-    pub(super) alone: bool,
+    pub(crate) alone: bool,
     /// How many times fewer rounds it has than a plan says: it takes longer.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 /// Gets to see every program.
-pub(super) trait Visitor {
+pub(crate) trait Visitor {
     fn visit<P: Program + 'static>(&mut self, case: Case, make: impl Fn() -> P + 'static);
 }
 
@@ -39,7 +39,7 @@ macro_rules! case {
 }
 
 /// Shows all programs, in the order of the report. A quick run makes them small.
-pub(super) fn visit(quick: bool, visitor: &mut impl Visitor) {
+pub(crate) fn visit(quick: bool, visitor: &mut impl Visitor) {
     let pick = move |small: u64, full: u64| if quick { small } else { full };
     let layers = pick(10, 23) as u32;
     visitor.visit(

@@ -1,7 +1,6 @@
 //! A contender's process: this binary with a hidden subcommand.
 
 use std::io;
-use std::marker::PhantomData;
 use std::process::{Command, ExitCode};
 use std::thread;
 
@@ -12,8 +11,8 @@ use super::contenders::{Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeA
 use super::turns::turn;
 use crate::harness::{Contender, Guest};
 
-/// A contender in a process of its own.
-pub(super) fn contender(
+/// A contender in a process of its own: a runtime, or ours under the strategy with this text.
+pub(crate) fn contender(
     name: &'static str,
     runtime: &'static str,
     case: &'static str,
@@ -34,26 +33,35 @@ pub(super) fn contender(
 /// has a worker's stack, which the environment says.
 pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> ExitCode {
     end_with_the_parent();
-    let serve = match runtime {
-        Serial::NAME => serve_on::<Serial>,
-        Worker::NAME => serve_on::<Worker>,
-        Free::NAME => serve_on::<Free>,
-        TakeAny::NAME => serve_on::<TakeAny>,
-        Rayon::NAME => serve_on::<Rayon>,
-        Chili::NAME => serve_on::<Chili>,
-        Forte::NAME => serve_on::<Forte>,
-        _ => return crate::exit::USAGE.into(),
+    type Serve<'a> = Box<dyn FnOnce() -> u8 + Send + 'a>;
+    let serve: Serve<'_> = match runtime {
+        Serial::NAME => Box::new(|| serve_on::<Serial>(case, workers, quick)),
+        Worker::NAME => Box::new(|| serve_on::<Worker>(case, workers, quick)),
+        Free::NAME => Box::new(|| serve_on::<Free>(case, workers, quick)),
+        TakeAny::NAME => Box::new(|| serve_on::<TakeAny>(case, workers, quick)),
+        Rayon::NAME => Box::new(|| serve_on::<Rayon>(case, workers, quick)),
+        Chili::NAME => Box::new(|| serve_on::<Chili>(case, workers, quick)),
+        Forte::NAME => Box::new(|| serve_on::<Forte>(case, workers, quick)),
+        text => match text.parse() {
+            Ok(strategy) => {
+                Box::new(move || serve_with(case, quick, move || Worker::under(strategy, workers)))
+            }
+            Err(_) => return crate::exit::USAGE.into(),
+        },
     };
-    let served = thread::scope(|scope| scope.spawn(|| serve(case, workers, quick)).join());
+    let served = thread::scope(|scope| scope.spawn(serve).join());
     served.unwrap_or(crate::exit::WRONG).into()
 }
 
 fn serve_on<R: Runtime>(case: &str, workers: usize, quick: bool) -> u8 {
-    let mut service = Service::<R> {
+    serve_with(case, quick, || R::start(workers))
+}
+
+fn serve_with<R: Runtime, S: Fn() -> R>(case: &str, quick: bool, start: S) -> u8 {
+    let mut service = Service {
         case,
-        workers,
+        start,
         code: crate::exit::USAGE,
-        runtime: PhantomData,
     };
     cases::visit(quick, &mut service);
     service.code
@@ -69,14 +77,14 @@ fn end_with_the_parent() {
     }
 }
 
-struct Service<'c, R> {
+struct Service<'c, S> {
     case: &'c str,
-    workers: usize,
+    /// Starts the runtime.
+    start: S,
     code: u8,
-    runtime: PhantomData<R>,
 }
 
-impl<R: Runtime> Visitor for Service<'_, R> {
+impl<R: Runtime, S: Fn() -> R> Visitor for Service<'_, S> {
     fn visit<P: Program + 'static>(&mut self, case: Case, make: impl Fn() -> P + 'static) {
         if case.name != self.case {
             return;
@@ -84,7 +92,7 @@ impl<R: Runtime> Visitor for Service<'_, R> {
         // The program first, into a heap that is the same for every runtime: whether the nodes of a tree
         // straddle cache lines depends on what was allocated before.
         let mut program = make();
-        let mut runtime = R::start(self.workers);
+        let mut runtime = (self.start)();
         self.code = 0;
         for line in io::stdin().lines() {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {

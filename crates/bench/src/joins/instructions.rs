@@ -32,11 +32,16 @@ pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
     if !plan.includes(FORK) {
         return Ok(Vec::new());
     }
-    let progress = Progress::start("instructions", COUNTED.len() as u64);
+    count_on(&COUNTED)
+}
+
+/// Counts the joins of these, each a runtime or the text of a strategy.
+pub(crate) fn count_on(contenders: &[&'static str]) -> Result<Vec<Instructions>, Unavailable> {
+    let progress = Progress::start("instructions", contenders.len() as u64);
     let joins = [FEW, MANY].map(|n| Fib::new(n).operations());
-    COUNTED
-        .into_iter()
-        .map(|contender| {
+    contenders
+        .iter()
+        .map(|&contender| {
             progress.step();
             let subcommand = [crate::TURN, FORK, contender];
             Ok(Instructions {
@@ -48,7 +53,7 @@ pub(super) fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
         .collect()
 }
 
-/// The other side: one run with that many joins.
+/// The other side: one run with that many joins, on a runtime or under a strategy.
 pub(crate) fn run(contender: &str, joins: u64) -> Option<ExitCode> {
     let n = (1..90).find(|&n| Fib::new(n).operations() >= joins)?;
     Some(match contender {
@@ -58,12 +63,16 @@ pub(crate) fn run(contender: &str, joins: u64) -> Option<ExitCode> {
         Rayon::NAME => run_on::<Rayon>(n),
         Chili::NAME => run_on::<Chili>(n),
         Forte::NAME => run_on::<Forte>(n),
-        _ => return None,
+        text => run_in(&mut Worker::under(text.parse().ok()?, 1), n),
     })
 }
 
 fn run_on<R: Runtime>(n: u64) -> ExitCode {
-    match turn(&mut R::start(1), &mut Fib::new(n), FORK, 1) {
+    run_in(&mut R::start(1), n)
+}
+
+fn run_in<R: Runtime>(runtime: &mut R, n: u64) -> ExitCode {
+    match turn(runtime, &mut Fib::new(n), FORK, 1) {
         Ok(_) => ExitCode::SUCCESS,
         Err(wrong) => {
             eprintln!("error: {wrong}");

@@ -15,8 +15,9 @@ use std::time::Duration;
 use crate::harness::report::Outcome;
 use crate::harness::{Measured, Plan, Wrong};
 
-pub(crate) use guest::serve;
-pub(crate) use instructions::{FORK, run as run_counted};
+pub(crate) use cases::{Case, Visitor, visit};
+pub(crate) use guest::{contender, serve};
+pub(crate) use instructions::{FORK, count_on, run as run_counted};
 pub(crate) use probes::{Probe, probe};
 
 /// How long a sample is at least: long against waking the workers.

@@ -50,7 +50,7 @@ impl Member {
     }
 
     /// Steals the oldest job. Ghosts on the way are done away with.
-    pub(super) fn rob(&self) -> Steal<JobRef> {
+    pub(crate) fn rob(&self) -> Steal<JobRef> {
         loop {
             let entry = match self.stealer.steal() {
                 Steal::Success(entry) => entry,
@@ -104,6 +104,11 @@ impl Member {
     #[inline]
     pub(super) fn is_spreading(&self) -> bool {
         self.spreading.load(Ordering::Relaxed)
+    }
+
+    /// For the worker, before it has pushed anything under a heuristic.
+    pub(super) fn set_spreading(&self, spreading: bool) {
+        self.spreading.store(spreading, Ordering::Relaxed);
     }
 
     /// Changes the flag. Written only where that changes something, so that the worker's cache keeps it.

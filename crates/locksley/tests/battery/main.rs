@@ -4,6 +4,7 @@
 mod broadcasts;
 mod builder;
 mod cancelling;
+mod combinations;
 mod fifo;
 mod forks;
 mod futures;

@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use locksley::Pool;
+
 use crate::everywhere;
 
 /// A number that depends on the seed and nothing else.
@@ -92,21 +94,22 @@ fn fork(seed: u64, depth: usize, panics: bool, count: &Arc<AtomicUsize>) {
     }
 }
 
+/// Runs the tree of a seed in a pool, and counts its leaves.
+pub(crate) fn check_seed(pool: &Pool, seed: u64, panics: bool) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        pool.install(|| run(seed, 7, panics, &count));
+    }));
+    assert!(panics || outcome.is_ok());
+    assert_eq!(
+        count.load(Ordering::Relaxed),
+        leaves(seed, 7),
+        "seed {seed}"
+    );
+}
+
 fn check(panics: bool) {
-    everywhere(|pool| {
-        for seed in 0..25 {
-            let count = Arc::new(AtomicUsize::new(0));
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                pool.install(|| run(seed, 7, panics, &count));
-            }));
-            assert!(panics || outcome.is_ok());
-            assert_eq!(
-                count.load(Ordering::Relaxed),
-                leaves(seed, 7),
-                "seed {seed}"
-            );
-        }
-    });
+    everywhere(|pool| (0..25).for_each(|seed| check_seed(pool, seed, panics)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Ours: with the worker passed along, with the free function, and with the other waiting rule.
 
-use locksley::{Pool, Waiting};
+use locksley::{Pool, Strategy, Waiting};
 use locksley_workload::{Fork, Task};
 
 use super::{Runtime, STACK};
@@ -55,6 +55,15 @@ impl Fork for Anywhere {
 
 /// The worker is passed along.
 pub(crate) struct Worker(pub(crate) Pool);
+
+impl Worker {
+    /// The same under another strategy than the default.
+    pub(crate) fn under(strategy: Strategy, workers: usize) -> Worker {
+        let builder = Pool::builder().workers(workers).strategy(strategy);
+        let pool = builder.stack_size(STACK).build();
+        Worker(pool.expect("the machine has room for a pool"))
+    }
+}
 
 impl Runtime for Worker {
     const NAME: &'static str = "locksley";

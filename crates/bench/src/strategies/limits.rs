@@ -1,0 +1,74 @@
+//! The bars of the strategies, each limit beside what it limits.
+
+use super::lineup::{self, CLOSE, DEALING, LOCALITY, SHARING, STEALING};
+use super::{affinity, onset, price, programs};
+use crate::harness::report::Outcome;
+use crate::harness::stats::Summary;
+use crate::harness::{Bar, Measured};
+
+/// What part of plain stealing's time another kind of stealing, or sharing, may take.
+const OF_STEALING: f64 = 1.1;
+
+/// What part of it dealing may take.
+const DEALING_OF_STEALING: f64 = 1.5;
+
+/// What part of stealing's time to all busy sharing may take where one worker makes all the work.
+const ONSET: f64 = 0.9;
+
+/// What part of the tasks may run elsewhere under locality-guided dealing: 1/L, with its usual L.
+const MISSES: f64 = 0.25;
+
+/// Read-modify-writes of dealing, per task.
+const RMWS: f64 = 0.0;
+
+/// Holds the measurements against the limits. What was not measured is skipped.
+pub(super) fn bars(outcome: &Outcome) -> Vec<Bar> {
+    let mut bars = Vec::new();
+    for (_, name) in programs::PROGRAMS {
+        let close = lineup::known(&CLOSE)
+            .into_iter()
+            .map(|who| (who, OF_STEALING));
+        for (who, limit) in close.chain([(DEALING, DEALING_OF_STEALING)]) {
+            bars.push(to_stealing(outcome, name, who, limit));
+        }
+    }
+    for name in onset::GENERATOR_BUSY {
+        bars.push(to_stealing(outcome, name, SHARING, ONSET));
+    }
+    let misses = find(outcome, affinity::NAME).and_then(|measured| {
+        let mut series = measured.series.iter();
+        let series = series.find(|series| series.contender == LOCALITY)?;
+        Some(Summary::of(&series.notes).median)
+    });
+    bars.push(bar(
+        format!("misses of affinity {LOCALITY}"),
+        MISSES,
+        misses,
+    ));
+    let mut figures = outcome.figures.iter();
+    let figures = figures.find(|figures| figures.title == price::SPAWN_RMWS);
+    let rmws = figures.and_then(|figures| figures.get(DEALING));
+    bars.push(bar(format!("{} {DEALING}", price::SPAWN_RMWS), RMWS, rmws));
+    bars
+}
+
+fn bar(name: String, limit: f64, measured: Option<f64>) -> Bar {
+    Bar {
+        name: name.into(),
+        limit,
+        measured,
+    }
+}
+
+fn find<'o>(outcome: &'o Outcome, name: &str) -> Option<&'o Measured> {
+    outcome
+        .workloads
+        .iter()
+        .find(|measured| measured.name == name)
+}
+
+fn to_stealing(outcome: &Outcome, name: &str, who: &str, limit: f64) -> Bar {
+    let ratio = find(outcome, name).and_then(|measured| measured.ratio(who, STEALING));
+    let name = format!("{name} {who} / {STEALING}");
+    bar(name, limit, ratio.map(|ratio| ratio.median))
+}

@@ -1,0 +1,138 @@
+//! Who takes part.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locksley::{Builder, Pinning, Pool, Strategy};
+
+/// What the others are compared with: Rito's LFWS.
+pub(super) const STEALING: &str = "chase-lev";
+
+pub(super) const SHARING: &str = "sharing";
+pub(super) const DEALING: &str = "dealing";
+pub(super) const LOCALITY: &str = "dealing:locality";
+
+/// Those that may not be much slower than [`STEALING`].
+pub(super) const CLOSE: [&str; 10] = [
+    "asymmetric",
+    "abp",
+    "semi-private",
+    "flexible",
+    "flexible:longest",
+    "steal-half",
+    "steal-half:probabilistic",
+    SHARING,
+    "sharing:greedy",
+    "auto",
+];
+
+/// Everybody.
+pub(super) const ALL: [&str; 14] = [
+    STEALING,
+    CLOSE[0],
+    CLOSE[1],
+    CLOSE[2],
+    CLOSE[3],
+    CLOSE[4],
+    CLOSE[5],
+    CLOSE[6],
+    CLOSE[7],
+    CLOSE[8],
+    CLOSE[9],
+    DEALING,
+    LOCALITY,
+    "dealing:adaptive",
+];
+
+/// How many workers there are where their number matters.
+pub(super) const CROWDS: [usize; 3] = [2, 4, 8];
+
+/// The strategy of this name, if this build has it.
+pub(super) fn strategy(name: &str) -> Option<Strategy> {
+    name.parse().ok()
+}
+
+/// Those of them that this build has.
+pub(super) fn known(names: &[&'static str]) -> Vec<&'static str> {
+    let known = |name: &&&str| strategy(name).is_some();
+    names.iter().filter(known).copied().collect()
+}
+
+/// Says who is left out, and that some measurements have more workers than the machine has
+/// processors.
+pub(super) fn remark() {
+    for name in ALL.iter().filter(|name| strategy(name).is_none()) {
+        eprintln!("left out: this build has no strategy `{name}`");
+    }
+    let crowds = CROWDS.iter().filter(|&&workers| is_crowded(workers));
+    for workers in crowds {
+        eprintln!(
+            "P={workers} is more than the {} processors there are: tasks block there",
+            processors()
+        );
+    }
+}
+
+/// How many processors there are.
+pub(super) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Are so many workers more than there are processors?
+pub(super) fn is_crowded(workers: usize) -> bool {
+    workers > processors()
+}
+
+/// A pool that holds nobody back, though there be fewer processors than workers. Each worker stays on
+/// its processor, where that can be had: the system likes to start them on the same one.
+pub(super) fn builder(strategy: Strategy, workers: usize) -> Builder {
+    let builder = Pool::builder().workers(workers).strategy(strategy);
+    let builder = builder.processors(workers);
+    match cfg!(target_os = "linux") {
+        true => builder.pinning(Pinning::Spread),
+        false => builder,
+    }
+}
+
+/// What a task does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// It keeps a processor busy.
+    Compute(Duration),
+    /// It waits, as for a disk, so that more workers can be busy than there are processors.
+    Block(Duration),
+}
+
+impl Work {
+    /// Work for so many workers: blocking, if the machine cannot run them all.
+    pub(super) fn for_workers(workers: usize, compute: Duration, block: Duration) -> Work {
+        match is_crowded(workers) {
+            true => Work::Block(block),
+            false => Work::Compute(compute),
+        }
+    }
+
+    pub(super) fn run(self) {
+        match self {
+            Work::Block(time) => thread::sleep(time),
+            Work::Compute(time) => {
+                let start = Instant::now();
+                while start.elapsed() < time {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_and_the_close_ones_are_there() {
+        assert!(strategy(STEALING).is_some());
+        assert!(known(&CLOSE).len() >= 9);
+        assert_eq!(known(&["nobody", SHARING]), [SHARING]);
+    }
+}

@@ -1,0 +1,145 @@
+//! What a task costs: fences, read-modify-writes and membarriers as the pool counts them, and instructions.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use locksley::{Strategy, WorkerStats};
+use locksley_workload::{Fib, Program};
+
+use super::lineup;
+use crate::harness::progress::Progress;
+use crate::harness::report::{Figures, Outcome};
+use crate::harness::stats::Figure;
+use crate::harness::table::Table;
+use crate::harness::{Plan, Wrong, verify};
+use crate::joins;
+
+const NAME: &str = "price";
+
+/// Read-modify-writes per spawned task, with two workers.
+pub(super) const SPAWN_RMWS: &str = "read-modify-writes per spawned task, P=2";
+
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+    if plan.includes(NAME) {
+        count_operations(plan, outcome)?;
+    }
+    if plan.includes(joins::FORK) {
+        let names = lineup::known(&lineup::ALL);
+        match joins::count_on(&names) {
+            Ok(counts) => outcome.instructions.extend(counts),
+            Err(unavailable) => eprintln!("{unavailable}"),
+        }
+    }
+    Ok(())
+}
+
+fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+    let header = [
+        "strategy",
+        "P",
+        "fences/join",
+        "rmws/join",
+        "membarriers/join",
+        "fences/spawn",
+        "rmws/spawn",
+        "membarriers/spawn",
+    ];
+    let title = "price: expensive operations in the piles, thieves' included, per join of fib(27) and per \
+                 task of 100000 that one worker spawns";
+    let mut table = Table::new(title, &header);
+    let mut figures = Figures::new(SPAWN_RMWS);
+    let names = lineup::known(&lineup::ALL);
+    let progress = Progress::start(NAME, 2 * names.len() as u64);
+    for workers in [1, 2] {
+        for &name in &names {
+            let strategy = lineup::strategy(name).expect("known");
+            let joins = of_joins(name, strategy, workers, plan)?;
+            let spawns = of_spawns(name, strategy, workers, plan)?;
+            if workers == 2 {
+                figures.add(name, spawns[1]);
+            }
+            let mut row = vec![name.to_owned(), workers.to_string()];
+            row.extend(
+                joins
+                    .into_iter()
+                    .chain(spawns)
+                    .map(|x| Figure(x).to_string()),
+            );
+            table.row(row);
+            progress.step();
+        }
+    }
+    outcome.tables.push(table);
+    outcome.figures.push(figures);
+    Ok(())
+}
+
+/// What a program does, per operation: fences, read-modify-writes, membarriers.
+fn per_operation(
+    strategy: Strategy,
+    workers: usize,
+    operations: u64,
+    program: impl FnOnce(&locksley::Pool),
+) -> [f64; 3] {
+    let pool = lineup::builder(strategy, workers).build();
+    let pool = pool.expect("the machine has room for a pool");
+    // A worker tells what it has counted when it takes a job.
+    let tell = || -> WorkerStats {
+        pool.broadcast(|_| ());
+        pool.stats().total()
+    };
+    let before = tell();
+    program(&pool);
+    let done = tell() - before;
+    [done.fences, done.rmws, done.membarriers].map(|count| count as f64 / operations as f64)
+}
+
+fn of_joins(
+    name: &'static str,
+    strategy: Strategy,
+    workers: usize,
+    plan: &Plan,
+) -> Result<[f64; 3], Wrong> {
+    fn fib(worker: &locksley::Worker, n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+        a + b
+    }
+    let n = if plan.quick { 16 } else { 27 };
+    let oracle = Fib::new(n);
+    let mut answer = 0;
+    let price = per_operation(strategy, workers, oracle.operations(), |pool| {
+        answer = pool.run(|worker| fib(worker, n));
+    });
+    let checked = oracle.check(answer);
+    checked.map_err(|wrong| Wrong::new(name, "fib", wrong.expected, wrong.got))?;
+    Ok(price)
+}
+
+fn of_spawns(
+    name: &'static str,
+    strategy: Strategy,
+    workers: usize,
+    plan: &Plan,
+) -> Result<[f64; 3], Wrong> {
+    // So few at a time that a bounded pile holds them.
+    const BATCH: u64 = 1000;
+    let batches = if plan.quick { 2 } else { 100 };
+    let done = AtomicU64::new(0);
+    let price = per_operation(strategy, workers, batches * BATCH, |pool| {
+        pool.install(|| {
+            for _ in 0..batches {
+                locksley::scope(|scope| {
+                    for _ in 0..BATCH {
+                        scope.spawn(|_| {
+                            done.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+    });
+    verify(name, "tasks", batches * BATCH, done.into_inner())?;
+    Ok(price)
+}
