@@ -82,14 +82,13 @@ where
 /// Pushes a spawned job that had better run on this worker.
 pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
     match Worker::current_in(registry) {
-        Some(worker) if near != worker.index() => worker.push_near(near, job),
-        Some(worker) => worker.push_spawned(job),
+        Some(worker) => worker.push_near(near, job),
         None => registry.inject(Injected { job, owner: 0 }),
     }
 }
 
 impl Worker {
-    /// [`push_spawned`](Worker::push_spawned) of a job that had better run on another worker.
+    /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
     fn push_near(&self, near: usize, job: JobRef) {
         // SAFETY: the pile does not come back here.
         let Some(pile) = (unsafe { self.pile() }) else {

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Theta, Victims};
 
+use crate::dealing::Table;
 use crate::error::BuildError;
 use crate::job::{Payload, catch};
 use crate::pinning::{self, Pinning};
@@ -50,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) balancer: Option<OwnBalancer>,
     /// What the workers know of each other under the strategy `sharing`. Made with the first worker.
     pub(crate) circle: OnceLock<Arc<Circle>>,
+    /// The same under the strategy `dealing`.
+    pub(crate) table: OnceLock<Arc<Table>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -142,6 +145,7 @@ impl Builder {
                 depth_limit: 128,
                 victims: None,
                 circle: OnceLock::new(),
+                table: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),

@@ -250,6 +250,21 @@ impl Registry {
         self.sleepers.any() || self.spare_wanted()
     }
 
+    /// [`wake_one`](Registry::wake_one), preferably this one, to whom work was dealt.
+    pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>) -> bool {
+        let Some(index) = dealt_to.filter(|&index| index < self.size) else {
+            return self.wake_one();
+        };
+        let worker = self.worker(index);
+        // Summoned, so that it passes it on if it has something better to do.
+        if self.reserve.is_spent(self.awake()) || !self.sleepers.summon(&worker.bed) {
+            return self.wake_one();
+        }
+        self.count(Event::Woke);
+        worker.unpark();
+        self.sleepers.any() || self.spare_wanted()
+    }
+
     /// Wakes a certain worker for which there is work, unless the processors are taken. Has it been
     /// asleep, and is woken?
     pub(crate) fn wake_near(&self, index: usize) -> bool {
@@ -335,14 +350,18 @@ impl Registry {
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || ready() {
             self.get_up(worker);
-            if self.config.strategy == Strategy::SemiPrivate {
-                // What is in sight may be private, and its owner busy.
-                worker.counters.count(Event::Park);
-                thread::park_timeout(NAP);
-            }
+            self.nap(worker);
             return;
         }
         self.sleep_on(worker, ready);
+    }
+
+    /// What is in sight may be private, or had better be left to another one, and that one be busy.
+    fn nap(&self, worker: &Worker) {
+        if self.config.strategy == Strategy::SemiPrivate || worker.was_refused() {
+            worker.counters.count(Event::Park);
+            thread::park_timeout(NAP);
+        }
     }
 
     /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
@@ -525,7 +544,7 @@ impl Registry {
                 } else if !spare && self.reserve.is_exceeded(self.awake()) {
                     self.retire(worker);
                 }
-            } else if self.closed() {
+            } else if self.closed() && worker.has_settled() {
                 return;
             } else {
                 worker.open_to_offers();
@@ -570,6 +589,9 @@ impl Registry {
 
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
+        if worker.was_refused() {
+            self.nap(worker);
+        }
         worker.open_pile();
         worker.bed.lie_down();
         self.spares_up.fetch_sub(1, Ordering::Release);
