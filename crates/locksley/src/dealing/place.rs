@@ -100,9 +100,12 @@ impl Hand {
     /// For another one: takes what it can use from the fullest buffer to this place, which is
     /// that of `me`. A fork alone; of spawned jobs up to half, and up to `most`.
     pub(super) fn give_dealt(&mut self, table: &Table, me: usize, most: usize) -> Vec<JobRef> {
+        let mut jobs = Vec::new();
+        if table.pending_for(me) == 0 {
+            return jobs;
+        }
         let others = (0..table.members()).filter(|&from| from != me);
         let fullest = others.max_by_key(|&from| table.pending(from, me));
-        let mut jobs = Vec::new();
         let Some(from) = fullest else { return jobs };
         let most = table.pending(from, me).div_ceil(2).clamp(1, most);
         while jobs.len() < most
