@@ -35,10 +35,10 @@
 //!   `membarrier`, when it must.
 //! - **Who is out of work helps out.** It asks first, and when it has waited for [`PATIENCE`]
 //!   searches, it fetches: half of the spawned jobs of the fullest buffer to a busy worker, or
-//!   its oldest fork. Under `locality` it leaves buffers alone whose consumer has taken something from them within [`STUCK`]:
-//!   what is there is there to be executed by that one.
-//! - **A waiter gets back what it dealt** and nobody has begun: a join its job, a scope its tasks (these under `locality` only
-//!   from one who is stuck). A waiter takes what it was dealt only if that is what it waits for, or if it takes any work.
+//!   its oldest fork. Under `locality` it leaves alone what had better run there, unless that worker has
+//!   taken nothing of what it was dealt for [`STUCK`].
+//! - **A waiter gets back what it dealt** and nobody has begun: a join its job, a scope its tasks (but, as above, those that
+//!   had better run elsewhere). A waiter takes what it was dealt only if that is what it waits for, or if it takes any work.
 //!   Before it blocks it leaves the rest to the pool's queue, where whoever waits for it looks.
 //!   A join's job is so completed: by the one that it was dealt to; or by one that is out of work; or by
 //!   the join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
@@ -204,7 +204,7 @@ impl DealingPile {
         self.gifts.near += u64::from(near.is_some());
         if to == me {
             self.gifts.kept += 1;
-            table.count_dealt(me, me);
+            table.count_dealt(me, me, false);
             return self.keep(job);
         }
         self.gifts.dealt += 1;
@@ -306,21 +306,24 @@ impl DealingPile {
             self.forget(index);
             return Steal::Empty;
         }
-        let stays = self.is_local() && !self.is_stuck(index, dealt);
-        if stays && stacked == 0 {
+        let near = if self.is_local() {
+            self.table.near_for(index)
+        } else {
+            0
+        };
+        let stuck = self.is_stuck(index, near);
+        if !stuck && stacked + dealt <= near {
             self.refused = true;
             return Steal::Private;
         }
-        let table = &*victim.table;
-        let most = if self.is_local() { 1 } else { HANDFUL };
+        let (table, stays) = (&*self.table, self.is_local() && !stuck);
+        let fits = |job: JobRef| !(stays && job.is_near());
+        let most = if stuck { 1 } else { HANDFUL };
         let fetched = seat.hand.try_with(|hand| {
-            let mut jobs = match stays {
-                true => Vec::new(),
-                false => hand.give_dealt(table, index, most),
-            };
+            let mut jobs = hand.give_dealt(table, index, most, fits);
             let moved = !jobs.is_empty();
             if !moved {
-                jobs.extend(hand.pop_oldest(seat, |job| !(stays && job.is_near())));
+                jobs.extend(hand.pop_oldest(seat, fits));
             }
             (jobs, moved)
         });
@@ -329,7 +332,7 @@ impl DealingPile {
         };
         let mut jobs = jobs.into_iter().map(JobRef::anywhere);
         let Some(job) = jobs.next() else {
-            self.refused |= stays;
+            self.refused |= near > 0;
             return Steal::Empty;
         };
         let more = jobs.len();
@@ -338,16 +341,16 @@ impl DealingPile {
         Steal::Success(Haul { job, moved, more })
     }
 
-    /// Has this worker, who has something in its buffers, taken nothing for long? Each time it is told so, a
-    /// new while begins.
-    fn is_stuck(&mut self, worker: usize, dealt: usize) -> bool {
-        if dealt == 0 {
+    /// Has this worker, who has so many items in its buffers that had better run there, taken nothing for long?
+    /// Each time that is so, a new while begins.
+    fn is_stuck(&mut self, worker: usize, near: usize) -> bool {
+        if near == 0 {
             self.forget(worker);
             return false;
         }
         let (taken, now) = (self.table.taken_from(worker), Instant::now());
         let Some(watch) = self.watches.get_mut(worker) else {
-            return true;
+            return false;
         };
         let fresh = Watch {
             taken,
@@ -363,7 +366,7 @@ impl DealingPile {
         stuck
     }
 
-    /// A worker has nothing in its buffers.
+    /// A worker has nothing in its buffers that had better run there.
     fn forget(&mut self, worker: usize) {
         if let Some(watch) = self.watches.get_mut(worker) {
             *watch = None;
@@ -378,19 +381,25 @@ impl DealingPile {
         family: Family,
         spawned: bool,
     ) -> (Option<JobRef>, bool) {
-        let (me, table) = (self.me, &*self.table);
-        let pending = table.pending(me, other);
-        if pending == 0 || spawned && self.is_local() && !self.is_stuck(other, pending) {
+        let me = self.me;
+        let pending = self.table.pending(me, other);
+        // A fork may lie behind anything.
+        let stays = spawned && self.is_local();
+        let near = if stays { self.table.near(me, other) } else { 0 };
+        let stuck = stays && self.is_stuck(other, near);
+        if !stuck && pending <= near {
             return (None, false);
         }
         let table = &*self.table;
+        let fits = |job: JobRef| stuck || !(stays && job.is_near());
         let most = match spawned {
+            true if stuck => 1,
             true => pending.div_ceil(2).min(HANDFUL),
             false => HANDFUL,
         };
         let back = table.seat(other).and_then(|seat| {
             let hand = &seat.hand;
-            hand.try_with(|hand| hand.give_back(table, other, me, family, most))
+            hand.try_with(|hand| hand.give_back(table, [other, me], family, most, fits))
         });
         let back = back.unwrap_or_default();
         let any = !back.is_empty();

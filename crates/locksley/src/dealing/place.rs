@@ -60,7 +60,7 @@ impl Hand {
     /// itself.
     #[inline]
     pub(super) fn produce(&mut self, table: &Table, me: usize, to: usize, job: JobRef) {
-        table.count_dealt(me, to);
+        table.count_dealt(me, to, job.is_near());
         let process = self.process.as_mut();
         let process = process.expect("who deals has a process");
         let produced = process.produce(to, job);
@@ -71,7 +71,7 @@ impl Hand {
     #[inline]
     pub(super) fn consume(&mut self, table: &Table, me: usize, from: usize) -> Option<JobRef> {
         let job = self.process.as_mut()?.consume_from(from)?;
-        table.count_taken(me, from);
+        table.count_taken(me, from, job.is_near());
         Some(job)
     }
 
@@ -98,18 +98,21 @@ impl Hand {
     }
 
     /// For another one: takes what it can use from the fullest buffer to this place, which is
-    /// that of `me`. A fork alone; of spawned jobs up to half, and up to `most`.
-    pub(super) fn give_dealt(&mut self, table: &Table, me: usize, most: usize) -> Vec<JobRef> {
+    /// that of `me`. A fork alone; of spawned jobs that fit up to half, and up to `most`.
+    pub(super) fn give_dealt(
+        &mut self,
+        table: &Table,
+        me: usize,
+        most: usize,
+        fits: impl Fn(JobRef) -> bool,
+    ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
-        if table.pending_for(me) == 0 {
-            return jobs;
-        }
-        let others = (0..table.members()).filter(|&from| from != me);
+        let others = (0..table.members()).filter(|&from| self.peek(from).is_some_and(&fits));
         let fullest = others.max_by_key(|&from| table.pending(from, me));
         let Some(from) = fullest else { return jobs };
         let most = table.pending(from, me).div_ceil(2).clamp(1, most);
         while jobs.len() < most
-            && let Some(next) = self.peek(from)
+            && let Some(next) = self.peek(from).filter(|&next| fits(next))
             && (jobs.is_empty() || next.is_spawned())
         {
             jobs.extend(self.consume(table, me, from));
@@ -120,18 +123,19 @@ impl Hand {
         jobs
     }
 
-    /// For the one who dealt them: takes items out of its buffer to this place, which is that of `me`, up to
-    /// the fork of this family, or so many.
+    /// For the one who dealt them: takes items out of its buffer to this place, which is that of `me`, as long as
+    /// they fit, and so many at most, or up to the fork of this family.
     pub(super) fn give_back(
         &mut self,
         table: &Table,
-        me: usize,
-        dealer: usize,
+        [me, dealer]: [usize; 2],
         family: Family,
         most: usize,
+        fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
         while jobs.len() < most
+            && self.peek(dealer).is_some_and(&fits)
             && let Some(job) = self.consume(table, me, dealer)
         {
             jobs.push(job);

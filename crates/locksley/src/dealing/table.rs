@@ -59,8 +59,12 @@ pub(crate) struct Table {
 struct Row {
     /// Written by the worker.
     dealt: Box<[AtomicU64]>,
+    /// Those of them that had better run there. Written by the worker.
+    near: Box<[AtomicU64]>,
     /// Written by whoever is inside of the worker's place.
     taken: Box<[AtomicU64]>,
+    /// Those of them that had better run here. As `taken`.
+    arrived: Box<[AtomicU64]>,
 }
 
 /// A worker as the others see it.
@@ -136,7 +140,9 @@ impl Table {
             rows: (0..members)
                 .map(|_| Row {
                     dealt: counts(),
+                    near: counts(),
                     taken: counts(),
+                    arrived: counts(),
                 })
                 .map(CachePadded::new)
                 .collect(),
@@ -169,16 +175,24 @@ impl Table {
         Some(self.seats.get(index)?.get()?)
     }
 
-    /// `from` is about to deal an item to `to`. For `from`.
+    /// `from` is about to deal an item to `to`; had it better run there? For `from`.
     #[inline]
-    pub(super) fn count_dealt(&self, from: usize, to: usize) {
-        bump(&self.rows[from].dealt[to], Ordering::Relaxed); // [T1]
+    pub(super) fn count_dealt(&self, from: usize, to: usize, near: bool) {
+        let row = &self.rows[from];
+        if near {
+            bump(&row.near[to], Ordering::Relaxed); // [T1]
+        }
+        bump(&row.dealt[to], Ordering::Relaxed); // [T1]
     }
 
     /// An item that `from` dealt to `to` was taken. For whoever is inside of the place of `to`.
     #[inline]
-    pub(super) fn count_taken(&self, to: usize, from: usize) {
-        bump(&self.rows[to].taken[from], Ordering::Relaxed); // [T3]
+    pub(super) fn count_taken(&self, to: usize, from: usize, near: bool) {
+        let row = &self.rows[to];
+        if near {
+            bump(&row.arrived[from], Ordering::Relaxed); // [T3]
+        }
+        bump(&row.taken[from], Ordering::Relaxed); // [T3]
     }
 
     /// This worker has executed an item that was dealt, or will not. For the worker.
@@ -204,6 +218,22 @@ impl Table {
         // What it dealt to itself is on its stack.
         let others = (0..self.members()).filter(|&from| from != to);
         others.map(|from| self.pending(from, to)).sum()
+    }
+
+    /// How many of those had better run there.
+    pub(super) fn near(&self, from: usize, to: usize) -> usize {
+        let taken = self.rows[to].arrived[from].load(Ordering::Relaxed);
+        let dealt = self.rows[from].near[to].load(Ordering::Relaxed);
+        dealt.saturating_sub(taken) as usize
+    }
+
+    /// How many items in the buffers to this worker had better run there.
+    pub(super) fn near_for(&self, to: usize) -> usize {
+        if to >= self.members() {
+            return 0;
+        }
+        let others = (0..self.members()).filter(|&from| from != to);
+        others.map(|from| self.near(from, to)).sum()
     }
 
     /// How many items were ever taken out of the buffers to this worker.
