@@ -42,6 +42,8 @@
 //!   Before it blocks it leaves the rest to the pool's queue, where whoever waits for it looks.
 //!   A join's job is so completed: by the one that it was dealt to; or by one that is out of work; or by
 //!   the join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
+//! - **More workers than processors** do not all run: one that goes to sleep because there are enough others leaves what
+//!   it was dealt to the pool's queue too, wherever that had better run.
 //! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their stacks.
 //!
 //! Further: a worker's buffer to itself is a stack, newest first, as the innermost join or scope is the one
@@ -260,20 +262,7 @@ impl DealingPile {
     fn collected(&mut self, job: JobRef, owner: usize) -> Injected {
         self.gifts.collected += 1;
         self.has_found();
-        Injected {
-            job: self.arrived(job),
-            owner,
-        }
-    }
-
-    /// A job has come to where it will be executed: a hit, if that is where it had better be.
-    #[inline]
-    fn arrived(&mut self, job: JobRef) -> JobRef {
-        if !job.is_near() {
-            return job;
-        }
-        self.gifts.hits += 1;
-        job.anywhere()
+        Injected { job, owner }
     }
 
     /// There is something to do.
@@ -306,10 +295,9 @@ impl DealingPile {
             self.forget(index);
             return Steal::Empty;
         }
-        let near = if self.is_local() {
-            self.table.near_for(index)
-        } else {
-            0
+        let near = match self.is_local() {
+            true => self.table.near_for(index) + seat.near(),
+            false => 0,
         };
         let stuck = self.is_stuck(index, near);
         if !stuck && stacked + dealt <= near {
@@ -341,14 +329,14 @@ impl DealingPile {
         Steal::Success(Haul { job, moved, more })
     }
 
-    /// Has this worker, who has so many items in its buffers that had better run there, taken nothing for long?
+    /// Has this worker, who has so many jobs that had better run there, not got on with them for long?
     /// Each time that is so, a new while begins.
     fn is_stuck(&mut self, worker: usize, near: usize) -> bool {
         if near == 0 {
             self.forget(worker);
             return false;
         }
-        let (taken, now) = (self.table.taken_from(worker), Instant::now());
+        let (taken, now) = (self.table.progress(worker), Instant::now());
         let Some(watch) = self.watches.get_mut(worker) else {
             return false;
         };
@@ -366,7 +354,7 @@ impl DealingPile {
         stuck
     }
 
-    /// A worker has nothing in its buffers that had better run there.
+    /// A worker has nothing that had better run there.
     fn forget(&mut self, worker: usize) {
         if let Some(watch) = self.watches.get_mut(worker) {
             *watch = None;
@@ -442,8 +430,7 @@ impl Pile for DealingPile {
     #[inline]
     fn pop(&mut self) -> Option<JobRef> {
         let seat = &*self.seat;
-        let job = self.hand.with(|hand| hand.pop(seat))?;
-        Some(self.arrived(job))
+        self.hand.with(|hand| hand.pop(seat))
     }
 
     fn pop_moved(&mut self) -> Option<Injected> {
@@ -525,7 +512,8 @@ impl Pile for DealingPile {
         (found.map(|job| Injected { job, owner: me }), any)
     }
 
-    fn executed(&mut self) {
+    fn executed(&mut self, near: bool) {
+        self.gifts.hits += u64::from(near);
         self.table.count_executed(self.me);
     }
 

@@ -109,8 +109,10 @@ pub(crate) trait Pile {
         false
     }
 
-    /// The owner has executed a job that was dealt.
-    fn executed(&mut self) {}
+    /// The owner has executed a job that was dealt; had it better run here?
+    fn executed(&mut self, near: bool) {
+        let _ = near;
+    }
 
     /// Has everything been executed that was dealt, by whomever?
     fn is_settled(&self) -> bool {
@@ -157,7 +159,7 @@ pub(crate) struct Gifts {
     pub(crate) recalled: u64,
     /// Jobs spawned near some worker.
     pub(crate) near: u64,
-    /// Jobs that came to the worker that they were spawned near.
+    /// Jobs executed that were spawned near this worker.
     pub(crate) hits: u64,
 }
 

@@ -208,7 +208,8 @@ impl Registry {
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: Injected) {
         self.count(Event::Handed);
-        self.injector.push(injected);
+        let job = injected.job.anywhere();
+        self.injector.push(Injected { job, ..injected });
         fence(Ordering::SeqCst);
         self.wake_one();
     }
@@ -320,6 +321,11 @@ impl Registry {
     fn spare_wanted(&self) -> bool {
         let up = self.spares_up.load(Ordering::Relaxed);
         up < self.blocked.load(Ordering::Relaxed) && up < self.spares()
+    }
+
+    /// Are more spares up than workers blocked?
+    fn spare_is_left_over(&self) -> bool {
+        self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
     }
 
     /// Is there anything that a worker could take?
@@ -526,6 +532,10 @@ impl Registry {
         let mut idle = 0;
         let mut thrift = THRIFT;
         loop {
+            if spare && worker.was_refused() && self.spare_is_left_over() {
+                // It was called up for work that it had to leave alone, and need not wait for more.
+                self.lie_down(worker);
+            }
             if worker.read_mail() {
                 idle = 0;
             } else if let Some(injected) = worker.find_work() {
@@ -537,9 +547,7 @@ impl Registry {
                     worker.run_job(injected);
                 }
                 idle = 0;
-                if spare
-                    && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
-                {
+                if spare && self.spare_is_left_over() {
                     self.lie_down(worker);
                 } else if !spare && self.reserve.is_exceeded(self.awake()) {
                     self.retire(worker);
@@ -550,7 +558,12 @@ impl Registry {
                 worker.open_to_offers();
                 if self.rest(&mut idle) {
                     match spare {
-                        true => self.lie_down(worker),
+                        true => {
+                            if worker.was_refused() {
+                                self.nap(worker);
+                            }
+                            self.lie_down(worker);
+                        }
                         false => self.sleep(worker, || self.closed()),
                     }
                     idle = 0;
@@ -589,9 +602,6 @@ impl Registry {
 
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
-        if worker.was_refused() {
-            self.nap(worker);
-        }
         worker.open_pile();
         worker.bed.lie_down();
         self.spares_up.fetch_sub(1, Ordering::Release);

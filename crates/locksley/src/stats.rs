@@ -94,7 +94,7 @@ events! {
     Recalled, recalled, "recalled";
     /// Jobs that the worker spawned near some worker (strategy `dealing`).
     Near, near, "near";
-    /// Jobs that the worker got which had been spawned near it (strategy `dealing`).
+    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy `dealing`).
     Hit, hits, "hits";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";

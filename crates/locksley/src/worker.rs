@@ -446,7 +446,7 @@ impl Worker {
             // SAFETY: the pile does not come back here.
             && let Some(pile) = unsafe { self.pile() }
         {
-            pile.executed();
+            pile.executed(injected.job.is_near());
         }
     }
 

@@ -134,7 +134,7 @@ fn what_is_settled_is_done() {
                 if second.collect().is_some() {
                     executed.fetch_add(1, Ordering::Relaxed);
                     deal(&mut second, 0, jobs.job(1));
-                    second.executed();
+                    second.executed(false);
                 }
             })
         };
@@ -150,7 +150,7 @@ fn what_is_settled_is_done() {
         closed.store(true, Ordering::Release);
         if first.collect().is_some() {
             executed.fetch_add(1, Ordering::Relaxed);
-            first.executed();
+            first.executed(false);
         }
         worker.join().unwrap();
         observer.join().unwrap();

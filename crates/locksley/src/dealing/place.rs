@@ -32,14 +32,25 @@ impl Hand {
     pub(super) fn push(&mut self, job: JobRef, seat: &Seat) {
         self.stack.push_back(job);
         seat.set_stacked(self.stack.len());
+        if job.is_near() {
+            seat.set_near(seat.near() + 1);
+        }
     }
 
     /// Takes the newest job of the stack.
     #[inline]
     pub(super) fn pop(&mut self, seat: &Seat) -> Option<JobRef> {
         let job = self.stack.pop_back()?;
-        seat.set_stacked(self.stack.len());
+        self.popped(job, seat);
         Some(job)
+    }
+
+    #[inline]
+    fn popped(&self, job: JobRef, seat: &Seat) {
+        seat.set_stacked(self.stack.len());
+        if job.is_near() {
+            seat.set_near(seat.near() - 1);
+        }
     }
 
     /// Takes the oldest job of the stack, if it fits.
@@ -52,7 +63,7 @@ impl Hand {
             return None;
         }
         let job = self.stack.pop_front()?;
-        seat.set_stacked(self.stack.len());
+        self.popped(job, seat);
         Some(job)
     }
 

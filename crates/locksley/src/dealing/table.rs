@@ -71,6 +71,8 @@ struct Row {
 pub(crate) struct Seat {
     /// How many jobs are on the worker's stack. Written by whoever is inside.
     stacked: CachePadded<AtomicUsize>,
+    /// How many of those had better run on this worker. As `stacked`.
+    near: AtomicUsize,
     /// Who has asked the worker for a job, plus one; 0 if nobody has. Written by those, and by the worker.
     asked: CachePadded<AtomicUsize>,
     /// Has the worker nothing to do? Written by it.
@@ -82,6 +84,7 @@ impl Seat {
     pub(super) fn new(hand: Theirs<Hand>) -> Seat {
         Seat {
             stacked: CachePadded::new(AtomicUsize::new(0)),
+            near: AtomicUsize::new(0),
             asked: CachePadded::new(AtomicUsize::new(0)),
             hungry: AtomicBool::new(false),
             hand,
@@ -97,6 +100,17 @@ impl Seat {
     #[inline]
     pub(super) fn set_stacked(&self, jobs: usize) {
         self.stacked.store(jobs, Ordering::Relaxed);
+    }
+
+    /// How many of those had better run on the worker.
+    pub(super) fn near(&self) -> usize {
+        self.near.load(Ordering::Relaxed)
+    }
+
+    /// For whoever is inside: so many of those.
+    #[inline]
+    pub(super) fn set_near(&self, jobs: usize) {
+        self.near.store(jobs, Ordering::Relaxed);
     }
 
     /// Asks the worker for a job, on behalf of this one. Of two who ask at once, one is forgotten.
@@ -236,10 +250,12 @@ impl Table {
         others.map(|from| self.near(from, to)).sum()
     }
 
-    /// How many items were ever taken out of the buffers to this worker.
-    pub(super) fn taken_from(&self, to: usize) -> u64 {
-        let taken = self.rows[to].taken.iter();
-        taken.map(|count| count.load(Ordering::Relaxed)).sum()
+    /// A number that grows while this worker gets on with what it was dealt.
+    pub(super) fn progress(&self, worker: usize) -> u64 {
+        let taken = self.rows[worker].taken.iter();
+        let executed = std::iter::once(&*self.executed[worker]);
+        let counts = taken.chain(executed);
+        counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     /// Has everything been executed that was dealt? If nobody can deal any more, the answer stands.

@@ -148,9 +148,9 @@ fn what_has_better_be_where_it_is_is_left_there() {
     // A fork may be had.
     push(&mut piles[1], jobs.job(2));
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((2, false, 0)));
-    assert_eq!(collected(&mut piles[1], &jobs), [(1, 0)]);
+    let own = piles[1].collect().expect("it is still there");
+    assert!(own.job.is_near() && number(&jobs, own.job) == 1);
     assert_eq!(piles[0].gifts().near, 2);
-    assert_eq!((piles[1].gifts().hits, piles[2].gifts().hits), (1, 0));
 }
 
 #[test]
@@ -217,10 +217,10 @@ fn settled_means_executed() {
     for _ in 0..2 {
         assert!(piles[1].collect().is_some());
         assert!(!piles[0].is_settled());
-        piles[1].executed();
+        piles[1].executed(false);
         assert!(piles[0].pop().is_some());
         assert!(!piles[1].is_settled());
-        piles[0].executed();
+        piles[0].executed(false);
     }
     assert!(piles[0].is_settled() && piles[1].is_settled());
 }
