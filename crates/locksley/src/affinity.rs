@@ -1,10 +1,13 @@
 //! Affinity: tasks that had better run on a certain worker, whose caches have their data.
 //!
-//! A hint, never a constraint: the task lies in the spawner's pile like any other, where its owner may
-//! pop it and anybody may steal it. Under the strategy `sharing` an offer of it is left in
-//! the worker's mailbox besides (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling
-//! computations", Algorithm 14), and the worker is woken if it sleeps. Under the others the hint is
-//! ignored, at the price of a plain spawn.
+//! A hint, never a constraint.
+//!
+//! | strategy | what becomes of the hint |
+//! |---|---|
+//! | `sharing` | the task lies in the spawner's pile like any other, where its owner may pop it and anybody may steal it; an offer of it is left in the worker's mailbox besides (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and the worker is woken if it sleeps |
+//! | `dealing:locality` | the task is dealt to the worker, unless that has got L times the average (Hendler and Shavit, "Work Dealing", Figure 5); others leave it there while the worker takes what it was dealt |
+//! | `dealing:adaptive` | the worker is one of those compared, and wins a tie |
+//! | any other | it is ignored, at the price of a plain spawn |
 //!
 //! **No wake-up is lost.** A push that wakes the worker it is for has woken one who looks for work
 //! everywhere; it need not wake another. If that one does not sleep, the push goes on as any other.
@@ -22,7 +25,8 @@ use crate::worker::{Worker, current_num_workers};
 /// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
 ///
 /// A hint, never a constraint: the task runs wherever there is somebody free to run it. Under the strategy
-/// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under other
+/// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under
+/// `dealing:locality` the task is dealt to it, unless it has been dealt too much. Under other
 /// strategies, and for an index that no worker has, this is `spawn`.
 ///
 /// ```
@@ -82,14 +86,13 @@ where
 /// Pushes a spawned job that had better run on this worker.
 pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
     match Worker::current_in(registry) {
-        Some(worker) if near != worker.index() => worker.push_near(near, job),
-        Some(worker) => worker.push_spawned(job),
+        Some(worker) => worker.push_near(near, job),
         None => registry.inject(Injected { job, owner: 0 }),
     }
 }
 
 impl Worker {
-    /// [`push_spawned`](Worker::push_spawned) of a job that had better run on another worker.
+    /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
     fn push_near(&self, near: usize, job: JobRef) {
         // SAFETY: the pile does not come back here.
         let Some(pile) = (unsafe { self.pile() }) else {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use locksley_policy::{Balancer, Theta, Victims};
 
 use crate::auto::Pulse;
+use crate::dealing::Table;
 use crate::error::BuildError;
 use crate::job::{Payload, catch, discard};
 use crate::pinning::{self, Pinning};
@@ -55,6 +56,8 @@ pub(crate) struct Config {
     pub(crate) circle: OnceLock<Arc<Circle>>,
     /// How a pool under the strategy `auto` balances. Made with the first worker.
     pub(crate) pulse: OnceLock<Arc<Pulse>>,
+    /// The same under the strategy `dealing`.
+    pub(crate) table: OnceLock<Arc<Table>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) homes: Vec<usize>,
@@ -151,6 +154,7 @@ impl Builder {
                 victims: None,
                 circle: OnceLock::new(),
                 pulse: OnceLock::new(),
+                table: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
                 homes: Vec::new(),

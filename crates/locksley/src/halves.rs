@@ -37,6 +37,7 @@ use locksley_policy::{Amount, Random, Since, StealHalf};
 use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
+use crate::injector::{Injected, MOVED};
 use crate::job::JobRef;
 use crate::pile::{BOUNDED, Haul, Loot, Pile};
 #[cfg(doc)]
@@ -132,8 +133,9 @@ impl Pile for HalfPile {
         Owner::pop(&mut self.own)
     }
 
-    fn pop_moved(&mut self) -> Option<JobRef> {
-        Owner::pop(&mut self.moved)
+    fn pop_moved(&mut self) -> Option<Injected> {
+        let job = Owner::pop(&mut self.moved)?;
+        Some(Injected { job, owner: MOVED })
     }
 
     fn balances_every(&self) -> Option<u32> {
@@ -227,6 +229,11 @@ pub(crate) mod dummies {
             job
         }
 
+        #[cfg(not(loom))]
+        pub(crate) fn count(&self) -> usize {
+            self.0.len()
+        }
+
         /// Which one it is.
         pub(crate) fn number(&self, job: JobRef) -> usize {
             let mut jobs = self.0.iter();
@@ -259,7 +266,7 @@ mod tests {
     /// The numbers of the jobs in the part for what was moved, newest first.
     fn moved(pile: &mut HalfPile, jobs: &Dummies) -> Vec<usize> {
         std::iter::from_fn(|| pile.pop_moved())
-            .map(|job| jobs.number(job))
+            .map(|moved| jobs.number(moved.job))
             .collect()
     }
 
@@ -328,7 +335,7 @@ mod tests {
             assert_eq!(haul.more, 0);
         }
         assert_eq!(busy.balance(&victim.halves()), Steal::Success(1));
-        assert!(busy.pop_moved() == Some(spawned));
+        assert!(busy.pop_moved().map(|moved| moved.job) == Some(spawned));
     }
 
     #[test]
@@ -417,7 +424,8 @@ mod models {
     }
 
     fn drain(pile: &mut HalfPile, jobs: &Dummies) -> Vec<usize> {
-        let popped = std::iter::from_fn(|| pile.pop().or_else(|| pile.pop_moved()));
+        let moved = |pile: &mut HalfPile| pile.pop_moved().map(|moved| moved.job);
+        let popped = std::iter::from_fn(|| pile.pop().or_else(|| moved(pile)));
         popped.map(|job| jobs.number(job)).collect()
     }
 

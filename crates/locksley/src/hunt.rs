@@ -283,8 +283,7 @@ impl Worker {
     /// Takes a job that another worker had pushed before it came into this one's pile.
     pub(crate) fn pop_moved(&self) -> Option<Injected> {
         // SAFETY: the pile does not come back here.
-        let job = unsafe { self.pile() }?.pop_moved()?;
-        Some(Injected { job, owner: MOVED })
+        unsafe { self.pile() }?.pop_moved()
     }
 
     /// Takes up what another worker has offered to this one. For the main loop: what it gets may be

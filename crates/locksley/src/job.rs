@@ -75,11 +75,21 @@ impl Family {
     }
 }
 
-/// A reference to a job, in one word. The low bit says that it was spawned.
+/// A reference to a job, in one word. The low bits say something about it:
+///
+/// | bit | meaning |
+/// |---|---|
+/// | 0 | it was spawned |
+/// | 1 | it was dealt (strategy `dealing`): somebody counts its execution |
+/// | 2 | it was dealt to the worker that it had better run on; spawned jobs only |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobRef(NonNull<Header>);
 
 const SPAWNED: usize = 1;
+const DEALT: usize = 2;
+const NEAR: usize = 4;
+
+const _: () = assert!(align_of::<Header>() > DEALT && align_of::<SpawnHeader>() > NEAR);
 
 // SAFETY: a job may be executed by any worker; whoever makes one sees to it that what is in it is
 // `Send`.
@@ -110,12 +120,47 @@ impl JobRef {
         word.addr() & SPAWNED != 0
     }
 
-    fn header(self) -> NonNull<Header> {
-        self.0.map_addr(|addr| {
-            (addr.get() & !SPAWNED)
+    /// Was it dealt?
+    #[inline]
+    pub(crate) fn is_dealt(self) -> bool {
+        self.into_word().addr() & DEALT != 0
+    }
+
+    /// Was it dealt to the worker that it had better run on?
+    #[inline]
+    pub(crate) fn is_near(self) -> bool {
+        self.into_word().addr() & NEAR != 0
+    }
+
+    /// The same job, dealt; to the worker that it had better run on?
+    pub(crate) fn dealt(self, near: bool) -> JobRef {
+        let near = if near { NEAR } else { 0 };
+        JobRef(self.0.map_addr(|addr| (addr | DEALT) | near))
+    }
+
+    /// The same job, wherever it had better run.
+    #[inline]
+    pub(crate) fn anywhere(self) -> JobRef {
+        self.without(NEAR)
+    }
+
+    #[inline]
+    fn without(self, tags: usize) -> JobRef {
+        JobRef(self.0.map_addr(|addr| {
+            (addr.get() & !tags)
                 .try_into()
                 .expect("aligned, so not null")
-        })
+        }))
+    }
+
+    fn header(self) -> NonNull<Header> {
+        self.without(SPAWNED | DEALT | NEAR).0
+    }
+
+    /// Is it the same job, whatever the tags say?
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn is_same(self, other: JobRef) -> bool {
+        self.header() == other.header()
     }
 
     /// What this job is part of: the scope it was spawned in, or itself.
@@ -128,7 +173,7 @@ impl JobRef {
             // SAFETY: a spawned job is alive until it is executed, and starts with this header.
             unsafe { self.header().cast::<SpawnHeader>().as_ref().family }
         } else {
-            Family(self.0.addr().get())
+            Family(self.header().addr().get())
         }
     }
 
@@ -247,8 +292,8 @@ where
     }
 }
 
-/// The first fields of a spawned job.
-#[repr(C)]
+/// The first fields of a spawned job. Aligned, so that there is room for the tags on any machine.
+#[repr(C, align(8))]
 struct SpawnHeader {
     header: Header,
     family: Family,

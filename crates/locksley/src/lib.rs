@@ -75,6 +75,7 @@ mod block_on;
 mod broadcast;
 mod builder;
 mod cancel;
+mod dealing;
 mod error;
 mod fifo;
 mod frames;
@@ -113,8 +114,9 @@ pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
-    Amount, Balancer, Factor, Flexible, Heuristic, Memory, Mu, OutOfRange, Outcome, ParseError,
-    Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update, Victims, View, When,
+    Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
+    Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update,
+    Victims, View, When,
 };
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};

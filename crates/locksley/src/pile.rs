@@ -13,9 +13,10 @@ use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
 
 use crate::auto::{AutoPile, Pulse};
 use crate::builder::Config;
+use crate::dealing::{DealingPile, Stand, Table};
 use crate::halves::{HalfPile, Halves};
 use crate::injector::Injected;
-use crate::job::JobRef;
+use crate::job::{Family, JobRef};
 use crate::sharing::{Circle, Member, SharingPile};
 use crate::strategy::{Strategy, Waiting};
 
@@ -34,7 +35,7 @@ pub(crate) trait Pile: Send {
     fn open(&mut self) {}
 
     /// Takes a job that somebody else had pushed before it came here.
-    fn pop_moved(&mut self) -> Option<JobRef> {
+    fn pop_moved(&mut self) -> Option<Injected> {
         None
     }
 
@@ -98,6 +99,39 @@ pub(crate) trait Pile: Send {
         None
     }
 
+    /// Takes a spawned job of this family that was dealt to this pile.
+    fn pop_of(&mut self, family: Family) -> Option<Injected> {
+        let _ = family;
+        None
+    }
+
+    /// Takes back a job of this family that was dealt to another pile, and that nobody has begun: a spawned
+    /// one, or the forked one that the family is. Were jobs moved on the way?
+    fn take_back(&mut self, family: Family, spawned: bool) -> (Option<Injected>, bool) {
+        let _ = (family, spawned);
+        (None, false)
+    }
+
+    /// To whom something was dealt since this was last asked.
+    fn dealt_to(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Did the last search see work that had better be left to another one?
+    fn was_refused(&self) -> bool {
+        false
+    }
+
+    /// The owner has executed a job that was dealt; had it better run here?
+    fn executed(&mut self, near: bool) {
+        let _ = near;
+    }
+
+    /// Has everything been executed that was dealt, by whomever?
+    fn is_settled(&self) -> bool {
+        true
+    }
+
     /// How many jobs were made public on demand.
     fn exposed(&self) -> u64 {
         0
@@ -109,7 +143,7 @@ pub(crate) trait Pile: Send {
     }
 }
 
-/// What a worker has given and taken (strategy `sharing`).
+/// What a worker has given and taken (strategies `sharing` and `dealing`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     not(all(feature = "stats", not(loom))),
@@ -128,6 +162,18 @@ pub(crate) struct Gifts {
     pub(crate) late: u64,
     /// Pointers popped from this worker's deque whose job a donee had.
     pub(crate) ghosts: u64,
+    /// Jobs dealt to others.
+    pub(crate) dealt: u64,
+    /// Spawned jobs dealt to oneself.
+    pub(crate) kept: u64,
+    /// Jobs of others taken from one's buffers.
+    pub(crate) collected: u64,
+    /// Jobs got back from another's buffers by a wait.
+    pub(crate) recalled: u64,
+    /// Jobs spawned near some worker.
+    pub(crate) near: u64,
+    /// Jobs executed that were spawned near this worker.
+    pub(crate) hits: u64,
 }
 
 /// What a thief got.
@@ -162,6 +208,11 @@ pub(crate) trait Loot: Send + Sync {
 
     /// What others know of a worker under the strategy `sharing`.
     fn member(&self) -> Option<&Member> {
+        None
+    }
+
+    /// The place of a worker under the strategy `dealing`.
+    fn stand(&self) -> Option<&Stand> {
         None
     }
 
@@ -308,6 +359,13 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
             let joins_move = config.waiting == Waiting::TakeAny;
             let pile = AutoPile::new(index, pulse, sharing, joins_move);
             let loot = pile.loot();
+            Some((Box::new(pile), Box::new(loot)))
+        }
+        Strategy::Dealing(policy) => {
+            let new = || Arc::new(Table::new(config.workers, config.spares()));
+            let table = config.table.get_or_init(new);
+            let pile = DealingPile::new(index, table.clone(), policy, config.seed);
+            let loot = pile.stand();
             Some((Box::new(pile), Box::new(loot)))
         }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),

@@ -208,7 +208,8 @@ impl Registry {
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: Injected) {
         self.count(Event::Handed);
-        self.injector.push(injected);
+        let job = injected.job.anywhere();
+        self.injector.push(Injected { job, ..injected });
         fence(Ordering::SeqCst);
         self.wake_one();
     }
@@ -258,6 +259,21 @@ impl Registry {
             }
             None => self.call_spare(),
         }
+        self.sleepers.any() || self.spare_wanted()
+    }
+
+    /// [`wake_one`](Registry::wake_one), preferably this one, to whom work was dealt.
+    pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>) -> bool {
+        let Some(index) = dealt_to.filter(|&index| index < self.size) else {
+            return self.wake_one();
+        };
+        let worker = self.worker(index);
+        // Summoned, so that it passes it on if it has something better to do.
+        if self.reserve.is_spent(self.awake()) || !self.sleepers.summon(&worker.bed) {
+            return self.wake_one();
+        }
+        self.count(Event::Woke);
+        worker.unpark();
         self.sleepers.any() || self.spare_wanted()
     }
 
@@ -318,6 +334,11 @@ impl Registry {
         up < self.blocked.load(Ordering::Relaxed) && up < self.spares()
     }
 
+    /// Are more spares up than workers blocked?
+    fn spare_is_left_over(&self) -> bool {
+        self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
+    }
+
     /// Is there anything that a worker could take?
     fn work_in_sight(&self) -> bool {
         !self.injector.is_empty()
@@ -348,14 +369,18 @@ impl Registry {
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || ready() {
             self.get_up(worker);
-            if self.config.strategy == Strategy::SemiPrivate {
-                // What is in sight may be private, and its owner busy.
-                worker.counters.count(Event::Park);
-                thread::park_timeout(NAP);
-            }
+            self.nap(worker);
             return;
         }
         self.sleep_on(worker, ready);
+    }
+
+    /// What is in sight may be private, or had better be left to another one, and that one be busy.
+    fn nap(&self, worker: &Worker) {
+        if self.config.strategy == Strategy::SemiPrivate || worker.was_refused() {
+            worker.counters.count(Event::Park);
+            thread::park_timeout(NAP);
+        }
     }
 
     /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
@@ -520,6 +545,10 @@ impl Registry {
         let mut idle = 0;
         let mut thrift = THRIFT;
         loop {
+            if spare && worker.was_refused() && self.spare_is_left_over() {
+                // It was called up for work that it had to leave alone, and need not wait for more.
+                self.lie_down(worker);
+            }
             if worker.read_mail() {
                 idle = 0;
             } else if let Some(injected) = worker.find_work() {
@@ -531,20 +560,23 @@ impl Registry {
                     worker.run_job(injected);
                 }
                 idle = 0;
-                if spare
-                    && self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
-                {
+                if spare && self.spare_is_left_over() {
                     self.lie_down(worker);
                 } else if !spare && self.reserve.is_exceeded(self.awake()) {
                     self.retire(worker);
                 }
-            } else if self.closed() {
+            } else if self.closed() && worker.has_settled() {
                 return;
             } else {
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) {
                     match spare {
-                        true => self.lie_down(worker),
+                        true => {
+                            if worker.was_refused() {
+                                self.nap(worker);
+                            }
+                            self.lie_down(worker);
+                        }
                         false => self.sleep(worker, || self.closed()),
                     }
                     idle = 0;

@@ -299,7 +299,7 @@ impl Pile for SharingPile {
 
     fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
         let entry = self.store(job)?;
-        let sent = self.send(&entry, near);
+        let sent = near != self.index && self.send(&entry, near);
         self.enqueue(entry).map(|()| sent)
     }
 

@@ -59,7 +59,8 @@ events! {
     Empty, empty, "empty";
     /// Attempts that another thief, or the owner, got in the way of.
     Retried, retried, "retried";
-    /// Attempts that found only private work (strategy `semi-private`).
+    /// Attempts that found only private work (strategy `semi-private`), or after which the victim was asked to deal
+    /// (strategy `dealing`).
     Private, private, "private";
     /// Jobs got while waiting that descend from what was waited for. Contained in `got`.
     Leapt, leapt, "leapt";
@@ -84,6 +85,19 @@ events! {
     Ghost, ghosts, "ghosts";
     /// Changes of how the pool balances that this worker decided on (strategy `auto`).
     Shift, shifts, "shifts";
+    /// Jobs dealt to other workers (strategy `dealing`).
+    Dealt, dealt, "dealt";
+    /// Spawned jobs that the worker dealt to itself (strategy `dealing`).
+    Kept, kept, "kept";
+    /// Jobs of others that the worker took from its buffers (strategy `dealing`).
+    Collected, collected, "collected";
+    /// Jobs that the worker had dealt to others and took back, because it waited for them (strategy
+    /// `dealing`).
+    Recalled, recalled, "recalled";
+    /// Jobs that the worker spawned near some worker (strategy `dealing`).
+    Near, near, "near";
+    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy `dealing`).
+    Hit, hits, "hits";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";
     /// Jobs made public on demand (strategy `semi-private`).
@@ -159,6 +173,12 @@ mod on {
             self.set(Event::Accepted, gifts.accepted);
             self.set(Event::Late, gifts.late);
             self.set(Event::Ghost, gifts.ghosts);
+            self.set(Event::Dealt, gifts.dealt);
+            self.set(Event::Kept, gifts.kept);
+            self.set(Event::Collected, gifts.collected);
+            self.set(Event::Recalled, gifts.recalled);
+            self.set(Event::Near, gifts.near);
+            self.set(Event::Hit, gifts.hits);
         }
 
         /// The owner's depth is now this.

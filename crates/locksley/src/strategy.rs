@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Flexible, Heuristic, ParseError, Reader, Sharing, Spell, StealHalf, Target, Theta,
-    Tuning, Victims, When, Writer,
+    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, Spell, StealHalf,
+    Target, Theta, Tuning, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -20,6 +20,7 @@ use locksley_policy::{
 /// | `steal-half:WHEN,amount=AMOUNT` | Hendler and Shavit's extended deque | when to balance, how much to take: [`When`], [`Amount`] |
 /// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
 /// | `auto:patience=N` | those of `steal-half` and `sharing` | which of stealing, stealing half and sharing suits the program: [`Tuning`] |
+/// | `dealing:ORACLE,batch=N` | a stack, and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
 /// use locksley::{Strategy, Victims};
@@ -69,11 +70,16 @@ pub enum Strategy {
     /// takes to notice them, [`patience`](Tuning::patience) times about a thousand pushes and pops; nor,
     /// by sharing, on two or three processors, of which never enough are idle.
     Auto(Tuning),
+    /// Work dealing on the producer-consumer buffers of Hendler and Shavit: whoever spawns a task deals it to a
+    /// worker, as an oracle says, and whoever forks deals when it is asked. For tasks that had better run on
+    /// certain workers ([`spawn_near`](crate::spawn_near) with `dealing:locality`), and where
+    /// tasks are many and alike. To deal and to collect takes no compare-and-swap.
+    Dealing(Dealing),
 }
 
 impl Strategy {
     /// One of each kind.
-    pub const ALL: [Strategy; 8] = [
+    pub const ALL: [Strategy; 9] = [
         Strategy::Asymmetric,
         Strategy::ChaseLev,
         Strategy::Abp,
@@ -82,9 +88,10 @@ impl Strategy {
         Strategy::steal_half(When::Empty, Amount::Difference),
         Strategy::sharing(Heuristic::TIT_FOR_TAT),
         Strategy::auto(Tuning::PATIENCE),
+        Strategy::dealing(Oracle::Simple),
     ];
 
-    const NAMED: [(&'static str, Strategy); 8] = [
+    const NAMED: [(&'static str, Strategy); 9] = [
         ("asymmetric", Strategy::Asymmetric),
         ("chase-lev", Strategy::ChaseLev),
         ("abp", Strategy::Abp),
@@ -96,6 +103,7 @@ impl Strategy {
         ),
         ("sharing", Strategy::sharing(Heuristic::TIT_FOR_TAT)),
         ("auto", Strategy::auto(Tuning::PATIENCE)),
+        ("dealing", Strategy::dealing(Oracle::Simple)),
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
@@ -163,6 +171,31 @@ impl Strategy {
         Strategy::Auto(Tuning { patience })
     }
 
+    /// [`Strategy::Dealing`] with this oracle.
+    ///
+    /// ```
+    /// use locksley::{Oracle, Pool, Strategy};
+    ///
+    /// let strategy = Strategy::dealing(Oracle::Locality { l: 3 });
+    /// assert_eq!(strategy.to_string(), "dealing:locality,l=3");
+    /// assert_eq!("dealing:locality,l=3".parse(), Ok(strategy));
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// let mut rows = [1, 2, 3, 4];
+    /// pool.scope(|s| {
+    ///     for (number, row) in rows.iter_mut().enumerate() {
+    ///         // The worker whose caches have the row.
+    ///         s.spawn_near(number % 2, move |_| *row *= 10);
+    ///     }
+    /// });
+    /// assert_eq!(rows, [10, 20, 30, 40]);
+    /// ```
+    pub const fn dealing(oracle: Oracle) -> Strategy {
+        Strategy::Dealing(Dealing {
+            oracle,
+            batch: Dealing::BATCH,
+        })
+    }
+
     fn name(&self) -> &'static str {
         let kind = std::mem::discriminant(self);
         let mut named = Strategy::NAMED.iter();
@@ -178,6 +211,7 @@ impl Spell for Strategy {
             Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
             Strategy::Sharing(_) => Strategy::Sharing(Sharing::read(reader)?),
             Strategy::Auto(_) => Strategy::Auto(Tuning::read(reader)?),
+            Strategy::Dealing(_) => Strategy::Dealing(Dealing::read(reader)?),
             plain => plain,
         })
     }
@@ -189,6 +223,7 @@ impl Spell for Strategy {
             Strategy::StealHalf(policy) => policy.write(writer),
             Strategy::Sharing(policy) => policy.write(writer),
             Strategy::Auto(tuning) => tuning.write(writer),
+            Strategy::Dealing(policy) => policy.write(writer),
             _ => Ok(()),
         }
     }

@@ -114,7 +114,10 @@ impl Worker {
     #[cold]
     pub(crate) fn wait_for_job(&self, latch: &Latch, family: Family) {
         // Somebody who stole it in error may have left it in the pool's queue.
-        self.wait_with(latch, family, || self.registry().injector.pop_of(family));
+        self.wait_with(latch, family, || {
+            let queued = self.registry().injector.pop_of(family);
+            queued.or_else(|| self.take_back(family, false))
+        });
     }
 
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
@@ -123,10 +126,12 @@ impl Worker {
         self.wait_with(tasks, family, || self.take_of(family));
     }
 
-    /// Takes a spawned job of a family from the worker's pile or from the pool's queue.
+    /// Takes a spawned job of a family from the worker's pile, from the pool's queue, or from whomever the
+    /// worker has dealt it to.
     pub(crate) fn take_of(&self, family: Family) -> Option<Injected> {
         self.pop_of(family)
             .or_else(|| self.registry().injector.pop_of(family))
+            .or_else(|| self.take_back(family, true))
     }
 
     /// Waits for something that no worker of this pool is at. A spare takes its place and it helps with

@@ -325,10 +325,11 @@ impl Worker {
     pub(crate) fn rouse(&self) {
         self.bed.answer();
         // SAFETY: as in `push_spawned`.
-        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+        let dealt_to = unsafe { &mut *self.pile.get() }.as_mut().and_then(|pile| {
             pile.attend();
-        }
-        if self.registry().wake_one() {
+            pile.dealt_to()
+        });
+        if self.registry().wake_one_for(dealt_to) {
             self.bed.call();
         }
     }
@@ -445,6 +446,12 @@ impl Worker {
         self.counters.count(Event::Task);
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         unsafe { injected.job.execute(self, injected.owner) };
+        if injected.job.is_dealt()
+            // SAFETY: the pile does not come back here.
+            && let Some(pile) = unsafe { self.pile() }
+        {
+            pile.executed(injected.job.is_near());
+        }
     }
 
     /// Runs a job on top of whatever the worker is doing.
@@ -535,7 +542,7 @@ impl Worker {
                 // A join's, further out. Whether it is that of the innermost join is not known, so
                 // it goes back with a mark.
                 self.push_spawned(job);
-                return None;
+                break;
             }
             // SAFETY: the job has not been executed.
             if unsafe { job.family() } == family {
@@ -543,7 +550,31 @@ impl Worker {
             }
             self.registry().inject(injected);
         }
-        None
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }?.pop_of(family)
+    }
+
+    /// Takes back a job of a family that this worker dealt to another one, and that nobody has begun.
+    pub(crate) fn take_back(&self, family: Family, spawned: bool) -> Option<Injected> {
+        // SAFETY: the pile does not come back here.
+        let (found, moved) = unsafe { self.pile() }?.take_back(family, spawned);
+        if moved {
+            // What was in its hands meanwhile, nobody could see.
+            self.offer();
+        }
+        found
+    }
+
+    /// Did the last search see work that this worker may not take yet?
+    pub(crate) fn was_refused(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }.is_some_and(|pile| pile.was_refused())
+    }
+
+    /// Is everything done that was dealt?
+    pub(crate) fn has_settled(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }.is_none_or(|pile| pile.is_settled())
     }
 }
 

@@ -96,6 +96,8 @@ with_events!(worker_stats);
 /// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found nobody idle; offers left in mailboxes (strategy `sharing`) |
 /// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's pile (strategy `sharing`) |
 /// | `shifts` | changes of how the pool balances (strategy `auto`) |
+/// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
+/// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
 /// | `handed` | jobs handed to the pool's queue |
 /// | `exposed` | jobs made public on demand (strategy `semi-private`) |
 /// | `fences`, `rmws`, `membar` | expensive operations: fences, read-modify-writes, membarriers |

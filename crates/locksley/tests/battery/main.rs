@@ -30,6 +30,8 @@ fn strategies() -> Vec<Strategy> {
         "sharing:greedy",
         "sharing:continuous-tit-for-tat,theta_s=0.25,theta_r=0.25,target=spread-back",
         "sharing:continuous-abort-for-tat",
+        "dealing:locality,l=3",
+        "dealing:adaptive,batch=2",
     ];
     let more = more.map(|text| text.parse().expect("a strategy"));
     Strategy::ALL.into_iter().chain(more).collect()

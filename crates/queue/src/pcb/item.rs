@@ -44,8 +44,8 @@ pub(super) unsafe fn link(tail: *mut Item, item: *mut Item, word: *mut ()) {
 ///
 /// # Safety
 ///
-/// `head` is the dummy of a buffer whose one consumer is the caller, in a living arena. Having
-/// taken the word, the caller makes the returned item its dummy.
+/// `head` is the dummy of a buffer whose one consumer is the caller, in a living arena. If it takes
+/// the word, and does not just look at it, the caller makes the returned item its dummy.
 #[inline]
 pub(super) unsafe fn unlink(head: *mut Item) -> Option<(*mut Item, *mut ())> {
     // SAFETY: an item of a living arena.

@@ -248,6 +248,29 @@ impl<T: Word> Process<T> {
         Ok(())
     }
 
+    /// The word of the oldest item from process `source`, if there is one (and such a process). The item
+    /// stays where it is.
+    ///
+    /// ```
+    /// use locksley_queue::{Word, pcb};
+    ///
+    /// let mut process = pcb::matrix(1, pcb::GRANULARITY).pop().unwrap();
+    /// assert_eq!(process.peek_from(0), None);
+    /// process.produce(0, 7_u32).unwrap();
+    /// assert_eq!(process.peek_from(0), Some(7_u32.into_word()));
+    /// assert_eq!(process.consume_from(0), Some(7));
+    /// ```
+    #[inline]
+    pub fn peek_from(&self, source: usize) -> Option<*mut ()> {
+        if source >= self.processes {
+            return None;
+        }
+        let peer = &self.peers[source / PER_LINE].0[source % PER_LINE];
+        // SAFETY: `head` is the dummy of the buffer from `source`, whose one consumer we are; it stays
+        // the dummy, and the word is not taken.
+        unsafe { unlink(peer.head) }.map(|(_, word)| word)
+    }
+
     /// Takes the oldest item from process `source`, if there is one (and such a process).
     #[inline]
     pub fn consume_from(&mut self, source: usize) -> Option<T> {

@@ -1,0 +1,143 @@
+//! A lock that is biased towards one thread: the owner enters with plain stores and loads, and whoever
+//! else wants to pays.
+//!
+//! ```text
+//!   owner                               another one
+//!   inside = true                       taken: false -> true   (or gives up)
+//!   light barrier                       heavy barrier
+//!   taken?  ── yes ──> inside = false,  inside?  ── yes ──> taken = false, and gives up
+//!     │                waits, again        │
+//!     no: works                            no: works
+//!   inside = false                      taken = false
+//! ```
+//!
+//! **Exclusion.** The pair of barriers sees to it that the owner sees `taken`, or the other sees `inside`
+//! (`locksley_queue::barrier`). Of several others, one exchange decides.
+//!
+//! **Who waits.** Others never do. The owner waits for one who is inside already, and for one who is about
+//! to find it inside and to give up.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | B1 | enter: light barrier between `inside` and `taken` | compiler | B4 | both would get in | `dealing::models::one_at_a_time` |
+//! | B2 | enter: load of `taken` | Acquire | B6 | the owner would not see what the last one to leave did | as B1 |
+//! | B3 | leave, and step back: store of `inside` | Release | B5 | another one would not see what the owner did; in stepping back too, as its store hides that of the last leaving | as B1 |
+//! | B4 | try: heavy barrier between `taken` and `inside` | membarrier | B1 | as B1 | as B1 |
+//! | B5 | try: load of `inside` | Acquire | B3 | as B3 | as B1 |
+//! | B6 | leave, of others: store of `taken` | Release | B2, B7 | as B2, for the owner or the next one | as B1 |
+//! | B7 | try: exchange of `taken` | Acquire | B6 | as B6 | `dealing::models::others_take_turns` |
+
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+use locksley_queue::barrier;
+
+use crate::sleep;
+use crate::sync::{AtomicBool, Ordering, UnsafeCell, give_way};
+
+/// How often the owner looks again before it gives its processor away. Whoever is inside needs a
+/// fraction of a microsecond, unless it has lost its own.
+const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
+
+struct Lock<T> {
+    /// The owner is inside. Written by the owner.
+    inside: CachePadded<AtomicBool>,
+    /// Another one is inside, or tries to be. Written by others.
+    taken: CachePadded<AtomicBool>,
+    /// For whoever is inside.
+    content: UnsafeCell<T>,
+}
+
+// SAFETY: one thread at a time is inside and reaches the content, and sees what the last one did.
+unsafe impl<T: Send> Sync for Lock<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Lock<T> {}
+
+/// The owner's side. There is one.
+pub(super) struct Mine<T>(Arc<Lock<T>>);
+
+/// The other side, for anybody.
+pub(super) struct Theirs<T>(Arc<Lock<T>>);
+
+/// Both sides of something locked.
+pub(super) fn biased<T>(content: T) -> (Mine<T>, Theirs<T>) {
+    let lock = Arc::new(Lock {
+        inside: CachePadded::new(AtomicBool::new(false)),
+        taken: CachePadded::new(AtomicBool::new(false)),
+        content: UnsafeCell::new(content),
+    });
+    (Mine(lock.clone()), Theirs(lock))
+}
+
+impl<T> Mine<T> {
+    /// Enters, and calls `f`.
+    #[inline]
+    pub(super) fn with<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
+        let lock = &*self.0;
+        lock.inside.store(true, Ordering::Relaxed);
+        sleep::offered(); // [B1]
+        if lock.taken.load(Ordering::Acquire) {
+            // [B2]
+            lock.wait();
+        }
+        // SAFETY: the owner is inside, and the `&mut` says that it is so once.
+        let result = lock.content.with_mut(|content| f(unsafe { &mut *content }));
+        lock.inside.store(false, Ordering::Release); // [B3]
+        result
+    }
+}
+
+impl<T> Lock<T> {
+    /// The owner steps back, and enters again when it can.
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        loop {
+            self.inside.store(false, Ordering::Release); // [B3]
+            let mut looks = 0;
+            while self.taken.load(Ordering::Relaxed) {
+                looks += 1;
+                if looks > LOOKS {
+                    give_way();
+                } else {
+                    std::hint::spin_loop();
+                }
+            }
+            self.inside.store(true, Ordering::Relaxed);
+            sleep::offered(); // [B1]
+            if !self.taken.load(Ordering::Acquire) {
+                // [B2]
+                return;
+            }
+        }
+    }
+}
+
+impl<T> Theirs<T> {
+    /// Enters and calls `f`, unless somebody is inside.
+    pub(super) fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let lock = &*self.0;
+        let taken = lock.taken.load(Ordering::Relaxed)
+            || lock
+                .taken
+                .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed) // [B7]
+                .is_err();
+        if taken {
+            return None;
+        }
+        let alone = barrier::heavy() // [B4]
+            && !lock.inside.load(Ordering::Acquire); // [B5]
+        let result = alone.then(|| {
+            // SAFETY: of the others this one is inside; the owner was not, and sees so before it enters.
+            lock.content.with_mut(|content| f(unsafe { &mut *content }))
+        });
+        lock.taken.store(false, Ordering::Release); // [B6]
+        result
+    }
+}
+
+impl<T> Clone for Theirs<T> {
+    fn clone(&self) -> Self {
+        Theirs(self.0.clone())
+    }
+}

@@ -1,0 +1,439 @@
+//! Dealing: what is spawned is dealt to workers, each job still runs once and with its result, and nothing that
+//! was dealt is out of reach.
+#![cfg(not(loom))]
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+
+use locksley::{Oracle, Pool, Strategy, Waiting};
+
+/// The oracles, and some combinations.
+fn policies() -> impl Iterator<Item = Strategy> {
+    let more = ["dealing:locality,l=2,batch=1", "dealing:adaptive,samples=8"];
+    let more = more.map(|text| text.parse().expect("a strategy"));
+    Oracle::ALL.map(Strategy::dealing).into_iter().chain(more)
+}
+
+fn pool(workers: usize, strategy: Strategy) -> Pool {
+    let builder = Pool::builder().workers(workers).strategy(strategy);
+    builder.build().expect("the pool starts")
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Spawns a tree of tasks into one scope: each is dealt by whoever runs its parent.
+fn grow<'s>(scope: &locksley::Scope<'s>, depth: usize, count: &'s AtomicUsize) {
+    count.fetch_add(1, Ordering::Relaxed);
+    for _ in 0..2 * usize::from(depth > 0) {
+        scope.spawn(move |scope| grow(scope, depth - 1, count));
+    }
+}
+
+/// Scopes within tasks of scopes.
+fn nest(depth: usize) -> usize {
+    if depth == 0 {
+        return 1;
+    }
+    let [a, b, c] = [const { AtomicUsize::new(0) }; 3];
+    locksley::scope(|s| {
+        for part in [&a, &b, &c] {
+            s.spawn(move |_| part.store(nest(depth - 1), Ordering::Relaxed));
+        }
+    });
+    [a, b, c].into_iter().map(AtomicUsize::into_inner).sum()
+}
+
+fn until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn every_policy_runs_everything_once() {
+    for strategy in policies() {
+        for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+            for workers in [1, 2, 5] {
+                let builder = Pool::builder().workers(workers).strategy(strategy);
+                let pool = builder.waiting(waiting).build().unwrap();
+                assert_eq!(pool.install(|| fib(16)), 987, "{strategy}");
+                assert_eq!(pool.install(|| nest(5)), 243, "{strategy}");
+                let count = AtomicUsize::new(0);
+                pool.scope(|s| grow(s, 9, &count));
+                assert_eq!(count.into_inner(), 1023, "{strategy}");
+            }
+        }
+    }
+}
+
+/// What each task does shows which have run, and how often.
+#[test]
+fn each_task_runs_once() {
+    for strategy in policies() {
+        let pool = pool(3, strategy);
+        let runs: Vec<AtomicUsize> = (0..20_000).map(|_| AtomicUsize::new(0)).collect();
+        pool.scope(|s| {
+            for (number, run) in runs.iter().enumerate() {
+                let task = move |_: &_| {
+                    run.fetch_add(1, Ordering::Relaxed);
+                };
+                match number % 3 {
+                    0 => s.spawn(task),
+                    near => s.spawn_near(near * number % 4, task),
+                }
+            }
+        });
+        let once = |run: &AtomicUsize| run.load(Ordering::Relaxed) == 1;
+        assert!(runs.iter().all(once), "{strategy}");
+    }
+}
+
+/// Of two closures that can only end together one is dealt or fetched, though the worker that has it waits for it,
+/// and deals nothing meanwhile.
+#[test]
+fn a_fork_whose_maker_is_blocked_is_reached() {
+    for strategy in policies() {
+        let pool = pool(2, strategy);
+        for _ in 0..20 {
+            let both = Barrier::new(2);
+            pool.install(|| locksley::join(|| both.wait(), || both.wait()));
+        }
+    }
+}
+
+/// Tasks that were dealt to a worker that is blocked until they are done, which it is not told.
+#[test]
+fn tasks_whose_consumer_is_blocked_are_reached() {
+    for strategy in policies() {
+        for workers in [2, 3] {
+            let pool = pool(workers, strategy);
+            for _ in 0..5 {
+                let all = Barrier::new(workers);
+                // Each of them is dealt to somebody else; who comes first waits for the last.
+                pool.scope(|s| {
+                    for worker in 0..workers {
+                        s.spawn_near(worker, |_| {
+                            all.wait();
+                        });
+                    }
+                });
+                let done = AtomicUsize::new(0);
+                pool.scope(|s| {
+                    for number in 0..2 * workers {
+                        s.spawn_near(number % workers, |_| {
+                            done.fetch_add(1, Ordering::Release);
+                        });
+                    }
+                    while done.load(Ordering::Acquire) < 2 * workers {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// A worker holds a lock while it waits for a task that it dealt; the others' tasks want the lock. Whoever ran one
+/// of those while it waits would never get on.
+#[test]
+fn a_waiter_runs_only_what_it_waits_for() {
+    for strategy in policies() {
+        for workers in [1, 2, 4] {
+            let pool = pool(workers, strategy);
+            let total = Mutex::new(0);
+            pool.scope(|s| {
+                for _ in 0..200 {
+                    s.spawn(|_| {
+                        let mut total = total.lock().unwrap();
+                        *total += nest(1) + fib(3) as usize;
+                    });
+                }
+            });
+            assert_eq!(total.into_inner().unwrap(), 1000, "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn panics_of_dealt_jobs_reach_who_waits() {
+    for strategy in policies() {
+        let pool = pool(2, strategy);
+        for round in 0..50 {
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                pool.scope(|s| {
+                    for task in 0..4 {
+                        s.spawn_near(task % 2, move |_| assert_ne!(task, round % 4, "in a task"));
+                    }
+                })
+            }));
+            assert!(caught.is_err(), "{strategy}");
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                pool.install(|| locksley::join(|| fib(8), || panic!("in the fork")))
+            }));
+            let payload = caught.expect_err("a panic");
+            assert_eq!(payload.downcast_ref(), Some(&"in the fork"));
+        }
+        assert_eq!(pool.install(|| fib(10)), 55);
+    }
+}
+
+/// A pool that is dropped finishes what was dealt, wherever it lies.
+#[test]
+fn the_end_waits_for_what_was_dealt() {
+    for strategy in policies() {
+        for round in 0..20 {
+            let pool = pool(1 + round % 4, strategy);
+            let done = std::sync::Arc::new(AtomicUsize::new(0));
+            let (outer, tell) = (done.clone(), std::sync::mpsc::channel());
+            let (started, wait) = tell;
+            pool.spawn_detached(move || {
+                started.send(()).unwrap();
+                for near in 0..100 {
+                    let (inner, innermost) = (outer.clone(), outer.clone());
+                    let task = move || {
+                        inner.fetch_add(1, Ordering::Relaxed);
+                        locksley::spawn_fifo_detached(move || {
+                            innermost.fetch_add(1, Ordering::Relaxed);
+                        });
+                    };
+                    drop(locksley::spawn_near(near % 5, task));
+                }
+            });
+            wait.recv().unwrap();
+            drop(pool);
+            assert_eq!(done.load(Ordering::Relaxed), 200, "{strategy}");
+        }
+    }
+}
+
+/// A task that is dealt to a sleeping worker wakes it, or another one.
+#[test]
+fn what_is_dealt_wakes_somebody() {
+    for strategy in policies() {
+        let pool = pool(2, strategy);
+        for _ in 0..50 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            pool.install(|| {
+                let other = 1 - locksley::current_worker_index().expect("a worker");
+                let ran = std::sync::Arc::new(AtomicBool::new(false));
+                let tell = ran.clone();
+                let task = locksley::spawn_near(other, move || tell.store(true, Ordering::Release));
+                until(&ran);
+                task.join();
+            });
+        }
+    }
+}
+
+#[cfg(feature = "stats")]
+mod counted {
+    use std::time::{Duration, Instant};
+
+    use locksley::WorkerStats;
+
+    use super::*;
+
+    /// What all have counted: everybody publishes when it runs a job.
+    fn counts(pool: &Pool) -> Vec<WorkerStats> {
+        pool.broadcast(|_| ());
+        pool.stats().workers().to_vec()
+    }
+
+    fn total(pool: &Pool) -> WorkerStats {
+        let counts = counts(pool);
+        counts
+            .into_iter()
+            .fold(WorkerStats::default(), |sum, one| sum + one)
+    }
+
+    /// Theorem 3: what one worker deals to each differs by at most one.
+    #[test]
+    fn simple_deals_evenly() {
+        let pool = pool(4, Strategy::dealing(Oracle::Simple));
+        pool.install(|| {
+            let before = pool.stats().total();
+            locksley::scope(|s| {
+                for _ in 0..1002 {
+                    s.spawn(|_| ());
+                }
+                let during = pool.stats().total() - before;
+                assert!((250..=251).contains(&during.kept), "{during:?}");
+                // What was kept may have been dealt to one who asked.
+                let dealt = 1002 - during.kept;
+                assert!(during.dealt >= dealt, "{during:?}");
+                assert!(during.dealt <= dealt + during.kept, "{during:?}");
+            });
+        });
+    }
+
+    /// Theorem 11: of jobs that want to go everywhere equally at least 1 - 1/L run where they had better, and it
+    /// is they themselves that tell.
+    #[test]
+    fn locality_hits() {
+        for l in [2, 3, 4] {
+            // What is dealt to workers beyond the processors, who sleep, is executed by the others.
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            for workers in [1, 2, 4].into_iter().filter(|&n| n <= processors) {
+                let pool = pool(workers, Strategy::dealing(Oracle::Locality { l }));
+                let (rounds, tasks) = (20, 600);
+                let (hits, spawned) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                for _ in 0..rounds {
+                    pool.scope(|s| {
+                        if locksley::current_worker_index().is_none_or(|me| me >= workers) {
+                            // A spare has no buffers to deal to.
+                            return;
+                        }
+                        spawned.fetch_add(tasks, Ordering::Relaxed);
+                        for key in 0..tasks {
+                            let near = locksley::worker_for_key(&key);
+                            let hits = &hits;
+                            s.spawn_near(near, move |_| {
+                                let here = locksley::current_worker_index();
+                                hits.fetch_add(usize::from(here == Some(near)), Ordering::Relaxed);
+                            });
+                        }
+                    });
+                }
+                let (hits, spawned) = (hits.into_inner(), spawned.into_inner());
+                assert!(spawned >= rounds * tasks / 2, "mostly spares: {spawned}");
+                let counted = total(&pool);
+                assert!(
+                    hits * l as usize >= spawned * (l as usize - 1),
+                    "l={l}, {workers} workers: {hits} of {spawned}\n{}",
+                    pool.stats()
+                );
+                assert_eq!(counted.near, spawned as u64);
+                // One that was given up to the pool's queue may have come to the right worker all the same.
+                assert!(counted.hits <= hits as u64, "{counted:?}");
+                assert!(counted.hits * u64::from(l) >= counted.near * u64::from(l - 1));
+            }
+        }
+    }
+
+    /// Affinity is heard of under every oracle, and followed by some.
+    #[test]
+    fn affinity_is_counted() {
+        for strategy in policies() {
+            let pool = pool(2, strategy);
+            pool.scope(|s| (0..100).for_each(|near| s.spawn_near(near % 2, |_| ())));
+            let total = total(&pool);
+            assert_eq!(total.near, 100, "{strategy}");
+            assert!(total.hits <= total.near, "{strategy}: {total:?}");
+        }
+        let stealing = pool(2, Strategy::ChaseLev);
+        stealing.scope(|s| s.spawn_near(1, |_| ()));
+        assert_eq!(total(&stealing).near, 0);
+    }
+
+    /// The way of a job from the one who spawns it to the one it was dealt to takes no read-modify-write, but for
+    /// the pool of item lists: one for each list, at either end.
+    #[test]
+    fn to_deal_and_to_collect_takes_no_compare_and_swap() {
+        const JOBS: u64 = 50_000;
+        // For the table of chunks, and for exchanges that fail.
+        const SLACK: u64 = 32;
+        let granularity = locksley_queue::pcb::GRANULARITY as u64;
+        for strategy in [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE].map(Strategy::dealing)
+        {
+            let pool = pool(2, strategy);
+            // One deals and one collects; nobody is out of work meanwhile, so nobody fetches or sleeps.
+            let [ready, dealt, collected] = [const { 2 }; 3].map(Barrier::new);
+            let mut costs = pool.broadcast(|context| {
+                let me = context.index();
+                ready.wait();
+                if me == 0 {
+                    let before = pool.stats().workers()[0];
+                    for _ in 0..JOBS {
+                        locksley::spawn_detached(|| ());
+                    }
+                    let cost = pool.stats().workers()[0] - before;
+                    dealt.wait();
+                    // It would help to collect.
+                    collected.wait();
+                    return cost;
+                }
+                dealt.wait();
+                let before = pool.stats().workers()[1];
+                while pool.stats().workers()[1].collected - before.collected < JOBS / 4 {
+                    locksley::yield_local();
+                }
+                collected.wait();
+                pool.stats().workers()[1] - before
+            });
+            let (collector, dealer) = (costs.pop().unwrap(), costs.pop().unwrap());
+            assert!(dealer.dealt >= JOBS / 4, "{strategy}: {dealer:?}");
+            assert!(
+                dealer.rmws <= dealer.dealt / granularity + SLACK,
+                "{strategy}: {dealer:?}"
+            );
+            assert!(collector.collected >= JOBS / 4, "{strategy}: {collector:?}");
+            let lists = collector.collected / granularity + SLACK;
+            assert!(collector.rmws <= lists, "{strategy}: {collector:?}");
+            let fences = std::env::var_os("LOCKSLEY_NO_MEMBARRIER").is_some();
+            if cfg!(target_os = "linux") && !fences {
+                assert_eq!((dealer.fences, collector.fences), (0, 0), "{strategy}");
+            }
+            assert_eq!(
+                (dealer.membarriers, collector.membarriers),
+                (0, 0),
+                "{strategy}"
+            );
+        }
+    }
+
+    /// A fork and a join that nobody asks for take none either.
+    #[test]
+    fn a_fork_takes_no_compare_and_swap() {
+        let pool = pool(1, Strategy::dealing(Oracle::Simple));
+        let cost = pool.install(|| {
+            let before = pool.stats().workers()[0];
+            assert_eq!(fib(15), 610);
+            pool.stats().workers()[0] - before
+        });
+        assert_eq!((cost.rmws, cost.membarriers), (0, 0), "{cost:?}");
+    }
+
+    /// A worker that is out of work asks, and is dealt a fork.
+    #[test]
+    fn forks_are_dealt_to_who_asks() {
+        let pool = pool(2, Strategy::dealing(Oracle::Simple));
+        let end = Instant::now() + Duration::from_secs(120);
+        loop {
+            pool.install(|| fib(18));
+            let total = total(&pool);
+            if total.dealt > 0 && total.collected > 0 {
+                break;
+            }
+            assert!(Instant::now() < end, "{}", pool.stats());
+        }
+    }
+
+    /// What was dealt was taken, by its consumer or another one.
+    #[test]
+    fn an_idle_pool_sleeps_and_wakes() {
+        for strategy in policies() {
+            let pool = pool(3, strategy);
+            for _ in 0..20 {
+                let count = AtomicUsize::new(0);
+                pool.scope(|s| grow(s, 5, &count));
+                assert_eq!(count.into_inner(), 63);
+                let end = Instant::now() + Duration::from_secs(60);
+                loop {
+                    let before = pool.stats();
+                    std::thread::sleep(Duration::from_millis(2));
+                    let during = (pool.stats() - before).total();
+                    if (during.tried, during.parks) == (0, 0) {
+                        break;
+                    }
+                    assert!(Instant::now() < end, "{strategy}: {}", pool.stats());
+                }
+            }
+        }
+    }
+}
