@@ -105,13 +105,13 @@ impl AutoPile {
             return;
         };
         match mode {
-            Mode::Sharing(heuristic) => {
-                if self.shares || self.halves.has_none_of_its_own() {
-                    sharing.set_heuristic(heuristic);
-                    self.shares = true;
-                }
+            Mode::Sharing(heuristic) if self.shares || self.halves.has_none_of_its_own() => {
+                sharing.set_heuristic(heuristic);
+                self.shares = true;
             }
-            _ if self.shares && sharing.is_empty() => self.shares = false,
+            Mode::Stealing | Mode::StealHalf if self.shares && sharing.is_empty() => {
+                self.shares = false;
+            }
             _ => {}
         }
     }
