@@ -7,7 +7,7 @@ use locksley_policy::{Balancer, Theta, Victims};
 
 use crate::auto::Pulse;
 use crate::error::BuildError;
-use crate::job::{Payload, catch};
+use crate::job::{Payload, catch, discard};
 use crate::pinning::{self, Pinning};
 use crate::pool::{GLOBAL, Pool};
 use crate::registry::Registry;
@@ -103,10 +103,12 @@ impl Config {
     /// A panic that has nobody else to go to. Without a handler, the message that the panic has
     /// printed already is all.
     pub(crate) fn handle_panic(&self, payload: Payload) {
-        if let Some(handler) = &self.panic
-            && catch(|| handler(payload)).is_err()
-        {
+        let Some(handler) = &self.panic else {
+            return discard(payload);
+        };
+        if let Err(payload) = catch(|| handler(payload)) {
             eprintln!("locksley: the panic handler panicked");
+            discard(payload);
         }
     }
 }
@@ -246,7 +248,8 @@ impl Builder {
     /// The pool starts one thread less, and start and exit handlers are not run for this one. It works for
     /// the pool where it waits for something of the pool's or gives way ([`yield_now`](crate::yield_now));
     /// a task that is spawned into a pool of one such worker runs no sooner. Dropping the pool on that thread,
-    /// outside of a task, runs what is left.
+    /// outside of a task, runs what is left. The thread is a worker of the pool's even after that: what it forks it
+    /// then runs itself, and a broadcast would wait for workers that have left.
     ///
     /// ```
     /// std::thread::spawn(|| {

@@ -7,8 +7,8 @@
 //!   | root F | wait J | root X |        executing F's task, waiting for J, helping with X
 //! ```
 //!
-//! Everything in its pile that was forked by a join descends from every root here; so a waiter for
-//! F may steal from this worker, and from whoever executes a task of J.
+//! Everything in its pile that was forked by a join descends from every root here, unless it runs a job apart
+//! from the rest; so a waiter for F may steal from this worker, and from whoever executes a task of J.
 //!
 //! A sequence lock: the owner makes the version odd while it writes. A thief that steals between
 //! two reads of the same even version has stolen from a worker that was inside those roots: had the

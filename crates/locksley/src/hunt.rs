@@ -12,7 +12,7 @@
 //! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to know:
 //! it costs a store to another's cache line.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell};
 
 use locksley_policy::{
     Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View, other,
@@ -32,7 +32,7 @@ pub(crate) struct Hunter {
     /// The owner's alone.
     random: Cell<Random>,
     /// The order in which to try victims. The owner's alone, once its thread runs.
-    order: UnsafeCell<Order>,
+    order: RefCell<Order>,
     /// Who has a say in whom to try first. The owner's alone; not there while it is being asked.
     guide: Cell<Option<Guide>>,
     /// Whom the owner stole from last. The owner's alone.
@@ -77,7 +77,7 @@ impl Hunter {
         };
         Hunter {
             random: Cell::new(Random::new(config.seed, index as u64)),
-            order: UnsafeCell::new(Order::uniform(index)),
+            order: RefCell::new(Order::uniform(index)),
             tells: matches!(
                 guide,
                 Some(Guide::Own(_) | Guide::Victims(Victims::StealBack { .. }))
@@ -90,9 +90,11 @@ impl Hunter {
 
     /// Sets the order in which to try victims. For the owner, or before its thread starts.
     pub(crate) fn set_order(&self, order: Order) {
-        // SAFETY: only the owner's thread, or whoever sets the pool up, calls this; what borrows the
-        // order does not come here.
-        unsafe { *self.order.get() = order };
+        // A search under way goes on in the old order: a user's balancer, asked in its course, may wait
+        // for something and so come here.
+        if let Ok(mut current) = self.order.try_borrow_mut() {
+            *current = order;
+        }
     }
 
     fn memory(&self) -> Memory {
@@ -161,9 +163,9 @@ impl View for Sight<'_> {
 impl Worker {
     /// Looks for a job in the pool's queue and at the others.
     pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
-        self.summoned.set(false);
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
+            self.summoned.set(false);
             return Some(injected);
         }
         let first = match self.first_victim() {
@@ -171,6 +173,7 @@ impl Worker {
             First::With(victim) => {
                 self.counters.count(Event::Chosen);
                 if let Some(injected) = self.hunt(victim) {
+                    self.summoned.set(false);
                     return Some(injected);
                 }
                 Some(victim)
@@ -181,14 +184,16 @@ impl Worker {
             }
         };
         let mut random = self.hunter.random.get();
-        // SAFETY: only the owner's thread gets here, and nothing below changes the order.
-        let order = unsafe { &*self.hunter.order.get() };
+        let order = self.hunter.order.borrow();
         let mut victims = order.sweep(registry.workers(), &mut random);
         let found = victims.find_map(|victim| match first {
             Some(tried) if tried == victim => None,
             _ => self.hunt(victim),
         });
         self.hunter.random.set(random);
+        if found.is_some() {
+            self.summoned.set(false);
+        }
         found
     }
 
@@ -216,9 +221,7 @@ impl Worker {
         };
         let sight = Sight {
             registry,
-            // SAFETY: as in `find_work_abroad`. If what is asked below comes back to this pool, it finds
-            // no guide, and a search changes no order.
-            order: unsafe { &*self.hunter.order.get() },
+            order: &self.hunter.order.borrow(),
             count: registry.workers(),
         };
         let chosen = match &mut guide {

@@ -31,6 +31,14 @@ pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     panic::catch_unwind(AssertUnwindSafe(f))
 }
 
+/// Drops what a panic carries. That is the user's too, and may panic in turn.
+pub(crate) fn discard(payload: Payload) {
+    if let Err(again) = catch(|| drop(payload)) {
+        // One that panics without end must not keep anybody from going on.
+        std::mem::forget(again);
+    }
+}
+
 /// How to run the jobs of one type.
 struct Kind {
     /// The arguments are the job, the worker that runs it, and the index of the worker whose pile it

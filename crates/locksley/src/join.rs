@@ -6,7 +6,7 @@ use std::panic;
 use locksley_queue::asymmetric::Unpushed;
 use locksley_queue::barrier;
 
-use crate::job::{StackJob, catch};
+use crate::job::{StackJob, catch, discard};
 use crate::worker::Worker;
 
 /// What a closure of [`join_context`] is told.
@@ -69,8 +69,22 @@ where
 {
     match Worker::current() {
         Some(worker) => worker.fork(|_, _| a(), |_, _| b()),
-        None => crate::pool::global().run(|worker| worker.fork(|_, _| a(), |_, _| b())),
+        None => fork_outside(|_, _| a(), |_, _| b()),
     }
+}
+
+/// A fork by a thread that is no worker: the global pool does it. A function of its own, so that `join`
+/// needs no more of a frame than its fast path.
+#[cold]
+#[inline(never)]
+fn fork_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(&Worker, bool) -> RA + Send,
+    B: FnOnce(&Worker, bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    crate::pool::global().run(|worker| worker.fork(a, b))
 }
 
 /// [`join`] whose closures are told whether they run on another thread than the caller's.
@@ -89,12 +103,10 @@ where
 {
     match Worker::current() {
         Some(worker) => worker.join_context(a, b),
-        None => crate::pool::global().run(|worker| {
-            worker.fork(
-                |_, _| a(FnContext::new(true)),
-                |_, _| b(FnContext::new(true)),
-            )
-        }),
+        None => fork_outside(
+            |_, _| a(FnContext::new(true)),
+            |_, _| b(FnContext::new(true)),
+        ),
     }
 }
 
@@ -205,7 +217,7 @@ impl Worker {
         mem::forget(frame);
         // SAFETY: as above. What was popped was executed, by this very thread, or put back with
         // a mark; and what was pushed on top of it was marked.
-        if !job.latch().was_set_here() && unsafe { self.deque.unpush(place) } == Unpushed::Back {
+        if !job.latch().seems_set() && unsafe { self.deque.unpush(place) } == Unpushed::Back {
             // SAFETY: the job is out of the deque, and was not stolen.
             let b = unsafe { job.take() };
             return (ra, b(self, false));
@@ -224,12 +236,28 @@ impl Worker {
         if self.push_forked(job.as_ref()).is_err() {
             // SAFETY: the job is in no pile.
             let b = unsafe { job.take() };
-            return (a(self, false), b(self, false));
+            return self.run_both(a, b);
         }
         let frame = Frame(job);
         let ra = a(self, false);
         mem::forget(frame);
         (ra, self.settle(job))
+    }
+
+    /// Runs one closure after the other: both, though the first one panics.
+    fn run_both<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let payload = match catch(|| a(self, false)) {
+            Ok(ra) => return (ra, b(self, false)),
+            Err(payload) => payload,
+        };
+        if let Err(second) = catch(|| drop(b(self, false))) {
+            discard(second);
+        }
+        panic::resume_unwind(payload)
     }
 
     /// Runs a job that was pushed and may have been stolen, or waits for it. Its panic goes on here.
@@ -300,5 +328,7 @@ where
 {
     let worker = Worker::current().expect("a join unwinds on the worker that it is on");
     // The first closure's panic is the one that the caller gets to see.
-    drop(catch(|| drop(worker.settle(job))));
+    if let Err(payload) = catch(|| drop(worker.settle(job))) {
+        discard(payload);
+    }
 }

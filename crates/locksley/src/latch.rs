@@ -78,9 +78,10 @@ impl Latch {
         state.map_addr(|addr| addr & !PARKED).cast_const().cast()
     }
 
-    /// Was it set by the calling thread?
+    /// Is it set, as far as the calling thread knows? If it has set it itself, it does; what another thread did
+    /// before it set it need not be visible yet.
     #[inline(always)]
-    pub(crate) fn was_set_here(&self) -> bool {
+    pub(crate) fn seems_set(&self) -> bool {
         self.state.load(Ordering::Relaxed) == SET
     }
 

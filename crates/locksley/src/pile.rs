@@ -20,7 +20,7 @@ use crate::sharing::{Circle, Member, SharingPile};
 use crate::strategy::{Strategy, Waiting};
 
 /// The owner's side of a pile.
-pub(crate) trait Pile {
+pub(crate) trait Pile: Send {
     /// Pushes a job, or gives it back if there is no room.
     fn push(&mut self, job: JobRef) -> Result<(), JobRef>;
 

@@ -234,7 +234,10 @@ impl Registry {
     /// How many look for work or run some, or would if they got a processor.
     fn awake(&self) -> usize {
         let up = self.size + self.spares_up.load(Ordering::Relaxed);
-        up.saturating_sub(self.sleepers.count() + self.blocked.load(Ordering::Relaxed))
+        // An adopted thread that is in no task and waits for none does something else.
+        let away = self.config.use_current_thread && self.worker(0).frames.depth() == 0;
+        let down = self.sleepers.count() + self.blocked.load(Ordering::Relaxed);
+        up.saturating_sub(down + usize::from(away))
     }
 
     /// Wakes a sleeping worker, or calls up a spare, unless the processors are taken. Would another
@@ -265,7 +268,7 @@ impl Registry {
             return false;
         }
         let worker = self.worker(index);
-        let woken = self.sleepers.wake(&worker.bed);
+        let woken = self.sleepers.summon(&worker.bed);
         if woken {
             self.count(Event::Woke);
             worker.unpark();
@@ -340,6 +343,8 @@ impl Registry {
     /// makes it so unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         worker.close_to_offers();
+        // It looks again whether there is work once it lies.
+        worker.summoned.set(false);
         self.sleepers.lie_down(&worker.bed);
         if self.call_for_work() || !worker.mail.is_empty() || ready() {
             self.get_up(worker);
@@ -600,6 +605,7 @@ impl Registry {
         worker.publish_counts();
         while worker.bed.is_sleeping() {
             if self.closed() {
+                self.raise_spare(worker);
                 return;
             }
             thread::park();
@@ -636,10 +642,21 @@ impl Registry {
             if worker.index() < self.size {
                 self.sleepers.wake(&worker.bed);
             } else {
-                worker.bed.get_up();
+                self.raise_spare(worker);
             }
             worker.unpark();
         }
+    }
+
+    /// Ends a spare's sleep, and counts it as up. Has the caller ended it?
+    fn raise_spare(&self, worker: &Worker) -> bool {
+        // Before it can be up: it may lie down again at once.
+        self.spares_up.fetch_add(1, Ordering::AcqRel);
+        let raised = worker.bed.get_up();
+        if !raised {
+            self.spares_up.fetch_sub(1, Ordering::AcqRel);
+        }
+        raised
     }
 
     /// Lets the workers finish what was spawned and end, and waits for nothing.

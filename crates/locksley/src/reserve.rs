@@ -48,7 +48,7 @@ pub(crate) struct Reserve {
     limit: AtomicUsize,
     /// The index of the watchman plus one.
     watchman: AtomicUsize,
-    /// How many looks in a row saw work and no idle processor. The watchman's.
+    /// How many looks saw work and no idle processor since patience was last lost. The watchman's.
     looks: AtomicUsize,
 }
 

@@ -8,7 +8,7 @@ use crate::affinity::push_near;
 use crate::broadcast::BroadcastContext;
 use crate::cancel::CancelToken;
 use crate::injector::Injected;
-use crate::job::{Family, HeapJob, JobRef, Payload, catch};
+use crate::job::{Family, HeapJob, JobRef, Payload, catch, discard};
 use crate::latch::Latch;
 use crate::pending::Pending;
 use crate::registry::Registry;
@@ -137,8 +137,10 @@ impl<'scope> Scope<'scope> {
         let mut first = lock(&self.panic);
         if first.is_none() {
             *first = Some(payload);
+            return;
         }
-        // Another one is dropped when the lock is free.
+        drop(first);
+        discard(payload);
     }
 
     /// Spawns a task, which may spawn more in the same scope. The newest task of a worker runs

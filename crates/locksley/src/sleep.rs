@@ -26,7 +26,7 @@
 //! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one exchange decides; the job itself is published by its pile | |
 //! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z4 | call: store of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it | `sleep::models::a_call_is_not_cleared_unseen` |
+//! | Z4 | call: swap of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it, and a second call that is one ends the first one's release sequence | `sleep::models::a_call_is_not_cleared_unseen`, `two_calls_are_not_cleared_unseen` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
@@ -63,7 +63,7 @@ impl Bed {
 
     /// Says that somebody wants work.
     pub(crate) fn call(&self) {
-        self.wanted.store(true, Ordering::Release); // [Z4]
+        self.wanted.swap(true, Ordering::Release); // [Z4]
     }
 
     /// The owner clears the calls made so far, and sees who made them. Were there any?
@@ -246,6 +246,30 @@ mod models {
                 assert!(sleepers.any(), "the call is gone, and nobody saw it");
             }
             sleeper.join().unwrap();
+        });
+    }
+
+    /// The same where two call, one after the other.
+    #[test]
+    fn two_calls_are_not_cleared_unseen() {
+        loom::model(|| {
+            let bed = Arc::new(Bed::new());
+            let sleepers = Arc::new(Sleepers::new());
+            let handles = [(); 2].map(|()| {
+                let (bed, sleepers) = (bed.clone(), sleepers.clone());
+                thread::spawn(move || {
+                    sleepers.lie_down(&Bed::new());
+                    bed.call();
+                })
+            });
+            let answered = bed.answer();
+            let seen = sleepers.count();
+            for handle in handles {
+                handle.join().unwrap();
+            }
+            if answered && !bed.is_wanted() {
+                assert_eq!(seen, 2, "both calls are gone, and one caller was not seen");
+            }
         });
     }
 }

@@ -99,6 +99,12 @@ impl Strategy {
     ];
 
     /// [`Strategy::Flexible`] with this choice of victims.
+    ///
+    /// ```
+    /// use locksley::{Strategy, Victims};
+    ///
+    /// assert_eq!(Strategy::flexible(Victims::STICKY).to_string(), "flexible:sticky");
+    /// ```
     pub const fn flexible(victims: Victims) -> Strategy {
         Strategy::Flexible(Flexible { victims })
     }

@@ -2,22 +2,25 @@
 //!
 //! A worker whose job was stolen leapfrogs: it steals from whoever executes a job of the
 //! family that it waits for, or of a family which such a worker waits for in turn. What it takes was
-//! forked inside the awaited job, so it descends from it. Two facts make that hold:
+//! forked inside the awaited job, so it descends from it. Three facts make that hold:
 //!
 //! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
 //!   of that worker; its pile holds nothing but what was spawned since.
-//! - So the forked jobs in a worker's pile all descend from the job that it stole last. Spawned
-//!   jobs may belong to a scope further out; a waiter that catches one of those hands it to
+//! - Whoever waits for something else, a scope or a handle, may have jobs of joins further out in its pile.
+//!   What it runs meanwhile it runs apart, and nobody leapfrogs through it until that is over.
+//! - So the forked jobs in the pile of a worker through which others leapfrog all descend from the job that it
+//!   stole last. Spawned jobs may belong to a scope further out; a waiter that catches one of those hands it to
 //!   the pool's queue, where the scope's own waiter looks too.
 //!
-//! Whether the victim was still inside the family when the job was stolen is checked afterwards
-//! (`frames`); if not, the job goes to the pool's queue likewise.
+//! Whether the victim was still inside the family when the job was stolen, and whether those who led to the family
+//! still waited for it, is checked afterwards (`frames`); if not, the job goes to the pool's queue likewise.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley_queue::Steal;
 
+use crate::frames::Sighting;
 use crate::injector::Injected;
 use crate::job::Family;
 use crate::latch::{Awaited, Latch};
@@ -51,13 +54,25 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
 /// The families whose descendants a waiter may run.
 struct Kin {
     families: [Family; REACH],
+    /// Who was seen to wait for each, and inside of which of them; nobody but the waiter itself for the first.
+    links: [Option<Link>; REACH],
     count: usize,
+}
+
+/// A worker that was seen inside of a family, waiting for another one.
+#[derive(Clone, Copy)]
+struct Link {
+    worker: usize,
+    sighting: Sighting,
+    /// The number of the family that it was inside of.
+    inside: usize,
 }
 
 impl Kin {
     fn of(family: Family) -> Kin {
         Kin {
             families: [family; REACH],
+            links: [None; REACH],
             count: 1,
         }
     }
@@ -66,11 +81,31 @@ impl Kin {
         self.families[..self.count].contains(&family)
     }
 
-    fn add(&mut self, family: Family) {
+    /// Is it one of these, and are those who led to it still where they were seen?
+    fn includes(&self, family: Family, registry: &Registry) -> bool {
+        let mut families = self.families[..self.count].iter();
+        let number = families.position(|&one| one == family);
+        number.is_some_and(|number| self.holds(number, registry))
+    }
+
+    fn add(&mut self, family: Family, link: Link) {
         if self.count < REACH && !self.contains(family) {
             self.families[self.count] = family;
+            self.links[self.count] = Some(link);
             self.count += 1;
         }
+    }
+
+    /// Are those who led to this family still where they were seen? If not, it may be over, and its
+    /// address another one's.
+    fn holds(&self, mut number: usize, registry: &Registry) -> bool {
+        while let Some(link) = self.links[number] {
+            if !registry.worker(link.worker).frames.unchanged(link.sighting) {
+                return false;
+            }
+            number = link.inside;
+        }
+        true
     }
 }
 
@@ -241,9 +276,8 @@ impl Worker {
         let mut kin = Kin::of(family);
         let mut next = 0;
         while next < kin.count {
-            let family = kin.families[next];
             for victim in (0..registry.workers()).filter(|&v| v != self.index()) {
-                if let Some(injected) = self.rob_kin(victim, family, &mut kin) {
+                if let Some(injected) = self.rob_kin(victim, next, &mut kin) {
                     return Some(injected);
                 }
             }
@@ -252,18 +286,35 @@ impl Worker {
         None
     }
 
-    /// Steals from a worker if it is executing a job of this family.
-    fn rob_kin(&self, victim: usize, family: Family, kin: &mut Kin) -> Option<Injected> {
+    /// Steals from a worker if it is executing a job of the family of this number.
+    fn rob_kin(&self, victim: usize, number: usize, kin: &mut Kin) -> Option<Injected> {
         let registry = self.registry();
         let worker = registry.worker(victim);
-        let sighting = worker.frames.sight(family, |wait| kin.add(wait))?;
+        let (mut waits, mut count) = ([Family::NONE; REACH], 0);
+        let sighting = worker.frames.sight(kin.families[number], |wait| {
+            if count < REACH {
+                waits[count] = wait;
+                count += 1;
+            }
+        })?;
+        for &wait in &waits[..count] {
+            let link = Link {
+                worker: victim,
+                sighting,
+                inside: number,
+            };
+            kin.add(wait, link);
+        }
+        if !kin.holds(number, registry) {
+            return None;
+        }
         let Steal::Success(job) = self.steal_from(victim) else {
             return None;
         };
         let injected = Injected { job, owner: victim };
-        let inside = worker.frames.unchanged(sighting);
+        let inside = worker.frames.unchanged(sighting) && kin.holds(number, registry);
         // SAFETY: the job has not been executed.
-        if inside && (!job.is_spawned() || kin.contains(unsafe { job.family() })) {
+        if inside && (!job.is_spawned() || kin.includes(unsafe { job.family() }, registry)) {
             self.counters.count(Event::Leapt);
             return Some(injected);
         }

@@ -395,7 +395,11 @@ impl Worker {
 
     /// Runs a job of somebody else while this worker waits.
     pub(crate) fn help(&self, injected: Injected) {
-        self.deeper(|| self.run_job(injected));
+        self.deeper(|| match self.seems_empty() {
+            true => self.run_job(injected),
+            // What lies there was pushed before, and need not descend from the job.
+            false => self.run_apart(injected),
+        });
     }
 
     /// Runs something one level deeper.
@@ -445,9 +449,14 @@ impl Worker {
 
     /// Runs a job on top of whatever the worker is doing.
     pub(crate) fn run_foreign(&self, injected: Injected) {
-        if self.frames.depth() == 0 {
+        // An adopted thread may have forked outside of any job.
+        if self.frames.depth() == 0 && self.seems_empty() {
             return self.run_job(injected);
         }
+        self.run_apart(injected);
+    }
+
+    fn run_apart(&self, injected: Injected) {
         self.frames.enter_foreign();
         self.run_job(injected);
         self.frames.leave_foreign();

@@ -128,8 +128,7 @@ where
         }
         let pool = builder.build_with(|thread| {
             let name = self.thread_name.as_mut().map(|name| name(thread.index()));
-            let inner = thread;
-            self.spawn_handler.spawn(ThreadBuilder { inner, name })
+            self.spawn_handler.spawn(ThreadBuilder::new(thread, name))
         })?;
         report::keep(&pool);
         Ok(ThreadPool::over(pool))

@@ -1,7 +1,9 @@
 //! Where a pool's threads come from.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::thread;
 
 /// A thread of a pool that waits to be started: see
@@ -24,11 +26,21 @@ use std::thread;
 /// assert_eq!(pool.install(|| 7), 7);
 /// ```
 pub struct ThreadBuilder {
-    pub(crate) inner: locksley::ThreadBuilder,
-    pub(crate) name: Option<String>,
+    inner: locksley::ThreadBuilder,
+    name: Option<String>,
+    /// It can be sent to the thread that is to be, and not shared.
+    unshared: PhantomData<Cell<()>>,
 }
 
 impl ThreadBuilder {
+    pub(crate) fn new(inner: locksley::ThreadBuilder, name: Option<String>) -> ThreadBuilder {
+        ThreadBuilder {
+            inner,
+            name,
+            unshared: PhantomData,
+        }
+    }
+
     /// The thread's index in its pool.
     pub fn index(&self) -> usize {
         self.inner.index()

@@ -1,9 +1,8 @@
-//! Pools that end, pools that call each other, and who has which index.
+//! Pools that end, and pools that call each other.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, ThreadId};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
@@ -120,78 +119,6 @@ fn a_waiting_thread_runs_what_it_is_needed_for() {
             rayon_core::join(first, second)
         });
     }
-}
-
-/// Does some of everything, and tells `task` of every task.
-fn turmoil(depth: usize, task: &(impl Fn() + Sync)) {
-    task();
-    if depth == 0 {
-        return;
-    }
-    rayon_core::join(|| turmoil(depth - 1, task), || turmoil(depth - 1, task));
-    rayon_core::scope(|s| {
-        s.spawn(|_| turmoil(depth - 1, task));
-        s.spawn(|s| s.spawn_broadcast(|_, _| task()));
-    });
-    rayon_core::broadcast(|_| task());
-    rayon_core::yield_now();
-    task();
-}
-
-#[test]
-fn an_index_is_that_of_one_thread_and_below_the_number_of_threads() {
-    for threads in [1, 2, 7] {
-        let pool = pool(threads);
-        let owners: Mutex<HashMap<usize, ThreadId>> = Mutex::default();
-        let tasks = AtomicUsize::new(0);
-        let task = || {
-            let index = rayon_core::current_thread_index().expect("in a pool");
-            assert_eq!(rayon_core::current_num_threads(), threads);
-            assert!(index < threads, "{index} of {threads}");
-            let here = thread::current().id();
-            let mut owners = owners.lock().unwrap();
-            assert_eq!(*owners.entry(index).or_insert(here), here);
-            tasks.fetch_add(1, Ordering::Relaxed);
-        };
-        thread::scope(|outside| {
-            for _ in 0..3 {
-                outside.spawn(|| pool.install(|| turmoil(4, &task)));
-            }
-        });
-        let owners = owners.into_inner().unwrap();
-        let mut distinct: Vec<_> = owners.values().collect();
-        distinct.dedup();
-        assert_eq!(distinct.len(), owners.len());
-        assert!(tasks.into_inner() > 100);
-    }
-}
-
-/// A worker of Locksley's own pools may be a spare: rayon's functions do not run there.
-#[test]
-fn a_pool_of_locksleys_own_counts_as_outside() {
-    let native = locksley::Pool::builder().workers(3).build().unwrap();
-    native.install(|| {
-        assert_eq!(rayon_core::current_thread_index(), None);
-        assert_eq!(rayon_core::yield_now(), None);
-        let index = || rayon_core::current_thread_index().unwrap();
-        let (a, b) = rayon_core::join(index, index);
-        assert!(a.max(b) < rayon_core::current_num_threads());
-        assert_eq!(join_a_lot(10), 1 << 10);
-    });
-}
-
-#[test]
-fn a_pool_of_locksleys_own_without_spares_will_do() {
-    let native = locksley::Pool::builder()
-        .workers(3)
-        .spares(0)
-        .build()
-        .unwrap();
-    native.install(|| {
-        assert!(rayon_core::current_thread_index().unwrap() < 3);
-        assert_eq!(rayon_core::current_num_threads(), 3);
-        assert_eq!(join_a_lot(10), 1 << 10);
-    });
 }
 
 #[test]

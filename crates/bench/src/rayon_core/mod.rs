@@ -24,90 +24,115 @@ struct Case {
     name: &'static str,
     about: &'static str,
     limit: f64,
-    /// How many times fewer rounds it has than a plan says: it takes longer.
-    length: usize,
+    /// How many times the rounds of a plan it has: more where it is short and memory makes noise, fewer where it
+    /// takes long.
+    rounds: f64,
 }
 
-const fn case(name: &'static str, about: &'static str, limit: f64, length: usize) -> Case {
+const fn case(name: &'static str, about: &'static str, limit: f64, rounds: f64) -> Case {
     Case {
         name,
         about,
         limit,
-        length,
+        rounds,
+    }
+}
+
+impl Case {
+    fn plan(&self, plan: &Plan) -> Plan {
+        // A quick run is to show that it works.
+        let factor = if plan.quick {
+            self.rounds.min(1.0)
+        } else {
+            self.rounds
+        };
+        let rounds = (plan.rounds as f64 * factor).ceil() as usize;
+        crate::joins::shorter(
+            &Plan {
+                rounds,
+                ..plan.clone()
+            },
+            1,
+        )
     }
 }
 
 const CASES: [Case; 15] = [
-    case("sum", "10^7 u64, per number", EVERYWHERE, 1),
+    case("sum", "10^7 u64, per number", EVERYWHERE, 4.0),
     case(
         "map",
         "of 10^7 u64, and their sum, per number",
         EVERYWHERE,
-        1,
+        4.0,
     ),
     case(
         "filter",
         "of 10^7 u64, and their count, per number",
         EVERYWHERE,
-        1,
+        4.0,
     ),
     case(
         "collect",
         "10^7 u64, mapped, into a vector, per number",
         EVERYWHERE,
-        4,
+        0.5,
     ),
-    case("sort", "par_sort of 10^7 u64, per number", EVERYWHERE, 5),
+    case("sort", "par_sort of 10^7 u64, per number", EVERYWHERE, 0.5),
     case(
         "sort unstable",
         "par_sort_unstable of 10^7 u64, per number",
         EVERYWHERE,
-        5,
+        0.5,
     ),
     case(
         "sort strings",
         "par_sort of 10^6 strings, per string",
         EVERYWHERE,
-        3,
+        1.0,
     ),
     case(
         "sort strings unstable",
         "par_sort_unstable of 10^6 strings, per string",
         EVERYWHERE,
-        3,
+        1.0,
     ),
     case(
         "chunks",
         "par_chunks of 1000 of 10^7 u64, per number",
         EVERYWHERE,
-        1,
+        4.0,
     ),
     case(
         "bridge",
         "par_bridge of 10^5 items of a tenth of a microsecond, per item",
         EVERYWHERE,
-        1,
+        1.0,
     ),
-    case("flat map", "uneven inner loops, per item", EVERYWHERE, 2),
+    case("flat map", "uneven inner loops, per item", EVERYWHERE, 0.5),
     case(
         "nested",
         "10^4 parallel loops over 64 items, in a parallel loop, per item",
         FINE,
-        2,
+        0.5,
     ),
     case(
         "tiny",
         "10^4 parallel loops over 64 items, in the pool, per loop",
         FINE,
-        2,
+        0.5,
     ),
     case(
         "tiny outside",
         "5000 parallel loops over 64 items, on a thread outside, per loop",
         FINE,
-        2,
+        0.5,
     ),
-    case("spawns", "a scope with 10^5 tasks, per task", EVERYWHERE, 2),
+    case(
+        "spawns",
+        "a scope with 10^5 tasks, per task",
+        EVERYWHERE,
+        0.5,
+    ),
 ];
 
 /// Measures everything.
@@ -123,7 +148,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     }
     let workloads: Vec<Measured> = cases
         .into_iter()
-        .map(|case| workload(case, plan.quick).run(&crate::joins::shorter(plan, case.length)))
+        .map(|case| workload(case, plan.quick).run(&case.plan(plan)))
         .collect::<Result<_, _>>()?;
     let bars = CASES.iter().map(|case| bar(case, &workloads)).collect();
     Ok(Outcome {

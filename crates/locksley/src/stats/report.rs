@@ -178,6 +178,14 @@ impl Sub for Stats {
 }
 
 /// Shows a pool's statistics, after it has ended too: see [`Pool::observer`](crate::Pool::observer).
+///
+/// ```
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// let observer = pool.observer();
+/// pool.install(|| ());
+/// drop(pool);
+/// println!("{}", observer.stats());
+/// ```
 #[derive(Clone)]
 pub struct Observer {
     registry: Arc<Registry>,
@@ -189,6 +197,14 @@ impl Observer {
     }
 
     /// What the workers have done so far: [`Pool::stats`](crate::Pool::stats).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.spawn(|| ()).join();
+    /// drop(pool); // all that was counted is there now
+    /// assert!(observer.stats().total().tasks > 0);
+    /// ```
     pub fn stats(&self) -> Stats {
         self.registry.stats()
     }

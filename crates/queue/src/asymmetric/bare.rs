@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
 
+use super::slow::Lowered;
 use crate::pile::Full;
 use crate::ring::{Index, Lap, Ring, STRIDE, View, length};
 use crate::sync::barrier::{self, Payer};
@@ -176,11 +177,11 @@ impl<T: Word> Bare<T> {
     pub(super) fn pop_at(&self, bottom: Index) -> (Index, Option<T>) {
         // Not only at the floor: the indices may have wrapped round to zero just above it.
         if bottom <= self.own.lap.floor.get() {
-            return self.pop_further(bottom);
+            return self.taken(self.pop_further(bottom));
         }
         let lowered = bottom - STRIDE;
         if !self.lower_to(lowered) {
-            return self.pop_contested(lowered);
+            return self.taken(self.pop_contested(lowered));
         }
         // SAFETY: the index is in the lap. No thief had claimed this item when `age` was read; one
         // that claims it later passes its barrier after that and sees the lowered bottom.
@@ -189,6 +190,14 @@ impl<T: Word> Bare<T> {
             T::from_word(slot.load(Ordering::Relaxed))
         };
         (lowered, Some(item))
+    }
+
+    /// The item that became the owner's off the fast path, if one did.
+    #[inline(always)]
+    fn taken(&self, lowered: Lowered) -> (Index, Option<T>) {
+        // SAFETY: the item is the owner's, and read here alone.
+        let item = lowered.index().map(|index| unsafe { self.take(index) });
+        (lowered.bottom, item)
     }
 
     /// Lowers the bottom to this, from just above it, without looking at the item.

@@ -10,9 +10,32 @@ use crate::sync::barrier::{self, Payer};
 use crate::sync::{Ordering, fence};
 use crate::word::Word;
 
-/// What came of lowering the bottom: where it is now, and the index of the item that became the
-/// owner's.
-type Lowered = (Index, Option<Index>);
+/// What came of lowering the bottom. Two words, which a call returns in registers; an `Option` of an
+/// index would make it three, returned in memory, on the fast path too.
+#[derive(Clone, Copy)]
+pub(super) struct Lowered {
+    /// Where the bottom is now.
+    pub(super) bottom: Index,
+    /// Which item became the owner's, or `NONE`.
+    index: Index,
+}
+
+/// No index: it is no multiple of the stride.
+const NONE: Index = 1;
+
+const _: () = assert!(NONE < STRIDE);
+
+impl Lowered {
+    fn to(bottom: Index, index: Index) -> Lowered {
+        Lowered { bottom, index }
+    }
+
+    /// The item that became the owner's.
+    #[inline(always)]
+    pub(super) fn index(self) -> Option<Index> {
+        (self.index != NONE).then_some(self.index)
+    }
+}
 
 impl<T: Word> Bare<T> {
     /// Enters the lap of a slot.
@@ -53,15 +76,15 @@ impl<T: Word> Bare<T> {
     /// A pop has come to the lap's start or to the mark, or there is no membarrier.
     #[cold]
     #[inline(never)]
-    pub(super) fn pop_further(&self, bottom: Index) -> (Index, Option<T>) {
-        self.take(self.lower_further(bottom))
+    pub(super) fn pop_further(&self, bottom: Index) -> Lowered {
+        self.lower_further(bottom)
     }
 
     /// A pop found `age` above the lowered bottom.
     #[cold]
     #[inline(never)]
-    pub(super) fn pop_contested(&self, bottom: Index) -> (Index, Option<T>) {
-        self.take(self.lower_contested(bottom))
+    pub(super) fn pop_contested(&self, bottom: Index) -> Lowered {
+        self.lower_contested(bottom)
     }
 
     /// An unpush to this has come to the lap's start or to the mark, or there is no membarrier; or,
@@ -72,16 +95,16 @@ impl<T: Word> Bare<T> {
         let bottom = lowered.wrapping_add(STRIDE);
         // SAFETY: only the owner gets here.
         let mark = unsafe { (*self.slow.get()).mark };
-        let (bottom, index) = if !further {
+        let lowered = if !further {
             self.lower_contested(lowered)
         } else if distance(bottom, mark) < 0 {
             self.lower_further(bottom)
         } else {
             return (bottom, Unpushed::Covered);
         };
-        match index {
-            Some(_) => (bottom, Unpushed::Back),
-            None => (bottom, Unpushed::Stolen),
+        match lowered.index() {
+            Some(_) => (lowered.bottom, Unpushed::Back),
+            None => (lowered.bottom, Unpushed::Stolen),
         }
     }
 
@@ -97,7 +120,7 @@ impl<T: Word> Bare<T> {
             return self.lower_contested(bottom);
         }
         self.settle_at(bottom);
-        (bottom, Some(bottom))
+        Lowered::to(bottom, bottom)
     }
 
     /// `age`, read after `bottom` was lowered to this, was above it: nothing is there, or a thief
@@ -111,7 +134,7 @@ impl<T: Word> Bare<T> {
             if ahead > 0 || age == bottom {
                 // The claim is on another item, or was let go.
                 self.settle_at(bottom);
-                return (bottom, Some(bottom));
+                return Lowered::to(bottom, bottom);
             }
             if ahead < 0 {
                 // Not one up from here: an unpush may come from below where the bottom was left
@@ -119,7 +142,7 @@ impl<T: Word> Bare<T> {
                 let top = age & !CLAIMED;
                 self.own.bottom.store(top, Ordering::Relaxed);
                 self.found_empty(top);
-                return (top, None);
+                return Lowered::to(top, NONE);
             }
             let race = self
                 .age
@@ -128,7 +151,7 @@ impl<T: Word> Bare<T> {
                 Ok(_) => {
                     // The item left at the top; the bottom stays where it was.
                     self.own.bottom.store(before, Ordering::Relaxed);
-                    return (before, Some(bottom));
+                    return Lowered::to(before, bottom);
                 }
                 Err(newer) => age = newer,
             }
@@ -157,14 +180,17 @@ impl<T: Word> Bare<T> {
     }
 
     /// Reads the item that became the owner's.
-    fn take(&self, (bottom, index): Lowered) -> (Index, Option<T>) {
-        let item = index.map(|index| {
-            // SAFETY: only the owner gets here; the view is current, and the item its own.
-            unsafe {
-                let slot = (*self.slow.get()).view.slot(index);
-                T::from_word(slot.load(Ordering::Relaxed))
-            }
-        });
-        (bottom, item)
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner; the index comes from what lowered the bottom just now, and is read once.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn take(&self, index: Index) -> T {
+        // SAFETY: the view is current, and the item the caller's own.
+        unsafe {
+            let slot = (*self.slow.get()).view.slot(index);
+            T::from_word(slot.load(Ordering::Relaxed))
+        }
     }
 }

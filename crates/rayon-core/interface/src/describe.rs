@@ -88,13 +88,23 @@ impl<'d> Library<'d> {
 
     /// An `impl` of a type: its methods, or that the trait is implemented.
     fn implementation(&self, name: &str, inner: &Value, found: &mut Interface) {
-        if !inner["blanket_impl"].is_null() || inner["is_negative"] == true {
+        if !inner["blanket_impl"].is_null() {
+            return;
+        }
+        if inner["trait"]["path"] == "Freeze" {
+            // The compiler's own.
             return;
         }
         if !inner["trait"].is_null() {
             let mut of = plain(&inner["trait"]);
             forget_lifetimes(&mut of);
-            found.insert(format!("impl {of} for {name}"), String::new());
+            // That something is not `Send` is part of the interface too.
+            let not = if inner["is_negative"] == true {
+                "!"
+            } else {
+                ""
+            };
+            found.insert(format!("impl {not}{of} for {name}"), String::new());
             return;
         }
         for id in list(&inner["items"]) {

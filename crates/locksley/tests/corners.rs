@@ -1,0 +1,346 @@
+//! Corner cases of waiting, of ending and of panicking.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use locksley::{Pool, Strategy};
+
+fn until(flag: &AtomicBool) {
+    while !flag.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
+/// A task that blocks while the pool ends gets its spare, though that one was woken by the end.
+#[test]
+fn spares_are_there_after_the_end() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    // Calls up a spare, which lies down again.
+    pool.install(|| {
+        let task = locksley::spawn(|| 7);
+        assert_eq!(locksley::block_on(task), 7);
+    });
+    thread::sleep(Duration::from_millis(50));
+    let started = Arc::new(AtomicBool::new(false));
+    let (s, done) = (started.clone(), Arc::new(AtomicBool::new(false)));
+    let d = done.clone();
+    pool.spawn_detached(move || {
+        s.store(true, SeqCst);
+        thread::sleep(Duration::from_millis(200));
+        let task = locksley::spawn(|| 7);
+        assert_eq!(locksley::block_on(task), 7);
+        d.store(true, SeqCst);
+    });
+    until(&started);
+    let (send, receive) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        drop(pool);
+        send.send(()).unwrap();
+    });
+    let ended = receive.recv_timeout(Duration::from_secs(5)).is_ok();
+    assert!(done.load(SeqCst), "the task did not finish");
+    assert!(ended, "the pool does not end");
+}
+
+static HOLDER: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// Who waits for a handle inside of a join has the join's job in its pile: nobody who leapfrogs through it takes
+/// that, which does not descend from what it waits for.
+#[test]
+fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder()
+            .workers(2)
+            .strategy(strategy)
+            .build()
+            .unwrap();
+        let flags: [Arc<AtomicBool>; 3] = std::array::from_fn(|_| Arc::default());
+        let [started, pushed, stolen] = flags.clone();
+        let violated = AtomicUsize::new(0);
+        let handle = pool.spawn(move || {
+            started.store(true, SeqCst);
+            until(&pushed);
+            let me = thread::current().id();
+            *HOLDER.lock().unwrap() = Some(me); // "holds a lock"
+            locksley::join(
+                || {
+                    for _ in 0..1000 {
+                        if stolen.load(SeqCst) {
+                            break;
+                        }
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                },
+                || {
+                    stolen.store(true, SeqCst);
+                    thread::sleep(Duration::from_millis(100));
+                },
+            );
+            *HOLDER.lock().unwrap() = None;
+        });
+        let [started, pushed, _] = &flags;
+        pool.install(|| {
+            until(started);
+            locksley::join(
+                || {
+                    pushed.store(true, SeqCst);
+                    handle.join();
+                },
+                || {
+                    if *HOLDER.lock().unwrap() == Some(thread::current().id()) {
+                        violated.fetch_add(1, SeqCst);
+                    }
+                },
+            );
+        });
+        assert_eq!(
+            violated.into_inner(),
+            0,
+            "{strategy}: ran a stranger's job while it held a lock"
+        );
+    }
+}
+
+/// The same for a thread that is adopted, and forks outside of any job.
+#[test]
+fn an_adopted_thread_leads_to_nothing_unrelated() {
+    thread::spawn(|| {
+        let pool = Pool::builder()
+            .workers(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        let pushed = Arc::new(AtomicBool::new(false));
+        let started = Arc::new(AtomicBool::new(false));
+        let sent = Arc::new(AtomicBool::new(false));
+        let holder: Arc<Mutex<Option<ThreadId>>> = Arc::default();
+        let handle = {
+            let (pushed, started, sent, holder) = (
+                pushed.clone(),
+                started.clone(),
+                sent.clone(),
+                holder.clone(),
+            );
+            pool.spawn(move || {
+                started.store(true, SeqCst);
+                until(&pushed);
+                *holder.lock().unwrap() = Some(thread::current().id());
+                locksley::scope(|s| {
+                    s.spawn_broadcast(|_, c| {
+                        if c.index() == 0 {
+                            thread::sleep(Duration::from_millis(100))
+                        }
+                    });
+                    sent.store(true, SeqCst);
+                });
+                *holder.lock().unwrap() = None;
+            })
+        };
+        until(&started);
+        let violated = AtomicBool::new(false);
+        locksley::join(
+            || {
+                pushed.store(true, SeqCst);
+                until(&sent);
+                locksley::yield_local();
+            },
+            || {
+                if *holder.lock().unwrap() == Some(thread::current().id()) {
+                    violated.store(true, SeqCst)
+                }
+            },
+        );
+        handle.join();
+        assert!(
+            !violated.load(SeqCst),
+            "ran a stranger's job while it held a lock"
+        );
+    })
+    .join()
+    .unwrap();
+}
+
+/// What a panic carries, which panics itself when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            panic!("a payload that panics when dropped");
+        }
+    }
+}
+
+#[test]
+fn a_payload_that_panics_does_not_kill_a_worker() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    pool.spawn_detached(|| std::panic::panic_any(Bomb));
+    let (send, receive) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let _ = send.send(pool.install(|| 7));
+    });
+    assert_eq!(
+        receive.recv_timeout(Duration::from_secs(3)),
+        Ok(7),
+        "the pool is dead"
+    );
+}
+
+#[test]
+fn a_scope_ends_though_payloads_panic() {
+    let (send, receive) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let pool = Pool::builder().workers(1).build().unwrap();
+        let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            pool.scope(|s| {
+                s.spawn(|_| std::panic::panic_any(Bomb));
+                s.spawn(|_| std::panic::panic_any(Bomb));
+            })
+        }));
+        let err = r.is_err();
+        std::mem::forget(r);
+        let _ = send.send(err);
+    });
+    assert_eq!(
+        receive.recv_timeout(Duration::from_secs(3)),
+        Ok(true),
+        "the scope hangs"
+    );
+}
+
+/// What its tasks borrow is gone when a scope is left.
+#[test]
+fn no_payload_lets_a_scope_end_early() {
+    let running = AtomicBool::new(false);
+    let finished = AtomicBool::new(false);
+    let pool = Pool::builder().workers(2).build().unwrap();
+    let r = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pool.scope(|s| {
+            s.spawn(|_| {
+                running.store(true, SeqCst);
+                thread::sleep(Duration::from_millis(300));
+                finished.store(true, SeqCst);
+            });
+            until(&running);
+            s.spawn(|_| std::panic::panic_any(Bomb));
+            s.spawn(|_| std::panic::panic_any(Bomb));
+        })
+    }));
+    let late = !finished.load(SeqCst);
+    std::mem::forget(r);
+    thread::sleep(Duration::from_millis(400));
+    assert!(
+        !late,
+        "the scope was left before its task was done: what that borrows is gone"
+    );
+}
+
+#[derive(Default)]
+struct Gate(Mutex<(bool, Option<std::task::Waker>)>);
+struct Wait(Arc<Gate>);
+impl std::future::Future for Wait {
+    type Output = ();
+    fn poll(self: std::pin::Pin<&mut Self>, c: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        let mut g = self.0.0.lock().unwrap();
+        if g.0 {
+            return std::task::Poll::Ready(());
+        }
+        g.1 = Some(c.waker().clone());
+        std::task::Poll::Pending
+    }
+}
+
+/// A push that wakes the worker it is near to, which has something better to do.
+#[test]
+fn a_near_push_wakes_somebody_who_looks() {
+    let mut lost = 0;
+    for _ in 0..5 {
+        let pool = Pool::builder()
+            .workers(3)
+            .strategy("sharing".parse().unwrap())
+            .waiting(locksley::Waiting::TakeAny)
+            .build()
+            .unwrap();
+        let gate = Arc::new(Gate::default());
+        let index = Arc::new(AtomicUsize::new(99));
+        let ran = Arc::new(AtomicBool::new(false));
+        let settle = |ran: &AtomicBool| {
+            for _ in 0..2000 {
+                if ran.load(SeqCst) {
+                    return true;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            false
+        };
+        let a = {
+            let (gate, index, ran) = (gate.clone(), index.clone(), ran.clone());
+            pool.spawn(move || {
+                index.store(locksley::current_worker_index().unwrap(), SeqCst);
+                locksley::block_on(Wait(gate));
+                settle(&ran)
+            })
+        };
+        while index.load(SeqCst) == 99 {
+            thread::yield_now();
+        }
+        let b = {
+            let (gate, index, ran) = (gate.clone(), index.clone(), ran.clone());
+            pool.spawn(move || {
+                thread::sleep(Duration::from_millis(100));
+                let r = ran.clone();
+                drop(locksley::spawn_near(index.load(SeqCst), move || {
+                    r.store(true, SeqCst)
+                }));
+                let waker = {
+                    let mut g = gate.0.lock().unwrap();
+                    g.0 = true;
+                    g.1.take()
+                };
+                waker.unwrap().wake();
+                settle(&ran)
+            })
+        };
+        let ok = (a.join(), b.join());
+        lost += usize::from(ok != (true, true));
+    }
+    assert_eq!(lost, 0, "one worker slept and nobody ran the task");
+}
+
+#[test]
+fn the_second_closure_runs_though_the_first_panics_and_the_pile_is_full() {
+    let pool = Pool::builder()
+        .workers(1)
+        .strategy(Strategy::Abp)
+        .stack_size(1 << 28)
+        .build()
+        .unwrap();
+    let (full, empty) = pool.install(|| {
+        fn deep(n: usize, last: &(dyn Fn() -> usize + Sync)) -> usize {
+            if n == 0 {
+                return last();
+            }
+            locksley::join(|| deep(n - 1, last), || 0).0
+        }
+        let last = || {
+            let ran = AtomicUsize::new(0);
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                locksley::join(
+                    || panic!("a"),
+                    || {
+                        ran.fetch_add(1, SeqCst);
+                    },
+                )
+            }));
+            ran.into_inner()
+        };
+        (deep(9000, &last), last())
+    });
+    assert_eq!(
+        (full, empty),
+        (1, 1),
+        "is b run if a panics? full pile, empty pile"
+    );
+}
