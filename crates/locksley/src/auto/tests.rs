@@ -97,7 +97,7 @@ fn where_much_is_stolen_thieves_take_half() {
     assert_eq!(haul.more, 3, "and the one that is returned");
 
     // Nobody steals any more.
-    while victim.pop().or_else(|| thief.pop_moved()).is_some() {}
+    while victim.pop().is_some() || thief.pop_moved().is_some() {}
     assert!(work(victim, &jobs, 0.0));
     assert_eq!(victim.pulse.mode(), Mode::Stealing);
 }
