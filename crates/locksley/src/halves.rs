@@ -14,13 +14,10 @@
 //! from, the owner's main loop included. A worker that leapfrogs may not run them: if it comes to
 //! blocking, they go to the pool's queue, where whoever waits for them finds them.
 //!
-//! **Joins.** Where waiters leapfrog, what a join has forked is taken one by one, by idle workers,
-//! and does not move: of the items of a recursion the oldest one is half of the work. A thief with half
-//! of the *items* has nearly all of it, and their owner, who waits for one after the other, may
-//! not take them back: measured with two workers, 1.8 times the time of fib(32) if busy workers
-//! balanced so. Under [`Waiting::TakeAny`] everything moves; an idle worker takes the oldest job first, to run it, and
-//! then its share of the others. If it began with the newest, as in the paper, both workers of a pool of two could be
-//! at the small end of a recursion, and whoever searches in parallel for what lies at the large end would wait long.
+//! **Joins.** What a join has forked is taken one by one, by idle workers, and does not move: of the
+//! items of a recursion the oldest one is half of the work. A thief with half of the *items* has nearly
+//! all of it, and their owner, who waits for one after the other, may not take them back: measured
+//! with two workers, 1.8 times the time of fib(32) if busy workers balanced so. What is spawned moves.
 //!
 //! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever the
 //! worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
@@ -42,8 +39,6 @@ use locksley_queue::{Owner, Steal, Thief};
 use crate::injector::{Injected, MOVED};
 use crate::job::JobRef;
 use crate::pile::{BOUNDED, Haul, Loot, Pile};
-#[cfg(doc)]
-use crate::strategy::Waiting;
 
 /// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
 /// costs about as much as ten pushes; this many make that little even if all succeed.
@@ -154,27 +149,13 @@ impl Pile for HalfPile {
     fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
         // This is an attempt, with nothing at hand: the rule of the factor counts from here.
         self.since = Since::default();
-        let victim = victim.halves()?;
-        if !self.joins_move || self.policy.amount == Amount::One {
-            return Some(self.take(victim, 1, usize::MAX));
-        }
-        Some(self.take(victim, 1, 1).map(|oldest| Haul {
-            more: self.move_some(victim).success().unwrap_or(0),
-            ..oldest
-        }))
+        Some(self.take(victim.halves()?, 1, usize::MAX))
     }
 
     fn balance(&mut self, victim: &dyn Loot) -> Steal<usize> {
-        match victim.halves() {
-            Some(victim) => self.move_some(victim),
-            None => Steal::Empty,
-        }
-    }
-}
-
-impl HalfPile {
-    /// Takes as much as the policy says into the part for what was moved. How much?
-    fn move_some(&mut self, victim: &Halves) -> Steal<usize> {
+        let Some(victim) = victim.halves() else {
+            return Steal::Empty;
+        };
         let room = self.moved.capacity() - Owner::len(&self.moved);
         self.take(victim, 0, room).map(|haul| {
             let pushed = Owner::push(&mut self.moved, haul.job);
@@ -287,12 +268,12 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_thief_gets_half_and_runs_the_oldest_of_it() {
+    fn an_idle_thief_gets_half_and_runs_the_newest_of_it() {
         let jobs = Dummies::new(8);
         for (amount, job, more) in [
             (Amount::One, 0, vec![]),
-            (Amount::Half, 0, vec![3, 2, 1]),
-            (Amount::Difference, 0, vec![3, 2, 1]),
+            (Amount::Half, 3, vec![2, 1, 0]),
+            (Amount::Difference, 3, vec![2, 1, 0]),
         ] {
             let victim = filled(Amount::Half, &jobs, 0..8);
             let mut thief = pile(amount);
