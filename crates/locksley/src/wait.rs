@@ -24,6 +24,7 @@ use crate::frames::Sighting;
 use crate::injector::Injected;
 use crate::job::Family;
 use crate::latch::{Awaited, Latch};
+use crate::record;
 use crate::registry::Registry;
 use crate::stats::Event;
 use crate::worker::Worker;
@@ -154,6 +155,7 @@ impl Worker {
     /// Takes what work there is until `ready`. `ready_asleep` is the same for one who goes to sleep: if it
     /// says no, whoever makes it so unparks the thread.
     pub(crate) fn serve_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        let _pause = record::pause(self);
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
@@ -172,6 +174,7 @@ impl Worker {
 
     /// Runs something that blocks this worker. A spare takes its place meanwhile.
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
+        let _pause = record::pause(self);
         self.open_pile();
         self.registry().blocking(wait);
     }
@@ -186,6 +189,7 @@ impl Worker {
         if awaited.is_over() {
             return;
         }
+        let _pause = record::pause(self);
         let registry = self.registry();
         self.frames.enter_wait(family);
         let mut idle = 0;
