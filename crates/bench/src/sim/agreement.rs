@@ -22,13 +22,14 @@ pub(super) const NAME: &str = "agreement";
 
 /// A strategy of the pool, and what it is in the simulator. Where waiters leapfrog, as they do by
 /// default, the pool's steal-half takes what a join has forked one by one.
-const STRATEGIES: [(&str, &str); 6] = [
+const STRATEGIES: [(&str, &str); 7] = [
     ("chase-lev", "lock-free"),
     ("semi-private", "semi-private"),
     ("flexible:steal-back", "flexible:steal-back"),
     ("steal-half:empty", "steal-half:empty,amount=one"),
     ("sharing:tit-for-tat", "sharing:tit-for-tat"),
     ("dealing:simple", "dealing:simple"),
+    ("auto", "auto"),
 ];
 
 const WORKERS: [usize; 3] = [2, 4, 8];
