@@ -36,7 +36,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use locksley_policy::{Amount, Mode, StealHalf, When};
+use locksley_policy::{Amount, Mode, Period, StealHalf, When};
 use locksley_queue::Steal;
 
 use pulse::Counts;
@@ -48,8 +48,8 @@ use crate::job::JobRef;
 use crate::pile::{Gifts, Haul, Loot, Pile};
 use crate::sharing::{Member, SharingPile};
 
-/// After how many pushes and pops a worker takes a sample: one costs about as much as ten of them.
-const EVERY: u32 = 128;
+/// After how many pushes and pops a worker takes a sample.
+const EVERY: u32 = Period::EVERY;
 
 /// The owner's side.
 pub(crate) struct AutoPile {

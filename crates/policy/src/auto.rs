@@ -55,6 +55,18 @@ pub struct Period {
     pub executed: u64,
 }
 
+impl Period {
+    /// After how many pushes and pops a worker says how many are idle, and whenever it runs out of
+    /// work: in a pool, to say so costs about as much as ten of them.
+    pub const EVERY: u32 = 128;
+
+    /// How many times that is said in a period at least: fewer would be the chance of a moment.
+    pub const SAMPLES: u32 = 8;
+
+    /// How many tasks are executed in a period at least: fewer make no ratio.
+    pub const TASKS: u64 = 64;
+}
+
 /// How to balance.
 ///
 /// ```

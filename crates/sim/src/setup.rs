@@ -1,6 +1,9 @@
 //! What is simulated.
 
 use std::fmt;
+use std::sync::Arc;
+
+use locksley_policy::{Balancer, Mixed, Theta};
 
 use crate::engine::{Costs, Speeds, Topology};
 use crate::strategy::Strategy;
@@ -42,6 +45,12 @@ pub struct Setup {
     pub sample: u64,
     /// Note what each processor did when.
     pub timeline: bool,
+    /// How many letters a processor's mailbox holds (thesis, Algorithm 14), under `sharing` and
+    /// under `auto` while it shares; 0 for no mailboxes. Whoever enables a node that has affinity
+    /// to somebody else leaves a letter there.
+    pub mailbox: u32,
+    /// Your own choice of victims. See [`Setup::balancer`].
+    pub balancer: Option<OwnBalancer>,
 }
 
 impl Setup {
@@ -56,7 +65,51 @@ impl Setup {
             seed: 1,
             sample: 0,
             timeline: false,
+            mailbox: 0,
+            balancer: None,
         }
+    }
+
+    /// Your own choice of victims, for `lock-free`, `flexible` and `semi-private`: CFLFWS (thesis,
+    /// Algorithm 2) with the room that it leaves filled. `make` is called with each processor's
+    /// number, and what it makes is asked with probability `theta` whom to try; otherwise the
+    /// processor tries somebody at random.
+    ///
+    /// The outcome is a function of computation and setup as long as the balancers draw from the
+    /// [`Source`](locksley_policy::Source) that they are given and from nothing else.
+    ///
+    /// ```
+    /// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
+    /// use locksley_sim::dag::{Fib, Strands};
+    /// use locksley_sim::{Setup, Strategy, simulate};
+    ///
+    /// /// Tries the one to the right.
+    /// struct Right;
+    ///
+    /// impl Balancer for Right {
+    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///         Some((seeker.me + 1) % view.count())
+    ///     }
+    /// }
+    ///
+    /// let setup = Setup::new(64, Strategy::LockFree).balancer(Theta::HALF, |_| Right);
+    /// let report = simulate(&mut Strands::new(Fib::new(20)), &setup)?;
+    /// assert!(report.makespan as f64 <= 2.0 * report.size.greedy_at_most(64));
+    /// # Ok::<(), locksley_sim::SimError>(())
+    /// ```
+    pub fn balancer<B>(
+        mut self,
+        theta: Theta,
+        make: impl Fn(usize) -> B + Send + Sync + 'static,
+    ) -> Setup
+    where
+        B: Balancer + Send + 'static,
+    {
+        self.balancer = Some(OwnBalancer {
+            theta,
+            make: Arc::new(move |p| Box::new(make(p))),
+        });
+        self
     }
 
     /// Does this make sense?
@@ -76,7 +129,70 @@ impl Setup {
                 return Err(SimError::Free(name));
             }
         }
+        let open = matches!(
+            self.strategy,
+            Strategy::LockFree | Strategy::Flexible(_) | Strategy::SemiPrivate
+        );
+        if self.balancer.is_some() && !open {
+            return Err(SimError::Balancer(self.strategy.to_string()));
+        }
         Ok(())
+    }
+}
+
+/// A user's own choice of victims: how to make one for each processor, and how often it is asked.
+///
+/// ```
+/// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
+/// use locksley_sim::{Setup, Strategy};
+///
+/// struct First;
+///
+/// impl Balancer for First {
+///     fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///         Some(0)
+///     }
+/// }
+///
+/// let setup = Setup::new(8, Strategy::SemiPrivate).balancer(Theta::HALF, |_| First);
+/// assert_eq!(setup.balancer.map(|own| own.theta()), Some(Theta::HALF));
+/// ```
+#[derive(Clone)]
+pub struct OwnBalancer {
+    theta: Theta,
+    make: Make,
+}
+
+/// Makes the balancer of the processor with this number.
+type Make = Arc<dyn Fn(usize) -> Box<dyn Balancer + Send> + Send + Sync>;
+
+impl OwnBalancer {
+    /// How often it is asked.
+    pub fn theta(&self) -> Theta {
+        self.theta
+    }
+
+    /// One for each of so many processors.
+    pub(crate) fn make(&self, count: usize) -> Vec<Mixed<Box<dyn Balancer + Send>>> {
+        let mixed = |p| Mixed {
+            theta: self.theta,
+            balancer: (self.make)(p),
+        };
+        (0..count).map(mixed).collect()
+    }
+}
+
+impl fmt::Debug for OwnBalancer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("OwnBalancer");
+        shown.field("theta", &self.theta).finish_non_exhaustive()
+    }
+}
+
+/// Two are equal if one is a clone of the other.
+impl PartialEq for OwnBalancer {
+    fn eq(&self, other: &OwnBalancer) -> bool {
+        self.theta == other.theta && Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
@@ -97,6 +213,8 @@ pub enum SimError {
     Dealers(usize),
     /// Something costs nothing that must cost something, or time would stand still.
     Free(&'static str),
+    /// The strategy, which is named, does not ask a user's own balancer.
+    Balancer(String),
     /// The computation does not end.
     Stuck,
 }
@@ -116,6 +234,11 @@ impl fmt::Display for SimError {
             SimError::Free(what) => write!(
                 f,
                 "costs.{what} is 0, and time would stand still: let it cost at least 1 tick"
+            ),
+            SimError::Balancer(strategy) => write!(
+                f,
+                "{strategy} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
+                 lock-free, flexible or semi-private"
             ),
             SimError::Stuck => f.write_str(
                 "the computation does not end, because processors that hold some of it have been taken away \

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use locksley_policy::{
-    Dealing, Flexible, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf, Target, Writer,
+    Dealing, Flexible, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf, Target, Tuning,
+    Writer,
 };
 
 /// A scheduler, with its policies.
@@ -18,6 +19,7 @@ use locksley_policy::{
 /// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: the busy give too, see [`Sharing`] | thesis, Alg. 7, 12 |
 /// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
 /// | `sending:shortest,l_p=3` | the busy send, nobody asks; see [`Target`] | Eager et al. |
+/// | `auto:patience=3` | stealing, stealing half or sharing, as it suits; see [`Tuning`] | thesis, 5.3 |
 /// | `synchronous` | SLFWS, in rounds | thesis, Alg. 3 |
 /// | `synchronous-sharing:greedy` | CFSAWSS, in rounds; see [`Sharing`], whose targets are all random here | thesis, Alg. 5 |
 /// | `greedy` | one queue for all, free of charge: the ideal | Graham |
@@ -51,6 +53,8 @@ pub enum Strategy {
     Dealing(Dealing),
     /// Load sharing by senders alone.
     Sending(Target),
+    /// Whichever of stealing, stealing half and sharing suits.
+    Auto(Tuning),
     /// Work stealing in step: a tick is a round, and costs, speeds and topology mean nothing.
     Synchronous,
     /// Stealing and sharing in step.
@@ -145,12 +149,13 @@ enum Name {
     Sharing,
     Dealing,
     Sending,
+    Auto,
     Synchronous,
     SynchronousSharing,
     Greedy,
 }
 
-const NAMED: [(&str, Name); 11] = [
+const NAMED: [(&str, Name); 12] = [
     ("lock-free", Name::LockFree),
     ("flexible", Name::Flexible),
     ("semi-private", Name::SemiPrivate),
@@ -159,6 +164,7 @@ const NAMED: [(&str, Name); 11] = [
     ("sharing", Name::Sharing),
     ("dealing", Name::Dealing),
     ("sending", Name::Sending),
+    ("auto", Name::Auto),
     ("synchronous", Name::Synchronous),
     ("synchronous-sharing", Name::SynchronousSharing),
     ("greedy", Name::Greedy),
@@ -183,6 +189,7 @@ impl Strategy {
             Strategy::Sharing(_) => Name::Sharing,
             Strategy::Dealing(_) => Name::Dealing,
             Strategy::Sending(_) => Name::Sending,
+            Strategy::Auto(_) => Name::Auto,
             Strategy::Synchronous => Name::Synchronous,
             Strategy::SynchronousSharing(_) => Name::SynchronousSharing,
             Strategy::Greedy => Name::Greedy,
@@ -201,6 +208,7 @@ impl Spell for Strategy {
             Name::Sharing => Strategy::Sharing(Sharing::read(reader)?),
             Name::Dealing => Strategy::Dealing(Dealing::read(reader)?),
             Name::Sending => Strategy::Sending(read_target(reader)?),
+            Name::Auto => Strategy::Auto(Tuning::read(reader)?),
             Name::Synchronous => Strategy::Synchronous,
             Name::SynchronousSharing => Strategy::SynchronousSharing(Sharing::read(reader)?),
             Name::Greedy => Strategy::Greedy,
@@ -223,6 +231,7 @@ impl Spell for Strategy {
             }
             Strategy::Dealing(policy) => policy.write(writer),
             Strategy::Sending(target) => write_target(*target, writer),
+            Strategy::Auto(tuning) => tuning.write(writer),
         }
     }
 }
@@ -254,6 +263,7 @@ mod tests {
         }
         for text in [
             "lifelines:w=5,base=32",
+            "auto:patience=7",
             "sending:random",
             "sending:shortest,l_p=5",
             "sending:threshold,l_p=2,below=4",
@@ -270,6 +280,7 @@ mod tests {
         assert!(error("").contains("possible are lock-free"));
         assert!(error("lifelines:base=1").contains("a whole number from 2 on"));
         assert!(error("sending:longest").contains("random, threshold, shortest"));
+        assert!(error("auto:patience=0").contains("a whole number from 1 on"));
         assert!(error("greedy:fast").contains("means nothing here"));
         assert!(error("flexible:skip,theta_r=1.5").contains("not possible"));
     }

@@ -18,7 +18,7 @@ const MANY: f64 = 100.0;
 const MEMORY: f64 = 4.0;
 
 /// Every scheduler, on 64 processors.
-const STRATEGIES: [&str; 11] = [
+const STRATEGIES: [&str; 12] = [
     "lock-free",
     "semi-private",
     "flexible:steal-back",
@@ -27,6 +27,7 @@ const STRATEGIES: [&str; 11] = [
     "sharing:tit-for-tat",
     "dealing:simple",
     "sending:shortest",
+    "auto",
     "synchronous",
     "synchronous-sharing:tit-for-tat",
     "greedy",

@@ -5,11 +5,11 @@ use locksley_policy::{Auto, Heuristic, Mode, Period, Tuning};
 
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering};
 
-/// How many samples make a period at least: fewer would be the chance of a moment.
-const SAMPLES: u32 = 8;
+/// How many samples make a period at least.
+const SAMPLES: u32 = Period::SAMPLES;
 
-/// How many jobs were run in a period at least: fewer make no ratio.
-const JOBS: u64 = 64;
+/// How many jobs were run in a period at least.
+const JOBS: u64 = Period::TASKS;
 
 /// The modes, each by its number.
 const MODES: [Mode; 4] = [

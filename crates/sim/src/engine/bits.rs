@@ -32,4 +32,9 @@ impl Bits {
     pub(crate) fn remove(&mut self, number: usize) {
         self.0[number / 64] &= !(1 << (number % 64));
     }
+
+    /// How many numbers are in it.
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
 }

@@ -4,7 +4,7 @@
 //! Every processor asks its rule after each node that it completes (Figure 2); one that is empty
 //! always tries. Balancing takes the time of a steal, also for a processor that has work.
 
-use locksley_policy::{Since, StealHalf, other};
+use locksley_policy::{Outcome, Since, StealHalf, other};
 
 use super::core::{Core, Scheduler};
 use super::extended::Extended;
@@ -13,11 +13,11 @@ use crate::dag::{Computation, Enabled};
 
 /// Steal-half's processors.
 pub(crate) struct Half<N> {
-    policy: StealHalf,
-    piles: Vec<Extended<N>>,
+    pub(super) policy: StealHalf,
+    pub(super) piles: Vec<Extended<N>>,
     since: Vec<Since>,
     /// What a processor goes on with when it has balanced.
-    next: Vec<Option<N>>,
+    pub(super) next: Vec<Option<N>>,
     victims: Vec<u32>,
     /// Until when attempts on a pile fail, because somebody was quicker.
     contended: Vec<u64>,
@@ -71,16 +71,34 @@ impl<N: Copy> Half<N> {
         }
     }
 
+    /// Adds an item; the ticks that it costs.
+    pub(super) fn push<C>(&mut self, core: &mut Core<C>, p: usize, item: N) -> u32
+    where
+        C: Computation<Node = N>,
+    {
+        self.piles[p].push(item);
+        self.settle(core, p)
+    }
+
     /// Takes the newest item, and the ticks that it costs.
-    fn pop<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32) {
+    pub(super) fn pop<C>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32)
+    where
+        C: Computation<Node = N>,
+    {
         let item = self.piles[p].pop();
         core.tally.fences += 1;
         let cost = self.settle(core, p);
         (item, cost + core.costs.fence)
     }
 
-    /// What a thief gets; the time at which it has it.
-    fn steal<C>(&mut self, core: &mut Core<C>, p: usize, victim: usize, now: u64) -> u64
+    /// A thief gets something to go on with, perhaps; the time at which it has it.
+    pub(super) fn steal<C>(
+        &mut self,
+        core: &mut Core<C>,
+        p: usize,
+        victim: usize,
+        now: u64,
+    ) -> (u64, Outcome)
     where
         C: Computation<Node = N>,
     {
@@ -90,7 +108,8 @@ impl<N: Copy> Half<N> {
             core.tally.aborted += 1;
             core.tally.cas += 1;
             cost += core.costs.cas;
-            return core.at(victim, p, core.after(p, now, cost));
+            let back = core.at(victim, p, core.after(p, now, cost));
+            return (back, Outcome::Abort);
         }
         let own = self.piles[p].len() + usize::from(self.next[p].is_some());
         self.moving.clear();
@@ -100,7 +119,7 @@ impl<N: Copy> Half<N> {
         let back = |core: &Core<C>, cost| core.at(victim, p, core.after(p, now, cost));
         if self.moving.is_empty() {
             core.tally.empty += 1;
-            return back(core, cost);
+            return (back(core, cost), Outcome::Empty);
         }
         core.tally.stolen += 1;
         core.tally.items_stolen += self.moving.len() as u64;
@@ -115,7 +134,7 @@ impl<N: Copy> Half<N> {
         }
         let there = back(core, cost);
         core.watch.moved(Move::Steal, victim, p, now, there);
-        there
+        (there, Outcome::Success)
     }
 }
 
@@ -129,10 +148,7 @@ impl<C: Computation> Scheduler<C> for Half<C::Node> {
     fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
         let (next, cost) = match enabled {
             Enabled::One(next) => (Some(next), 0),
-            Enabled::Two(next, other) => {
-                self.piles[p].push(other);
-                (Some(next), self.settle(core, p))
-            }
+            Enabled::Two(next, other) => (Some(next), self.push(core, p, other)),
             Enabled::Nothing | Enabled::End => self.pop(core, p),
         };
         let now = core.after(p, now, cost);
@@ -143,7 +159,7 @@ impl<C: Computation> Scheduler<C> for Half<C::Node> {
         let was_idle = self.next[p].is_none();
         core.tally.idle_iterations += u64::from(was_idle);
         let victim = self.victims[p] as usize;
-        let back = self.steal(core, p, victim, now);
+        let (back, _) = self.steal(core, p, victim, now);
         match self.next[p].take() {
             Some(next) => core.execute(p, next, back),
             None => self.go_on(core, p, None, back),

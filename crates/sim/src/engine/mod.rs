@@ -1,5 +1,6 @@
 //! Schedulers as discrete events.
 
+mod auto;
 mod bits;
 mod central;
 mod core;
@@ -8,6 +9,7 @@ mod dealing;
 mod extended;
 mod half;
 mod lifelines;
+mod mail;
 mod pace;
 mod pile;
 mod sending;
@@ -33,6 +35,7 @@ use crate::report::Report;
 use crate::rounds;
 use crate::setup::{Setup, SimError};
 use crate::strategy::Strategy;
+use auto::Autos;
 use central::Central;
 use dealing::Dealers;
 pub(crate) use extended::Extended;
@@ -110,7 +113,14 @@ fn simulate_with<C: Computation>(
         }
         Strategy::Lifelines(policy) => Core::new(computation, setup).run(Lines::new(policy, count)),
         Strategy::StealHalf(policy) => Core::new(computation, setup).run(Half::new(policy, count)),
-        Strategy::Sharing(policy) => Core::new(computation, setup).run(Sharers::new(policy, count)),
+        Strategy::Sharing(policy) => {
+            let sharers = Sharers::new(policy, count, setup.mailbox);
+            Core::new(computation, setup).run(sharers)
+        }
+        Strategy::Auto(tuning) => {
+            let autos = Autos::new(tuning, count, setup.mailbox);
+            Core::new(computation, setup).run(autos)
+        }
         Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
         Strategy::Sending(target) => Core::new(computation, setup).run(Senders::new(target, count)),
         Strategy::Synchronous => Some(rounds::run(computation, setup, None)),

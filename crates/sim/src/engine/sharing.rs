@@ -11,13 +11,23 @@
 //! the deque. An offer lands only where there is none. Spread-back marks the entry as shared before
 //! it offers it.
 //!
+//! **Mailboxes** (Algorithms 13 and 14), if there are any: a node that has affinity to another
+//! processor is not spread. It goes into the deque like any other, and a letter with a pointer to it
+//! goes into that processor's mailbox, if there is room. An idle processor that has mail reads it in
+//! its next iteration, instead of trying to steal. *Deviations.* Letters carry ages, as offers do, and
+//! none is lost or invented. The thesis reads with probability theta_r, which would be never for 0, and
+//! forgets the offers; the runtime reads before each search, and so it is here. One writes no letters to
+//! oneself.
+//!
 //! A donor reads the state of a donee at once, however far it is; the offer takes the latency.
 
 use std::collections::VecDeque;
 
-use locksley_policy::{Memory, Offer, Outcome, Seeker, Sharing, Source, other};
+use locksley_policy::{Heuristic, Memory, Offer, Outcome, Seeker, Sharing, Source, other};
 
 use super::core::{Core, Scheduler};
+use super::dealing::home;
+use super::mail::{Mail, Pointer};
 use super::watch::Move;
 use crate::dag::{Computation, Enabled};
 
@@ -38,13 +48,7 @@ struct Entry<N> {
 enum State {
     Working,
     Idle,
-    /// An entry of a donor, of that age, has been offered, and is there from a time on.
-    Offered {
-        entry: u32,
-        age: u32,
-        donor: u32,
-        from: u64,
-    },
+    Offered(Pointer),
 }
 
 struct Processor {
@@ -54,35 +58,57 @@ struct Processor {
     /// The oldest entry first.
     deque: VecDeque<u32>,
     victim: Option<u32>,
+    /// Does it read its mail in this iteration?
+    reads: bool,
     contended: u64,
 }
 
 /// The processors of CFWSS.
 pub(crate) struct Sharers<N> {
     policy: Sharing,
+    mail: Mail,
     processors: Vec<Processor>,
     entries: Vec<Entry<N>>,
     free: Vec<u32>,
 }
 
 /// What came of an attempt to steal.
-enum Loot<N> {
+pub(super) enum Loot<N> {
     Node(N, usize),
     Nothing(Outcome),
 }
 
+impl<N> Loot<N> {
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            Loot::Node(..) => Outcome::Success,
+            Loot::Nothing(outcome) => *outcome,
+        }
+    }
+}
+
+/// What a donee gets: the ticks that it costs, and from whom it is.
+struct Gift<N> {
+    node: N,
+    cost: u32,
+    donor: usize,
+}
+
 impl<N: Copy> Sharers<N> {
-    pub(crate) fn new(policy: Sharing, count: usize) -> Sharers<N> {
+    /// With mailboxes for so many letters.
+    pub(crate) fn new(policy: Sharing, count: usize, mailbox: u32) -> Sharers<N> {
         let processor = |_| Processor {
             state: State::Idle,
             spreading: policy.heuristic.initial,
             memory: Memory::default(),
             deque: VecDeque::new(),
             victim: None,
+            reads: false,
             contended: 0,
         };
         Sharers {
             policy,
+            mail: Mail::new(mailbox, count),
             processors: (0..count).map(processor).collect(),
             entries: Vec::new(),
             free: Vec::new(),
@@ -175,23 +201,74 @@ impl<N: Copy> Sharers<N> {
         if self.processors[donee].state != State::Idle {
             return false;
         }
+        self.processors[donee].state = State::Offered(self.point(core, donor, donee, place, now));
+        true
+    }
+
+    /// Points out an entry to another processor, to which that is news after the latency.
+    fn point<C>(
+        &mut self,
+        core: &Core<C>,
+        donor: usize,
+        donee: usize,
+        place: u32,
+        now: u64,
+    ) -> Pointer
+    where
+        C: Computation<Node = N>,
+    {
         let entry = &mut self.entries[place as usize];
         entry.shared = true;
-        self.processors[donee].state = State::Offered {
+        Pointer {
             entry: place,
             age: entry.age,
             donor: donor as u32,
             from: core.at(donor, donee, now),
+        }
+    }
+
+    /// Leaves a letter with whom a new entry has affinity to; the ticks that it costs. `None` if it
+    /// has none, and may be spread.
+    fn mail<C>(&mut self, core: &mut Core<C>, p: usize, place: u32, now: u64) -> Option<u32>
+    where
+        C: Computation<Node = N>,
+    {
+        let affinity = core
+            .computation
+            .affinity(self.entries[place as usize].node)?;
+        let to = home(affinity, core.count());
+        if to == p || !self.mail.is_there() {
+            return None;
+        }
+        if self.mail.is_full(to) {
+            core.tally.refused += 1;
+            return Some(core.costs.probe);
+        }
+        let letter = self.point(core, p, to, place, now);
+        self.mail.leave(to, letter);
+        core.tally.mailed += 1;
+        Some(core.costs.donation)
+    }
+
+    /// A processor stores a node; the ticks that it costs (Algorithm 14, lines 5 to 14).
+    pub(super) fn fork<C>(&mut self, core: &mut Core<C>, p: usize, node: N, now: u64) -> u32
+    where
+        C: Computation<Node = N>,
+    {
+        let entry = self.store(node);
+        let cost = match self.mail(core, p, entry, now) {
+            Some(cost) => cost,
+            None => self.spread(core, p, entry, now),
         };
-        true
+        self.processors[p].deque.push_back(entry);
+        cost
     }
 
     /// Takes the newest node of the own deque, over all ghosts, and the ticks that it costs.
-    fn fetch<C: Computation<Node = N>>(
-        &mut self,
-        core: &mut Core<C>,
-        p: usize,
-    ) -> (Option<N>, u32) {
+    pub(super) fn fetch<C>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32)
+    where
+        C: Computation<Node = N>,
+    {
         let mut cost = 0;
         loop {
             core.tally.fences += 1;
@@ -205,18 +282,34 @@ impl<N: Copy> Sharers<N> {
             }
             let (node, more) = self.redeem(core, place);
             cost += more;
-            if node.is_some() {
-                return (node, cost);
+            if let Some(node) = node {
+                Self::note(core, p, node);
+                return (Some(node), cost);
             }
             core.tally.ghost_pops += 1;
         }
     }
 
+    /// A processor has got a node to execute: the one that it has affinity to?
+    fn note<C: Computation<Node = N>>(core: &mut Core<C>, p: usize, node: N) {
+        if let Some(affinity) = core.computation.affinity(node) {
+            core.tally.affinities += 1;
+            core.tally.affinity_hits += u64::from(home(affinity, core.count()) == p);
+        }
+    }
+
     /// An idle processor begins an iteration, whose effect is at its end.
-    fn seek<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+    pub(super) fn seek<C: Computation<Node = N>>(
+        &mut self,
+        core: &mut Core<C>,
+        p: usize,
+        now: u64,
+    ) {
         let mut draw = core.draw(p, now);
         let theta = self.policy.theta_r.get();
-        let victim = match draw.unit() >= theta {
+        let reads = self.mail.is_due(p, now);
+        self.processors[p].reads = reads;
+        let victim = match !reads && draw.unit() >= theta {
             true => other(p, core.count(), &mut draw),
             false => None,
         };
@@ -229,7 +322,7 @@ impl<N: Copy> Sharers<N> {
     }
 
     /// An attempt to steal, and the ticks that it costs besides.
-    fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Loot<N>, u32)
+    pub(super) fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Loot<N>, u32)
     where
         C: Computation<Node = N>,
     {
@@ -257,6 +350,7 @@ impl<N: Copy> Sharers<N> {
                 core.tally.stolen += 1;
                 core.tally.items_stolen += 1;
                 self.processors[victim].memory.robbed_by(p);
+                Self::note(core, p, node);
                 (Loot::Node(node, victim), cost)
             }
             None => {
@@ -268,7 +362,7 @@ impl<N: Copy> Sharers<N> {
     }
 
     /// A thief may change the flag of somebody.
-    fn update<C>(&mut self, core: &Core<C>, p: usize, outcome: Outcome, now: u64)
+    pub(super) fn update<C>(&mut self, core: &Core<C>, p: usize, outcome: Outcome, now: u64)
     where
         C: Computation<Node = N>,
     {
@@ -282,39 +376,123 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// Accepts an offer, if there is one that is still good; the ticks that it costs, and who made
-    /// it.
-    fn accept<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> Option<(N, u32, usize)>
+    /// Accepts an offer, if there is one that is still good.
+    fn accept<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> Option<Gift<N>>
     where
         C: Computation<Node = N>,
     {
-        let State::Offered {
-            entry,
-            age,
-            donor,
-            from,
-        } = self.processors[p].state
-        else {
-            return None;
-        };
-        if now < from {
-            return None;
+        match self.processors[p].state {
+            State::Offered(pointer) if pointer.from <= now => {
+                self.processors[p].state = State::Idle;
+                self.take_up(core, p, pointer, 0)
+            }
+            _ => None,
         }
-        self.processors[p].state = State::Idle;
-        let entry = &mut self.entries[entry as usize];
-        if entry.age != age || entry.owned {
+    }
+
+    /// Reads letters until one is still good.
+    fn read<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> Option<Gift<N>>
+    where
+        C: Computation<Node = N>,
+    {
+        let mut cost: u32 = 0;
+        while let Some(letter) = self.mail.next(p, now) {
+            core.tally.probes += 1;
+            cost = cost.saturating_add(core.costs.probe);
+            let gift = self.take_up(core, p, letter, cost);
+            if gift.is_some() {
+                return gift;
+            }
+        }
+        None
+    }
+
+    /// Takes what a pointer points to, if nobody owns it yet.
+    fn take_up<C>(
+        &mut self,
+        core: &mut Core<C>,
+        p: usize,
+        pointer: Pointer,
+        cost: u32,
+    ) -> Option<Gift<N>>
+    where
+        C: Computation<Node = N>,
+    {
+        let entry = &mut self.entries[pointer.entry as usize];
+        if entry.age != pointer.age || entry.owned {
             return None;
         }
         entry.owned = true;
+        let node = entry.node;
         core.tally.cas += 1;
         core.tally.donated += 1;
-        Some((entry.node, core.costs.cas, donor as usize))
+        Self::note(core, p, node);
+        Some(Gift {
+            node,
+            cost: cost + core.costs.cas,
+            donor: pointer.donor as usize,
+        })
+    }
+
+    /// The end of an iteration in which a processor has stolen nothing: it reads its mail if it is to,
+    /// and looks whether there is an offer. Has it got something to execute?
+    pub(super) fn receive<C>(&mut self, core: &mut Core<C>, p: usize, now: u64, back: u64) -> bool
+    where
+        C: Computation<Node = N>,
+    {
+        let read = match std::mem::take(&mut self.processors[p].reads) {
+            true => self.read(core, p, now),
+            false => None,
+        };
+        let Some(gift) = read.or_else(|| self.accept(core, p, back)) else {
+            return false;
+        };
+        let back = core.after(p, back, gift.cost);
+        self.works(p);
+        core.watch.moved(Move::Donation, gift.donor, p, now, back);
+        core.execute(p, gift.node, back);
+        true
+    }
+
+    /// A processor has something to execute, and takes no offers.
+    pub(super) fn works(&mut self, p: usize) {
+        self.processors[p].state = State::Working;
+    }
+
+    /// A processor has nothing to execute.
+    pub(super) fn rests(&mut self, p: usize) {
+        self.processors[p].state = State::Idle;
+    }
+
+    /// Does a processor read its mail in this iteration?
+    pub(super) fn reads(&self, p: usize) -> bool {
+        self.processors[p].reads
+    }
+
+    /// Whom a processor tries in this iteration, if anybody.
+    pub(super) fn victim(&self, p: usize) -> Option<usize> {
+        self.processors[p].victim.map(|victim| victim as usize)
+    }
+
+    /// How many pointers are in a processor's deque, ghosts included.
+    pub(super) fn len(&self, p: usize) -> usize {
+        self.processors[p].deque.len()
+    }
+
+    /// From now on all give by this heuristic.
+    pub(super) fn set_heuristic(&mut self, heuristic: Heuristic) {
+        if self.policy.heuristic != heuristic {
+            self.policy.heuristic = heuristic;
+            for processor in &mut self.processors {
+                processor.spreading = heuristic.initial;
+            }
+        }
     }
 }
 
 impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
     fn begin(&mut self, core: &mut Core<C>) {
-        self.processors[0].state = State::Working;
+        self.works(0);
         for p in 1..core.count() {
             self.seek(core, p, 0);
         }
@@ -323,19 +501,14 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
     fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
         let (next, cost) = match enabled {
             Enabled::One(next) => (Some(next), 0),
-            Enabled::Two(next, other) => {
-                let entry = self.store(other);
-                let cost = self.spread(core, p, entry, now);
-                self.processors[p].deque.push_back(entry);
-                (Some(next), cost)
-            }
+            Enabled::Two(next, other) => (Some(next), self.fork(core, p, other, now)),
             Enabled::Nothing | Enabled::End => self.fetch(core, p),
         };
         let now = core.after(p, now, cost);
         match next {
             Some(next) => core.execute(p, next, now),
             None => {
-                self.processors[p].state = State::Idle;
+                self.rests(p);
                 core.rest(p, now);
                 self.seek(core, p, now);
             }
@@ -344,33 +517,26 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
 
     fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64) {
         core.tally.idle_iterations += 1;
-        let (loot, cost) = self.attempt(core, p, now);
-        let outcome = match loot {
-            Loot::Node(..) => Outcome::Success,
-            Loot::Nothing(outcome) => outcome,
-        };
-        self.update(core, p, outcome, now);
-        let mut back = core.after(p, now, cost);
-        if let Some(victim) = self.processors[p].victim {
-            back = core.at(victim as usize, p, back);
-        }
-        if let Loot::Node(node, victim) = loot {
-            self.processors[p].state = State::Working;
-            core.watch.moved(Move::Steal, victim, p, now, back);
-            return core.execute(p, node, back);
-        }
-        match self.accept(core, p, back) {
-            Some((node, cost, donor)) => {
-                let back = core.after(p, back, cost);
-                self.processors[p].state = State::Working;
-                core.watch.moved(Move::Donation, donor, p, now, back);
-                core.execute(p, node, back);
+        let mut back = now;
+        if !self.reads(p) {
+            let (loot, cost) = self.attempt(core, p, now);
+            self.update(core, p, loot.outcome(), now);
+            back = core.after(p, now, cost);
+            if let Some(victim) = self.victim(p) {
+                back = core.at(victim, p, back);
             }
-            None => self.seek(core, p, back),
+            if let Loot::Node(node, victim) = loot {
+                self.works(p);
+                core.watch.moved(Move::Steal, victim, p, now, back);
+                return core.execute(p, node, back);
+            }
+        }
+        if !self.receive(core, p, now, back) {
+            self.seek(core, p, back);
         }
     }
 
     fn waiting(&self, p: usize) -> usize {
-        self.processors[p].deque.len()
+        self.len(p)
     }
 }

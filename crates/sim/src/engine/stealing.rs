@@ -19,7 +19,7 @@
 //! by the thieves' numbers from a place on that is drawn for each tick, so that no thief is always
 //! first.
 
-use locksley_policy::{Memory, Nest, Outcome, Seeker, Victims};
+use locksley_policy::{Balancer, Memory, Mixed, Nest, Outcome, Seeker, Victims};
 
 use super::bits::Bits;
 use super::pile::{Pile, Stolen};
@@ -78,6 +78,8 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     topology: Option<&'a Topology>,
     nest: Nest,
     victims: Victims,
+    /// What the user has put in the place of these, one for each processor.
+    own: Vec<Mixed<Box<dyn Balancer + Send>>>,
     seed: u64,
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
@@ -111,8 +113,12 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             contended: 0,
             pile: P::default(),
         };
+        let own = setup.balancer.as_ref();
+        let own = own.map_or(Vec::new(), |own| own.make(count));
         let remembers = matches!(victims, Victims::StealBack { .. } | Victims::Sticky { .. });
-        let lazy = C::NESTED && !victims.looks_at_loads();
+        let remembers = remembers || !own.is_empty();
+        // A user's own may look at the loads.
+        let lazy = C::NESTED && !victims.looks_at_loads() && own.is_empty();
         Stealing {
             computation,
             pacing: if lazy { pacing } else { Pacing::Eager },
@@ -121,6 +127,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             topology: (!setup.topology.is_instant()).then_some(&setup.topology),
             nest: setup.topology.nest(),
             victims,
+            own,
             seed: setup.seed,
             processors: (0..count).map(|_| processor()).collect(),
             busy: Bits::new(count),
@@ -287,7 +294,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     }
 
     #[inline]
-    fn choose(&self, thief: usize, now: u64) -> Option<usize> {
+    fn choose(&mut self, thief: usize, now: u64) -> Option<usize> {
         let mut draw = Draw::at(self.seed, thief, now);
         let seeker = Seeker {
             me: thief,
@@ -302,7 +309,10 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             nest: &self.nest,
             look,
         };
-        self.victims.choose(seeker, &view, &mut draw)
+        match self.own.get_mut(thief) {
+            Some(own) => own.choose(seeker, &view, &mut draw),
+            None => self.victims.choose(seeker, &view, &mut draw),
+        }
     }
 
     /// An attempt is made.
@@ -355,7 +365,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.processors[victim].contended = now + u64::from(self.costs.cas.max(1));
         if !self.memories.is_empty() {
             self.memories[victim].robbed_by(thief);
-            self.memories[thief].tried(victim, Outcome::Success);
+            self.tried(thief, victim, Outcome::Success);
         }
         if self.processors[victim].pile.nodes().is_empty() {
             self.emptied.push(victim as u32);
@@ -371,11 +381,19 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.assign(thief, node, back);
     }
 
+    /// What came of an attempt is remembered.
+    fn tried(&mut self, thief: usize, victim: usize, outcome: Outcome) {
+        self.memories[thief].tried(victim, outcome);
+        if let Some(own) = self.own.get_mut(thief) {
+            own.tried(victim, outcome);
+        }
+    }
+
     /// After an attempt that got nothing, the next.
     #[inline]
     fn failed(&mut self, thief: usize, victim: usize, outcome: Outcome, now: u64, cas: u32) {
         if !self.memories.is_empty() {
-            self.memories[thief].tried(victim, outcome);
+            self.tried(thief, victim, outcome);
         }
         let cost = u64::from(self.costs.fence) + u64::from(cas);
         let back = self.back(thief, victim, self.speeds.after(thief, now, cost));

@@ -34,7 +34,7 @@ pub struct Tally {
     pub items_stolen: u64,
     /// Items offered, dealt or sent to somebody else.
     pub offered: u64,
-    /// Offers accepted; of what is dealt or sent, all that was taken out by the receiver.
+    /// Offers accepted, by letter or not; of what is dealt or sent, all that was taken out by the receiver.
     pub donated: u64,
     /// Attempts to give that found nobody fit.
     pub refused: u64,
@@ -46,6 +46,12 @@ pub struct Tally {
     pub affinity_hits: u64,
     /// Items that have affinity to somebody.
     pub affinities: u64,
+    /// Letters left in somebody's mailbox (`Setup::mailbox`).
+    #[serde(default)]
+    pub mailed: u64,
+    /// Changes between stealing, stealing half and sharing (`auto`).
+    #[serde(default)]
+    pub shifts: u64,
     /// Compare-and-swaps.
     pub cas: u64,
     /// Fences.

@@ -1,8 +1,10 @@
 use super::*;
 use crate::dag::{Dag, Visitor};
 
+mod policies;
+
 /// Every scheduler, with each of its policies.
-const STRATEGIES: [&str; 26] = [
+const STRATEGIES: [&str; 28] = [
     "lock-free",
     "semi-private",
     "flexible:skip",
@@ -26,6 +28,8 @@ const STRATEGIES: [&str; 26] = [
     "sending:random",
     "sending:threshold,below=2",
     "sending:shortest",
+    "auto",
+    "auto:patience=1",
     "synchronous",
     "synchronous-sharing:tit-for-tat,theta_s=0.5,theta_r=0.5",
     "greedy",
@@ -83,6 +87,7 @@ fn machines(processors: usize, strategy: &str) -> [Setup; 3] {
             probe: 1,
         },
         topology: Topology::nested(&[(2, 1), (8, 20)], 50),
+        mailbox: 3,
         seed: 9,
         ..plain.clone()
     };

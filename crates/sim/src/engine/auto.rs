@@ -1,0 +1,228 @@
+//! The strategy `auto`: stealing, stealing half or sharing, whichever suits what is going on.
+//!
+//! As in the runtime, every processor has the piles of both [steal-half](super::half) and
+//! [sharing](super::sharing), and uses one of them. Whether one item is stolen or half of them is the
+//! thief's to decide, so a change between these takes effect at once. To go over to the other pile,
+//! a processor waits until its own is empty, which it finds when it has something to push.
+//!
+//! [`Auto`] decides, once in a period: every [`Period::EVERY`] pushes and pops, and whenever a
+//! processor runs out of work, the ratio of idle processors is noted; after [`Period::SAMPLES`] of
+//! these and [`Period::TASKS`] items taken to be executed, the period is over.
+//!
+//! The runtime's searches, which these counts are of, try everybody once. A processor here tries one
+//! at a time; so P - 1 attempts in vain in a row are a search, and so are fewer and a success.
+
+use locksley_policy::{Amount, Auto, Mode, Outcome, Period, Sharing, StealHalf, Tuning, When};
+
+use super::core::{Core, Scheduler};
+use super::half::Half;
+use super::sharing::{Loot, Sharers};
+use super::watch::Move;
+use crate::dag::{Computation, Enabled};
+
+/// What has been noted since the period began, and what had been counted when it did.
+#[derive(Default)]
+struct Pulse {
+    auto: Auto,
+    samples: u32,
+    idle: f64,
+    searches: u64,
+    executed: u64,
+    stolen: u64,
+    successes: u64,
+}
+
+impl Pulse {
+    /// Notes the ratio of idle processors, and decides if it is time.
+    fn sample<C: Computation>(&mut self, core: &mut Core<C>) {
+        self.samples += 1;
+        self.idle += 1.0 - core.busy.count() as f64 / core.count() as f64;
+        if self.samples < Period::SAMPLES || self.executed < Period::TASKS {
+            return;
+        }
+        let before = self.auto.mode();
+        let period = Period {
+            idle: self.idle / f64::from(self.samples),
+            attempts: self.searches,
+            stolen: core.tally.items_stolen - self.stolen,
+            successes: core.tally.stolen - self.successes,
+            executed: self.executed,
+        };
+        core.tally.shifts += u64::from(self.auto.feed(&period) != before);
+        *self = Pulse {
+            auto: self.auto,
+            stolen: core.tally.items_stolen,
+            successes: core.tally.stolen,
+            ..Pulse::default()
+        };
+    }
+}
+
+/// The processors of `auto`.
+pub(crate) struct Autos<N> {
+    half: Half<N>,
+    sharers: Sharers<N>,
+    pulse: Pulse,
+    /// Does each processor push into its sharing pile? The other one is empty then.
+    shares: Vec<bool>,
+    /// How many pushes and pops each processor has yet to make before it takes a sample.
+    left: Vec<u32>,
+    /// How many attempts in a row have been in vain.
+    in_vain: Vec<u32>,
+}
+
+impl<N: Copy> Autos<N> {
+    pub(crate) fn new(tuning: Tuning, count: usize, mailbox: u32) -> Autos<N> {
+        let one = StealHalf {
+            when: When::Empty,
+            amount: Amount::One,
+        };
+        Autos {
+            half: Half::new(one, count),
+            sharers: Sharers::new(Sharing::default(), count, mailbox),
+            pulse: Pulse {
+                auto: Auto::new(tuning),
+                ..Pulse::default()
+            },
+            shares: vec![false; count],
+            left: vec![Period::EVERY; count],
+            in_vain: vec![0; count],
+        }
+    }
+
+    /// A processor goes over to the pile that suits the mode, unless there is something in the old one.
+    fn follow(&mut self, p: usize) {
+        match self.pulse.auto.mode() {
+            Mode::Sharing(heuristic) => {
+                self.sharers.set_heuristic(heuristic);
+                self.shares[p] |= self.half.piles[p].len() == 0;
+            }
+            Mode::Stealing | Mode::StealHalf => self.shares[p] &= self.sharers.len(p) > 0,
+        }
+    }
+
+    /// A push or a pop.
+    fn count_down<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) {
+        self.left[p] -= 1;
+        if self.left[p] == 0 {
+            self.left[p] = Period::EVERY;
+            self.pulse.sample(core);
+        }
+    }
+
+    fn push<C>(&mut self, core: &mut Core<C>, p: usize, node: N, now: u64) -> u32
+    where
+        C: Computation<Node = N>,
+    {
+        self.follow(p);
+        self.count_down(core, p);
+        match self.shares[p] {
+            true => self.sharers.fork(core, p, node, now),
+            false => self.half.push(core, p, node),
+        }
+    }
+
+    fn pop<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32) {
+        self.count_down(core, p);
+        let (node, cost) = match self.shares[p] {
+            true => self.sharers.fetch(core, p),
+            false => self.half.pop(core, p),
+        };
+        self.pulse.executed += u64::from(node.is_some());
+        (node, cost)
+    }
+
+    /// An attempt to steal: what it got, and when that is there.
+    fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Option<N>, u64)
+    where
+        C: Computation<Node = N>,
+    {
+        let Some(victim) = self.sharers.victim(p) else {
+            return (None, now);
+        };
+        let mode = self.pulse.auto.mode();
+        let (node, back, outcome);
+        if self.half.piles[victim].len() == 0 && self.sharers.len(victim) > 0 {
+            let (loot, cost) = self.sharers.attempt(core, p, now);
+            outcome = loot.outcome();
+            back = core.at(victim, p, core.after(p, now, cost));
+            node = match loot {
+                Loot::Node(node, _) => Some(node),
+                Loot::Nothing(_) => None,
+            };
+            if node.is_some() {
+                core.watch.moved(Move::Steal, victim, p, now, back);
+            }
+        } else {
+            self.half.policy.amount = match mode {
+                Mode::StealHalf => Amount::Difference,
+                _ => Amount::One,
+            };
+            (back, outcome) = self.half.steal(core, p, victim, now);
+            node = self.half.next[p].take();
+            // What has come with it is in the pile that pops look into.
+            self.shares[p] &= self.half.piles[p].len() == 0;
+        }
+        if matches!(mode, Mode::Sharing(_)) {
+            self.sharers.update(core, p, outcome, now);
+        }
+        self.count_search(core.count(), p, outcome);
+        (node, back)
+    }
+
+    fn count_search(&mut self, count: usize, p: usize, outcome: Outcome) {
+        self.in_vain[p] += 1;
+        if outcome == Outcome::Success || self.in_vain[p] as usize >= count - 1 {
+            self.in_vain[p] = 0;
+            self.pulse.searches += 1;
+        }
+    }
+}
+
+impl<C: Computation> Scheduler<C> for Autos<C::Node> {
+    fn begin(&mut self, core: &mut Core<C>) {
+        self.sharers.works(0);
+        for p in 1..core.count() {
+            self.sharers.seek(core, p, 0);
+        }
+    }
+
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
+        let (next, cost) = match enabled {
+            Enabled::One(next) => (Some(next), 0),
+            Enabled::Two(next, other) => (Some(next), self.push(core, p, other, now)),
+            Enabled::Nothing | Enabled::End => self.pop(core, p),
+        };
+        let now = core.after(p, now, cost);
+        match next {
+            Some(next) => core.execute(p, next, now),
+            None => {
+                self.sharers.rests(p);
+                core.rest(p, now);
+                self.pulse.sample(core);
+                self.sharers.seek(core, p, now);
+            }
+        }
+    }
+
+    fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        core.tally.idle_iterations += 1;
+        let (node, back) = match self.sharers.reads(p) {
+            true => (None, now),
+            false => self.attempt(core, p, now),
+        };
+        if let Some(node) = node {
+            self.sharers.works(p);
+            self.pulse.executed += 1;
+            core.execute(p, node, back);
+        } else if self.sharers.receive(core, p, now, back) {
+            self.pulse.executed += 1;
+        } else {
+            self.sharers.seek(core, p, back);
+        }
+    }
+
+    fn waiting(&self, p: usize) -> usize {
+        self.half.piles[p].len() + self.sharers.len(p)
+    }
+}

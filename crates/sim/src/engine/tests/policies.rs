@@ -1,0 +1,153 @@
+//! A user's own balancer, `auto`, and mailboxes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use locksley_policy::{Balancer, Outcome, Seeker, Theta, View, other};
+
+use super::*;
+
+/// The thesis's Algorithm 10, as a user would write it, who counts what became of it.
+struct Back(Arc<AtomicU64>);
+
+impl Balancer for Back {
+    fn choose(
+        &mut self,
+        seeker: Seeker,
+        view: &dyn View,
+        random: &mut dyn Source,
+    ) -> Option<usize> {
+        let back = seeker.memory.last_thief();
+        back.or_else(|| other(seeker.me, view.count(), random))
+    }
+
+    fn tried(&mut self, _: usize, outcome: Outcome) {
+        let success = u64::from(outcome == Outcome::Success);
+        self.0.fetch_add(success, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_balancer_of_ones_own_does_what_the_same_does_built_in() {
+    for processors in [1, 2, 9, 40] {
+        for built_in in machines(processors, "flexible:steal-back") {
+            let told = Arc::new(AtomicU64::new(0));
+            let count = Arc::clone(&told);
+            let own = Setup {
+                strategy: Strategy::LockFree,
+                ..built_in.clone()
+            };
+            let own = own.balancer(Theta::HALF, move |_| Back(Arc::clone(&count)));
+            let expected = run("fib:n=13", &built_in, Pacing::Lazy);
+            let mut report = run("fib:n=13", &own, Pacing::Lazy);
+            assert_eq!(report.strategy, "lock-free");
+            report.strategy.clone_from(&expected.strategy);
+            assert_eq!(report, expected, "{processors}");
+            assert_eq!(told.load(Ordering::Relaxed), report.tally.stolen);
+        }
+    }
+}
+
+/// Makes no attempt, names itself, or nobody.
+struct Useless(usize);
+
+impl Balancer for Useless {
+    fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        [None, Some(seeker.me), Some(view.count())][self.0 % 3]
+    }
+}
+
+#[test]
+fn a_useless_balancer_does_no_harm_beyond_its_theta() {
+    let theta = Theta::new(0.75).unwrap();
+    let setup = Setup::new(16, Strategy::SemiPrivate).balancer(theta, Useless);
+    let report = run("fib:n=16", &setup, Pacing::Lazy);
+    assert_eq!(report.tally.executed, report.size.work);
+    let iterations = report.tally.idle_iterations as f64;
+    let skipped = report.tally.skipped as f64 / iterations;
+    assert!((skipped - 0.75).abs() < 0.05, "{skipped}");
+}
+
+#[test]
+fn a_balancer_where_none_is_asked_is_an_error() {
+    for strategy in ["sharing", "steal-half", "greedy", "synchronous", "auto"] {
+        let setup = Setup::new(4, strategy.parse().unwrap()).balancer(Theta::HALF, Useless);
+        let error = setup.check().unwrap_err().to_string();
+        assert!(error.starts_with(strategy), "{error}");
+        assert!(
+            error.contains("lock-free, flexible or semi-private"),
+            "{error}"
+        );
+    }
+    let setup = Setup::new(4, Strategy::LockFree).balancer(Theta::HALF, Useless);
+    assert_eq!(setup, setup.clone());
+    assert_ne!(setup, setup.clone().balancer(Theta::HALF, Useless));
+}
+
+/// The tally of 32 processors under `auto`.
+fn auto(dag: &str, processors: usize) -> Tally {
+    let setup = Setup::new(processors, "auto".parse().unwrap());
+    run(dag, &setup, Pacing::Lazy).tally
+}
+
+#[test]
+fn auto_shares_where_one_generates_less_than_all_can_do() {
+    // Two of 32 are busy.
+    let tally = auto("generator:tasks=3000,grain=20,gap=10", 32);
+    assert!(tally.shifts > 0, "{tally:?}");
+    assert!(tally.offered > 0 && tally.donated > 0, "{tally:?}");
+}
+
+#[test]
+fn auto_steals_half_where_one_has_all_there_is() {
+    let tally = auto("generator:tasks=5000,grain=10,gap=1", 4);
+    assert!(tally.shifts > 0, "{tally:?}");
+    assert!(tally.items_stolen > 2 * tally.stolen, "{tally:?}");
+    assert_eq!(tally.donated, 0, "{tally:?}");
+}
+
+#[test]
+fn auto_steals_one_by_one_where_that_will_do() {
+    for processors in [2, 8, 32] {
+        let tally = auto("fib:n=22", processors);
+        assert_eq!(tally.shifts, 0, "{tally:?}");
+        assert_eq!(tally.items_stolen, tally.stolen);
+        assert_eq!(tally.offered, 0);
+    }
+}
+
+#[test]
+fn mailboxes_bring_work_to_where_its_data_is() {
+    let hits = |mailbox| {
+        let setup = Setup {
+            mailbox,
+            ..Setup::new(8, "sharing".parse().unwrap())
+        };
+        let report = run("phased:phases=50,items=64,longest=30", &setup, Pacing::Lazy);
+        let tally = report.tally;
+        assert_eq!(tally.executed, report.size.work);
+        assert_eq!(tally.mailed > 0, mailbox > 0);
+        assert!(tally.mailed >= tally.donated || mailbox == 0, "{tally:?}");
+        tally.affinity_hits as f64 / tally.affinities as f64
+    };
+    let (without, with) = (hits(0), hits(64));
+    assert!(
+        (without - 0.125).abs() < 0.05,
+        "one of eight by chance: {without}"
+    );
+    // Only the idle read, and owners execute most of what they have enabled.
+    assert!(with > 1.5 * without, "{with} against {without}");
+}
+
+#[test]
+fn a_letter_does_not_make_a_node_run_twice_or_late() {
+    // A mailbox of one letter refuses most; what it refuses is in the deque.
+    for mailbox in [1, 2, 1000] {
+        for setup in machines(6, "sharing:greedy,theta_r=0.3") {
+            let setup = Setup { mailbox, ..setup };
+            let report = run("stencil:width=23,steps=30", &setup, Pacing::Lazy);
+            assert_eq!(report.tally.executed, report.size.work);
+            assert!(report.tally.mailed > 0);
+        }
+    }
+}
