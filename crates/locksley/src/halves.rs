@@ -182,6 +182,10 @@ impl Loot for Halves {
         Thief::steal(&self.own)
     }
 
+    fn steal_moved(&self) -> Steal<JobRef> {
+        Thief::steal(&self.moved)
+    }
+
     fn halves(&self) -> Option<&Halves> {
         Some(self)
     }

@@ -216,6 +216,17 @@ pub(crate) trait Loot: Send + Sync {
         None
     }
 
+    /// Takes a spawned job of this family that the owner has fetched and not begun.
+    fn take_of(&self, family: Family) -> Option<JobRef> {
+        let _ = family;
+        None
+    }
+
+    /// Takes the oldest of the jobs that the owner has moved here and not begun, where they cannot be told by family.
+    fn steal_moved(&self) -> Steal<JobRef> {
+        Steal::Empty
+    }
+
     /// How many jobs seem to be there.
     fn len(&self) -> usize;
 
