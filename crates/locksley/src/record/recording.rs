@@ -31,6 +31,10 @@ impl Strand {
     }
 
     pub(super) fn push(&mut self, item: Item) {
+        if self.parts.is_empty() {
+            // Most strands fork once.
+            self.parts.reserve_exact(1);
+        }
         self.parts.push((std::mem::take(&mut self.rest), item));
     }
 }
