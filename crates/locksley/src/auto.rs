@@ -126,9 +126,9 @@ impl AutoPile {
 
     /// Steals from another's sharing pile.
     fn haul_shared(&mut self, victim: &dyn Loot, mode: Mode) -> Option<Steal<Haul>> {
-        match mode {
-            Mode::Sharing(_) => self.sharing.as_mut()?.haul(victim),
-            // What is left there from before.
+        match (mode, &mut self.sharing) {
+            (Mode::Sharing(_), Some(sharing)) => sharing.haul(victim),
+            // What is left there from before; or it shares nothing itself.
             _ => Some(victim.member()?.rob().map(Haul::alone)),
         }
     }
@@ -223,6 +223,10 @@ impl Loot for AutoLoot {
             (Steal::Empty, Some(member)) => member.steal(),
             (answer, _) => answer,
         }
+    }
+
+    fn steal_moved(&self) -> Steal<JobRef> {
+        self.halves.steal_moved()
     }
 
     fn halves(&self) -> Option<&Halves> {

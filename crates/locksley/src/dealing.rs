@@ -40,6 +40,7 @@
 //! - **A waiter gets back what it dealt** and nobody has begun: a join its job, a scope its tasks (but, as above, those that
 //!   had better run elsewhere). A waiter takes what it was dealt only if that is what it waits for, or if it takes any work.
 //!   Before it blocks it leaves the rest to the pool's queue, where whoever waits for it looks.
+//!   Where no spare is left to take its place, it also gets its own off the stack of one that has fetched them.
 //!   A join's job is so completed: by the one that it was dealt to; or by one that is out of work; or by
 //!   the join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
 //! - **More workers than processors** do not all run: one that goes to sleep because there are enough others leaves what
@@ -84,6 +85,7 @@ pub(crate) use table::Table;
 use crate::injector::Injected;
 use crate::job::{Family, JobRef};
 use crate::pile::{Gifts, Haul, Loot, Pile};
+use crate::wait::LOOK_AGAIN;
 
 /// How many searches a worker that is out of work only asks: about five microseconds, as long as it takes to
 /// enter another's place, and its owner to notice.
@@ -96,9 +98,9 @@ const RECALL: u32 = 4;
 /// they had better be by this one.
 const STUCK: Duration = Duration::from_millis(10);
 
-/// Whoever looks less often than this does not know whether a worker took something in between. Blocked
-/// waiters look twice as often.
-const GLIMPSE: Duration = Duration::from_millis(20);
+/// Whoever looks less often than this does not know whether a worker had nothing to take in between. Blocked
+/// waiters look twice as often: every [`RECALL`] times that they wake up.
+const GLIMPSE: Duration = LOOK_AGAIN.saturating_mul(2 * RECALL);
 
 /// The owner's side.
 pub(crate) struct DealingPile {
@@ -116,6 +118,8 @@ pub(crate) struct DealingPile {
     searches: u32,
     /// Has somebody been asked in this search?
     asked: bool,
+    /// Has it seen work in this search that it only asked for?
+    waits: bool,
     /// Has it seen items in this search that it left to others?
     refused: bool,
     /// Looks for what was dealt, since some was got back.
@@ -167,6 +171,7 @@ impl DealingPile {
             random: Random::new(!seed, index as u64),
             searches: 0,
             asked: false,
+            waits: false,
             refused: false,
             recalls: 0,
             told: None,
@@ -284,6 +289,7 @@ impl DealingPile {
             self.asked = true;
             victim.seat.ask(self.me);
         }
+        self.waits = true;
         Steal::Private
     }
 
@@ -453,6 +459,7 @@ impl Pile for DealingPile {
     fn skips_search(&mut self) -> bool {
         self.searches = self.searches.saturating_add(1);
         self.asked = false;
+        self.waits = false;
         self.refused = false;
         if self.dealer.is_some() {
             self.seat.set_hungry(true);
@@ -469,7 +476,11 @@ impl Pile for DealingPile {
     }
 
     fn close_to_offers(&mut self) {
-        self.has_found();
+        // One that is about to lie down, and sees what it has asked for, gets up and goes on waiting for it.
+        match self.waits {
+            true => self.seat.set_hungry(false),
+            false => self.has_found(),
+        }
     }
 
     fn dealt_to(&mut self) -> Option<usize> {
@@ -541,6 +552,15 @@ impl Loot for Stand {
 
     fn stand(&self) -> Option<&Stand> {
         Some(self)
+    }
+
+    fn take_of(&self, family: Family) -> Option<JobRef> {
+        let seat = &*self.seat;
+        if seat.stacked() == 0 {
+            return None;
+        }
+        let taken = seat.hand.try_with(|hand| hand.take_of(seat, family));
+        taken.flatten().map(JobRef::anywhere)
     }
 
     fn len(&self) -> usize {

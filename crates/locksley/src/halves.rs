@@ -14,11 +14,10 @@
 //! from, the owner's main loop included. A worker that leapfrogs may not run them: if it comes to
 //! blocking, they go to the pool's queue, where whoever waits for them finds them.
 //!
-//! **Joins.** Where waiters leapfrog, what a join has forked is taken one by one, by idle workers,
-//! and does not move: of the items of a recursion the oldest one is half of the work. A thief with half
-//! of the *items* has nearly all of it, and their owner, who waits for one after the other, may
-//! not take them back: measured with two workers, 1.8 times the time of fib(32) if busy workers
-//! balanced so. Under [`Waiting::TakeAny`] everything moves.
+//! **Joins.** What a join has forked is taken one by one, by idle workers, and does not move: of the
+//! items of a recursion the oldest one is half of the work. A thief with half of the *items* has nearly
+//! all of it, and their owner, who waits for one after the other, may not take them back: measured
+//! with two workers, 1.8 times the time of fib(32) if busy workers balanced so. What is spawned moves.
 //!
 //! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever the
 //! worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
@@ -40,8 +39,6 @@ use locksley_queue::{Owner, Steal, Thief};
 use crate::injector::{Injected, MOVED};
 use crate::job::JobRef;
 use crate::pile::{BOUNDED, Haul, Loot, Pile};
-#[cfg(doc)]
-use crate::strategy::Waiting;
 
 /// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
 /// costs about as much as ten pushes; this many make that little even if all succeed.
@@ -183,6 +180,10 @@ impl Halves {
 impl Loot for Halves {
     fn steal(&self) -> Steal<JobRef> {
         Thief::steal(&self.own)
+    }
+
+    fn steal_moved(&self) -> Steal<JobRef> {
+        Thief::steal(&self.moved)
     }
 
     fn halves(&self) -> Option<&Halves> {

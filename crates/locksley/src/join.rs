@@ -225,10 +225,25 @@ impl Worker {
         (ra, self.settle(&job))
     }
 
-    /// The fork where the deque must make room, or the strategy is not the default.
+    /// The fork where the deque must make room, the strategy is not the default, or what runs is recorded.
     #[cold]
     #[inline(never)]
     fn fork_slowly<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        if self.is_recorded() {
+            // SAFETY: the job is in no pile.
+            let b = unsafe { job.take() };
+            return self.fork_recorded(a, b);
+        }
+        self.fork_pushed(a, job)
+    }
+
+    /// The fork whose job goes to the pile the slow way.
+    #[inline]
+    pub(crate) fn fork_pushed<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
     where
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,

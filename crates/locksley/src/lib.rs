@@ -90,6 +90,7 @@ mod pending;
 mod pile;
 mod pinning;
 mod pool;
+mod record;
 mod registry;
 mod reserve;
 mod scope;
@@ -120,6 +121,7 @@ pub use locksley_policy::{
 };
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
+pub use record::Recording;
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
 #[cfg(all(feature = "stats", not(loom)))]

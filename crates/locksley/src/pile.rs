@@ -18,7 +18,7 @@ use crate::halves::{HalfPile, Halves};
 use crate::injector::Injected;
 use crate::job::{Family, JobRef};
 use crate::sharing::{Circle, Member, SharingPile};
-use crate::strategy::{Strategy, Waiting};
+use crate::strategy::Strategy;
 
 /// The owner's side of a pile.
 pub(crate) trait Pile: Send {
@@ -216,6 +216,17 @@ pub(crate) trait Loot: Send + Sync {
         None
     }
 
+    /// Takes a spawned job of this family that the owner has fetched and not begun.
+    fn take_of(&self, family: Family) -> Option<JobRef> {
+        let _ = family;
+        None
+    }
+
+    /// Takes the oldest of the jobs that the owner has moved here and not begun, where they cannot be told by family.
+    fn steal_moved(&self) -> Steal<JobRef> {
+        Steal::Empty
+    }
+
     /// How many jobs seem to be there.
     fn len(&self) -> usize;
 
@@ -322,6 +333,12 @@ fn sharing_pile(index: usize, config: &Config, policy: Sharing) -> SharingPile {
     SharingPile::new(index, circle.clone(), policy, config.seed)
 }
 
+/// Joins' jobs are stolen one by one, under every way of waiting. Who leapfrogs may not take back what has moved; and
+/// where waiters take anything, half of the items of a recursion is nearly all of it. Both workers of a pool of
+/// two can end up at its small end, while what one searches for lies at the large one; and tasks that split once more
+/// whenever they find themselves moved, as rayon's loops do, stack up in the waiters until the stack is full.
+const JOINS_MOVE: bool = false;
+
 /// The pile of a strategy other than the default, and its other side.
 pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
     fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
@@ -333,14 +350,17 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
         Some((Box::new(deque), Box::new(loot)))
     }
     match config.strategy {
-        Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
-        // Without membarrier a push must fence before it looks for sleepers: the slow way.
+        Strategy::Asymmetric
+            if barrier::payer() == barrier::Payer::Rare && config.recorder.is_none() =>
+        {
+            None
+        }
+        // Without membarrier a push must fence before it looks for sleepers, and what is recorded is recorded where
+        // forks are slow: the slow way.
         Strategy::Asymmetric => both(asymmetric::Deque::new()),
         Strategy::ChaseLev | Strategy::Flexible(_) => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {
-            // Who leapfrogs may not take back what has moved.
-            let joins_move = config.waiting == Waiting::TakeAny;
-            let pile = HalfPile::new(policy, joins_move);
+            let pile = HalfPile::new(policy, JOINS_MOVE);
             let loot = pile.halves();
             Some((Box::new(pile), Box::new(loot)))
         }
@@ -356,8 +376,7 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
             let pulse = config.pulse.get_or_init(new).clone();
             let shares = index < MAX_WORKERS;
             let sharing = shares.then(|| sharing_pile(index, config, AUTO));
-            let joins_move = config.waiting == Waiting::TakeAny;
-            let pile = AutoPile::new(index, pulse, sharing, joins_move);
+            let pile = AutoPile::new(index, pulse, sharing, JOINS_MOVE);
             let loot = pile.loot();
             Some((Box::new(pile), Box::new(loot)))
         }

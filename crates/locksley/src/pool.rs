@@ -13,6 +13,7 @@ use crate::injector::Injected;
 use crate::job::{Family, HeapJob, catch};
 use crate::join::FnContext;
 use crate::latch::Latch;
+use crate::record::{self, Recording};
 use crate::registry::Registry;
 use crate::scope::{Scope, in_place_scope_in, scope_here};
 use crate::spawn::{
@@ -446,6 +447,24 @@ impl Pool {
         crate::Observer::new(self.registry.clone())
     }
 
+    /// What the pool has run since the last call, recorded: see [`Builder::record`]. `None` if it does
+    /// not record, or nothing has been run.
+    ///
+    /// A run is recorded when it is over. Runs that several threads called for at the same time are recorded
+    /// as if one had come after the other, in the order in which they ended.
+    ///
+    /// ```
+    /// use locksley::Pool;
+    ///
+    /// let pool = Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.install(|| locksley::join(|| 1, || 2));
+    /// assert_eq!(pool.take_recording().unwrap().forks(), 1);
+    /// assert!(pool.take_recording().is_none(), "it has been taken");
+    /// ```
+    pub fn take_recording(&self) -> Option<Recording> {
+        self.registry.config.recorder.as_ref()?.take()
+    }
+
     /// Ends the pool: waits until everything that was spawned is done and all threads have
     /// ended. Dropping it does the same.
     ///
@@ -520,7 +539,7 @@ where
     if let Some(worker) = here
         && worker.is_in(registry)
     {
-        return f(worker);
+        return record::run(worker, f);
     }
     let latch = Latch::new();
     let mut result = None;
@@ -528,7 +547,7 @@ where
         let (latch, place) = (&raw const latch, &mut result);
         let waiter = std::thread::current();
         let run = move |worker: &Worker| {
-            *place = Some(catch(|| f(worker)));
+            *place = Some(catch(|| record::run(worker, f)));
             // SAFETY: the waiter goes on, and the latch away, only when it sees it set; the
             // thread's handle is the closure's own.
             unsafe { Latch::set(latch, || waiter.unpark()) };

@@ -334,6 +334,11 @@ impl Registry {
         up < self.blocked.load(Ordering::Relaxed) && up < self.spares()
     }
 
+    /// Could another spare be called up?
+    pub(crate) fn has_spares_left(&self) -> bool {
+        self.spares_up.load(Ordering::Relaxed) < self.spares()
+    }
+
     /// Are more spares up than workers blocked?
     fn spare_is_left_over(&self) -> bool {
         self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
@@ -680,15 +685,19 @@ impl Registry {
         }
     }
 
-    /// Ends a spare's sleep, and counts it as up. Has the caller ended it?
-    fn raise_spare(&self, worker: &Worker) -> bool {
+    /// Ends a spare's sleep, unless somebody else does, and counts it as up.
+    fn raise_spare(&self, worker: &Worker) {
+        if !worker.bed.is_sleeping() {
+            return;
+        }
         // Before it can be up: it may lie down again at once.
         self.spares_up.fetch_add(1, Ordering::AcqRel);
-        let raised = worker.bed.get_up();
-        if !raised {
+        if !worker.bed.get_up() {
             self.spares_up.fetch_sub(1, Ordering::AcqRel);
+            // Somebody may have taken the count for that of a spare that is up, and called none.
+            fence(Ordering::SeqCst);
+            self.call_spare();
         }
-        raised
     }
 
     /// Lets the workers finish what was spawned and end, and waits for nothing.

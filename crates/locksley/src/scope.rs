@@ -11,6 +11,7 @@ use crate::injector::Injected;
 use crate::job::{Family, HeapJob, JobRef, Payload, catch, discard};
 use crate::latch::Latch;
 use crate::pending::Pending;
+use crate::record::{self, Enclosing, Spawned};
 use crate::registry::Registry;
 use crate::sync::{Mutex, lock};
 use crate::wait::wait_outside;
@@ -232,6 +233,20 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
+        if self.registry.config.recorder.is_some()
+            && let Some(spawned) = Spawned::note(self.family())
+        {
+            let recorded = move |whole: &S, worker: &Worker| spawned.run(|| task(whole, worker));
+            return self.make_job(whole, recorded);
+        }
+        self.make_job(whole, task)
+    }
+
+    fn make_job<S, F>(&self, whole: &S, task: F) -> JobRef
+    where
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
+    {
         let by_owner = self.worker().is_some_and(|worker| self.is_owned_by(worker));
         self.pending.add(by_owner);
         let (scope, whole) = (Place(self), Place(whole));
@@ -335,7 +350,12 @@ impl<'scope> Scope<'scope> {
 
     /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.
     pub(crate) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
-        let result = catch(body);
+        // Left when this function is, and what it waits for is done.
+        let recorded = match self.waiter {
+            Waiter::Worker(_) => Enclosing::enter(&self.registry, self.family()),
+            Waiter::Thread(_) => None,
+        };
+        let result = catch(|| record::body(recorded.as_ref(), body));
         let here = Worker::current();
         // SAFETY: the count starts with one for the body; the scope is the caller's.
         unsafe { Scope::done(self, self.worker()) };

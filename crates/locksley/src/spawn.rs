@@ -197,9 +197,10 @@ where
     registry.task_spawned();
     let family = Family::of(&*packet);
     let run = move |worker: &Worker| {
-        // Whatever of the user's panics here (a result that nobody wants, a waker), the task is
-        // counted as done.
-        let panic = catch(|| packet.finish(catch(task))).unwrap_or_else(Some);
+        // Whatever of the user's panics here (a result that nobody wants, a waker, also when it is dropped with
+        // the packet), the task is counted as done.
+        let finish = move || packet.finish(catch(task));
+        let panic = catch(finish).unwrap_or_else(Some);
         worker.registry().task_done(panic);
     };
     // SAFETY: the closure borrows nothing, and is `Send`.

@@ -21,16 +21,17 @@ use std::time::{Duration, Instant};
 use locksley_queue::Steal;
 
 use crate::frames::Sighting;
-use crate::injector::Injected;
+use crate::injector::{Injected, MOVED};
 use crate::job::Family;
 use crate::latch::{Awaited, Latch};
+use crate::record;
 use crate::registry::Registry;
 use crate::stats::Event;
 use crate::worker::Worker;
 
 /// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
 /// lie in the pool's queue, and nobody else be free to run it.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// How long a thread outside of the pool looks at a latch before it parks. To park it and to wake it takes several
 /// times as long, so a short task gains much, and a long one loses little; and if the worker waits for this very
@@ -154,6 +155,7 @@ impl Worker {
     /// Takes what work there is until `ready`. `ready_asleep` is the same for one who goes to sleep: if it
     /// says no, whoever makes it so unparks the thread.
     pub(crate) fn serve_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        let _pause = record::pause(self);
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
@@ -172,6 +174,7 @@ impl Worker {
 
     /// Runs something that blocks this worker. A spare takes its place meanwhile.
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
+        let _pause = record::pause(self);
         self.open_pile();
         self.registry().blocking(wait);
     }
@@ -186,6 +189,7 @@ impl Worker {
         if awaited.is_over() {
             return;
         }
+        let _pause = record::pause(self);
         let registry = self.registry();
         self.frames.enter_wait(family);
         let mut idle = 0;
@@ -203,9 +207,13 @@ impl Worker {
             } else if registry.rest(&mut idle)
                 // Nothing went to the pool's queue that it may be waiting for.
                 && !self.open_pile()
-                && let Some(latch) = awaited.latch()
             {
-                self.doze(latch);
+                if let Some(injected) = self.take_from_others(family) {
+                    self.run_job(injected);
+                    idle = 0;
+                } else if let Some(latch) = awaited.latch() {
+                    self.doze(latch);
+                }
             }
         }
         self.frames.leave();
@@ -247,6 +255,31 @@ impl Worker {
         } else {
             self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
         }
+    }
+
+    /// Before the worker blocks, and nobody is there to take its place: takes a job of the family that
+    /// another one has fetched and not begun. That one may be blocked too. What is in the way goes to the pool's queue.
+    fn take_from_others(&self, family: Family) -> Option<Injected> {
+        let registry = self.registry();
+        if registry.takes_any() && !self.is_deep() || registry.has_spares_left() {
+            return None;
+        }
+        let mut others = (0..registry.workers()).filter(|&other| other != self.index());
+        others.find_map(|owner| {
+            let loot = registry.worker(owner).loot()?;
+            if let Some(job) = loot.take_of(family) {
+                return Some(Injected { job, owner });
+            }
+            while let Steal::Success(job) = loot.steal_moved() {
+                let injected = Injected { job, owner: MOVED };
+                // SAFETY: the job has not been executed, and this worker has taken it.
+                if unsafe { job.family() } == family {
+                    return Some(injected);
+                }
+                registry.inject(injected);
+            }
+            None
+        })
     }
 
     /// Are so many jobs of others stacked up that it may take no more?

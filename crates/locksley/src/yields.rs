@@ -1,6 +1,7 @@
 //! Giving way: a task that lets another one run in between.
 
 use crate::injector::Injected;
+use crate::record;
 use crate::registry::Registry;
 use crate::worker::Worker;
 
@@ -82,6 +83,7 @@ pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
 impl Worker {
     /// Runs one job that was sent to this worker, or else what `find` finds.
     fn give_way(&self, find: impl FnOnce(&Worker) -> Option<Injected>) -> Yield {
+        let _pause = record::pause(self);
         if self.read_mail() {
             return Yield::Executed;
         }

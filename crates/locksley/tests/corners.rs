@@ -1,7 +1,10 @@
 //! Corner cases of waiting, of ending and of panicking.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -186,6 +189,24 @@ fn a_payload_that_panics_does_not_kill_a_worker() {
         Ok(7),
         "the pool is dead"
     );
+}
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// A task whose handle was polled and then dropped drops the waker.
+#[test]
+fn a_waker_that_panics_does_not_kill_a_worker() {
+    let pool = Pool::builder().workers(1).build().unwrap();
+    let (go_on, wait) = std::sync::mpsc::channel();
+    let mut handle = pool.spawn(move || wait.recv().unwrap());
+    let waker = Waker::from(Arc::new(Bomb));
+    let polled = Pin::new(&mut handle).poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    drop((waker, handle));
+    go_on.send(()).unwrap();
+    assert_eq!(pool.install(|| 7), 7);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use locksley::{Oracle, Pool, Strategy, Waiting};
+use locksley::{Idle, Oracle, Pool, Strategy, Waiting};
 
 /// The oracles, and some combinations.
 fn policies() -> impl Iterator<Item = Strategy> {
@@ -158,6 +158,132 @@ fn a_waiter_runs_only_what_it_waits_for() {
             assert_eq!(total.into_inner().unwrap(), 1000, "{strategy}");
         }
     }
+}
+
+/// A worker that asks and is not answered fetches, however soon it lies down.
+#[test]
+fn who_hardly_looks_around_fetches_too() {
+    let (spins, yields) = (0, 0);
+    for strategy in policies() {
+        let builder = Pool::builder().workers(2).strategy(strategy);
+        let pool = builder.idle(Idle { spins, yields }).build().unwrap();
+        for _ in 0..20 {
+            let both = Barrier::new(2);
+            pool.install(|| locksley::join(|| both.wait(), || both.wait()));
+        }
+    }
+}
+
+/// A pool whose waiters run nothing but their own, and have nobody to take their place.
+fn strict(workers: usize, strategy: Strategy) -> Pool {
+    let builder = Pool::builder().workers(workers).processors(workers);
+    let builder = builder.strategy(strategy).spares(0).depth_limit(0);
+    builder.build().expect("the pool starts")
+}
+
+/// A waiter gets back what it dealt to a worker that is blocked until that is done, though it had better run there.
+#[test]
+fn a_waiter_gets_back_what_is_stuck() {
+    for strategy in policies() {
+        let pool = strict(2, strategy);
+        for _ in 0..5 {
+            pool.install(|| {
+                let other = 1 - locksley::current_worker_index().expect("a worker");
+                let [begun, done] = [const { AtomicBool::new(false) }; 2];
+                locksley::scope(|s| {
+                    s.spawn_near(other, |_| {
+                        begun.store(true, Ordering::Release);
+                        until(&done);
+                    });
+                    until(&begun);
+                    locksley::scope(|s| {
+                        s.spawn_near(other, |_| done.store(true, Ordering::Release));
+                    });
+                });
+            });
+        }
+    }
+}
+
+/// Two workers that get blocked, one after the other, until all that the others can do is done.
+struct Trap {
+    waiter: Option<usize>,
+    dealt: AtomicBool,
+    done: AtomicUsize,
+    /// Who is blocked first, and to whom that task was dealt: the tasks go round.
+    first: AtomicUsize,
+    dealt_to: AtomicUsize,
+    blocked: AtomicUsize,
+    end: AtomicBool,
+}
+
+impl Trap {
+    const TASKS: usize = 96;
+    const WORKERS: usize = 3;
+
+    /// The first worker is blocked by its first task, the second one by the first task that it has fetched from the
+    /// buffers of the first one.
+    fn task(&self, number: usize) {
+        let here = locksley::current_worker_index();
+        if here != self.waiter {
+            until(&self.dealt);
+            if self.blocks(here.expect("a worker"), number % Trap::WORKERS) {
+                self.blocked.fetch_add(1, Ordering::AcqRel);
+                return until(&self.end);
+            }
+        }
+        if self.done.fetch_add(1, Ordering::AcqRel) + 1 == Trap::TASKS - 2 {
+            self.end.store(true, Ordering::Release);
+        }
+    }
+
+    fn blocks(&self, here: usize, dealt_to: usize) -> bool {
+        let (nobody, set, seen) = (usize::MAX, Ordering::AcqRel, Ordering::Acquire);
+        match self.first.compare_exchange(nobody, here, set, seen) {
+            Ok(_) => self.dealt_to.store(dealt_to, Ordering::Release),
+            Err(first) => {
+                return first != here
+                    && self.dealt_to.load(Ordering::Acquire) == dealt_to
+                    && self.blocked.load(Ordering::Acquire) == 1;
+            }
+        }
+        true
+    }
+}
+
+/// A waiter gets what another one has fetched from a third one's buffer, and not begun; and so where thieves take half
+/// of what there is.
+#[test]
+fn a_waiter_gets_what_another_one_has_fetched() {
+    let half = "steal-half".parse().expect("a strategy");
+    for strategy in [Strategy::dealing(Oracle::Simple), half] {
+        let pool = strict(Trap::WORKERS, strategy);
+        for _ in 0..20 {
+            pool.install(spring_the_trap);
+        }
+    }
+}
+
+fn spring_the_trap() {
+    let trap = &Trap {
+        waiter: locksley::current_worker_index(),
+        dealt: AtomicBool::new(false),
+        done: AtomicUsize::new(0),
+        first: AtomicUsize::new(usize::MAX),
+        dealt_to: AtomicUsize::new(usize::MAX),
+        blocked: AtomicUsize::new(0),
+        end: AtomicBool::new(false),
+    };
+    locksley::scope(|s| {
+        for number in 0..Trap::TASKS {
+            s.spawn(move |_| trap.task(number));
+        }
+        trap.dealt.store(true, Ordering::Release);
+        // The waiter does nothing until both are blocked, or there is nothing left to be blocked by.
+        while trap.blocked.load(Ordering::Acquire) < 2 && !trap.end.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    });
 }
 
 #[test]

@@ -170,9 +170,9 @@ fn a_panic_of_what_is_waited_for_goes_to_the_one_who_waits() {
         *result.unwrap_err().downcast::<&str>().unwrap()
     };
     assert_eq!(caught(&|| pool.install(|| panic!("a"))), "a");
-    let both = || drop(pool.join(|| panic!("first"), || panic!("second")));
+    let both = || pool.join(|| panic!("first"), || panic!("second")).0;
     assert_eq!(caught(&both), "first");
-    assert_eq!(caught(&|| drop(pool.join(|| 1, || panic!("b")))), "b");
+    assert_eq!(caught(&|| pool.join(|| (), || panic!("b")).0), "b");
     assert_eq!(caught(&|| pool.scope(|s| s.spawn(|_| panic!("c")))), "c");
     let fifo = || pool.scope_fifo(|s| s.spawn_fifo(|_| panic!("d")));
     assert_eq!(caught(&fifo), "d");

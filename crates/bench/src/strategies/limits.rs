@@ -18,7 +18,7 @@ const ONSET: f64 = 0.9;
 /// What part of the tasks may run elsewhere under locality-guided dealing: 1/L, with its usual L.
 const MISSES: f64 = 0.25;
 
-/// Read-modify-writes of dealing, per task.
+/// Read-modify-writes of dealing, per task that is produced and consumed.
 const RMWS: f64 = 0.0;
 
 /// Holds the measurements against the limits. What was not measured is skipped.
@@ -46,9 +46,9 @@ pub(super) fn bars(outcome: &Outcome) -> Vec<Bar> {
         misses,
     ));
     let mut figures = outcome.figures.iter();
-    let figures = figures.find(|figures| figures.title == price::SPAWN_RMWS);
+    let figures = figures.find(|figures| figures.title == price::PATH);
     let rmws = figures.and_then(|figures| figures.get(DEALING));
-    bars.push(bar(format!("{} {DEALING}", price::SPAWN_RMWS), RMWS, rmws));
+    bars.push(bar(price::PATH.to_owned(), RMWS, rmws));
     bars
 }
 

@@ -21,7 +21,7 @@
 //! |---|---|---|---|---|---|
 //! | B1 | enter: light barrier between `inside` and `taken` | compiler | B4 | both would get in | `dealing::models::one_at_a_time` |
 //! | B2 | enter: load of `taken` | Acquire | B6 | the owner would not see what the last one to leave did | as B1 |
-//! | B3 | leave, and step back: store of `inside` | Release | B5 | another one would not see what the owner did; in stepping back too, as its store hides that of the last leaving | as B1 |
+//! | B3 | leave, and step back: store of `inside` | Release | B5 | another one would not see what the owner did; in stepping back too, as its store hides that of the last leaving (this second half is argued, not shown by loom) | as B1 |
 //! | B4 | try: heavy barrier between `taken` and `inside` | membarrier | B1 | as B1 | as B1 |
 //! | B5 | try: load of `inside` | Acquire | B3 | as B3 | as B1 |
 //! | B6 | leave, of others: store of `taken` | Release | B2, B7 | as B2, for the owner or the next one | as B1 |

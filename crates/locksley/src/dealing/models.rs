@@ -65,7 +65,9 @@ fn a_dealt_job_is_taken_once() {
             let jobs = jobs.clone();
             thread::spawn(move || {
                 let (table, seat) = (&*stand.table, &*stand.seat);
-                let fetched = seat.hand.try_with(|hand| hand.give_dealt(table, 1, 2));
+                let fetched = seat
+                    .hand
+                    .try_with(|hand| hand.give_dealt(table, 1, 2, |_| true));
                 // The jobs stay until they are counted.
                 let _jobs = jobs;
                 fetched.map_or(0, |fetched| fetched.len())

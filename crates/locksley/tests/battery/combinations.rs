@@ -4,7 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::{Amount, Heuristic, Pool, Sharing, Strategy, Target, Victims, Waiting, When};
+use locksley::{
+    Amount, Heuristic, Oracle, Pool, Sharing, Strategy, Target, Victims, Waiting, When,
+};
 
 use crate::random_graphs;
 
@@ -27,6 +29,7 @@ fn combinations() -> Vec<Strategy> {
             })
         }));
     }
+    all.extend(Oracle::ALL.map(Strategy::dealing));
     all.push(read("auto:patience=1"));
     all
 }
@@ -53,7 +56,7 @@ fn fib(n: u64) -> u64 {
 #[test]
 fn there_is_one_of_each() {
     let all = combinations();
-    assert_eq!(all.len(), 6 + 3 * 3 + 4 * 4 + 1);
+    assert_eq!(all.len(), 6 + 3 * 3 + 4 * 4 + 3 + 1);
     for (number, strategy) in all.iter().enumerate() {
         assert_eq!(strategy.to_string().parse(), Ok(*strategy));
         assert!(!all[..number].contains(strategy), "{strategy} twice");

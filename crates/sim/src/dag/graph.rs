@@ -100,6 +100,39 @@ impl Graph {
     /// | `id` | the node's name, unique | an error |
     /// | `next` | the nodes that wait for it, two at most; a processor goes on with the first | none: the sink |
     /// | `steps` | a chain of so many nodes of one step | 1 |
+    ///
+    /// A pool of the runtime that was built with `Builder::record` writes such a file of what it has run
+    /// (`Pool::take_recording`, `Recording::write`): a node for what ran between two forks or joins, with as
+    /// many steps as it took units of time. Work and span are then exactly those of what was recorded, in that unit.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use locksley::Pool;
+    /// use locksley_sim::dag::{Computation, Graph};
+    /// use locksley_sim::{Setup, Strategy, simulate};
+    ///
+    /// fn sum(values: &[u64]) -> u64 {
+    ///     if values.len() <= 100 {
+    ///         return values.iter().sum();
+    ///     }
+    ///     let (left, right) = values.split_at(values.len() / 2);
+    ///     let (a, b) = locksley::join(|| sum(left), || sum(right));
+    ///     a + b
+    /// }
+    ///
+    /// let pool = Pool::builder().workers(2).record(true).build()?;
+    /// let values: Vec<u64> = (0..6400).collect();
+    /// pool.install(|| sum(&values));
+    /// let recording = pool.take_recording().ok_or("nothing was run")?;
+    ///
+    /// // Without the file in between.
+    /// let mut graph = Graph::parse(&recording.to_json(Duration::from_nanos(100)))?;
+    /// let report = simulate(&mut graph, &Setup::new(64, Strategy::LockFree))?;
+    /// println!("{:.1} times as fast on 64 processors", report.speedup());
+    /// assert!(report.makespan >= graph.size().span);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(path: &Path) -> Result<Graph, GraphError> {
         let text = fs::read_to_string(path)
             .map_err(|error| GraphError::Unreadable(path.to_owned(), error))?;

@@ -1,0 +1,232 @@
+//! What a pool records is the program's structure, whoever ran it.
+#![cfg(not(loom))]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use locksley::{Pool, Recording, Strategy, Waiting};
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// For tasks, which return nothing.
+fn forks(n: u64) {
+    fib(n);
+}
+
+/// Tasks that spawn tasks into the same scope, each of which forks.
+fn bushes(s: &locksley::Scope<'_>, depth: u64) {
+    for below in 0..depth {
+        s.spawn(move |s| {
+            fib(below);
+            bushes(s, below);
+        });
+    }
+}
+
+fn recording_pool(workers: usize, strategy: Strategy, waiting: Waiting) -> Pool {
+    let builder = Pool::builder().workers(workers).strategy(strategy);
+    let pool = builder.waiting(waiting).record(true).build();
+    pool.expect("the pool starts")
+}
+
+/// What a program's structure is recorded as, under every strategy: always the same.
+fn structure(program: impl Fn(&Pool)) -> String {
+    let mut first = None;
+    for strategy in Strategy::ALL {
+        for (workers, waiting) in [
+            (1, Waiting::Leapfrog),
+            (2, Waiting::TakeAny),
+            (5, Waiting::Leapfrog),
+        ] {
+            let pool = recording_pool(workers, strategy, waiting);
+            program(&pool);
+            let recording = pool.take_recording().expect("something was run");
+            let json = recording.to_json(Duration::MAX);
+            let first = first.get_or_insert_with(|| json.clone());
+            assert_eq!(json, *first, "{strategy}, {workers} workers");
+        }
+    }
+    first.expect("there are strategies")
+}
+
+fn record(program: impl FnOnce(&Pool)) -> Recording {
+    let pool = recording_pool(2, Strategy::default(), Waiting::default());
+    program(&pool);
+    pool.take_recording().expect("something was run")
+}
+
+#[test]
+fn joins_are_recorded_alike_under_every_strategy() {
+    let json = structure(|pool| assert_eq!(pool.install(|| fib(13)), 233));
+    // A fork for each number from 2 on: F(14) - 1.
+    assert_eq!(json.matches("\"id\"").count(), 3 * 376 + 1);
+}
+
+#[test]
+fn scopes_are_recorded_alike_under_every_strategy() {
+    structure(|pool| {
+        pool.scope(|s| {
+            bushes(s, 5);
+            locksley::scope(|s| bushes(s, 3));
+            // Out of a join, into the scope around it.
+            locksley::join(|| s.spawn(|_| forks(4)), || fib(5));
+        });
+    });
+}
+
+#[test]
+fn tasks_in_order_are_recorded_alike_under_every_strategy() {
+    structure(|pool| {
+        pool.scope_fifo(|s| {
+            for n in 0..8 {
+                s.spawn_fifo(move |_| forks(n));
+            }
+        });
+    });
+}
+
+#[test]
+fn a_scope_is_drawn_with_its_tasks_leading_to_its_end() {
+    let recording = record(|pool| pool.scope(|s| s.spawn(|_| ())));
+    let expected = r#"{"format": "locksley-dag/1", "nodes": [
+{"id": "0", "next": ["2"]},
+{"id": "1"},
+{"id": "2", "next": ["3", "4"]},
+{"id": "3", "next": ["1"]},
+{"id": "4", "next": ["1"]}
+]}
+"#;
+    assert_eq!(recording.to_json(Duration::MAX), expected);
+}
+
+#[test]
+fn runs_follow_each_other() {
+    let recording = record(|pool| {
+        for n in [3, 4, 5] {
+            pool.install(|| fib(n));
+        }
+    });
+    assert_eq!(recording.forks(), 2 + 4 + 7);
+    let json = recording.to_json(Duration::MAX);
+    let sinks = json.lines().filter(|line| line.contains("id"));
+    let sinks = sinks.filter(|line| !line.contains("next")).count();
+    assert_eq!(sinks, 1);
+}
+
+fn panics(n: u64) {
+    match n {
+        0 => panic!("on purpose"),
+        n => forks(n),
+    }
+}
+
+#[test]
+fn a_panic_ends_a_strand_and_no_more() {
+    let json = structure(|pool| {
+        let attempt = |f: &(dyn Fn() + Sync)| {
+            let result = catch_unwind(AssertUnwindSafe(|| pool.install(f)));
+            assert!(result.is_err());
+        };
+        attempt(&|| _ = locksley::join(|| panics(0), || fib(5)));
+        attempt(&|| _ = locksley::join(|| fib(5), || panics(0)));
+        attempt(&|| _ = locksley::join(|| panics(0), || panics(0)));
+        attempt(&|| {
+            locksley::scope(|s| {
+                s.spawn(|_| panics(0));
+                s.spawn(|_| panics(4));
+                fib(3);
+                panic!("on purpose");
+            });
+        });
+        pool.install(|| {
+            let caught = catch_unwind(|| locksley::join(|| fib(2), || panics(0)));
+            assert!(caught.is_err());
+            fib(3)
+        });
+    });
+    // fib(2), fib(3), fib(4) and fib(5) fork 1, 2, 4 and 7 times.
+    let forks = (1 + 7) + (1 + 7) + 1 + (2 + 4 + 2) + (1 + 1 + 2);
+    // A node that forks names two others behind its own name.
+    let forking = json.lines().filter(|line| line.matches('"').count() == 10);
+    assert_eq!(forking.count(), forks);
+}
+
+#[test]
+fn what_is_not_joined_where_it_was_spawned_is_not_recorded() {
+    let recording = record(|pool| {
+        pool.spawn(|| fib(10)).join();
+        pool.install(|| {
+            let task = locksley::spawn(|| fib(10));
+            fib(3);
+            locksley::yield_now();
+            task.join()
+        });
+        pool.in_place_scope(|s| s.spawn(|_| forks(5)));
+    });
+    assert_eq!(recording.forks(), 2);
+}
+
+#[test]
+fn a_call_within_the_pool_is_a_part_of_what_calls() {
+    let recording = record(|pool| {
+        pool.install(|| pool.install(|| fib(3)) + pool.run(|_| fib(3)));
+    });
+    assert_eq!(recording.forks(), 4);
+    // One run: its root and sink, and the rest of each fork.
+    let json = recording.to_json(Duration::MAX);
+    assert_eq!(json.matches("\"id\"").count(), 3 * 4 + 1);
+}
+
+#[test]
+fn another_pool_records_for_itself() {
+    let other = recording_pool(2, Strategy::default(), Waiting::default());
+    let recording = record(|pool| {
+        pool.install(|| fib(3) + other.install(|| fib(5)));
+    });
+    assert_eq!(recording.forks(), 2);
+    assert_eq!(other.take_recording().map(|r| r.forks()), Some(7));
+}
+
+#[test]
+fn an_adopted_thread_records_what_it_runs() {
+    let adopted = std::thread::spawn(|| {
+        let builder = Pool::builder().workers(2).use_current_thread().record(true);
+        let pool = builder.build().expect("the pool starts");
+        pool.install(|| fib(6));
+        pool.take_recording().map(|recording| recording.forks())
+    });
+    assert_eq!(adopted.join().expect("no panic"), Some(12));
+}
+
+#[test]
+fn recursion_deeper_than_the_stack_of_whoever_reads_it() {
+    fn chain(n: u32) -> u32 {
+        match n {
+            0 => 0,
+            n => 1 + locksley::join(|| chain(n - 1), || ()).0,
+        }
+    }
+    let builder = Pool::builder().workers(1).stack_size(1 << 30).record(true);
+    let pool = builder.build().expect("the pool starts");
+    let depth = 100_000;
+    assert_eq!(pool.install(|| chain(depth)), depth);
+    let recording = pool.take_recording().expect("something was run");
+    let reader = std::thread::Builder::new().stack_size(64 << 10);
+    let read = reader.spawn(move || recording.forks()).expect("a thread");
+    assert_eq!(read.join().expect("no overflow"), depth as usize);
+}
+
+#[test]
+fn a_pool_records_only_if_it_is_told_to() {
+    let pool = Pool::builder().workers(2).build().expect("the pool starts");
+    pool.install(|| fib(5));
+    assert!(pool.take_recording().is_none());
+    let pool = recording_pool(2, Strategy::default(), Waiting::default());
+    assert!(pool.take_recording().is_none(), "nothing was run");
+}
