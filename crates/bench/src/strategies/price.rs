@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use locksley::{Strategy, WorkerStats};
-use locksley_queue::counts;
-use locksley_queue::pcb::matrix;
 use locksley_workload::{Fib, Program};
 
 use super::lineup::{self, DEALING};
@@ -17,12 +15,9 @@ use crate::joins;
 
 const NAME: &str = "price";
 
-/// Read-modify-writes of the path that a dealt task takes. In the pool, lists of items that were used go
-/// round besides: once in as many tasks as a list has items, which is in the table.
-pub(super) const PATH: &str = "read-modify-writes of dealing, to produce and consume";
-
-/// How many items a list has, where the path is counted: so many that no list is used up.
-const LIST: usize = 4096;
+/// What the pool counts under `dealing`: the lists of used items that go round are in it, once in as many tasks as a
+/// list has items, and so is what waiters take back.
+pub(super) const PATH: &str = "read-modify-writes of dealing, per task spawned, P=2";
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     if plan.includes(NAME) {
@@ -53,7 +48,6 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
                  task of 100000 that one worker spawns";
     let mut table = Table::new(title, &header);
     let mut figures = Figures::new(PATH);
-    figures.add(DEALING, of_the_path());
     let names = lineup::known(&lineup::ALL);
     let progress = Progress::start(NAME, 2 * names.len() as u64);
     for workers in [1, 2] {
@@ -61,6 +55,10 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
             let strategy = lineup::strategy(name).expect("known");
             let joins = of_joins(name, strategy, workers, plan)?;
             let spawns = of_spawns(name, strategy, workers, plan)?;
+            if (name, workers) == (DEALING, 2) {
+                let [_, rmws, _] = spawns;
+                figures.add(name, rmws);
+            }
             let mut row = vec![name.to_owned(), workers.to_string()];
             row.extend(
                 joins
@@ -95,25 +93,6 @@ fn per_operation(
     program(&pool);
     let done = tell() - before;
     [done.fences, done.rmws, done.membarriers].map(|count| count as f64 / operations as f64)
-}
-
-/// Read-modify-writes per item that one process deals to another, and that consumes.
-fn of_the_path() -> f64 {
-    let mut processes = matrix(2, LIST);
-    let [producer, consumer] = &mut processes[..] else {
-        unreachable!("two were asked for");
-    };
-    let mut rounds = |count: usize| {
-        let before = counts::of_this_thread();
-        for item in 1..=count {
-            let dealt = producer.produce(1, item).is_ok();
-            assert!(dealt && consumer.consume_from(0) == Some(item), "{item}");
-        }
-        (counts::of_this_thread() - before).rmws as f64 / count as f64
-    };
-    // The first item takes a list.
-    rounds(1);
-    rounds(LIST / 2)
 }
 
 fn of_joins(
