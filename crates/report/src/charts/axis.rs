@@ -138,7 +138,7 @@ impl Axis {
             Scale::Linear => Axis::from_zero(label, most, wanted),
             Scale::Log => {
                 let (from, to) = (
-                    least.max(1e-3).min(1.0).log2().floor() as i32,
+                    least.clamp(1e-3, 1.0).log2().floor() as i32,
                     most.max(2.0).log2().ceil() as i32,
                 );
                 let ticks: Vec<f64> = (from..=to).map(|power| 2f64.powi(power)).collect();

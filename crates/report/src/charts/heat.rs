@@ -27,7 +27,7 @@ pub(crate) fn heat(map: &StealMap) -> Result<Chart, Trouble> {
     })?;
     let mut legend = vec![Key::new("none", Swatch::Area(HEAT[0], 1.0))];
     let mut last = 0;
-    for step in 1..HEAT.len() {
+    for (step, ink) in HEAT.into_iter().enumerate().skip(1) {
         let upper = (most as f64 * step as f64 / 6.0).floor() as u64;
         if upper > last {
             let range = if upper == last + 1 {
@@ -35,7 +35,7 @@ pub(crate) fn heat(map: &StealMap) -> Result<Chart, Trouble> {
             } else {
                 format!("{}–{}", count(last + 1), count(upper))
             };
-            legend.push(Key::new(range, Swatch::Area(HEAT[step], 1.0)));
+            legend.push(Key::new(range, Swatch::Area(ink, 1.0)));
             last = upper;
         }
     }

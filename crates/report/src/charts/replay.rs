@@ -1,7 +1,7 @@
 //! Predictions of the simulator beside what was measured.
 
 use super::axis::{Axis, Scale};
-use super::lines::{Joined, Line, Plot};
+use super::lines::{Joined, Line, Plot, Point};
 use super::palette::MUTED;
 use super::{Cast, Chart, Key, Marker, Swatch, Trouble, twice};
 use crate::{Replay, ReplayPoint, Summary};
@@ -69,7 +69,7 @@ pub(crate) fn replay(replay: &Replay, cast: &Cast) -> Result<Chart, Trouble> {
     })
 }
 
-fn measured(point: &ReplayPoint) -> Option<(f64, f64, Option<(f64, f64)>)> {
+fn measured(point: &ReplayPoint) -> Option<Point> {
     let summary = Summary::of(&point.measured)?;
     Some((
         point.workers as f64,

@@ -1,7 +1,7 @@
 //! Speed-up curves.
 
 use super::axis::Axis;
-use super::lines::{Band, Joined, Line, Plot};
+use super::lines::{Band, Joined, Line, Plot, Point};
 use super::palette::{MUTED, series};
 use super::{Cast, Chart, Key, Marker, Swatch, Trouble, twice};
 use crate::format::times;
@@ -69,7 +69,7 @@ pub(crate) fn speedups(comparison: &Comparison, cast: &Cast) -> Result<Option<Ch
     chart(title, &workers, lines, Vec::new(), legend).map(Some)
 }
 
-fn point(serial: f64, row: &Row) -> Option<(f64, f64, Option<(f64, f64)>)> {
+fn point(serial: f64, row: &Row) -> Option<Point> {
     let summary = row.summary().filter(|summary| summary.lower > 0.0)?;
     let whisker = (serial / summary.upper, serial / summary.lower);
     Some((row.workers as f64, serial / summary.median, Some(whisker)))

@@ -66,7 +66,7 @@ fn verdict(decided: &[(&Comparison, &Row)]) -> String {
             None => wins.push((row.contender.name(), 1)),
         }
     }
-    wins.sort_by(|a, b| b.1.cmp(&a.1));
+    wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let (name, count) = wins[0];
     let mut text = format!(
         "{name} was the fastest in {count} of {}",
