@@ -199,8 +199,23 @@ pub fn write(
     Ok([json, csv])
 }
 
+/// Writes the [page](crate::page) to a file, which is complete or absent, and makes its folder if need be.
+///
+/// ```
+/// use locksley_report::{Machine, Results, write_page};
+///
+/// let folder = std::env::temp_dir().join(format!("locksley-page-{}", std::process::id()));
+/// write_page(folder.join("report.html"), &Results::new("Tour", Machine::default()))?;
+/// assert!(folder.join("report.html").is_file());
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), locksley_report::Error>(())
+/// ```
+pub fn write_page(path: impl AsRef<Path>, results: &Results) -> Result<(), Error> {
+    write_file(path.as_ref(), &crate::page(results))
+}
+
 /// Writes beside the file first, and renames.
-pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     let failed = |error| Error::Write(path.to_owned(), error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;

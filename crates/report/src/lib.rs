@@ -18,14 +18,23 @@
 //!
 //! let mut results = Results::new("An afternoon", Machine::new("a laptop", 2));
 //! results.comparisons.push(queens);
+//! let html = locksley_report::page(&results);
+//! assert!(html.contains("asymmetric was the fastest in 1 of 1 workload"));
 //! ```
+//!
+//! [`page`] makes one HTML file of it, with charts, for which nothing has to be fetched.
+
 #![forbid(unsafe_code)]
 
+mod charts;
 mod csv;
 mod folder;
+mod format;
+mod page;
 mod results;
 mod samples;
 
-pub use folder::{Error, read, write};
+pub use folder::{Error, read, write, write_page};
+pub use page::page;
 pub use results::*;
 pub use samples::Summary;
