@@ -9,7 +9,7 @@ use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{LoadCurve, LoadPoint, Results, TimeUnit};
 use locksley_sim::dag::{Computation, Dag, Visitor};
-use locksley_sim::{Report, Setup, SimError, Sweep, Trace, simulate};
+use locksley_sim::{Report, Setup, SimError, Sweep, simulate};
 use locksley_workload::catalog::nearest;
 use serde_json::json;
 
@@ -173,7 +173,7 @@ impl Simulate {
                 plain(&report.strategy),
                 report.processors
             );
-            let file = output.write(&name, &Trace::of(report).to_json())?;
+            let file = output.write(&name, &report.trace().to_json())?;
             files.push(file.display().to_string());
         }
         say(output, dag, &reports);
