@@ -79,6 +79,7 @@ mod cancel;
 mod dealing;
 mod error;
 mod fifo;
+pub mod flow;
 mod frames;
 mod halves;
 mod hunt;
@@ -115,6 +116,7 @@ pub use builder::Builder;
 pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub use flow::flow;
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
     Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
