@@ -11,8 +11,10 @@ mod machines;
 mod names;
 mod output;
 mod ranges;
+mod recorder;
 mod style;
 mod tables;
+mod timeline;
 mod units;
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{LoadCurve, LoadPoint, Results, TimeUnit};
 use locksley_sim::dag::{Computation, Dag, Visitor};
-use locksley_sim::{Report, Setup, SimError, Sweep, Trace, simulate};
+use locksley_sim::{Report, Setup, SimError, Sweep, simulate};
 use locksley_workload::catalog::nearest;
 use serde_json::json;
 
@@ -116,7 +116,7 @@ impl Simulate {
                     let first = seed == self.seed;
                     let setup = Setup {
                         costs: self.costs.0,
-                        topology: self.topology.0.clone(),
+                        topology: self.topology.topology(1.0),
                         seed,
                         sample: if first { self.sample } else { 0 },
                         timeline: self.trace && first,
@@ -173,7 +173,7 @@ impl Simulate {
                 plain(&report.strategy),
                 report.processors
             );
-            let file = output.write(&name, &Trace::of(report).to_json())?;
+            let file = output.write(&name, &report.trace().to_json())?;
             files.push(file.display().to_string());
         }
         say(output, dag, &reports);
@@ -283,11 +283,16 @@ fn loads(dag: &Dag, reports: &[Report]) -> Results {
     for report in reports.iter().filter(|report| !report.loads.is_empty()) {
         let mut curve = LoadCurve::new(dag.to_string(), &report.strategy, report.processors);
         curve.unit = TimeUnit::Ticks;
+        curve.percentiles = vec![50.0, 90.0, 99.0];
         let point = |load: &locksley_sim::Load| LoadPoint {
             time: load.time as f64,
             mean: load.mean,
             max: load.max as f64,
-            percentiles: Vec::new(),
+            percentiles: vec![
+                load.median as f64,
+                load.ninety as f64,
+                load.ninety_nine as f64,
+            ],
         };
         curve.points = report.loads.iter().map(point).collect();
         results.loads.push(curve);

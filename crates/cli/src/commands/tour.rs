@@ -83,7 +83,7 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
     output.say("");
     output.say(
         style.faint(
-            "Next: `locksley compare --help`, `locksley list`, `locksley run queens --stats`",
+            "Next: `locksley compare --help`, `locksley list`, `locksley replay queens:n=10`",
         ),
     );
     Ok(())
