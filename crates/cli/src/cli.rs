@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    compare, completions, list, record, replay, report, run, simulate, theory, topology, trace,
+    compare, completions, experiment, list, record, replay, report, run, simulate, theory,
+    topology, trace,
 };
 use crate::failure::EXIT_CODES;
 
@@ -64,6 +65,9 @@ pub(crate) enum Command {
     /// Simulate a recorded run with other numbers of processors, strategies and latencies.
     #[command(after_help = help(replay::EXAMPLES))]
     Replay(replay::Replay),
+    /// Make the papers' experiments again.
+    #[command(after_help = help(experiment::EXAMPLES))]
+    Experiment(experiment::Experiments),
     /// Simulate a computation: any scheduler of the papers, on as many processors as you like.
     #[command(after_help = help(simulate::EXAMPLES))]
     Simulate(simulate::Simulate),

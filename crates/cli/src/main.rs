@@ -5,6 +5,7 @@
 mod cli;
 mod commands;
 mod contest;
+mod experiment;
 mod failure;
 mod interrupt;
 mod machines;

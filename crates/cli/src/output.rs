@@ -206,4 +206,12 @@ fn prune(results: &mut Results) {
     results
         .comparisons
         .retain(|comparison| !comparison.rows.is_empty());
+    for experiment in &mut results.experiments {
+        experiment
+            .batches
+            .retain(|batch| !batch.repetitions.is_empty());
+    }
+    results
+        .experiments
+        .retain(|experiment| !experiment.batches.is_empty());
 }

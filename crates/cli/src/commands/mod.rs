@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod experiment;
 pub(crate) mod list;
 pub(crate) mod record;
 pub(crate) mod replay;
@@ -28,6 +29,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), Failure> {
         Some(Command::Record(record)) => record.run(&output),
         Some(Command::Replay(replay)) => replay.run(&output),
         Some(Command::Report(report)) => report.run(&output),
+        Some(Command::Experiment(experiment)) => experiment.run(&output),
         Some(Command::Simulate(simulate)) => simulate.run(&output),
         Some(Command::Theory(theory)) => theory.run(&output),
         Some(Command::Topology) => topology::topology(&output),
