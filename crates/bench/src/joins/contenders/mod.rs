@@ -13,7 +13,7 @@ use locksley_workload::Task;
 
 pub(crate) use self::chili::Chili;
 pub(crate) use self::forte::Forte;
-pub(crate) use self::locksley::{Free, TakeAny, Worker};
+pub(crate) use self::locksley::{Free, TakeAny, Traced, Worker};
 pub(crate) use self::rayon::Rayon;
 pub(crate) use self::serial::Serial;
 
