@@ -93,6 +93,17 @@ pub(crate) fn seconds(value: f64) -> String {
     format!("{} {}", number(value * unit.per_second), unit.name)
 }
 
+/// `41.7–42.3 ms`.
+pub(crate) fn range(lower: f64, upper: f64) -> String {
+    let unit = Unit::for_seconds(upper);
+    format!(
+        "{}–{} {}",
+        number(lower * unit.per_second),
+        number(upper * unit.per_second),
+        unit.name
+    )
+}
+
 /// `1.93×`.
 pub(crate) fn times(value: f64) -> String {
     format!("{}×", number(value))

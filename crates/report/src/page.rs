@@ -209,10 +209,15 @@ fn opening(title: &str, results: &Results) -> String {
         let _ = writeln!(html, "<p>Measured on {}.</p>", escape(&facts.join(", ")));
     }
     if let Some(made) = &results.made {
+        let by = if results.command.is_empty() {
+            "."
+        } else {
+            " by"
+        };
+        let (exact, shown) = (escape(made), escape(&date(made)));
         let _ = writeln!(
             html,
-            "<p class=\"muted\">Made <time datetime=\"{0}\">{0}</time> by</p>",
-            escape(made)
+            "<p class=\"muted\">Made <time datetime=\"{exact}\">{shown}</time>{by}</p>"
         );
     }
     if !results.command.is_empty() {
@@ -226,6 +231,21 @@ fn opening(title: &str, results: &Results) -> String {
     }
     html.push_str("</header>\n");
     html
+}
+
+/// `2026-03-01T12:00:00Z` as `2026-03-01 12:00 UTC`; anything else as it is.
+fn date(made: &str) -> String {
+    match (
+        made.get(..10),
+        made.get(10..11),
+        made.get(11..16),
+        made.get(16..),
+    ) {
+        (Some(day), Some("T"), Some(time), Some(rest)) if rest.ends_with('Z') => {
+            format!("{day} {time} UTC")
+        }
+        _ => made.to_owned(),
+    }
 }
 
 fn contents(results: &Results, sections: &[(&Section, String)]) -> String {

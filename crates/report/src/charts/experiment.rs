@@ -93,11 +93,11 @@ pub(crate) fn experiment(
         .filter_map(|batch| quantity.of(batch))
         .map(|summary| summary.upper)
         .fold(0.0, f64::max);
-    let title = format!(
-        "{}, {load} load, {arrival}: {}",
-        experiment.name,
-        quantity.name()
-    );
+    let when = match arrival {
+        Arrival::Batch => "all tasks there at the start",
+        Arrival::Running => "tasks arriving while others run",
+    };
+    let title = format!("{load} load, {when}: {}", quantity.name());
     let pictures = twice(&title, |width| {
         let x = Axis::workers("threads N", &threads, 8);
         let mut plot = Plot::new(x, quantity.axis(most), 280.0);

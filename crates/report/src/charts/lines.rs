@@ -1,7 +1,7 @@
 //! Plots of lines, points, whiskers and areas over an axis: what most charts consist of.
 
 use super::axis::Axis;
-use super::palette::{GRID, Ink, MUTED, PAPER, TEXT};
+use super::palette::{GRID, Ink, MUTED, TEXT};
 use super::{Area, Canvas, FINE, Marker, SMALL, Trouble, px, stroke, text};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -217,8 +217,7 @@ impl Plot {
                 context.draw_series([Circle::new(at, px(3.8), ink.color().filled())])?;
             }
             Marker::Ring => {
-                context.draw_series([Circle::new(at, px(4.5), PAPER.color().filled())])?;
-                context.draw_series([Circle::new(at, px(4.5), stroke(ink, 2.0))])?;
+                context.draw_series([Circle::new(at, px(6.5), stroke(ink, 2.0))])?;
             }
             _ => {
                 let corners = marker

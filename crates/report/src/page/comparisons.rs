@@ -2,7 +2,7 @@
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, Cast};
-use crate::format::{escape, plural, seconds, times};
+use crate::format::{escape, plural, range, seconds, times};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ pub(super) fn summary(results: &Results) -> String {
         ("fastest", false),
         ("time", true),
         ("against serial code", true),
-        ("against the best rival", true),
+        ("best strategy against best rival", true),
         ("too close to call with", false),
     ];
     let mut table = Table::new("Who wins", &head);
@@ -145,10 +145,9 @@ fn table(comparison: &Comparison) -> String {
         ("contender", false),
         ("workers", true),
         ("median", true),
-        ("lower quartile", true),
-        ("upper quartile", true),
+        ("middle half of the runs", true),
         ("speed-up", true),
-        ("samples", true),
+        ("runs", true),
         ("result", false),
     ];
     let name = comparison.heading();
@@ -170,8 +169,10 @@ fn table(comparison: &Comparison) -> String {
                 Cell::text(row.contender.name()),
                 Cell::number(row.workers as f64, row.workers.to_string()),
                 Cell::maybe(summary.map(|s| s.median), seconds),
-                Cell::maybe(summary.map(|s| s.lower), seconds),
-                Cell::maybe(summary.map(|s| s.upper), seconds),
+                summary.map_or_else(
+                    || Cell::maybe(None, seconds),
+                    |s| Cell::number(s.lower, range(s.lower, s.upper)),
+                ),
                 Cell::maybe(comparison.speedup(row), times),
                 Cell::number(row.samples.len() as f64, row.samples.len().to_string()),
                 Cell::text(result),

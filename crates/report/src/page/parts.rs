@@ -101,7 +101,11 @@ pub(super) struct Table<'a> {
     /// Names of the columns, and whether they hold numbers.
     head: &'a [(&'a str, bool)],
     rows: String,
+    count: usize,
 }
+
+/// Longer tables are folded up: the chart says the same.
+const LONG: usize = 12;
 
 impl<'a> Table<'a> {
     pub(super) fn new(name: &'a str, head: &'a [(&'a str, bool)]) -> Table<'a> {
@@ -109,6 +113,7 @@ impl<'a> Table<'a> {
             name,
             head,
             rows: String::new(),
+            count: 0,
         }
     }
 
@@ -119,6 +124,7 @@ impl<'a> Table<'a> {
         } else {
             format!(" class=\"{class}\"")
         };
+        self.count += 1;
         let _ = write!(self.rows, "<tr{class}{contender}>");
         for cell in cells {
             let attributes = cell
@@ -139,10 +145,17 @@ impl<'a> Table<'a> {
                 format!("<th scope=\"col\"{class}>{}</th>", escape(name))
             })
             .collect();
-        format!(
+        let table = format!(
             "<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"sortable\"><thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
             escape(self.name),
             self.rows
+        );
+        if self.count <= LONG {
+            return table;
+        }
+        format!(
+            "<details><summary>The numbers: {} rows</summary>\n{table}</details>\n",
+            self.count
         )
     }
 }
