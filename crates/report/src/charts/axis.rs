@@ -155,6 +155,15 @@ impl Axis {
         }
     }
 
+    /// Without the room between the largest value and the next tick.
+    pub(crate) fn ending_at(mut self, most: f64) -> Axis {
+        if most > self.low && most < self.high {
+            self.high = most;
+            self.ticks.retain(|tick| *tick <= most);
+        }
+        self
+    }
+
     /// Where on the axis a value is.
     pub(crate) fn at(&self, value: f64) -> f64 {
         match self.scale {

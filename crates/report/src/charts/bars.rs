@@ -30,7 +30,7 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
     let winner = comparison.winner();
     let pictures = twice(&title, |width| {
         let height = rows.len() as f64 * ROW + FOOT;
-        let axis = Axis::seconds("time", most, if width < 500.0 { 4 } else { 8 });
+        let axis = Axis::seconds("time", most, if width < 500.0 { 4 } else { 8 }).ending_at(most);
         let mut canvas = Canvas::new(width, height);
         canvas.layer(None, None, |root| ground(root, &axis, width, height))?;
         for (i, (row, summary)) in rows.iter().enumerate() {

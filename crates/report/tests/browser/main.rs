@@ -134,6 +134,29 @@ impl Tab {
 
 #[test]
 #[ignore = "needs Chromium; scripts/browser-test runs it"]
+fn the_checks_notice_what_they_are_for() {
+    let tab = Tab::open(1280, "light");
+    assert_eq!(tab.eval("collisions().length"), json!(0));
+    tab.eval("document.querySelectorAll('svg text').forEach((text) => { text.style.fontSize = '99px'; })");
+    assert!(
+        tab.count("collisions().length") > 20,
+        "letters of twice the size overlap"
+    );
+    let wide = tab.count("document.documentElement.scrollWidth");
+    tab.eval("document.body.append(Object.assign(document.createElement('p'), { id: 'wide', textContent: 'x' }))");
+    tab.eval("wide.style.width = '3000px'");
+    assert!(tab.count("document.documentElement.scrollWidth") > wide);
+    tab.eval("void new Image().setAttribute('src', 'https://example.invalid/picture.png')");
+    tab.eval("console.error('seen')");
+    assert_eq!(tab.browser.events("Runtime.consoleAPICalled").len(), 1);
+    assert!(
+        !tab.browser.events("Log.entryAdded").is_empty(),
+        "the policy forbids the picture"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium; scripts/browser-test runs it"]
 fn charts_are_there_at_every_width_and_in_both_themes() {
     let tab = Tab::open(1280, "light");
     for (width, theme, name) in [
