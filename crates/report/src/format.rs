@@ -118,6 +118,21 @@ pub(crate) fn plural(count: usize, what: &str) -> String {
     }
 }
 
+/// With a capital letter and a full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    let stop = if text.is_empty() || text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{}{stop}", first.unwrap_or_default(), letters.as_str())
+}
+
 /// At most `limit` characters, the last of which says that there are more.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
@@ -185,6 +200,19 @@ mod tests {
     fn counts_are_grouped() {
         assert_eq!(count(1_234_567), "1\u{202F}234\u{202F}567");
         assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn sentences_begin_and_end_as_they_should() {
+        let cases = [
+            ("a sum: of trees", "A sum: of trees."),
+            ("Done.", "Done."),
+            ("", ""),
+            ("ß", "SS."),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sentence(text), expected);
+        }
     }
 
     #[test]

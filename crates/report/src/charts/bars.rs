@@ -30,7 +30,7 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
     let winner = comparison.winner();
     let pictures = twice(&title, |width| {
         let height = rows.len() as f64 * ROW + FOOT;
-        let axis = Axis::seconds("time", most, if width < 500.0 { 4 } else { 8 }).ending_at(most);
+        let axis = Axis::seconds("time", most, if width < 500.0 { 5 } else { 10 }).ending_at(most);
         let mut canvas = Canvas::new(width, height);
         canvas.layer(None, None, |root| ground(root, &axis, width, height))?;
         for (i, (row, summary)) in rows.iter().enumerate() {
@@ -58,17 +58,17 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
     })
 }
 
-/// For each contender the row with the most workers.
+/// For each contender the row with the most workers, the fastest first.
 fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
-    let best = |name: &Contender| {
-        let rows = comparison
-            .rows
-            .iter()
-            .filter(|row| row.contender == *name && !row.samples.is_empty());
-        rows.max_by_key(|row| row.workers)
+    let largest = |name: &Contender| {
+        let rows = comparison.rows.iter();
+        let measured = rows.filter(|row| row.contender == *name && !row.samples.is_empty());
+        measured.max_by_key(|row| row.workers)
     };
-    let rows = comparison.contenders().into_iter().filter_map(best);
-    rows.filter_map(|row| Some((row, row.summary()?))).collect()
+    let rows = comparison.contenders().into_iter().filter_map(largest);
+    let mut shown: Vec<_> = rows.filter_map(|row| Some((row, row.summary()?))).collect();
+    shown.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    shown
 }
 
 /// The number of workers that all have, but for the serial code.

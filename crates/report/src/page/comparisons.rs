@@ -2,7 +2,7 @@
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, Cast};
-use crate::format::{escape, plural, range, seconds, times};
+use crate::format::{escape, plural, range, seconds, sentence, times};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
 
@@ -29,9 +29,8 @@ pub(super) fn summary(results: &Results) -> String {
         ("best strategy against best rival", true),
         ("too close to call with", false),
     ];
-    let mut table = Table::new("Who wins", &head);
+    let mut table = Table::new("Who wins", &head).gist();
     for (comparison, winner) in decided {
-        let tied: Vec<String> = comparison.tied().into_iter().map(label).collect();
         table.row(
             "",
             None,
@@ -41,11 +40,7 @@ pub(super) fn summary(results: &Results) -> String {
                 Cell::maybe(winner.median(), seconds),
                 Cell::maybe(comparison.speedup(winner), times),
                 Cell::maybe(against_rival(comparison), times),
-                Cell::text(if tied.is_empty() {
-                    "–".into()
-                } else {
-                    tied.join("; ")
-                }),
+                Cell::text(tied(comparison, winner)),
             ],
         );
     }
@@ -102,6 +97,22 @@ fn against_rival(comparison: &Comparison) -> Option<f64> {
     (own > 0.0).then(|| rival / own)
 }
 
+/// Whom the measurement does not tell from the winner, the first few by name.
+fn tied(comparison: &Comparison, winner: &Row) -> String {
+    let rows = comparison.tied();
+    let name = |row: &&Row| match row.workers == winner.workers {
+        true => row.contender.to_string(),
+        false => label(row),
+    };
+    let mut names: Vec<String> = rows.iter().take(3).map(name).collect();
+    match rows.len() {
+        0 => names.push("–".into()),
+        count if count > 3 => names.push(format!("{} more", count - 3)),
+        _ => {}
+    }
+    names.join("; ")
+}
+
 /// `asymmetric, 2 workers`.
 fn label(row: &Row) -> String {
     match row.contender {
@@ -116,7 +127,7 @@ pub(super) fn section(results: &Results, cast: &Cast) -> String {
     for (i, comparison) in results.comparisons.iter().enumerate() {
         let mut body = String::new();
         if !comparison.about.is_empty() {
-            let _ = writeln!(body, "<p>{}</p>", escape(&comparison.about));
+            let _ = writeln!(body, "<p>{}</p>", escape(&sentence(&comparison.about)));
         }
         if comparison.rows.iter().all(|row| row.samples.is_empty()) {
             body.push_str("<p>Nothing was measured before the command was stopped.</p>\n");
