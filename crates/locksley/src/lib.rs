@@ -26,6 +26,7 @@
 //! | give up early | [`Scope::cancel`], [`CancelToken`] |
 //! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
 //! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
+//! | see who did what when, in Perfetto | [`Builder::trace`], [`Pool::take_trace`] |
 //! | see what the machine looks like | [`topology()`], [`available_cpus`] |
 //!
 //! # Where work runs
@@ -78,6 +79,7 @@ mod cancel;
 mod dealing;
 mod error;
 mod fifo;
+pub mod flow;
 mod frames;
 mod halves;
 mod hunt;
@@ -102,6 +104,7 @@ mod strategy;
 mod sync;
 mod threads;
 mod topology;
+mod trace;
 mod wait;
 mod worker;
 mod yields;
@@ -113,12 +116,14 @@ pub use builder::Builder;
 pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub use flow::flow;
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
     Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
     Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update,
     Victims, View, When,
 };
+pub use locksley_trace::Trace;
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use record::Recording;

@@ -5,11 +5,17 @@ use std::io::{IsTerminal, stderr};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The progress of one workload: a bar on a terminal, a line anywhere else.
-pub(crate) struct Progress(Option<ProgressBar>);
+///
+/// ```
+/// let progress = locksley_measure::Progress::start("counting", 3);
+/// (0..3).for_each(|_| progress.step());
+/// ```
+#[derive(Debug)]
+pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
     /// Starts with `steps` to go.
-    pub(crate) fn start(name: &str, steps: u64) -> Progress {
+    pub fn start(name: &str, steps: u64) -> Progress {
         if !stderr().is_terminal() {
             eprintln!("measuring {name}");
             return Progress(None);
@@ -24,7 +30,7 @@ impl Progress {
     }
 
     /// One step is done.
-    pub(crate) fn step(&self) {
+    pub fn step(&self) {
         if let Some(bar) = &self.0 {
             bar.inc(1);
         }

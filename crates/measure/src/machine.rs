@@ -8,23 +8,34 @@ use locksley_queue::barrier::{Payer, payer};
 use serde::Serialize;
 
 /// The machine, the compiler and the rivals' versions.
+///
+/// ```
+/// let machine = locksley_measure::Machine::here(&["rayon"]);
+/// assert!(machine.to_string().contains("; rayon "), "{machine}");
+/// ```
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Machine {
-    cpu: String,
-    cores: usize,
-    os: String,
-    kernel: String,
-    rustc: &'static str,
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// How many of them this process may use.
+    pub cores: usize,
+    /// The operating system.
+    pub os: String,
+    /// Its kernel's version.
+    pub kernel: String,
+    /// The compiler.
+    pub rustc: &'static str,
     /// The load of the last minute when the run began: others may have been using the machine.
-    load: Option<f64>,
+    pub load: Option<f64>,
     /// Whether `membarrier` can be had.
-    barrier: &'static str,
-    rivals: Vec<&'static str>,
+    pub barrier: &'static str,
+    /// Whom we are compared with, and in which versions.
+    pub rivals: Vec<&'static str>,
 }
 
 impl Machine {
-    /// Describes this machine, as it is now.
-    pub(crate) fn here() -> Machine {
+    /// Describes this machine, as it is now, and these rivals.
+    pub fn here(rivals: &[&str]) -> Machine {
         let unknown = || "unknown".to_owned();
         Machine {
             cpu: field("/proc/cpuinfo", "model name", ':').unwrap_or_else(unknown),
@@ -41,7 +52,14 @@ impl Machine {
                 Payer::Rare => "membarrier",
                 Payer::Both => "fences",
             },
-            rivals: env!("LOCKSLEY_RIVALS").split(',').collect(),
+            rivals: env!("LOCKSLEY_RIVALS")
+                .split(',')
+                .filter(|rival| {
+                    rivals
+                        .iter()
+                        .any(|name| rival.split(' ').next() == Some(name))
+                })
+                .collect(),
         }
     }
 }

@@ -22,7 +22,9 @@ impl Fork for Join {
     }
 }
 
-pub(crate) struct Rayon(pub(crate) ThreadPool);
+/// rayon's pool.
+#[derive(Debug)]
+pub struct Rayon(pub ThreadPool);
 
 impl Runtime for Rayon {
     const NAME: &'static str = "rayon";

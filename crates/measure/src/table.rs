@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// How a table is written.
+/// How a table is written. See [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
     /// Columns aligned with spaces.
     Plain,
     /// GitHub's Markdown.
@@ -12,8 +12,16 @@ pub(crate) enum Style {
 }
 
 /// Cells of text under a title. The first column is a name; the others are numbers.
+///
+/// ```
+/// use locksley_measure::table::{Style, Table};
+///
+/// let mut table = Table::new("pairs", &["queue", "ns"]);
+/// table.row(vec!["deque".into(), "9.1".into()]);
+/// assert_eq!(table.render(Style::Plain), "pairs\n  queue   ns\n  deque  9.1\n");
+/// ```
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Table {
+pub struct Table {
     title: String,
     header: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -21,7 +29,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// An empty table.
-    pub(crate) fn new(title: impl Into<String>, header: &[&str]) -> Table {
+    pub fn new(title: impl Into<String>, header: &[&str]) -> Table {
         let header = header.iter().map(|&cell| cell.to_owned()).collect();
         Table {
             title: title.into(),
@@ -31,13 +39,13 @@ impl Table {
     }
 
     /// Adds a row, which has as many cells as the header.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.header.len());
         self.rows.push(cells);
     }
 
     /// The whole table, ending in a newline.
-    pub(crate) fn render(&self, style: Style) -> String {
+    pub fn render(&self, style: Style) -> String {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| {
                 self.lines()

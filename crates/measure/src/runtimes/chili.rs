@@ -27,7 +27,9 @@ impl<'s> Fork for InScope<'_, 's> {
     }
 }
 
-pub(crate) struct Chili(ThreadPool);
+/// chili's pool.
+#[derive(Debug)]
+pub struct Chili(ThreadPool);
 
 impl Runtime for Chili {
     const NAME: &'static str = "chili";

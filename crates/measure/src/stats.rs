@@ -5,19 +5,27 @@ use std::fmt;
 use serde::Serialize;
 
 /// The middle of a set of samples, and how far its inner half spreads.
+///
+/// ```
+/// use locksley_measure::Summary;
+///
+/// let summary = Summary::of(&[5.0, 1.0, 3.0, 2.0, 4.0]);
+/// assert_eq!((summary.q1, summary.median, summary.q3), (2.0, 3.0, 4.0));
+/// assert_eq!(summary.spread(), "2.00..4.00");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// First quartile.
-    pub(crate) q1: f64,
+    pub q1: f64,
     /// Second quartile.
-    pub(crate) median: f64,
+    pub median: f64,
     /// Third quartile.
-    pub(crate) q3: f64,
+    pub q3: f64,
 }
 
 impl Summary {
-    /// Summarises samples, of which there is at least one.
-    pub(crate) fn of(samples: &[f64]) -> Summary {
+    /// Summarises samples; of none, the summary is not a number.
+    pub fn of(samples: &[f64]) -> Summary {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         Summary {
@@ -30,26 +38,34 @@ impl Summary {
     /// Summarises the ratios of samples that were taken in the same round.
     ///
     /// What disturbed a whole round, a slower clock for instance, cancels out.
-    pub(crate) fn of_ratios(samples: &[f64], reference: &[f64]) -> Summary {
+    pub fn of_ratios(samples: &[f64], reference: &[f64]) -> Summary {
         let ratios: Vec<f64> = samples.iter().zip(reference).map(|(a, b)| a / b).collect();
         Summary::of(&ratios)
     }
 
     /// The quartiles as text.
-    pub(crate) fn spread(&self) -> String {
+    pub fn spread(&self) -> String {
         format!("{}..{}", Figure(self.q1), Figure(self.q3))
     }
 }
 
 /// The quantile of sorted samples, interpolated between neighbours.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
+    if sorted.is_empty() {
+        return f64::NAN;
+    }
     let position = q * (sorted.len() - 1) as f64;
     let (below, above) = (position.floor() as usize, position.ceil() as usize);
     sorted[below] + (sorted[above] - sorted[below]) * position.fract()
 }
 
 /// A number with about three significant digits.
-pub(crate) struct Figure(pub(crate) f64);
+///
+/// ```
+/// assert_eq!(locksley_measure::Figure(9.006).to_string(), "9.01");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Figure(pub f64);
 
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -54,11 +54,12 @@ impl Fork for Anywhere {
 }
 
 /// The worker is passed along.
-pub(crate) struct Worker(pub(crate) Pool);
+#[derive(Debug)]
+pub struct Worker(pub Pool);
 
 impl Worker {
     /// The same under another strategy than the default.
-    pub(crate) fn under(strategy: Strategy, workers: usize) -> Worker {
+    pub fn under(strategy: Strategy, workers: usize) -> Worker {
         let builder = Pool::builder().workers(workers).strategy(strategy);
         let pool = builder.stack_size(STACK).build();
         Worker(pool.expect("the machine has room for a pool"))
@@ -78,7 +79,8 @@ impl Runtime for Worker {
 }
 
 /// The worker is found by the free function.
-pub(crate) struct Free(Pool);
+#[derive(Debug)]
+pub struct Free(Pool);
 
 impl Runtime for Free {
     const NAME: &'static str = "locksley::join";
@@ -93,7 +95,8 @@ impl Runtime for Free {
 }
 
 /// A waiting worker takes any work.
-pub(crate) struct TakeAny(Pool);
+#[derive(Debug)]
+pub struct TakeAny(Pool);
 
 impl Runtime for TakeAny {
     const NAME: &'static str = "locksley TakeAny";

@@ -5,7 +5,8 @@ use locksley_workload::Task;
 use super::Runtime;
 
 /// Runs everything on the calling thread.
-pub(crate) struct Serial;
+#[derive(Debug)]
+pub struct Serial;
 
 impl Runtime for Serial {
     const NAME: &'static str = "serial";

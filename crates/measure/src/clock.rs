@@ -5,26 +5,36 @@ use std::time::{Duration, Instant};
 
 /// The processor time of the calling thread, from a start on. Where the system has no such
 /// clock, the time on the wall.
-pub(crate) struct ThreadClock(Duration);
+///
+/// ```
+/// let clock = locksley_measure::ThreadClock::start();
+/// assert!(clock.elapsed() <= clock.elapsed());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadClock(Duration);
 
 impl ThreadClock {
     /// Starts counting.
-    pub(crate) fn start() -> ThreadClock {
+    pub fn start() -> ThreadClock {
         ThreadClock(now())
     }
 
     /// What the thread has used since the start, in which it was this very thread.
-    pub(crate) fn elapsed(&self) -> Duration {
+    pub fn elapsed(&self) -> Duration {
         now().saturating_sub(self.0)
     }
 }
 
 /// The time on the wall, for workloads of several threads.
-pub(crate) type WallClock = Instant;
+pub type WallClock = Instant;
 
 /// The processor time that all threads of this process have used, where the system can tell.
+///
+/// ```
+/// assert!(locksley_measure::clock::process() <= locksley_measure::clock::process());
+/// ```
 #[cfg(unix)]
-pub(crate) fn process() -> Option<Duration> {
+pub fn process() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Some(Duration::new(
         time.tv_sec.unsigned_abs(),
@@ -34,7 +44,7 @@ pub(crate) fn process() -> Option<Duration> {
 
 /// The processor time that all threads of this process have used, where the system can tell.
 #[cfg(not(unix))]
-pub(crate) fn process() -> Option<Duration> {
+pub fn process() -> Option<Duration> {
     None
 }
 

@@ -1,4 +1,4 @@
-//! Passes on what the report says about the build: the compiler and the rivals' versions.
+//! Passes on what reports say about the build: the compiler and the rivals' versions.
 
 use std::path::Path;
 use std::process::Command;
