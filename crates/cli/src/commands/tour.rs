@@ -7,6 +7,7 @@ use locksley_measure::Machine;
 use locksley_report::Results;
 
 use crate::commands::compare;
+use crate::commands::trace::{self, Tracer};
 use crate::contest::{self, Who};
 use crate::failure::Failure;
 use crate::names;
@@ -26,6 +27,9 @@ const PROGRAMS: [(&str, &str); 3] = [
         "merge sort: long strands at the end, and memory",
     ),
 ];
+
+/// What the page shows a timeline of.
+const PICTURED: &str = "queens:n=10";
 
 /// No further round of a program begins after this; three programs make less than half a minute.
 const LIMIT: Duration = match cfg!(debug_assertions) {
@@ -81,6 +85,7 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
             &plan,
         )?;
     }
+    add_timeline(&session, workers)?;
     output.say(style.bold("Who wins"));
     say_winners(output, &session.results());
     session.finish()?;
@@ -90,6 +95,22 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
             "Next: `locksley compare --help`, `locksley list`, `locksley replay queens:n=10`",
         ),
     );
+    Ok(())
+}
+
+/// A traced run, for the page: who did what when.
+fn add_timeline(session: &Session, workers: usize) -> Result<(), Failure> {
+    let spec = names::workload(PICTURED, false)?;
+    let strategy = Strategy::default();
+    let tracer = Tracer {
+        spec: &spec,
+        strategy,
+        workers,
+        capacity: 1 << 16,
+        sample: None,
+    };
+    let traced = contest::visit(&spec, tracer)??;
+    trace::fill(&mut session.results(), &spec, strategy, workers, traced);
     Ok(())
 }
 

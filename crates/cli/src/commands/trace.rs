@@ -166,7 +166,13 @@ impl TraceRun {
 }
 
 /// Puts all of it into results.
-fn fill(results: &mut Results, spec: &Spec, strategy: Strategy, workers: usize, traced: Traced) {
+pub(crate) fn fill(
+    results: &mut Results,
+    spec: &Spec,
+    strategy: Strategy,
+    workers: usize,
+    traced: Traced,
+) {
     let (mut lines, mut steals) = timeline::of(&traced.trace, workers);
     (lines.program, lines.strategy) = (spec.entry().name.to_owned(), strategy.to_string());
     (steals.program, steals.strategy) = (lines.program.clone(), lines.strategy.clone());
