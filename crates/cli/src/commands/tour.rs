@@ -15,16 +15,16 @@ use crate::output::{Output, Session};
 use crate::tables;
 use crate::units::several;
 
-/// What is run, and what there is to see in it. Serial code takes some 10 to 50 ms for each.
+/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each.
 const PROGRAMS: [(&str, &str); 3] = [
-    ("fib:n=31", "nothing but forks: what a fork costs"),
+    ("fib:n=30", "Nothing but forks: what a fork costs"),
     (
-        "queens:n=11",
-        "an irregular search: who keeps everybody busy",
+        "queens:n=12",
+        "An irregular search: who keeps everybody busy",
     ),
     (
-        "sort:n=300_000",
-        "merge sort: long strands at the end, and memory",
+        "heat:rows=1024,columns=1024,sweeps=10",
+        "Sweeps over a plate: memory, and waiting for everybody at the end of each",
     ),
 ];
 

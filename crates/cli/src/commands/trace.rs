@@ -142,7 +142,7 @@ impl TraceRun {
             sample: Some(self.sample),
         };
         let traced = {
-            let _progress = Progress::start(&format!("tracing {spec}"), 1);
+            let _progress = Progress::doing(&format!("tracing {spec}"), 1);
             contest::visit(&spec, tracer)??
         };
         output.say(format!(
