@@ -78,6 +78,24 @@ impl Runtime for Worker {
     }
 }
 
+/// The worker is passed along, and what it does is traced.
+#[derive(Debug)]
+pub struct Traced(Pool);
+
+impl Runtime for Traced {
+    const NAME: &'static str = "locksley traced";
+
+    fn start(workers: usize) -> Traced {
+        let builder = Pool::builder().workers(workers).stack_size(STACK);
+        let pool = builder.trace(1 << 16).build();
+        Traced(pool.expect("the machine has room for a pool"))
+    }
+
+    fn run<T: Task>(&mut self, task: T) -> T::Output {
+        self.0.run(|worker| task.run(OnWorker(worker)))
+    }
+}
+
 /// The worker is found by the free function.
 #[derive(Debug)]
 pub struct Free(Pool);
