@@ -116,7 +116,7 @@ impl Simulate {
                     let first = seed == self.seed;
                     let setup = Setup {
                         costs: self.costs.0,
-                        topology: self.topology.0.clone(),
+                        topology: self.topology.topology(1.0),
                         seed,
                         sample: if first { self.sample } else { 0 },
                         timeline: self.trace && first,
@@ -283,11 +283,16 @@ fn loads(dag: &Dag, reports: &[Report]) -> Results {
     for report in reports.iter().filter(|report| !report.loads.is_empty()) {
         let mut curve = LoadCurve::new(dag.to_string(), &report.strategy, report.processors);
         curve.unit = TimeUnit::Ticks;
+        curve.percentiles = vec![50.0, 90.0, 99.0];
         let point = |load: &locksley_sim::Load| LoadPoint {
             time: load.time as f64,
             mean: load.mean,
             max: load.max as f64,
-            percentiles: Vec::new(),
+            percentiles: vec![
+                load.median as f64,
+                load.ninety as f64,
+                load.ninety_nine as f64,
+            ],
         };
         curve.points = report.loads.iter().map(point).collect();
         results.loads.push(curve);

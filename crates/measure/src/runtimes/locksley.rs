@@ -14,8 +14,16 @@ fn pool(workers: usize, waiting: Waiting) -> Pool {
 }
 
 /// `worker.join(|w| ..., |w| ...)`.
-#[derive(Clone, Copy)]
-struct OnWorker<'w>(&'w locksley::Worker);
+///
+/// ```
+/// use locksley_measure::runtimes::OnWorker;
+/// use locksley_workload::{FibTask, Task};
+///
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// assert_eq!(pool.run(|worker| FibTask(20).run(OnWorker(worker))), 6765);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OnWorker<'w>(pub &'w locksley::Worker);
 
 impl Fork for OnWorker<'_> {
     type Again<'a>
