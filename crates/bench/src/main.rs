@@ -33,6 +33,17 @@ mod exit {
     pub(crate) const USAGE: u8 = 64;
 }
 
+/// Whose versions the report names.
+const RIVALS: [&str; 7] = [
+    "chili",
+    "crossbeam-deque",
+    "crossbeam-queue",
+    "forte",
+    "rayon",
+    "rtrb",
+    "st3",
+];
+
 /// The hidden subcommand with which the binary calls itself under valgrind.
 const TURN: &str = "turn";
 
@@ -137,7 +148,9 @@ impl Options {
         Plan {
             rounds: self.rounds.map_or(rounds, |rounds| rounds as usize),
             sample: Duration::from_millis(milliseconds),
+            first: 64,
             seed: self.seed.unwrap_or(clock.as_secs()),
+            limit: None,
             quick: self.quick,
             only: self.only.clone(),
         }
@@ -201,7 +214,7 @@ fn measure(suites: &[Suite], options: &Options) -> Result<ExitCode, Wrong> {
     } else {
         Style::Plain
     };
-    let machine = Machine::here();
+    let machine = Machine::here(&RIVALS);
     println!("{machine}\n");
     let mut report = Report::new(machine, &plan, options.quick);
     let mut kept = true;

@@ -18,6 +18,7 @@ use locksley_policy::{
     Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View, other,
 };
 use locksley_queue::Steal;
+use locksley_trace::Arrow;
 
 use crate::builder::Config;
 use crate::injector::{Injected, MOVED};
@@ -283,14 +284,20 @@ impl Worker {
     /// Takes a job that another worker had pushed before it came into this one's pile.
     pub(crate) fn pop_moved(&self) -> Option<Injected> {
         // SAFETY: the pile does not come back here.
-        unsafe { self.pile() }?.pop_moved()
+        let moved = unsafe { self.pile() }?.pop_moved()?;
+        if moved.owner != MOVED {
+            self.trace_move(Arrow::Dealing, moved.owner);
+        }
+        Some(moved)
     }
 
     /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
     /// anything.
     pub(crate) fn receive(&self) -> Option<Injected> {
         // SAFETY: the pile does not come back here.
-        unsafe { self.pile() }?.receive()
+        let received = unsafe { self.pile() }?.receive()?;
+        self.trace_move(Arrow::Donation, received.owner);
+        Some(received)
     }
 
     /// The worker has nothing to do: others may offer it something, if the strategy is so.
@@ -382,7 +389,11 @@ impl Worker {
             Steal::Retry => Event::Retried,
             Steal::Private => Event::Private,
         });
-        if self.hunter.tells && answer.is_success() {
+        if !answer.is_success() {
+            return;
+        }
+        self.trace_move(Arrow::Steal, victim);
+        if self.hunter.tells {
             let robbed = self.registry().worker(victim);
             robbed.hunter.robbed_by(self.index());
         }

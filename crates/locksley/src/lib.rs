@@ -26,6 +26,7 @@
 //! | give up early | [`Scope::cancel`], [`CancelToken`] |
 //! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
 //! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
+//! | see who did what when, in Perfetto | [`Builder::trace`], [`Pool::take_trace`] |
 //! | see what the machine looks like | [`topology()`], [`available_cpus`] |
 //!
 //! # Where work runs
@@ -103,6 +104,7 @@ mod strategy;
 mod sync;
 mod threads;
 mod topology;
+mod trace;
 mod wait;
 mod worker;
 mod yields;
@@ -121,6 +123,7 @@ pub use locksley_policy::{
     Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update,
     Victims, View, When,
 };
+pub use locksley_trace::Trace;
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
 pub use record::Recording;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
+use locksley_trace::Trace;
+
 use crate::affinity::{spawn_near_in, worker_for};
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
@@ -463,6 +465,29 @@ impl Pool {
     /// ```
     pub fn take_recording(&self) -> Option<Recording> {
         self.registry.config.recorder.as_ref()?.take()
+    }
+
+    /// What the workers have done since the last call, for a timeline: see [`Builder::trace`]. Empty if nothing is traced.
+    ///
+    /// It can be called at any time, and stops nobody. What a worker is at is drawn up to now; the rest of it comes with the
+    /// next call. The process has the number that it has in the system, and each worker is a thread of it, by its index;
+    /// spares come behind. Time counts from when the pool was configured.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
+    /// pool.install(|| ());
+    /// let trace = pool.take_trace();
+    /// assert_eq!(trace.source.lost, 0);
+    /// println!("{}", trace.to_json()); // for https://ui.perfetto.dev
+    ///
+    /// let untraced = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert!(untraced.take_trace().is_empty());
+    /// ```
+    pub fn take_trace(&self) -> Trace {
+        match &self.registry.config.tracing {
+            Some(tracing) => tracing.take(&self.registry),
+            None => Trace::new(),
+        }
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use locksley_policy::Thrift;
+use locksley_trace::Activity;
 
 use crate::builder::Config;
 use crate::error::BuildError;
@@ -384,6 +385,7 @@ impl Registry {
     fn nap(&self, worker: &Worker) {
         if self.config.strategy == Strategy::SemiPrivate || worker.was_refused() {
             worker.counters.count(Event::Park);
+            let _parked = worker.traced(Activity::Parked);
             thread::park_timeout(NAP);
         }
     }
@@ -433,6 +435,7 @@ impl Registry {
             // So that the limit comes down again.
             self.post_watchman();
         }
+        let parked = worker.traced(Activity::Parked);
         while worker.bed.is_sleeping() && !ready() {
             if self.reserve.is_watchman(worker.index()) {
                 self.watch(worker);
@@ -440,6 +443,7 @@ impl Registry {
                 thread::park();
             }
         }
+        drop(parked);
         self.get_up(worker);
         neighbours::look_where(self, worker);
     }
@@ -571,8 +575,10 @@ impl Registry {
                     self.retire(worker);
                 }
             } else if self.closed() && worker.has_settled() {
+                worker.trace_leaving();
                 return;
             } else {
+                worker.trace_idle();
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) {
                     match spare {
@@ -592,6 +598,9 @@ impl Registry {
 
     /// Leaves the others' piles alone for a while, unless there is something else to do.
     fn linger(&self, worker: &Worker, wait: Duration) {
+        if !wait.is_zero() {
+            worker.trace_idle();
+        }
         let start = Instant::now();
         while start.elapsed() < wait
             && worker.mail.is_empty()
@@ -640,6 +649,7 @@ impl Registry {
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
+        let _parked = worker.traced(Activity::Parked);
         while worker.bed.is_sleeping() {
             if self.closed() {
                 self.raise_spare(worker);

@@ -19,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley_queue::Steal;
+use locksley_trace::Activity;
 
 use crate::frames::Sighting;
 use crate::injector::{Injected, MOVED};
@@ -156,6 +157,7 @@ impl Worker {
     /// says no, whoever makes it so unparks the thread.
     pub(crate) fn serve_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
         let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
@@ -176,7 +178,10 @@ impl Worker {
     pub(crate) fn blocking(&self, wait: impl FnOnce()) {
         let _pause = record::pause(self);
         self.open_pile();
-        self.registry().blocking(wait);
+        self.registry().blocking(|| {
+            let _parked = self.traced(Activity::Parked);
+            wait();
+        });
     }
 
     /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
@@ -190,6 +195,7 @@ impl Worker {
             return;
         }
         let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         self.frames.enter_wait(family);
         let mut idle = 0;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::thread::Thread;
 
 use locksley_queue::{Steal, asymmetric};
+use locksley_trace::{Activity, Arrow};
 
 use crate::builder::Config;
 use crate::frames::Frames;
@@ -18,6 +19,7 @@ use crate::registry::Registry;
 use crate::sleep::{self, Bed};
 use crate::stats::{Counters, Event};
 use crate::sync::{AtomicUsize, Ordering};
+use crate::trace::{Tracer, Tracing};
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -74,6 +76,8 @@ pub struct Worker {
     pub(crate) fifo: Injector,
     thread: OnceLock<Thread>,
     loot: Option<Box<dyn Loot>>,
+    /// Notes what the worker does, if that is traced. Others read what it noted.
+    pub(crate) tracer: Option<Tracer>,
 }
 
 // The owner's fields are reached only through `&Worker`, which only the owner's thread gets: the
@@ -110,6 +114,7 @@ impl Worker {
             fifo: Injector::new(),
             thread: OnceLock::new(),
             loot,
+            tracer: config.tracing.as_ref().map(Tracing::tracer),
         }
     }
 
@@ -444,6 +449,7 @@ impl Worker {
     /// Executes a job within what the frames say already.
     pub(crate) fn execute(&self, injected: Injected) {
         self.counters.count(Event::Task);
+        let _work = self.traced(Activity::Work);
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         unsafe { injected.job.execute(self, injected.owner) };
         if injected.job.is_dealt()
@@ -551,7 +557,9 @@ impl Worker {
             self.registry().inject(injected);
         }
         // SAFETY: the pile does not come back here.
-        unsafe { self.pile() }?.pop_of(family)
+        let dealt = unsafe { self.pile() }?.pop_of(family)?;
+        self.trace_move(Arrow::Dealing, dealt.owner);
+        Some(dealt)
     }
 
     /// Takes back a job of a family that this worker dealt to another one, and that nobody has begun.

@@ -31,7 +31,7 @@
 //! | schedulers in synchronous rounds | [`rounds`] |
 //! | many simulations in parallel | [`Sweep`] |
 //! | the papers' theorems, checked | [`theory`] |
-//! | timelines | [`Trace`] |
+//! | timelines | [`Report::trace`] |
 //!
 //! **Time** is counted in ticks. With the [default costs](Costs), a tick is the thesis's step: a
 //! node takes one, and so does an idle iteration. Within a tick, completions come first, by the
@@ -65,7 +65,6 @@ pub use report::{Report, Stability};
 pub use setup::{MOST_DEALERS, MOST_PROCESSORS, OwnBalancer, Setup, SimError};
 pub use strategy::{Lifelines, Strategy};
 pub use sweep::Sweep;
-pub use trace::{Counters, ThreadName, Trace, TraceEvent};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -1,283 +1,180 @@
-//! Timelines for people: the trace format of Chrome and Perfetto.
-//!
-//! A trace is JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every worker or
-//! processor is a thread; what it executes is a slice; work that moves from one to another is an
-//! arrow; loads are counters.
+//! A simulation's timeline as a trace, for [Perfetto](https://ui.perfetto.dev).
 
-use serde::{Deserialize, Serialize};
+use locksley_trace::{Activity, Arrow, Counters, Trace};
 
-use crate::engine::{Happening, Load, Move};
+use crate::engine::{Happening, Move};
 use crate::report::Report;
 
-/// A trace, in the JSON object format of Chrome's trace events.
-///
-/// ```
-/// use locksley_sim::dag::{Fib, Strands};
-/// use locksley_sim::{Setup, Strategy, Trace, simulate};
-///
-/// let setup = Setup { timeline: true, ..Setup::new(4, Strategy::LockFree) };
-/// let report = simulate(&mut Strands::new(Fib::new(10)), &setup)?;
-/// let trace = Trace::of(&report);
-/// let json = trace.to_json();
-/// assert!(json.starts_with("{\"traceEvents\":[{\"ph\":\"M\""));
-/// let back: Trace = serde_json::from_str(&json).unwrap();
-/// assert_eq!(back, trace);
-/// # Ok::<(), locksley_sim::SimError>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Trace {
-    /// What happened, in any order.
-    pub trace_events: Vec<TraceEvent>,
-    /// The unit in which viewers show times: `ns` or `ms`.
-    pub display_time_unit: String,
-}
+/// The number of the process whose threads the simulated processors are.
+const PROCESS: u32 = 0;
 
-/// One event of a [`Trace`]. Times are in microseconds, or in whatever else is to be shown as such.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "ph")]
-pub enum TraceEvent {
-    /// The name of a thread.
-    #[serde(rename = "M")]
-    Name {
-        /// Always `thread_name`.
-        name: String,
-        /// The process.
-        pid: u32,
-        /// The thread.
-        tid: u32,
-        /// What it is called.
-        args: ThreadName,
-    },
-    /// A thread did something for a while.
-    #[serde(rename = "X")]
-    Slice {
-        /// What.
-        name: String,
-        /// What kind of thing.
-        cat: String,
-        /// Since when.
-        ts: f64,
-        /// For how long.
-        dur: f64,
-        /// The process.
-        pid: u32,
-        /// The thread.
-        tid: u32,
-    },
-    /// Something left a thread: the start of an arrow.
-    #[serde(rename = "s")]
-    Left {
-        /// What.
-        name: String,
-        /// How: `steal`, `donation`, `dealing`, `lifeline`.
-        cat: String,
-        /// The number that the arrow's two ends have in common.
-        id: u64,
-        /// When.
-        ts: f64,
-        /// The process.
-        pid: u32,
-        /// The thread.
-        tid: u32,
-    },
-    /// It arrived at another: the end of an arrow.
-    #[serde(rename = "f")]
-    Arrived {
-        /// What.
-        name: String,
-        /// How.
-        cat: String,
-        /// The number that the arrow's two ends have in common.
-        id: u64,
-        /// When.
-        ts: f64,
-        /// The process.
-        pid: u32,
-        /// The thread.
-        tid: u32,
-        /// `e`: the arrow ends at the slice around it.
-        bp: String,
-    },
-    /// The value of some counters from a time on.
-    #[serde(rename = "C")]
-    Counter {
-        /// What is counted.
-        name: String,
-        /// From when on.
-        ts: f64,
-        /// The process.
-        pid: u32,
-        /// The counters.
-        args: Counters,
-    },
-}
-
-/// What a thread is called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadName {
-    /// This.
-    pub name: String,
-}
-
-/// The counters that a trace shows.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counters {
-    /// Processors that are busy.
-    pub busy: f64,
-    /// The mean load.
-    pub mean: f64,
-    /// The largest load.
-    pub max: f64,
-}
-
-impl Trace {
-    /// What a simulation noted, a tick as a microsecond. Empty if it was not told to note a
-    /// timeline.
-    pub fn of(report: &Report) -> Trace {
-        let happenings = report.timeline.as_deref().unwrap_or_default();
-        let mut threads: Vec<u32> = happenings.iter().flat_map(threads_of).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        let names = threads.into_iter().map(|tid| TraceEvent::Name {
-            name: "thread_name".to_owned(),
-            pid: 0,
-            tid,
-            args: ThreadName {
-                name: format!("processor {tid}"),
-            },
-        });
-        let told = happenings
-            .iter()
-            .zip(0..)
-            .flat_map(|(happening, id)| tell(happening, id));
-        Trace {
-            trace_events: names
-                .chain(told)
-                .chain(report.loads.iter().map(count))
-                .collect(),
-            display_time_unit: "ns".to_owned(),
+impl Report {
+    /// What the simulation noted, a tick as a microsecond. Empty if it was not told to note a timeline.
+    ///
+    /// Processors that did nothing at all are left out.
+    ///
+    /// ```
+    /// use locksley_sim::dag::{Fib, Strands};
+    /// use locksley_sim::{Setup, Strategy, simulate};
+    ///
+    /// let setup = Setup { timeline: true, ..Setup::new(4, Strategy::LockFree) };
+    /// let report = simulate(&mut Strands::new(Fib::new(10)), &setup)?;
+    /// let json = report.trace().to_json();
+    /// assert!(json.contains("processor 3"));
+    /// # Ok::<(), locksley_sim::SimError>(())
+    /// ```
+    pub fn trace(&self) -> Trace {
+        let mut trace = Trace::new();
+        let Some(happenings) = &self.timeline else {
+            return trace;
+        };
+        trace.name_process(
+            PROCESS,
+            format!(
+                "simulation of {}, {} processors",
+                self.strategy, self.processors
+            ),
+        );
+        for tid in threads(happenings) {
+            trace.name_thread(PROCESS, tid, format!("processor {tid}"));
         }
-    }
-
-    /// The trace as a viewer wants it.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        for happening in happenings {
+            tell(happening, &mut trace);
+        }
+        tell_idle(happenings, self.makespan, &mut trace);
+        for load in &self.loads {
+            let counters = Counters {
+                busy: load.busy as f64,
+                mean: load.mean,
+                max: load.max as f64,
+            };
+            trace.load(PROCESS, load.time as f64, counters);
+        }
+        trace
     }
 }
 
-fn threads_of(happening: &Happening) -> impl Iterator<Item = u32> + use<> {
-    let (a, b) = match *happening {
-        Happening::Busy { processor, .. } => (processor, processor),
-        Happening::Moved { from, to, .. } => (from, to),
-    };
-    [a, b].into_iter()
+/// The processors that anything happened to.
+fn threads(happenings: &[Happening]) -> Vec<u32> {
+    let both = happenings.iter().flat_map(|happening| match *happening {
+        Happening::Busy { processor, .. } => [processor, processor],
+        Happening::Moved { from, to, .. } => [from, to],
+    });
+    let mut threads: Vec<u32> = both.collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
 }
 
-fn tell(happening: &Happening, id: u64) -> Vec<TraceEvent> {
+fn tell(happening: &Happening, trace: &mut Trace) {
     match *happening {
         Happening::Busy {
             processor,
             from,
             to,
-        } => vec![TraceEvent::Slice {
-            name: "busy".to_owned(),
-            cat: "work".to_owned(),
-            ts: from as f64,
-            dur: (to - from) as f64,
-            pid: 0,
-            tid: processor,
-        }],
+        } => {
+            let (since, length) = (from as f64, (to - from) as f64);
+            trace.slice(Activity::Work, (PROCESS, processor), since, length);
+        }
         Happening::Moved {
             how,
             from,
             to,
             left,
             arrived,
-        } => arrow(how, id, (from, left), (to, arrived)).into(),
+        } => {
+            let how = match how {
+                Move::Steal => Arrow::Steal,
+                Move::Donation => Arrow::Donation,
+                Move::Dealing => Arrow::Dealing,
+                Move::Lifeline => Arrow::Lifeline,
+            };
+            trace.arrow(how, PROCESS, (from, left as f64), (to, arrived as f64));
+        }
     }
 }
 
-/// From a thread at a time to another.
-fn arrow(
-    how: Move,
-    id: u64,
-    (from, left): (u32, u64),
-    (to, arrived): (u32, u64),
-) -> [TraceEvent; 2] {
-    let name = match how {
-        Move::Steal => "steal",
-        Move::Donation => "donation",
-        Move::Dealing => "dealing",
-        Move::Lifeline => "lifeline",
+/// Between its busy times a processor is idle.
+fn tell_idle(happenings: &[Happening], makespan: u64, trace: &mut Trace) {
+    let busy = |happening: &Happening| match *happening {
+        Happening::Busy {
+            processor,
+            from,
+            to,
+        } => Some((processor, from, to)),
+        Happening::Moved { .. } => None,
     };
-    [
-        TraceEvent::Left {
-            name: name.to_owned(),
-            cat: name.to_owned(),
-            id,
-            ts: left as f64,
-            pid: 0,
-            tid: from,
-        },
-        TraceEvent::Arrived {
-            name: name.to_owned(),
-            cat: name.to_owned(),
-            id,
-            ts: arrived as f64,
-            pid: 0,
-            tid: to,
-            bp: "e".to_owned(),
-        },
-    ]
-}
-
-fn count(load: &Load) -> TraceEvent {
-    TraceEvent::Counter {
-        name: "load".to_owned(),
-        ts: load.time as f64,
-        pid: 0,
-        args: Counters {
-            busy: load.busy as f64,
-            mean: load.mean,
-            max: load.max as f64,
-        },
+    let mut busy: Vec<_> = happenings.iter().filter_map(busy).collect();
+    busy.sort_unstable();
+    for processor in busy.chunk_by(|one, next| one.0 == next.0) {
+        let thread = (PROCESS, processor[0].0);
+        let mut since = 0;
+        for &(_, from, to) in processor.iter().chain(&[(thread.1, makespan, makespan)]) {
+            if from > since {
+                trace.slice(Activity::Idle, thread, since as f64, (from - since) as f64);
+            }
+            since = since.max(to);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use locksley_trace::TraceEvent;
+
     use super::*;
     use crate::dag::{Generator, Strands};
     use crate::{Setup, simulate};
 
-    #[test]
-    fn every_arrow_has_two_ends_and_every_thread_a_name() {
+    fn report(timeline: bool) -> Report {
         let setup = Setup {
-            timeline: true,
+            timeline,
             sample: 50,
             ..Setup::new(4, "sharing:greedy".parse().unwrap())
         };
-        let report = simulate(&mut Strands::new(Generator::new(50, 20, 3)), &setup).unwrap();
-        let trace = Trace::of(&report);
+        simulate(&mut Strands::new(Generator::new(50, 20, 3)), &setup).unwrap()
+    }
+
+    #[test]
+    fn every_arrow_has_two_ends_and_every_thread_a_name() {
+        let report = report(true);
         let (mut left, mut arrived, mut names, mut counters) = (Vec::new(), Vec::new(), 0, 0);
-        for event in &trace.trace_events {
+        for event in &report.trace().events {
             match event {
                 TraceEvent::Left { id, ts, .. } => left.push((*id, *ts)),
                 TraceEvent::Arrived { id, ts, .. } => arrived.push((*id, *ts)),
                 TraceEvent::Name { .. } => names += 1,
                 TraceEvent::Counter { .. } => counters += 1,
                 TraceEvent::Slice { dur, .. } => assert!(*dur >= 0.0),
+                TraceEvent::Instant { .. } => unreachable!("nothing is told that way"),
             }
         }
-        assert_eq!((names, counters), (4, report.loads.len()));
+        assert_eq!((names, counters), (5, report.loads.len()));
         assert!(!left.is_empty());
-        let pairs = left.iter().zip(&arrived);
-        assert!(
-            pairs
-                .clone()
-                .all(|(left, arrived)| left.0 == arrived.0 && left.1 <= arrived.1)
-        );
+        let mut pairs = left.iter().zip(&arrived);
+        assert!(pairs.all(|(left, arrived)| left.0 == arrived.0 && left.1 <= arrived.1));
         assert_eq!(left.len(), arrived.len());
+    }
+
+    #[test]
+    fn a_processor_is_always_busy_or_idle() {
+        let report = report(true);
+        let mut slices: Vec<(u32, f64, f64)> = Vec::new();
+        for event in report.trace().events {
+            if let TraceEvent::Slice { tid, ts, dur, .. } = event {
+                slices.push((tid, ts, ts + dur));
+            }
+        }
+        slices.sort_by(|one, other| one.partial_cmp(other).unwrap());
+        for processor in slices.chunk_by(|one, next| one.0 == next.0) {
+            assert_eq!(processor[0].1, 0.0);
+            assert!(processor.windows(2).all(|pair| pair[0].2 == pair[1].1));
+            assert_eq!(processor[processor.len() - 1].2, report.makespan as f64);
+        }
+    }
+
+    #[test]
+    fn without_a_timeline_there_is_nothing_to_tell() {
+        assert!(report(false).trace().is_empty());
     }
 }

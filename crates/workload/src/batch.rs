@@ -1,8 +1,11 @@
-//! Batches of independent pieces of work: skewed, or few and large.
+//! Batches of independent pieces of work: even, skewed, or few and large.
+
+use std::ops::RangeInclusive;
 
 use crate::fib::Fib;
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
+use crate::random::below;
 
 /// Independent pieces, each of which computes a Fibonacci number by recursion, without forks.
 /// The batch is halved until one piece is left. An operation is a piece.
@@ -26,6 +29,27 @@ impl Batch {
         let heavy = pieces / 2;
         let pieces = (0..pieces).map(|i| if i < heavy { n } else { 1 }).collect();
         Batch { pieces }
+    }
+
+    /// The even batch of the report on work-stealing deques: each piece computes a Fibonacci number
+    /// from this range at random (the report's is `25..=29`). The seed says which. An empty range
+    /// counts as its start alone.
+    ///
+    /// ```
+    /// use locksley_workload::Batch;
+    ///
+    /// let batch = Batch::random(100, 25..=29, 7);
+    /// assert!((25..=29).all(|n| batch.pieces().contains(&n)));
+    /// ```
+    pub fn random(pieces: usize, range: RangeInclusive<u64>, seed: u64) -> Batch {
+        let (start, end) = range.into_inner();
+        let width = end.saturating_sub(start).saturating_add(1);
+        let mut state = seed;
+        Batch {
+            pieces: (0..pieces)
+                .map(|_| start + below(width, &mut state))
+                .collect(),
+        }
     }
 
     /// Pieces of equal size: each computes fib(n).
@@ -107,7 +131,8 @@ mod tests {
     #[test]
     fn all_pieces_are_done() {
         for pieces in 0..9 {
-            for mut batch in [Batch::skewed(pieces, 7), Batch::even(pieces, 7)] {
+            let random = Batch::random(pieces, 3..=7, 42);
+            for mut batch in [Batch::skewed(pieces, 7), Batch::even(pieces, 7), random] {
                 let sum = batch.task().run(Serial);
                 assert_eq!(batch.check(sum), Ok(()));
             }

@@ -7,7 +7,7 @@
 //! finds it itself (then the fork is of size zero).
 //!
 //! A [`Program`] is a task with its parameters that can be run again and again, and that knows what
-//! must come out.
+//! must come out. The [`catalog`] has every program by its name.
 //!
 //! ```
 //! use locksley_workload::{Fib, Fork, Program, Serial, Task};
@@ -44,11 +44,13 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+pub mod catalog;
 mod fib;
 mod fork;
 mod matrix;
 mod program;
 mod queens;
+mod random;
 mod sort;
 mod tree;
 mod uts;
@@ -59,6 +61,6 @@ pub use fork::{Fork, Serial, Task};
 pub use matrix::{Matrix, Multiplication, Product};
 pub use program::{Mismatch, Program, expect};
 pub use queens::{Queens, QueensTask};
-pub use sort::{Sort, SortTask};
+pub use sort::{Merge, Sort, SortTask};
 pub use tree::{Layout, Sum, Tree};
 pub use uts::{Search, Shape, Size, Uts, UtsNode, UtsTree};

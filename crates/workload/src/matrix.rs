@@ -37,11 +37,16 @@ pub struct Matrix {
 impl Matrix {
     /// A matrix of zeros. The side is rounded up to a tile times a power of two.
     pub fn zero(side: usize) -> Matrix {
-        let side = side.div_ceil(TILE).next_power_of_two() * TILE;
+        let side = Matrix::rounded(side);
         Matrix {
             side,
             cells: vec![0.0; side * side],
         }
+    }
+
+    /// The side of a matrix that was asked for with this one.
+    pub(crate) fn rounded(side: usize) -> usize {
+        side.div_ceil(TILE).next_power_of_two() * TILE
     }
 
     /// A matrix whose elements are a function of row and column.

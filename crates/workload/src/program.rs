@@ -22,7 +22,7 @@ pub trait Program {
         Self: 'p;
 
     /// What comes out.
-    type Output: Send;
+    type Output: Send + fmt::Debug + 'static;
 
     /// How many operations a run has; what an operation is, the program says.
     fn operations(&self) -> u64;

@@ -1,11 +1,45 @@
-//! Merge sort: halving in parallel, merging in series.
+//! Merge sort: halving in parallel, merging in series or in parallel.
+//!
+//! With a serial merge the span is Theta(n), since the last merge alone takes that. The parallel
+//! merge (Danjean, Work stealing) takes the median of the *larger* half, finds its place in the
+//! other one by bisection, and merges what is below and what is above in parallel:
+//!
+//! ```text
+//!   larger    . . . . . . x . . . . . .         each part gets at least a quarter of all,
+//!   smaller   . . . | . . . . .                 so the span of a merge is Theta(log^2 n)
+//!             ------+---------------             and that of the sort Theta(log^3 n)
+//!   out       below | x | above
+//! ```
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
+use crate::random::split_mix;
 
 /// Up to this length the standard library's sort takes over: it uses insertion or a sorting
 /// network there, and a fork costs a small part of it.
 const BASE: usize = 64;
+
+/// Up to this many numbers together are merged in series: a few microseconds, against which a fork
+/// and two bisections are small.
+const MERGE_BASE: usize = 2048;
+
+/// How sorted halves are merged.
+///
+/// ```
+/// use locksley_workload::{Merge, Program, Serial, Sort, Task};
+///
+/// let mut sort = Sort::with_merge(10_000, 7, Merge::Parallel);
+/// sort.task().run(Serial);
+/// assert_eq!(sort.check(()), Ok(()));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Merge {
+    /// By one thread, in one pass.
+    #[default]
+    Serial,
+    /// In parallel, by splitting both halves at the median of the larger one.
+    Parallel,
+}
 
 /// Sorts pseudo-random numbers. An operation is a number.
 ///
@@ -22,11 +56,17 @@ pub struct Sort {
     values: Vec<u64>,
     buffer: Vec<u64>,
     expected: Vec<u64>,
+    merge: Merge,
 }
 
 impl Sort {
-    /// That many numbers; the seed says which.
+    /// That many numbers; the seed says which. Halves are merged in series.
     pub fn new(length: usize, seed: u64) -> Sort {
+        Sort::with_merge(length, seed, Merge::Serial)
+    }
+
+    /// That many numbers; the seed says which. Halves are merged in this way.
+    pub fn with_merge(length: usize, seed: u64, merge: Merge) -> Sort {
         let mut state = seed;
         let input: Vec<u64> = (0..length).map(|_| split_mix(&mut state)).collect();
         let mut expected = input.clone();
@@ -36,17 +76,9 @@ impl Sort {
             buffer: vec![0; length],
             input,
             expected,
+            merge,
         }
     }
-}
-
-/// The next number of the generator SplitMix64 (Steele, Lea and Flood).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl Program for Sort {
@@ -63,6 +95,7 @@ impl Program for Sort {
             values: &mut self.values,
             buffer: &mut self.buffer,
             into_buffer: false,
+            merge: self.merge,
         }
     }
 
@@ -91,16 +124,18 @@ pub struct SortTask<'a> {
     buffer: &'a mut [u64],
     /// Where the sorted numbers go. The halves go to the other place, and are merged from there.
     into_buffer: bool,
+    merge: Merge,
 }
 
 impl Task for SortTask<'_> {
     type Output = ();
 
-    fn run<F: Fork>(self, fork: F) {
+    fn run<F: Fork>(self, mut fork: F) {
         let SortTask {
             values,
             buffer,
             into_buffer,
+            merge,
         } = self;
         if values.len() <= BASE {
             values.sort_unstable();
@@ -116,22 +151,68 @@ impl Task for SortTask<'_> {
             values,
             buffer,
             into_buffer: !into_buffer,
+            merge,
         };
-        fork.fork(
+        fork.again().fork(
             half(&mut *left, &mut *left_buffer),
             half(&mut *right, &mut *right_buffer),
         );
-        if into_buffer {
-            merge(left, right, buffer);
-        } else {
-            merge(left_buffer, right_buffer, values);
+        let (left, right, out): (&[u64], &[u64], _) = match into_buffer {
+            true => (left, right, buffer),
+            false => (left_buffer, right_buffer, values),
+        };
+        match merge {
+            Merge::Serial => merge_serially(left, right, out),
+            Merge::Parallel => MergeTask { left, right, out }.run(fork),
         }
+    }
+}
+
+/// Merges two sorted slices in parallel.
+struct MergeTask<'a> {
+    left: &'a [u64],
+    right: &'a [u64],
+    out: &'a mut [u64],
+}
+
+impl Task for MergeTask<'_> {
+    type Output = ();
+
+    fn run<F: Fork>(self, fork: F) {
+        let MergeTask { left, right, out } = self;
+        if out.len() <= MERGE_BASE {
+            return merge_serially(left, right, out);
+        }
+        // Equal numbers cannot be told apart, so it does not matter which slice is which.
+        let (larger, smaller) = match left.len() >= right.len() {
+            true => (left, right),
+            false => (right, left),
+        };
+        let (below, above) = larger.split_at(larger.len() / 2);
+        let place = match above {
+            [median, ..] => smaller.partition_point(|value| value < median),
+            [] => 0,
+        };
+        let (smaller_below, smaller_above) = smaller.split_at(place);
+        let (out_below, out_above) = out.split_at_mut(below.len() + place);
+        fork.fork(
+            MergeTask {
+                left: below,
+                right: smaller_below,
+                out: out_below,
+            },
+            MergeTask {
+                left: above,
+                right: smaller_above,
+                out: out_above,
+            },
+        );
     }
 }
 
 /// Merges two sorted slices. Which side a number comes from is hard to predict, so the loop
 /// selects instead of branching.
-fn merge(left: &[u64], right: &[u64], out: &mut [u64]) {
+fn merge_serially(left: &[u64], right: &[u64], out: &mut [u64]) {
     let (mut i, mut j) = (0, 0);
     let mut places = out.iter_mut();
     while i < left.len() && j < right.len() {
@@ -155,10 +236,12 @@ mod tests {
 
     #[test]
     fn every_length_is_sorted() {
-        for length in (0..300).chain([1000, 4097]) {
-            let mut sort = Sort::new(length, 42);
-            sort.task().run(Serial);
-            assert_eq!(sort.check(()), Ok(()), "{length}");
+        for length in (0..300).chain([1000, 4097, 20_000]) {
+            for merge in [Merge::Serial, Merge::Parallel] {
+                let mut sort = Sort::with_merge(length, 42, merge);
+                sort.task().run(Serial);
+                assert_eq!(sort.check(()), Ok(()), "{length} {merge:?}");
+            }
         }
     }
 
@@ -172,11 +255,23 @@ mod tests {
     }
 
     #[test]
+    fn equal_numbers_are_merged_in_parallel() {
+        let (left, right) = (
+            vec![5; 10_000],
+            [vec![4; 10], vec![5; 300], vec![6; 10]].concat(),
+        );
+        let mut out = vec![0; left.len() + right.len()];
+        let (left, right, out) = (&left[..], &right[..], &mut out[..]);
+        MergeTask { left, right, out }.run(Serial);
+        assert!(out.is_sorted() && out.iter().filter(|value| **value == 5).count() == 10_300);
+    }
+
+    #[test]
     fn merging_is_complete() {
         let mut out = [0; 7];
-        merge(&[1, 4, 9], &[2, 3, 4, 5], &mut out);
+        merge_serially(&[1, 4, 9], &[2, 3, 4, 5], &mut out);
         assert_eq!(out, [1, 2, 3, 4, 4, 5, 9]);
-        merge(&[], &[1, 2, 3, 4, 5, 6, 7], &mut out);
+        merge_serially(&[], &[1, 2, 3, 4, 5, 6, 7], &mut out);
         assert_eq!(out, [1, 2, 3, 4, 5, 6, 7]);
     }
 }

@@ -33,6 +33,16 @@ pub enum Shape {
     Fixed,
 }
 
+const T1: UtsTree = UtsTree::geometric(Shape::Fixed, 10, 4.0, 19);
+const T2: UtsTree = UtsTree::geometric(Shape::Cyclic, 16, 6.0, 502);
+const T3: UtsTree = UtsTree::binomial(2000.0, 0.124_875, 8, 42);
+const T4: UtsTree = UtsTree::hybrid(Shape::Linear, 16, 6.0, 0.234_375, 4, 1);
+const T5: UtsTree = UtsTree::geometric(Shape::Linear, 20, 4.0, 34);
+const T1L: UtsTree = UtsTree::geometric(Shape::Fixed, 13, 4.0, 29);
+const T2L: UtsTree = UtsTree::geometric(Shape::Cyclic, 23, 7.0, 220);
+const T3L: UtsTree = UtsTree::binomial(2000.0, 0.200_014, 5, 7);
+const T1XL: UtsTree = UtsTree::geometric(Shape::Fixed, 15, 4.0, 29);
+
 /// Which tree.
 ///
 /// ```
@@ -64,6 +74,16 @@ enum Kind {
 }
 
 impl UtsTree {
+    /// The root alone, and its size.
+    pub(crate) const SMALLEST: (UtsTree, Size) = (
+        UtsTree::binomial(0.0, 0.0, 0, 0),
+        Size {
+            nodes: 1,
+            depth: 0,
+            leaves: 1,
+        },
+    );
+
     /// A tree whose root has b children and every other node m with probability q, or none.
     pub const fn binomial(branching: f64, q: f64, m: u32, seed: u32) -> UtsTree {
         UtsTree {
@@ -113,18 +133,36 @@ impl UtsTree {
 
     /// The trees of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL.
     pub fn named(name: &str) -> Option<UtsTree> {
-        Some(match name {
-            "T1" => UtsTree::geometric(Shape::Fixed, 10, 4.0, 19),
-            "T2" => UtsTree::geometric(Shape::Cyclic, 16, 6.0, 502),
-            "T3" => UtsTree::binomial(2000.0, 0.124_875, 8, 42),
-            "T4" => UtsTree::hybrid(Shape::Linear, 16, 6.0, 0.234_375, 4, 1),
-            "T5" => UtsTree::geometric(Shape::Linear, 20, 4.0, 34),
-            "T1L" => UtsTree::geometric(Shape::Fixed, 13, 4.0, 29),
-            "T2L" => UtsTree::geometric(Shape::Cyclic, 23, 7.0, 220),
-            "T3L" => UtsTree::binomial(2000.0, 0.200_014, 5, 7),
-            "T1XL" => UtsTree::geometric(Shape::Fixed, 15, 4.0, 29),
+        UtsTree::published(name).map(|(tree, _)| tree)
+    }
+
+    /// A tree of the literature, and its size as published with the benchmark.
+    ///
+    /// ```
+    /// use locksley_workload::UtsTree;
+    ///
+    /// let (_, size) = UtsTree::published("T1XL").unwrap();
+    /// assert_eq!(size.nodes, 1_635_119_272);
+    /// ```
+    pub fn published(name: &str) -> Option<(UtsTree, Size)> {
+        let (tree, nodes, depth, leaves) = match name {
+            "T1" => (T1, 4_130_071, 10, 3_305_118),
+            "T2" => (T2, 4_117_769, 81, 2_342_762),
+            "T3" => (T3, 4_112_897, 1572, 3_599_034),
+            "T4" => (T4, 4_132_453, 134, 3_108_986),
+            "T5" => (T5, 4_147_582, 20, 2_181_318),
+            "T1L" => (T1L, 102_181_082, 13, 81_746_377),
+            "T2L" => (T2L, 96_793_510, 67, 53_791_152),
+            "T3L" => (T3L, 111_345_631, 17_844, 89_076_904),
+            "T1XL" => (T1XL, 1_635_119_272, 15, 1_308_100_063),
             _ => return None,
-        })
+        };
+        let size = Size {
+            nodes,
+            depth,
+            leaves,
+        };
+        Some((tree, size))
     }
 
     /// The root.
@@ -293,6 +331,22 @@ impl Uts {
         }
     }
 
+    /// A tree whose size is known.
+    ///
+    /// ```
+    /// use locksley_workload::{Uts, UtsTree};
+    ///
+    /// let (tree, size) = UtsTree::published("T3L").unwrap();
+    /// assert_eq!(Uts::known(tree, size).size(), size);
+    /// ```
+    pub fn known(tree: UtsTree, size: Size) -> Uts {
+        Uts {
+            tree,
+            root: tree.root(),
+            expected: size,
+        }
+    }
+
     /// What must come out.
     pub fn size(&self) -> Size {
         self.expected
@@ -412,11 +466,6 @@ mod tests {
         deep.spawn(search).unwrap().join().unwrap()
     }
 
-    fn named(name: &str) -> (u64, u32, u64) {
-        let size = search(UtsTree::named(name).unwrap());
-        (size.nodes, size.depth, size.leaves)
-    }
-
     #[test]
     fn small_trees_of_every_kind_are_searched() {
         for seed in 0..5 {
@@ -440,19 +489,19 @@ mod tests {
 
     #[test]
     #[ignore = "slow without optimisation; run with --release"]
-    fn t1_has_its_published_size() {
-        assert_eq!(named("T1"), (4_130_071, 10, 3_305_118));
+    fn trees_of_four_million_nodes_have_their_published_sizes() {
+        for name in ["T1", "T2", "T3", "T4", "T5"] {
+            let (tree, size) = UtsTree::published(name).unwrap();
+            assert_eq!(search(tree), size, "{name}");
+        }
     }
 
     #[test]
-    #[ignore = "slow without optimisation; run with --release"]
-    fn t3_has_its_published_size() {
-        assert_eq!(named("T3"), (4_112_897, 1572, 3_599_034));
-    }
-
-    #[test]
-    #[ignore = "slow without optimisation; run with --release"]
-    fn t5_has_its_published_size() {
-        assert_eq!(named("T5"), (4_147_582, 20, 2_181_318));
+    #[ignore = "minutes; run with --release"]
+    fn trees_of_a_hundred_million_nodes_have_their_published_sizes() {
+        for name in ["T1L", "T2L", "T3L"] {
+            let (tree, size) = UtsTree::published(name).unwrap();
+            assert_eq!(Uts::new(tree).size(), size, "{name}");
+        }
     }
 }

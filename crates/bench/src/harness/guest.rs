@@ -12,8 +12,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::runner::{Contender, Sample};
-use super::verify::Wrong;
+use super::{Contender, Sample, Wrong};
 
 /// How many turns a process has.
 const LIFE: u32 = 5;

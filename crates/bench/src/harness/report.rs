@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::bars::Bar;
 use super::machine::Machine;
-use super::runner::{Measured, Plan};
 use super::stats::{Figure, Summary};
 use super::table::Table;
+use super::{Measured, Plan};
 
 /// Everything a run found out.
 #[derive(Serialize)]

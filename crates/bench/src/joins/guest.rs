@@ -8,8 +8,8 @@ use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
 use super::contenders::{Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeAny, Worker};
-use super::turns::turn;
 use crate::harness::{Contender, Guest};
+use locksley_measure::runtimes::turn;
 
 /// A contender in a process of its own: a runtime, or ours under the strategy with this text.
 pub(crate) fn contender(
@@ -98,7 +98,7 @@ impl<R: Runtime, S: Fn() -> R> Visitor for Service<'_, S> {
             let Some(operations) = line.ok().and_then(|line| line.parse().ok()) else {
                 return;
             };
-            match turn(&mut runtime, &mut program, case.name, operations) {
+            match turn(&mut runtime, &mut program, (R::NAME, case.name), operations) {
                 Ok(sample) => {
                     let (seconds, operations) = (sample.elapsed.as_secs_f64(), sample.operations);
                     println!("{seconds} {operations} {}", sample.note);

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use locksley_workload::{Fib, Program};
 
 use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, Worker};
-use super::turns::turn;
 use crate::harness::Plan;
 use crate::harness::callgrind::{self, Unavailable};
 use crate::harness::progress::Progress;
 use crate::harness::report::Instructions;
+use locksley_measure::runtimes::turn;
 
 /// The name of what is counted, in tables and in the hidden subcommand.
 pub(crate) const FORK: &str = "fib join";
@@ -72,7 +72,7 @@ fn run_on<R: Runtime>(n: u64) -> ExitCode {
 }
 
 fn run_in<R: Runtime>(runtime: &mut R, n: u64) -> ExitCode {
-    match turn(runtime, &mut Fib::new(n), FORK, 1) {
+    match turn(runtime, &mut Fib::new(n), (R::NAME, FORK), 1) {
         Ok(_) => ExitCode::SUCCESS,
         Err(wrong) => {
             eprintln!("error: {wrong}");

@@ -1,53 +1,17 @@
 //! The turns of one program: every runtime runs it, and what comes out is checked.
 
-use std::thread;
-use std::time::Duration;
-
 use locksley_workload::Program;
 
 use super::cases::{Case, Visitor};
 use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Worker};
 use super::guest;
-use crate::harness::clock;
-use crate::harness::{Sample, WallClock, Workload, Wrong};
+use crate::harness::Workload;
 
 /// More workers than the machine has cores.
 const CROWD: usize = 16;
 
 /// The name of the contender that has them.
 pub(super) const CROWDED: &str = "locksley 16";
-
-/// Before a sample, workers that were started or stopped a moment ago come to rest.
-const SETTLE: Duration = Duration::from_millis(2);
-
-/// Runs a program, as often as it takes to do that many operations.
-pub(super) fn turn<R: Runtime, P: Program>(
-    runtime: &mut R,
-    program: &mut P,
-    case: &'static str,
-    operations: u64,
-) -> Result<Sample, Wrong> {
-    let runs = operations.div_ceil(program.operations()).max(1);
-    let (mut elapsed, mut used) = (Duration::ZERO, Duration::ZERO);
-    thread::sleep(SETTLE);
-    for _ in 0..runs {
-        let task = program.task();
-        let (start, before) = (WallClock::now(), clock::process());
-        let output = runtime.run(task);
-        elapsed += start.elapsed();
-        let both = clock::process().zip(before);
-        used += both.map_or(Duration::ZERO, |(after, before)| after - before);
-        program
-            .check(output)
-            .map_err(|mismatch| Wrong::new(R::NAME, case, mismatch.expected, mismatch.got))?;
-    }
-    let operations = runs * program.operations();
-    Ok(Sample {
-        elapsed,
-        operations,
-        note: used.as_secs_f64() * 1e9 / operations as f64,
-    })
-}
 
 /// Makes the workloads.
 pub(super) struct Maker {

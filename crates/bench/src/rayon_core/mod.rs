@@ -58,31 +58,31 @@ impl Case {
 }
 
 const CASES: [Case; 15] = [
-    case("sum", "10^7 u64, per number", EVERYWHERE, 4.0),
+    case("sum", "10^7 u64, per number", EVERYWHERE, 10.0),
     case(
         "map",
         "of 10^7 u64, and their sum, per number",
         EVERYWHERE,
-        4.0,
+        10.0,
     ),
     case(
         "filter",
         "of 10^7 u64, and their count, per number",
         EVERYWHERE,
-        4.0,
+        10.0,
     ),
     case(
         "collect",
         "10^7 u64, mapped, into a vector, per number",
         EVERYWHERE,
-        0.5,
+        5.0,
     ),
     case("sort", "par_sort of 10^7 u64, per number", EVERYWHERE, 0.5),
     case(
         "sort unstable",
         "par_sort_unstable of 10^7 u64, per number",
         EVERYWHERE,
-        0.5,
+        1.0,
     ),
     case(
         "sort strings",
@@ -100,7 +100,7 @@ const CASES: [Case; 15] = [
         "chunks",
         "par_chunks of 1000 of 10^7 u64, per number",
         EVERYWHERE,
-        4.0,
+        10.0,
     ),
     case(
         "bridge",

@@ -18,7 +18,7 @@ const ONSET: f64 = 0.9;
 /// What part of the tasks may run elsewhere under locality-guided dealing: 1/L, with its usual L.
 const MISSES: f64 = 0.25;
 
-/// Read-modify-writes of dealing, per task that is spawned.
+/// Read-modify-writes of a produce and a consume.
 const RMWS: f64 = 0.0;
 
 /// Holds the measurements against the limits. What was not measured is skipped.

@@ -1,8 +1,11 @@
 //! What a task costs: fences, read-modify-writes and membarriers as the pool counts them, and instructions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use locksley::{Strategy, WorkerStats};
+use locksley_queue::counts;
+use locksley_queue::pcb::{self, GRANULARITY};
 use locksley_workload::{Fib, Program};
 
 use super::lineup::{self, DEALING};
@@ -15,9 +18,10 @@ use crate::joins;
 
 const NAME: &str = "price";
 
-/// What the pool counts under `dealing`: the lists of used items that go round are in it, once in as many tasks as a
-/// list has items, and so is what waiters take back.
-pub(super) const PATH: &str = "read-modify-writes of dealing, per task spawned, P=2";
+/// The path of `dealing` is a produce and a consume. Used items go round in lists of [`GRANULARITY`] through a lock-free
+/// pool: a call that gives or gets a list, one in so many, is not held against it.
+/// The table has what the pool counts in all: with the lists, and with what waiters take back.
+pub(super) const PATH: &str = "calls of dealing's produce and consume with a read-modify-write, beyond the lists that are recycled";
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     if plan.includes(NAME) {
@@ -44,10 +48,14 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         "rmws/spawn",
         "membarriers/spawn",
     ];
+    let mut figures = Figures::new(PATH);
+    figures.add(
+        DEALING,
+        beyond_lists(if plan.quick { 10_000 } else { 1_000_000 })?,
+    );
     let title = "price: expensive operations in the piles, thieves' included, per join of fib(27) and per \
                  task of 100000 that one worker spawns";
     let mut table = Table::new(title, &header);
-    let mut figures = Figures::new(PATH);
     let names = lineup::known(&lineup::ALL);
     let progress = Progress::start(NAME, 2 * names.len() as u64);
     for workers in [1, 2] {
@@ -55,10 +63,6 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
             let strategy = lineup::strategy(name).expect("known");
             let joins = of_joins(name, strategy, workers, plan)?;
             let spawns = of_spawns(name, strategy, workers, plan)?;
-            if (name, workers) == (DEALING, 2) {
-                let [_, rmws, _] = spawns;
-                figures.add(name, rmws);
-            }
             let mut row = vec![name.to_owned(), workers.to_string()];
             row.extend(
                 joins
@@ -73,6 +77,55 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     outcome.tables.push(table);
     outcome.figures.push(figures);
     Ok(())
+}
+
+/// Two workers deal to each other, on a matrix as the pool has it. What part of the calls does a read-modify-write, but
+/// for those that exchange a list?
+fn beyond_lists(items: u64) -> Result<f64, Wrong> {
+    let team = pcb::matrix::<u64>(2, GRANULARITY);
+    let sides: Vec<(u64, u64)> = thread::scope(|scope| {
+        let sides: Vec<_> = team
+            .into_iter()
+            .map(|process| scope.spawn(move || deal_and_collect(process, items)))
+            .collect();
+        let sides = sides.into_iter();
+        sides.map(|side| side.join().expect("no panic")).collect()
+    });
+    let (costly, sums): (Vec<u64>, Vec<u64>) = sides.into_iter().unzip();
+    let expected = 2 * (0..items).sum::<u64>();
+    verify(DEALING, "the sum of the items", expected, sums.iter().sum())?;
+    // Each side begins without a list, needs one for so many items, and completes at most as many.
+    let lists = 2 * 2 * items.div_ceil(GRANULARITY as u64);
+    let beyond = costly.iter().sum::<u64>().saturating_sub(lists);
+    Ok(beyond as f64 / (2 * 2 * items) as f64)
+}
+
+/// Produces items for the other process, and consumes as many: how many calls did a read-modify-write, and the sum of
+/// what came.
+fn deal_and_collect(mut process: pcb::Process<u64>, items: u64) -> (u64, u64) {
+    let other = 1 - process.id();
+    let (mut made, mut got, mut sum) = (0, 0, 0);
+    let mut rmws = counts::of_this_thread().rmws;
+    let mut costly = 0;
+    let mut called = || {
+        let now = counts::of_this_thread().rmws;
+        costly += u64::from(now > rmws);
+        rmws = now;
+    };
+    while got < items {
+        if made < items {
+            let produced = process.produce(other, made);
+            assert!(produced.is_ok(), "there is another process");
+            called();
+            made += 1;
+        }
+        if let Some(item) = process.consume_from(other) {
+            got += 1;
+            sum += item;
+        }
+        called();
+    }
+    (costly, sum)
 }
 
 /// What a program does, per operation: fences, read-modify-writes, membarriers.

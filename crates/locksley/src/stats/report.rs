@@ -47,6 +47,22 @@ macro_rules! worker_stats {
             fn columns(&self) -> [u64; EVENTS + 2] {
                 [$(self.$field,)* self.depth, self.deepest]
             }
+
+            /// All fields, by their names: for whoever writes them down.
+            ///
+            /// ```
+            /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+            /// pool.install(|| ());
+            /// let counts = pool.stats().total().counts();
+            /// assert!(counts.contains(&("tasks", 1)));
+            /// ```
+            pub fn counts(&self) -> Vec<(&'static str, u64)> {
+                vec![
+                    $((stringify!($field), self.$field),)*
+                    ("depth", self.depth),
+                    ("deepest", self.deepest),
+                ]
+            }
         }
 
         impl Sub for WorkerStats {

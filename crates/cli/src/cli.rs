@@ -1,0 +1,106 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{compare, completions, list, run, simulate, theory, topology};
+use crate::failure::EXIT_CODES;
+
+const EXAMPLES: &str = "\
+Examples:
+  locksley                                   a tour: this machine, three programs, every strategy, who wins
+  locksley run queens --stats                one run, checked, and what each worker did
+  locksley compare fib sort --workers 1:4    strategies and rivals side by side, with a page to look at
+  locksley simulate fib:n=25 -p 64           what would it do on 64 processors?
+  locksley list                              workloads, strategies, rivals
+
+Exit codes:
+  0    all is well
+  1    a program gave a wrong result, or a claim that was checked does not hold
+  2    the command line makes no sense
+  3    a file could not be read or written, or the system refused something
+  130  interrupted (Ctrl-C); what was measured until then is kept";
+
+/// The lab of Locksley, a task runtime: what each way of scheduling does to a program on this machine.
+///
+/// Without a command: a short tour.
+#[derive(Parser)]
+#[command(name = "locksley", version, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+/// What every command has.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    /// Where files are written: nowhere else.
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        default_value = "locksley-out"
+    )]
+    pub(crate) out: PathBuf,
+    /// Print one JSON document instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a workload once, check its result, and tell what the workers did.
+    #[command(after_help = help(run::EXAMPLES))]
+    Run(run::Run),
+    /// Put strategies and rivals side by side.
+    #[command(after_help = help(compare::EXAMPLES))]
+    Compare(compare::Compare),
+    /// Simulate a computation: any scheduler of the papers, on as many processors as you like.
+    #[command(after_help = help(simulate::EXAMPLES))]
+    Simulate(simulate::Simulate),
+    /// Check the papers' claims, and draw their figures with measured points.
+    #[command(after_help = help(theory::EXAMPLES))]
+    Theory(theory::Theory),
+    /// Show what a pool sees of this machine.
+    #[command(after_help = help(topology::EXAMPLES))]
+    Topology,
+    /// List workloads, strategies, rivals, and what can be simulated.
+    #[command(after_help = help(list::EXAMPLES))]
+    List,
+    /// Print a script that completes commands in a shell.
+    #[command(after_help = help(completions::EXAMPLES))]
+    Completions(completions::Completions),
+}
+
+fn help(examples: &str) -> String {
+    format!("Examples:\n{examples}\n\n{EXIT_CODES}")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples_and_exit_codes() {
+        for command in Cli::command().get_subcommands() {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let example = format!("  locksley {}", command.get_name());
+            assert!(help.contains(&example), "{}", command.get_name());
+            assert!(help.contains(EXIT_CODES), "{}", command.get_name());
+        }
+        assert!(EXAMPLES.ends_with(EXIT_CODES));
+    }
+}

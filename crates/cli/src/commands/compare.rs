@@ -1,0 +1,107 @@
+//! `locksley compare`: strategies and rivals side by side.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use locksley_workload::catalog::Spec;
+
+use crate::contest::{self, Entrant, Who};
+use crate::failure::Failure;
+use crate::names;
+use crate::output::{Output, Session};
+use crate::ranges::{self, Numbers};
+use crate::tables;
+use crate::units;
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley compare fib                               every strategy and rival on one program
+  locksley compare queens:n=11 uts --workers 1:4     two programs, with 1, 2, 3 and 4 workers
+  locksley compare sort --strategies asymmetric,sharing:greedy,theta_s=0.25 --rivals serial,rayon
+  locksley compare heat --full --rounds 31 --out heat-31
+  locksley compare fib --json | jq '.results.comparisons[0].rows[].samples'";
+
+/// Puts strategies and rivals side by side: in every round each of them gives one sample, in an order that is
+/// shuffled anew, so that noise hits all alike. Writes compare.json, .csv, .txt and .html.
+#[derive(Args)]
+pub(crate) struct Compare {
+    /// Workloads, with parameters or without: fib, queens:n=11, sort:n=1000,merge=parallel.
+    #[arg(required = true, value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// Strategies of the pool, separated by commas.
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    strategies: String,
+    /// Numbers of workers: 4, 1:8, 1:8:2, or 1,2,4 [default: one per processor].
+    #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]
+    workers: Option<Numbers>,
+    /// Other runtimes, separated by commas: serial, rayon, chili, all, none.
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    rivals: String,
+    /// Samples of each.
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rounds: u32,
+    /// Stop after so long for each workload, when the round is complete: 30s.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    limit: Option<Duration>,
+    /// Larger workloads: a second or a few on one thread.
+    #[arg(long)]
+    full: bool,
+    /// Where the shuffling of the rounds starts [default: from the clock].
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+impl Compare {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let specs = self
+            .workloads
+            .iter()
+            .map(|text| names::workload(text, self.full));
+        let specs = specs.collect::<Result<Vec<Spec>, Failure>>()?;
+        let mut whos = names::rivals(&self.rivals)?;
+        let strategies = names::strategies(&self.strategies)?;
+        whos.extend(strategies.into_iter().map(Who::Ours));
+        let workers = match &self.workers {
+            Some(Numbers(workers)) => workers.clone(),
+            None => vec![locksley::available_cpus().count()],
+        };
+        let clock = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let seed = self.seed.unwrap_or(clock.as_secs());
+        let plan = contest::plan(self.rounds as usize, self.limit, seed);
+        let session = Session::start(output, "compare", "Comparison", tables::comparisons);
+        let entrants = contest::entrants(&whos, &workers);
+        for spec in &specs {
+            measure(output, &session, spec, &entrants, &plan)?;
+        }
+        session.finish().map(drop)
+    }
+}
+
+/// Measures one workload, and says what came out.
+pub(crate) fn measure(
+    output: &Output,
+    session: &Session,
+    spec: &Spec,
+    entrants: &[Entrant],
+    plan: &locksley_measure::Plan,
+) -> Result<(), Failure> {
+    let (able, unable): (Vec<Entrant>, Vec<Entrant>) = entrants
+        .iter()
+        .partition(|entrant| contest::obstacle(entrant, spec).is_none());
+    let at = {
+        let mut results = session.results();
+        if let Some(note) = unable.first().and_then(|one| contest::obstacle(one, spec)) {
+            output.say(format!("note: {note}"));
+            results.notes.push(note);
+        }
+        results.comparisons.push(tables::comparison(spec, &able));
+        results.comparisons.len() - 1
+    };
+    contest::hold(spec, &able, plan, &mut |entrant, seconds| {
+        session.results().comparisons[at].rows[entrant]
+            .samples
+            .push(seconds);
+    })?;
+    let table = tables::table(&session.results().comparisons[at]);
+    output.say(output.style.mark(&table, tables::WINNER));
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! `locksley list`: all that has a name.
+
+use locksley::Strategy;
+use locksley_sim::dag::Dag;
+use locksley_workload::catalog::{self, Scale, Spec};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::names::RIVALS;
+use crate::output::Output;
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley list          names and what they mean
+  locksley list --json   the same for a program, with all parameters";
+
+pub(crate) fn list(output: &Output) -> Result<(), Failure> {
+    let style = output.style;
+    output.say(style.bold("Workloads (as they are by default; --full makes them larger)"));
+    for entry in catalog::all() {
+        output.say(format!("  {}", Spec::default_of(entry, Scale::Quick)));
+        output.say(format!("      {}", style.faint(entry.about)));
+    }
+    output.say(style.bold("\nStrategies of a pool"));
+    for (strategy, about) in strategies() {
+        output.say(format!("  {strategy:<22} {}", style.faint(about)));
+    }
+    output.say(style.bold("\nRivals"));
+    output.say(format!("  {}", RIVALS.join(", ")));
+    output.say(style.bold("\nComputations of the simulator"));
+    for dag in Dag::all() {
+        output.say(format!("  {dag}"));
+    }
+    output.say("  file:graph.json");
+    output.say(style.bold("\nStrategies of the simulator"));
+    for strategy in locksley_sim::Strategy::all() {
+        output.say(format!("  {strategy}"));
+    }
+    output.document(&document())
+}
+
+/// The pool's strategies, and what is particular about each.
+pub(crate) fn strategies() -> Vec<(Strategy, &'static str)> {
+    let about = |strategy: &Strategy| match strategy {
+        Strategy::Asymmetric => "stealing in which the thief pays: the default",
+        Strategy::ChaseLev => "stealing from Chase and Lev's deques",
+        Strategy::Abp => "stealing from the bounded deques of Arora, Blumofe and Plaxton",
+        Strategy::SemiPrivate => "stealing of what an owner has made public",
+        Strategy::Flexible(_) => "stealing with a say in whom to rob",
+        Strategy::StealHalf(_) => "stealing half of a deque at once (Hendler and Shavit)",
+        Strategy::Sharing(_) => "stealing, and giving to the idle (Rito)",
+        Strategy::Auto(_) => "stealing, stealing half or sharing, as it suits",
+        Strategy::Dealing(_) => "dealing tasks out as they are spawned (Hendler and Shavit)",
+        _ => "",
+    };
+    Strategy::ALL
+        .iter()
+        .map(|strategy| (*strategy, about(strategy)))
+        .collect()
+}
+
+fn document() -> Value {
+    let workloads: Vec<Value> = catalog::all().iter().map(workload).collect();
+    let strategies: Vec<Value> = strategies()
+        .iter()
+        .map(|(strategy, about)| json!({ "name": strategy.to_string(), "about": about }))
+        .collect();
+    let shown = |items: Vec<String>| items;
+    json!({
+        "command": "list",
+        "workloads": workloads,
+        "strategies": strategies,
+        "rivals": RIVALS,
+        "computations": shown(Dag::all().iter().map(ToString::to_string).collect()),
+        "simulated_strategies": shown(locksley_sim::Strategy::all().iter().map(ToString::to_string).collect()),
+    })
+}
+
+fn workload(entry: &'static catalog::Entry) -> Value {
+    let parameters: Vec<Value> = entry
+        .parameters
+        .iter()
+        .map(|parameter| {
+            json!({
+                "name": parameter.name,
+                "meaning": parameter.meaning,
+                "values": parameter.values.to_string(),
+                "quick": parameter.default(Scale::Quick).to_string(),
+                "full": parameter.default(Scale::Full).to_string(),
+            })
+        })
+        .collect();
+    json!({ "name": entry.name, "about": entry.about, "source": entry.source, "parameters": parameters })
+}

@@ -1,0 +1,201 @@
+//! `locksley run`: one run, checked, with what the workers did.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use locksley::{Stats, Strategy, WorkerStats};
+use locksley_measure::Progress;
+use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_workload::catalog::{Spec, Visitor};
+use locksley_workload::{FibTask, Program};
+use serde_json::{Map, Value, json};
+
+use crate::contest;
+use crate::failure::Failure;
+use crate::names;
+use crate::output::Output;
+use crate::ranges;
+use crate::units::{count, several, time};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley run fib                                    the default strategy, one worker per processor
+  locksley run queens:n=13 --stats                    and the counters of each worker
+  locksley run uts --strategy steal-half --workers 4  another strategy, four workers
+  locksley run sort --full --json                     for a program";
+
+/// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the workers did.
+/// Writes no file.
+#[derive(Args)]
+pub(crate) struct Run {
+    /// The workload, with parameters or without: fib, queens:n=11.
+    workload: String,
+    /// The pool's strategy.
+    #[arg(long, default_value = "asymmetric")]
+    strategy: String,
+    /// How many workers [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
+    workers: Option<usize>,
+    /// Print all counters of each worker.
+    #[arg(long)]
+    stats: bool,
+    /// A larger workload: a second or a few on one thread.
+    #[arg(long)]
+    full: bool,
+}
+
+/// What came of a run whose result was right.
+struct Outcome {
+    elapsed: Duration,
+    stats: Stats,
+}
+
+struct Once<'a> {
+    spec: &'a Spec,
+    strategy: Strategy,
+    workers: usize,
+}
+
+impl Visitor for Once<'_> {
+    type Output = Result<Outcome, Failure>;
+
+    fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Failure> {
+        let pool = contest::pool(self.strategy, self.workers, self.spec.stack()).build()?;
+        let mut runtime = Worker(pool);
+        runtime.run(FibTask(16));
+        let before = runtime.0.stats();
+        let task = program.task();
+        let start = Instant::now();
+        let output = runtime.run(task);
+        let elapsed = start.elapsed();
+        let stats = runtime.0.stats() - before;
+        program.check(output).map_err(|wrong| {
+            Failure::Check(format!(
+                "{} under {} gave a wrong result: {wrong}",
+                self.spec, self.strategy
+            ))
+        })?;
+        Ok(Outcome { elapsed, stats })
+    }
+}
+
+impl Run {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let spec = names::workload(&self.workload, self.full)?;
+        let strategy = names::strategy(&self.strategy)?;
+        let workers = self
+            .workers
+            .unwrap_or_else(|| locksley::available_cpus().count());
+        let once = Once {
+            spec: &spec,
+            strategy,
+            workers,
+        };
+        let outcome = {
+            let _progress = Progress::start(&spec.to_string(), 1);
+            contest::visit(&spec, once)??
+        };
+        let seconds = outcome.elapsed.as_secs_f64();
+        let total = outcome.stats.total();
+        output.say(format!(
+            "{spec} under {strategy} with {}",
+            several(workers, "worker")
+        ));
+        output.say(format!("  time    {}", output.style.bold(&time(seconds))));
+        output.say(format!(
+            "  result  {}",
+            output.style.good("as the serial oracle says")
+        ));
+        output.say(format!("  moved   {}", moved(&total)));
+        if self.stats {
+            output.say(format!("\n{}", narrowed(&outcome.stats.to_string())));
+        }
+        output.document(&json!({
+            "command": "run",
+            "workload": spec.to_string(),
+            "strategy": strategy.to_string(),
+            "workers": workers,
+            "seconds": seconds,
+            "verified": true,
+            "stats": stats(&outcome.stats),
+        }))
+    }
+}
+
+/// How tasks went from worker to worker.
+fn moved(total: &WorkerStats) -> String {
+    let ways = [
+        (total.got, "stolen"),
+        (total.hauled, "hauled along"),
+        (total.accepted, "accepted as offers"),
+        (total.collected, "dealt"),
+    ];
+    let ways: Vec<String> = ways
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, how)| format!("{} {how}", count(*number)))
+        .collect();
+    match ways.is_empty() {
+        true => "no task went to another worker".to_owned(),
+        false => format!(
+            "tasks: {} (attempts to steal: {})",
+            ways.join(", "),
+            count(total.tried)
+        ),
+    }
+}
+
+/// The table of counters without the columns in which nothing was counted.
+fn narrowed(table: &str) -> String {
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let cell = |row: &Vec<&str>, column: usize| row.get(column).copied().unwrap_or("").to_owned();
+    let kept: Vec<usize> = (0..columns)
+        .filter(|&column| column == 0 || rows[1..].iter().any(|row| cell(row, column) != "."))
+        .collect();
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| cell(row, column).len())
+            .max()
+            .unwrap_or(0)
+    };
+    let line = |row: &Vec<&str>| {
+        let cells = kept
+            .iter()
+            .map(|&column| format!("{:>1$}", cell(row, column), width(column)));
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The counters, for programs.
+pub(crate) fn stats(stats: &Stats) -> Value {
+    let workers: Vec<Value> = stats.workers().iter().map(counts).collect();
+    json!({ "total": counts(&stats.total()), "outside": counts(&stats.outside()), "workers": workers })
+}
+
+fn counts(stats: &WorkerStats) -> Value {
+    let counts = stats.counts().into_iter();
+    Value::Object(
+        counts
+            .map(|(name, number)| (name.to_owned(), number.into()))
+            .collect::<Map<_, _>>(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_columns_are_left_out() {
+        let table =
+            "worker  tasks  tried  got\n     0      3      .    .\n total      3      .    1\n";
+        assert_eq!(
+            narrowed(table),
+            "worker  tasks  got\n     0      3    .\n total      3    1"
+        );
+    }
+}

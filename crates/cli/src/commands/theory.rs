@@ -1,0 +1,222 @@
+//! `locksley theory`: the papers' claims, checked.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use clap::Args;
+use locksley::Pool;
+use locksley_measure::Progress;
+use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_sim::Sweep;
+use locksley_sim::theory::figures::{Figure, figure};
+use locksley_sim::theory::{Claim, Effort, Finding, claims};
+use locksley_workload::catalog::nearest;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::names::meant;
+use crate::output::Output;
+use crate::units::several;
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley theory                     all claims, and the thesis's figures with measured points
+  locksley theory --quick             smaller samples
+  locksley theory --only 'run time'   claims with this in their name, and no figures";
+
+/// How many figures of the thesis there are.
+const FIGURES: usize = 5;
+
+/// Checks what the papers claim: prediction, measurement, sample, verdict. Draws the thesis's Figures 5.1 to 5.5 with
+/// measured points into the folder theory. Exits with 1 if a claim does not hold.
+#[derive(Args, Default)]
+pub(crate) struct Theory {
+    /// Smaller samples: enough to notice an error.
+    #[arg(long)]
+    quick: bool,
+    /// Only claims with this in their name, and no figures.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+}
+
+/// What is done in parallel.
+enum Job {
+    Check(usize, Claim),
+    Draw(usize),
+}
+
+/// What comes out: findings by the number and name of their claim, and figures.
+#[derive(Default)]
+struct Done {
+    found: Vec<(usize, &'static str, Vec<Finding>)>,
+    drawn: Vec<Figure>,
+}
+
+type Shared = Arc<Mutex<Done>>;
+
+fn lock(done: &Shared) -> MutexGuard<'_, Done> {
+    done.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Theory {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let (began, jobs, done) = (Instant::now(), self.jobs()?, Shared::default());
+        let kept = (output.clone(), done.clone());
+        interrupt::keep(move || match write(&kept.0, &mut lock(&kept.1), true) {
+            Ok(files) => format!("what was checked until now is kept in {}", files.join(", ")),
+            Err(failure) => format!("what was checked is lost: {failure}"),
+        });
+        let progress = Progress::start("checking claims", jobs.len() as u64);
+        let effort = if self.quick {
+            Effort::Quick
+        } else {
+            Effort::Full
+        };
+        let work = |job: &Job| {
+            match job {
+                Job::Check(number, claim) => {
+                    let found = (claim.check)(effort);
+                    lock(&done).found.push((*number, claim.name, found));
+                }
+                Job::Draw(number) => {
+                    let drawn = figure(*number, effort);
+                    lock(&done).drawn.push(drawn);
+                }
+            }
+            progress.step();
+        };
+        Worker(Pool::builder().build()?).run(Sweep::new(&jobs, &work));
+        drop(progress);
+        interrupt::finish(|| finish(output, &mut lock(&done), began))
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>, Failure> {
+        let all = claims();
+        let names: Vec<&str> = all.iter().map(|claim| claim.name).collect();
+        let wanted = |claim: &Claim| {
+            self.only
+                .as_ref()
+                .is_none_or(|only| claim.name.contains(only.as_str()))
+        };
+        let chosen = all
+            .into_iter()
+            .enumerate()
+            .filter(|(_, claim)| wanted(claim));
+        let mut jobs: Vec<Job> = chosen
+            .map(|(number, claim)| Job::Check(number, claim))
+            .collect();
+        if let (true, Some(only)) = (jobs.is_empty(), &self.only) {
+            let near = meant(&nearest(only, names.iter().copied()));
+            let names = names.join(", ");
+            return Err(Failure::usage(format!(
+                "no claim has `{only}` in its name: possible are {names}{near}"
+            )));
+        }
+        if self.only.is_none() {
+            jobs.extend((1..=FIGURES).map(Job::Draw));
+        }
+        Ok(jobs)
+    }
+}
+
+fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Failure> {
+    let files = write(output, done, false)?;
+    output.say(table(done).replace("FAILS", &output.style.bad("FAILS")));
+    let (all, failed) = counts(done);
+    let seconds = began.elapsed().as_secs_f64();
+    output.say(format!(
+        "{}, {failed} do not hold; {seconds:.1} s",
+        several(all, "claim")
+    ));
+    files
+        .iter()
+        .for_each(|file| output.say(format!("  written: {}", output.style.bold(file))));
+    let mut document = document(done, false);
+    document["files"] = files.into();
+    output.document(&document)?;
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Check(format!(
+            "{} of {all} do not hold",
+            several(failed, "claim")
+        ))),
+    }
+}
+
+/// How many claims there are, and how many of them do not hold.
+fn counts(done: &Done) -> (usize, usize) {
+    let all = || done.found.iter().flat_map(|(_, _, findings)| findings);
+    (
+        all().count(),
+        all().filter(|finding| !finding.holds).count(),
+    )
+}
+
+/// Writes all that is done; which files there are.
+fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<String>, Failure> {
+    done.found.sort_by_key(|(number, _, _)| *number);
+    let mut files = vec![
+        output.write(
+            "theory.json",
+            &format!("{:#}\n", document(done, interrupted)),
+        )?,
+        output.write("theory.txt", &table(done))?,
+    ];
+    for figure in &done.drawn {
+        files.push(output.write(&format!("theory/{}", figure.name), &figure.svg)?);
+    }
+    Ok(files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect())
+}
+
+fn table(done: &Done) -> String {
+    let all = || done.found.iter().flat_map(|(_, _, findings)| findings);
+    let width = |of: fn(&Finding) -> &String| {
+        all()
+            .map(|found| of(found).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let (claim, predicted, measured) = (
+        width(|found| &found.claim),
+        width(|found| &found.predicted),
+        width(|found| &found.measured),
+    );
+    let mut text = String::new();
+    for (_, name, findings) in &done.found {
+        text += &format!("{name}\n");
+        for finding in findings {
+            let verdict = if finding.holds { "holds" } else { "FAILS" };
+            text += &format!(
+                "  {:<claim$}  {:>predicted$}  {:>measured$}  {verdict}  ({})\n",
+                finding.claim, finding.predicted, finding.measured, finding.sample
+            );
+        }
+    }
+    text
+}
+
+fn document(done: &Done, interrupted: bool) -> Value {
+    let finding = |finding: &Finding| {
+        json!({
+            "claim": finding.claim,
+            "predicted": finding.predicted,
+            "measured": finding.measured,
+            "sample": finding.sample,
+            "holds": finding.holds,
+        })
+    };
+    let claims = done.found.iter().map(|(_, name, findings)| {
+        json!({ "name": name, "findings": findings.iter().map(finding).collect::<Vec<_>>() })
+    });
+    let (all, failed) = counts(done);
+    json!({
+        "command": "theory",
+        "interrupted": interrupted,
+        "claims": claims.collect::<Vec<_>>(),
+        "checked": all,
+        "failed": failed,
+    })
+}

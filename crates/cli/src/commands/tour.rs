@@ -1,0 +1,96 @@
+//! `locksley` alone: what machine this is, three programs under every strategy, who wins, where the report is.
+
+use std::time::Duration;
+
+use locksley::Strategy;
+use locksley_measure::Machine;
+use locksley_report::Results;
+
+use crate::commands::compare;
+use crate::contest::{self, Who};
+use crate::failure::Failure;
+use crate::names;
+use crate::output::{Output, Session};
+use crate::tables;
+use crate::units::several;
+
+/// What is run, and what there is to see in it. Serial code takes some 10 to 50 ms for each.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("fib:n=31", "nothing but forks: what a fork costs"),
+    (
+        "queens:n=11",
+        "an irregular search: who keeps everybody busy",
+    ),
+    (
+        "sort:n=300_000",
+        "merge sort: long strands at the end, and memory",
+    ),
+];
+
+/// No further round of a program begins after this; three programs make less than half a minute.
+const LIMIT: Duration = Duration::from_secs(6);
+
+/// As many samples of each are enough to see the large differences.
+const ROUNDS: usize = 7;
+
+pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
+    let (style, workers) = (output.style, locksley::available_cpus().count());
+    let machine = Machine::here(&["rayon", "chili"]);
+    output.say(style.bold("Locksley: what each way of scheduling does, on this machine"));
+    output.say(format!(
+        "  {}, {}, {}",
+        machine.cpu,
+        several(workers, "processor"),
+        machine.os
+    ));
+    let busy = machine.load.filter(|load| *load > 0.5 * workers as f64);
+    if let Some(load) = busy {
+        output.say(format!(
+            "  {}",
+            style.bad(&format!(
+                "others use it too (load {load}): times will scatter"
+            ))
+        ));
+    }
+    output.say(format!(
+        "  three programs, {} strategies with {}, and serial code, rayon and chili beside them;\n  \
+         every result is checked; this takes less than half a minute\n",
+        Strategy::ALL.len(),
+        several(workers, "worker")
+    ));
+
+    let session = Session::start(output, "tour", "The tour", tables::comparisons);
+    let rivals = [Who::Serial, Who::Rayon, Who::Chili];
+    let whos: Vec<Who> = rivals
+        .into_iter()
+        .chain(Strategy::ALL.map(Who::Ours))
+        .collect();
+    let entrants = contest::entrants(&whos, &[workers]);
+    let plan = contest::plan(ROUNDS, Some(LIMIT), 1);
+    for (program, about) in PROGRAMS {
+        output.say(style.bold(about));
+        compare::measure(
+            output,
+            &session,
+            &names::workload(program, false)?,
+            &entrants,
+            &plan,
+        )?;
+    }
+    output.say(style.bold("Who wins"));
+    say_winners(output, &session.results());
+    session.finish()?;
+    output.say("");
+    output.say(
+        style.faint(
+            "Next: `locksley compare --help`, `locksley list`, `locksley run queens --stats`",
+        ),
+    );
+    Ok(())
+}
+
+fn say_winners(output: &Output, results: &Results) {
+    for verdict in results.comparisons.iter().filter_map(tables::verdict) {
+        output.say(format!("  {}", output.style.good(&verdict)));
+    }
+}

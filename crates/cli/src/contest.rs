@@ -1,0 +1,256 @@
+//! Several runtimes take turns with one program.
+//!
+//! A runtime is started when its turn comes and ended when its turn is over, so that nobody's idle threads
+//! disturb anybody, and is warm when the clock starts. A sample is the mean of as many runs as fill a few
+//! milliseconds; the result of every run is checked.
+
+use std::cell::RefCell;
+use std::thread;
+use std::time::Duration;
+
+use locksley::{Pool, Strategy};
+use locksley_measure::runtimes::{self, Chili, Rayon, Runtime, Serial, Worker};
+use locksley_measure::{Contender, Plan, Sample, Workload, Wrong};
+use locksley_report as report;
+use locksley_workload::catalog::{Spec, Visitor};
+use locksley_workload::{FibTask, Program};
+
+use crate::failure::Failure;
+use crate::units::several;
+
+/// Who runs the program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Who {
+    /// Plain code.
+    Serial,
+    /// A pool of Locksley.
+    Ours(Strategy),
+    /// rayon.
+    Rayon,
+    /// chili.
+    Chili,
+}
+
+/// One who takes part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entrant {
+    pub(crate) who: Who,
+    pub(crate) workers: usize,
+}
+
+impl Entrant {
+    /// As results have it.
+    pub(crate) fn contender(&self) -> report::Contender {
+        match self.who {
+            Who::Serial => report::Contender::Serial,
+            Who::Ours(strategy) => report::Contender::strategy(strategy.to_string()),
+            Who::Rayon => report::Contender::rival(Rayon::NAME),
+            Who::Chili => report::Contender::rival(Chili::NAME),
+        }
+    }
+
+    fn label(&self) -> String {
+        format!(
+            "{} with {}",
+            self.contender(),
+            several(self.workers, "worker")
+        )
+    }
+}
+
+/// Everybody with every number of workers; serial code has one.
+pub(crate) fn entrants(whos: &[Who], workers: &[usize]) -> Vec<Entrant> {
+    let mut entrants = Vec::new();
+    if whos.contains(&Who::Serial) {
+        let who = Who::Serial;
+        entrants.push(Entrant { who, workers: 1 });
+    }
+    for &workers in workers {
+        let parallel = whos.iter().filter(|who| **who != Who::Serial);
+        entrants.extend(parallel.map(|&who| Entrant { who, workers }));
+    }
+    entrants
+}
+
+/// A thread's stack where nobody chose one, unless the environment says otherwise: chili's threads.
+fn usual_stack() -> usize {
+    let said = std::env::var("RUST_MIN_STACK").ok();
+    said.and_then(|said| said.parse().ok()).unwrap_or(2 << 20)
+}
+
+/// Why an entrant cannot take part, if so.
+pub(crate) fn obstacle(entrant: &Entrant, spec: &Spec) -> Option<String> {
+    (entrant.who == Who::Chili && spec.stack() > usual_stack()).then(|| {
+        format!(
+            "chili is left out of {}: its threads' stacks are too small, and it lets nobody choose; \
+             RUST_MIN_STACK={} lets it take part",
+            spec.entry().name,
+            spec.stack()
+        )
+    })
+}
+
+/// Lets the entrants take turns with a program; `watch` is shown the number of an entrant and the seconds of
+/// each sample.
+pub(crate) fn hold(
+    spec: &Spec,
+    entrants: &[Entrant],
+    plan: &Plan,
+    watch: &mut (dyn FnMut(usize, f64) + Send),
+) -> Result<(), Failure> {
+    let contest = Contest {
+        spec,
+        entrants,
+        plan,
+        watch,
+    };
+    visit(spec, contest)?
+}
+
+/// Builds a program and hands it to a visitor, on a thread whose stack is large enough for it.
+pub(crate) fn visit<V>(spec: &Spec, visitor: V) -> Result<V::Output, Failure>
+where
+    V: Visitor<Output: Send> + Send,
+{
+    let builder = thread::Builder::new().stack_size(spec.stack().max(8 << 20));
+    thread::scope(|scope| {
+        let visit = || spec.visit(visitor).map_err(Failure::usage);
+        let thread = builder.spawn_scoped(scope, visit);
+        let thread = thread
+            .map_err(|error| Failure::System(format!("the system refused a thread: {error}")))?;
+        let panicked = |_| Failure::Check(format!("{spec} panicked"));
+        thread.join().map_err(panicked)?
+    })
+}
+
+struct Contest<'a> {
+    spec: &'a Spec,
+    entrants: &'a [Entrant],
+    plan: &'a Plan,
+    watch: &'a mut (dyn FnMut(usize, f64) + Send),
+}
+
+impl Visitor for Contest<'_> {
+    type Output = Result<(), Failure>;
+
+    fn visit<P: Program>(self, program: P) -> Result<(), Failure> {
+        let operations = program.operations().max(1);
+        let plan = Plan {
+            first: operations,
+            ..self.plan.clone()
+        };
+        let name = self.spec.to_string();
+        let labels: Vec<String> = self.entrants.iter().map(Entrant::label).collect();
+        let (program, failed) = (RefCell::new(program), RefCell::new(None));
+        let contenders = self.entrants.iter().zip(&labels).map(|(entrant, label)| {
+            Contender::new(label, |operations| {
+                let program = &mut *program.borrow_mut();
+                let turn = Turn {
+                    label,
+                    case: &name,
+                    operations,
+                    stack: self.spec.stack(),
+                };
+                turn.take(entrant, program)
+                    .map_err(|failure| match failure {
+                        Trouble::Wrong(wrong) => wrong,
+                        Trouble::Failure(why) => {
+                            *failed.borrow_mut() = Some(why);
+                            Wrong::new(label, &name, "a result".into(), "none".into())
+                        }
+                    })
+            })
+        });
+        let workload = Workload {
+            name: &name,
+            about: "",
+            reference: "",
+            note: None,
+            contenders: contenders.collect(),
+        };
+        let seconds = |sample: &Sample| sample.nanoseconds() * operations as f64 * 1e-9;
+        let outcome =
+            workload.run_watched(&plan, |index, sample| (self.watch)(index, seconds(sample)));
+        let outcome = outcome.map(drop);
+        match failed.take() {
+            Some(failure) => Err(failure),
+            None => Ok(outcome?),
+        }
+    }
+}
+
+/// Why a turn gave nothing.
+enum Trouble {
+    Wrong(Wrong),
+    Failure(Failure),
+}
+
+impl From<Wrong> for Trouble {
+    fn from(wrong: Wrong) -> Trouble {
+        Trouble::Wrong(wrong)
+    }
+}
+
+struct Turn<'a> {
+    label: &'a str,
+    case: &'a str,
+    operations: u64,
+    stack: usize,
+}
+
+impl Turn<'_> {
+    fn take<P: Program>(&self, entrant: &Entrant, program: &mut P) -> Result<Sample, Trouble> {
+        match entrant.who {
+            Who::Serial => self.with(Serial, program),
+            Who::Chili => self.with(Chili::start(entrant.workers), program),
+            Who::Rayon => {
+                let builder = rayon::ThreadPoolBuilder::new().num_threads(entrant.workers);
+                let pool = builder.stack_size(self.stack).build();
+                let pool = pool.map_err(|error| {
+                    Trouble::Failure(Failure::System(format!("rayon does not start: {error}")))
+                })?;
+                self.with(Rayon(pool), program)
+            }
+            Who::Ours(strategy) => {
+                let pool = pool(strategy, entrant.workers, self.stack).build();
+                let pool = pool.map_err(|error| Trouble::Failure(error.into()))?;
+                self.with(Worker(pool), program)
+            }
+        }
+    }
+
+    fn with<R: Runtime, P: Program>(
+        &self,
+        mut runtime: R,
+        program: &mut P,
+    ) -> Result<Sample, Trouble> {
+        // Threads have started, and know each other.
+        let warm = runtime.run(FibTask(16));
+        debug_assert_eq!(warm, 987);
+        Ok(runtimes::turn(
+            &mut runtime,
+            program,
+            (self.label, self.case),
+            self.operations,
+        )?)
+    }
+}
+
+/// A pool's builder with everything but what a command adds.
+pub(crate) fn pool(strategy: Strategy, workers: usize, stack: usize) -> locksley::Builder {
+    Pool::builder()
+        .workers(workers)
+        .strategy(strategy)
+        .stack_size(stack)
+}
+
+/// How long a contest takes: so many rounds of samples, but no further round after a while.
+pub(crate) fn plan(rounds: usize, limit: Option<Duration>, seed: u64) -> Plan {
+    Plan {
+        rounds,
+        sample: Duration::from_millis(20),
+        seed,
+        limit,
+        ..Plan::default()
+    }
+}

@@ -1,0 +1,201 @@
+//! Where results go: to standard output as text or JSON, and to the output folder.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use locksley_measure::Machine;
+use locksley_report::Results;
+use serde::Serialize;
+
+use crate::cli::Options;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::style::Style;
+
+/// How a command speaks.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(crate) folder: PathBuf,
+    pub(crate) json: bool,
+    pub(crate) style: Style,
+}
+
+impl Output {
+    pub(crate) fn new(options: &Options) -> Output {
+        Output {
+            folder: options.out.clone(),
+            json: options.json,
+            style: Style::of_stdout(),
+        }
+    }
+
+    /// Says something to a person; to a program, nothing.
+    pub(crate) fn say(&self, text: impl AsRef<str>) {
+        if !self.json {
+            print(text.as_ref());
+        }
+    }
+
+    /// Says something to a program; to a person, nothing.
+    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
+        if !self.json {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(document);
+        print(&text.map_err(|error| Failure::System(format!("no JSON: {error}")))?);
+        Ok(())
+    }
+
+    /// Writes a file in the output folder, which is made if need be.
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Failure> {
+        let path = self.folder.join(name);
+        let folder = path.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::file("make the folder", folder, &error))?;
+        fs::write(&path, content).map_err(|error| Failure::file("write", &path, &error))?;
+        Ok(path)
+    }
+
+    /// Says which files there are now.
+    pub(crate) fn say_files(&self, files: &[PathBuf]) {
+        for file in files {
+            self.say(format!("  written: {}", self.style.bold(&shown(file))));
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Prints a line or several. Whoever closed the other end of the pipe wants no more.
+fn print(text: &str) {
+    if writeln!(io::stdout().lock(), "{text}").is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Where we are, for results.
+pub(crate) fn machine() -> locksley_report::Machine {
+    let here = Machine::here(&["rayon", "chili"]);
+    let mut machine = locksley_report::Machine::new(here.cpu, locksley::available_cpus().count());
+    machine.system = Some(format!("{}, {}", here.os, here.kernel));
+    let rivals = here.rivals.join(", ");
+    machine.compiler = Some(format!("{}; {rivals}; {}", here.rustc, here.barrier));
+    machine
+}
+
+/// The command line, as it was typed, but for the path of the program.
+fn command_line() -> String {
+    let arguments = std::env::args().skip(1);
+    std::iter::once("locksley".to_owned())
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Results that grow, and are kept if the command is interrupted.
+pub(crate) struct Session {
+    results: Arc<Mutex<Results>>,
+    output: Output,
+    name: &'static str,
+    text: fn(&Results) -> String,
+}
+
+/// What `--json` prints of a session.
+#[derive(Serialize)]
+struct Document<'a> {
+    command: &'a str,
+    results: &'a Results,
+    files: Vec<String>,
+}
+
+impl Session {
+    /// A session whose files have this name; `text` is what a person reads of them.
+    pub(crate) fn start(
+        output: &Output,
+        name: &'static str,
+        title: &str,
+        text: fn(&Results) -> String,
+    ) -> Session {
+        let mut results = Results::new(title, machine());
+        results.command = command_line();
+        let session = Session {
+            results: Arc::new(Mutex::new(results)),
+            output: output.clone(),
+            name,
+            text,
+        };
+        let kept = session.clone_parts();
+        interrupt::keep(move || kept.keep());
+        session
+    }
+
+    fn clone_parts(&self) -> Session {
+        Session {
+            results: self.results.clone(),
+            output: self.output.clone(),
+            ..*self
+        }
+    }
+
+    /// The results as they are now.
+    pub(crate) fn results(&self) -> MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what there is when Ctrl-C comes; says what and where.
+    fn keep(&self) -> String {
+        let mut results = self.results().clone();
+        results.interrupted = true;
+        prune(&mut results);
+        if results.is_empty() {
+            return "nothing had been measured yet, and nothing is written".to_owned();
+        }
+        match self.files(&results) {
+            Ok(files) => {
+                let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
+                format!(
+                    "what was measured until now is kept in {}",
+                    files.join(", ")
+                )
+            }
+            Err(failure) => format!("what was measured is lost: {failure}"),
+        }
+    }
+
+    fn files(&self, results: &Results) -> Result<Vec<PathBuf>, Failure> {
+        let [json, csv] = locksley_report::write(&self.output.folder, self.name, results)?;
+        let text = self
+            .output
+            .write(&format!("{}.txt", self.name), &(self.text)(results))?;
+        Ok(vec![json, csv, text])
+    }
+
+    /// The end: files are written, and said where, or JSON is printed.
+    pub(crate) fn finish(self) -> Result<Results, Failure> {
+        let mut results = self.results().clone();
+        prune(&mut results);
+        let files = interrupt::finish(|| self.files(&results))?;
+        self.output.say("");
+        self.output.say_files(&files);
+        self.output.document(&Document {
+            command: self.name,
+            results: &results,
+            files: files.iter().map(|file| shown(file)).collect(),
+        })?;
+        Ok(results)
+    }
+}
+
+/// Takes out what nothing was measured of.
+fn prune(results: &mut Results) {
+    for comparison in &mut results.comparisons {
+        comparison.rows.retain(|row| !row.samples.is_empty());
+    }
+    results
+        .comparisons
+        .retain(|comparison| !comparison.rows.is_empty());
+}

@@ -1,0 +1,73 @@
+//! Colours, where they are seen and wanted.
+
+use std::env;
+use std::io::{IsTerminal, stdout};
+
+/// Paints text for standard output, or leaves it as it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    colours: bool,
+}
+
+impl Style {
+    /// Colours on a terminal, unless `NO_COLOR` is set to something or the terminal is a dumb one.
+    pub(crate) fn of_stdout() -> Style {
+        let forbidden = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Style {
+            colours: stdout().is_terminal() && !forbidden && !dumb,
+        }
+    }
+
+    /// A heading.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// What is best, or as it should be.
+    pub(crate) fn good(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    /// What is not as it should be.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    /// What matters less.
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// Paints those lines green that have a mark.
+    pub(crate) fn mark(self, text: &str, mark: &str) -> String {
+        let painted = text.lines().map(|line| match line.contains(mark) {
+            true => self.good(line) + "\n",
+            false => line.to_owned() + "\n",
+        });
+        painted.collect()
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self.colours {
+            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            false => text.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_colours_text_stays_as_it_is() {
+        let style = Style { colours: false };
+        assert_eq!(style.bold("a") + &style.good("b"), "ab");
+        let style = Style { colours: true };
+        assert_eq!(
+            style.mark("one\ntwo <\n", "<"),
+            "one\n\u{1b}[32mtwo <\u{1b}[0m\n"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! Numbers as people read them.
+
+/// A time with three digits and a unit: `12.3 ms`.
+pub(crate) fn time(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s if s >= 1e-6 => (s * 1e6, "us"),
+        s => (s * 1e9, "ns"),
+    };
+    format!("{} {unit}", digits(number))
+}
+
+/// A number with three digits, or more if it is large.
+pub(crate) fn digits(number: f64) -> String {
+    match number.abs() {
+        size if size >= 99.95 => format!("{number:.0}"),
+        size if size >= 9.995 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
+/// A whole number with a space between thousands: `1 234 567`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    groups.join(" ")
+}
+
+/// A singular or a plural: `1 worker`, `2 workers`.
+pub(crate) fn several(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// A length of time with its unit: `200ns`, `1.5us`, `2ms`; for clap.
+pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic());
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let scale = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => f64::NAN,
+    };
+    let seconds = number.trim().parse::<f64>().unwrap_or(f64::NAN) * scale;
+    if !(1e-9..=1e4).contains(&seconds) {
+        let forms = "give a time with its unit, such as 200ns, 1.5us, 2ms or 1s";
+        return Err(format!(
+            "`{text}` is no time that makes sense here: {forms}"
+        ));
+    }
+    Ok(std::time::Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits() {
+        assert_eq!(time(0.012_34), "12.3 ms");
+        assert_eq!(time(1.234), "1.23 s");
+        assert_eq!(time(123.4e-6), "123 us");
+        assert_eq!(time(5e-9), "5.00 ns");
+        assert_eq!(digits(9.999), "10.0");
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(
+            (several(1, "worker"), several(2, "worker")),
+            ("1 worker".into(), "2 workers".into())
+        );
+    }
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("200ns"), Ok(std::time::Duration::from_nanos(200)));
+        assert_eq!(duration("1.5us"), Ok(std::time::Duration::from_nanos(1500)));
+        for text in ["200", "ns", "-1us", "0s", "1h", "x"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

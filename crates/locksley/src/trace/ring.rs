@@ -1,0 +1,180 @@
+//! The newest entries of one writer, for readers that do not stop it.
+//!
+//! ```text
+//!   entries   n-2   n-1    n     .     .     .          `head` = n + 1: the next one to write
+//!            |  .  |  .  |  .  |     | n-4 | n-3 |
+//!                           ^ head mod length: what lies there may be half overwritten
+//! ```
+//!
+//! **Invariant.** Entry `i` is in slot `i mod length`, and complete, if `i < head` and `i + length > head`. A writer at
+//! work writes entry `head`, over entry `head - length`, before it raises `head`. So one slot more than the capacity
+//! keeps `capacity` entries readable at any time.
+//!
+//! **A reader** copies the slots below the `head` that it saw, looks at `head` again, and drops those that may have been
+//! overwritten meanwhile: a seqlock whose sequence number is the writer's own count. Slots are atomic words, so a copy
+//! that is torn is no data race, and is thrown away.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | G1 | write: fence before the slot's stores | Release | G2 | a reader that sees a word of entry `i` must see `head >= i` when it looks again; without it the earlier store of `head` may come later | `models::a_reader_sees_whole_entries` |
+//! | G2 | read: fence after the slots' loads | Acquire | G1 | the second look at `head` might be older than the words | `models::a_reader_sees_whole_entries` |
+//! | G3 | write: `head` is raised; read: first look | Release; Acquire | each other | one would see the count, and not the entries below it | `models::a_reader_sees_whole_entries` |
+//! | G4 | the writer's look at its own `head`; the second look | Relaxed | - | it is its own; G2 orders it | |
+
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// The most entries that a ring holds: 256 MiB.
+const MOST: usize = 1 << 24;
+
+/// What is written at once.
+pub(super) type Words = [u64; 2];
+
+/// The ring. Written by one, read by any.
+pub(super) struct Ring {
+    slots: Box<[[AtomicU64; 2]]>,
+    /// How many entries have been written.
+    head: AtomicU64,
+}
+
+/// Entries, in the order in which they were written.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) entries: Vec<Words>,
+    /// The number of the first one.
+    pub(super) first: u64,
+}
+
+impl Run {
+    /// The number of the entry that will come next.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.entries.len() as u64
+    }
+}
+
+impl Ring {
+    /// A ring for so many entries, at least one.
+    pub(super) fn new(capacity: usize) -> Ring {
+        let slots = capacity.clamp(1, MOST) + 1;
+        Ring {
+            slots: (0..slots)
+                .map(|_| [AtomicU64::new(0), AtomicU64::new(0)])
+                .collect(),
+            head: AtomicU64::new(0),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    fn slot(&self, number: u64) -> &[AtomicU64; 2] {
+        &self.slots[(number % self.length()) as usize]
+    }
+
+    /// Writes an entry. For the one writer.
+    pub(super) fn push(&self, words: Words) {
+        let head = self.head.load(Ordering::Relaxed); // [G4]
+        fence(Ordering::Release); // [G1]
+        for (place, word) in self.slot(head).iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
+        self.head.store(head + 1, Ordering::Release); // [G3]
+    }
+
+    /// The entries from this number on that are still there.
+    pub(super) fn read(&self, from: u64) -> Run {
+        let head = self.head.load(Ordering::Acquire); // [G3]
+        let oldest = |head: u64| (head + 1).saturating_sub(self.length());
+        let copied = from.max(oldest(head));
+        let copy = |number| {
+            self.slot(number)
+                .each_ref()
+                .map(|word| word.load(Ordering::Relaxed))
+        };
+        let mut entries: Vec<Words> = (copied..head).map(copy).collect();
+        fence(Ordering::Acquire); // [G2]
+        let intact = oldest(self.head.load(Ordering::Relaxed)); // [G4]
+        let first = intact.clamp(copied, head.max(copied));
+        entries.drain(..(first - copied) as usize);
+        Run { entries, first }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_are_kept_and_no_more_than_there_is_room_for() {
+        for capacity in [1, 2, 7] {
+            let ring = Ring::new(capacity);
+            for number in 0..20_u64 {
+                let run = ring.read(0);
+                assert_eq!(run.next(), number);
+                assert_eq!(run.entries.len() as u64, number.min(capacity as u64));
+                let expected: Vec<Words> = (run.first..number).map(|n| [n, !n]).collect();
+                assert_eq!(run.entries, expected);
+                ring.push([number, !number]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_goes_on_where_it_was() {
+        let ring = Ring::new(4);
+        let mut next = 0;
+        for (written, lost) in [(3, 0), (4, 0), (0, 0), (9, 5), (1, 0)] {
+            (0..written).for_each(|_| ring.push([0, 0]));
+            let run = ring.read(next);
+            assert_eq!(run.first - next, lost);
+            assert_eq!(run.entries.len() as u64, written - lost);
+            next = run.next();
+        }
+    }
+
+    #[test]
+    fn a_reader_beside_a_writer_sees_whole_entries() {
+        let (ring, last) = (Ring::new(3), 100_000);
+        std::thread::scope(|threads| {
+            threads.spawn(|| (0..last).for_each(|number| ring.push([number, !number])));
+            let mut next = 0;
+            while next < last {
+                let run = ring.read(next);
+                for (&words, number) in run.entries.iter().zip(run.first..) {
+                    assert_eq!(words, [number, !number]);
+                }
+                next = run.next();
+            }
+        });
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A ring of one entry, written over and over: whatever a reader gets is whole, and in its place.
+    #[test]
+    fn a_reader_sees_whole_entries() {
+        loom::model(|| {
+            let ring = Arc::new(Ring::new(1));
+            let writer = ring.clone();
+            let writer = thread::spawn(move || {
+                for number in 0..3 {
+                    writer.push([number, !number]);
+                }
+            });
+            let run = ring.read(0);
+            assert!(run.entries.len() <= 1);
+            for (&words, number) in run.entries.iter().zip(run.first..) {
+                assert_eq!(words, [number, !number]);
+            }
+            writer.join().unwrap();
+            let run = ring.read(run.next());
+            assert_eq!(run.next(), 3);
+        });
+    }
+}

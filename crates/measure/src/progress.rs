@@ -1,0 +1,46 @@
+//! Tells a waiting person how far the run is, on stderr.
+
+use std::io::{IsTerminal, stderr};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The progress of one workload: a bar on a terminal, a line anywhere else.
+///
+/// ```
+/// let progress = locksley_measure::Progress::start("counting", 3);
+/// (0..3).for_each(|_| progress.step());
+/// ```
+#[derive(Debug)]
+pub struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    /// Starts with `steps` to go.
+    pub fn start(name: &str, steps: u64) -> Progress {
+        if !stderr().is_terminal() {
+            eprintln!("measuring {name}");
+            return Progress(None);
+        }
+        let style = ProgressStyle::with_template("{msg:24} {wide_bar} {pos}/{len} {eta}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        Progress(Some(
+            ProgressBar::new(steps)
+                .with_style(style)
+                .with_message(name.to_owned()),
+        ))
+    }
+
+    /// One step is done.
+    pub fn step(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Contenders take turns.
+//!
+//! A run has rounds. In each, every contender gives one short sample, in an order that is
+//! shuffled anew, so that a disturbance of the machine hits all alike, and a ratio of two samples
+//! of one round is of times that were taken within milliseconds of each other.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//!
+//! use locksley_measure::{Contender, Plan, Sample, Workload};
+//!
+//! let sum = |last: u64| {
+//!     move |operations| {
+//!         let start = Instant::now();
+//!         for _ in 0..operations {
+//!             std::hint::black_box((0..std::hint::black_box(last)).sum::<u64>());
+//!         }
+//!         Ok(Sample { elapsed: start.elapsed(), operations, note: 0.0 })
+//!     }
+//! };
+//! let workload = Workload {
+//!     name: "sums",
+//!     about: "adds numbers up; an operation is a sum",
+//!     reference: "long",
+//!     note: None,
+//!     contenders: vec![Contender::new("short", sum(10)), Contender::new("long", sum(1000))],
+//! };
+//! let plan = Plan { rounds: 3, sample: Duration::from_millis(1), ..Plan::default() };
+//! let measured = workload.run(&plan).unwrap();
+//! println!("{}", measured.table().render(locksley_measure::table::Style::Plain));
+//! assert_eq!(measured.series[1].samples.len(), 3);
+//! ```
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::clock::WallClock;
+use crate::progress::Progress;
+use crate::stats::{Figure, Summary};
+use crate::table::Table;
+use crate::verify::Wrong;
+
+/// How long a run is. See the [module](self) for an example of all that is here.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many samples each contender gives.
+    pub rounds: usize,
+    /// About how long a sample takes.
+    pub sample: Duration,
+    /// How many operations the first attempt at that has.
+    pub first: u64,
+    /// Where the shuffling starts.
+    pub seed: u64,
+    /// No further round begins after so long; the first one always does.
+    pub limit: Option<Duration>,
+    /// Only the results matter.
+    pub quick: bool,
+    /// Only what has this in its name is measured.
+    pub only: Option<String>,
+}
+
+/// What one turn of a contender gave.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// How long the operations took, all together.
+    pub elapsed: Duration,
+    /// How many operations there were.
+    pub operations: u64,
+    /// Whatever else the workload counts; see [`Workload::note`].
+    pub note: f64,
+}
+
+impl Sample {
+    /// Nanoseconds per operation.
+    pub fn nanoseconds(&self) -> f64 {
+        self.elapsed.as_secs_f64() * 1e9 / self.operations as f64
+    }
+}
+
+/// Does at least that many operations, times them, and checks what came out.
+type Turn<'a> = Box<dyn FnMut(u64) -> Result<Sample, Wrong> + 'a>;
+
+/// One who takes part in a workload.
+pub struct Contender<'a> {
+    name: &'a str,
+    turn: Turn<'a>,
+}
+
+impl fmt::Debug for Contender<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Contender").field(&self.name).finish()
+    }
+}
+
+impl<'a> Contender<'a> {
+    /// A contender by its name in tables and bars.
+    pub fn new(
+        name: &'a str,
+        turn: impl FnMut(u64) -> Result<Sample, Wrong> + 'a,
+    ) -> Contender<'a> {
+        Contender {
+            name,
+            turn: Box::new(turn),
+        }
+    }
+}
+
+/// One thing that every contender does.
+#[derive(Debug)]
+pub struct Workload<'a> {
+    /// Its name in tables, bars and JSON.
+    pub name: &'a str,
+    /// What is done, and what one operation is.
+    pub about: &'a str,
+    /// Whose time is 1.
+    pub reference: &'a str,
+    /// What [`Sample::note`] counts, if anything.
+    pub note: Option<&'a str>,
+    /// Who takes part.
+    pub contenders: Vec<Contender<'a>>,
+}
+
+/// The samples of one contender, in the order of the rounds.
+#[derive(Clone, Debug)]
+pub struct Series<'a> {
+    /// Its name.
+    pub contender: &'a str,
+    /// Nanoseconds per operation.
+    pub samples: Vec<f64>,
+    /// What else was counted.
+    pub notes: Vec<f64>,
+}
+
+/// What came out of a workload.
+#[derive(Clone, Debug)]
+pub struct Measured<'a> {
+    /// The workload's name.
+    pub name: &'a str,
+    /// What was done, and what one operation is.
+    pub about: &'a str,
+    /// Whose time is 1.
+    pub reference: &'a str,
+    /// What the notes count, if anything.
+    pub note: Option<&'a str>,
+    /// Each contender's samples, in the order of the workload.
+    pub series: Vec<Series<'a>>,
+}
+
+impl Default for Plan {
+    /// Many short samples of everything.
+    fn default() -> Plan {
+        Plan {
+            rounds: 80,
+            sample: Duration::from_millis(3),
+            first: 64,
+            seed: 1,
+            limit: None,
+            quick: false,
+            only: None,
+        }
+    }
+}
+
+impl Plan {
+    /// Is something of this name to be measured?
+    pub fn includes(&self, name: &str) -> bool {
+        (self.only.as_ref()).is_none_or(|only| name.contains(only.as_str()))
+    }
+}
+
+impl<'a> Workload<'a> {
+    /// The contenders' names.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.contenders.iter().map(|contender| contender.name)
+    }
+
+    /// One turn of one contender; nothing if there is no such contender.
+    pub fn turn(&mut self, name: &str, operations: u64) -> Option<Result<Sample, Wrong>> {
+        let contender = self
+            .contenders
+            .iter_mut()
+            .find(|contender| contender.name == name)?;
+        Some((contender.turn)(operations))
+    }
+
+    /// Lets the contenders take turns.
+    ///
+    /// # Errors
+    ///
+    /// If a result is wrong.
+    pub fn run(self, plan: &Plan) -> Result<Measured<'a>, Wrong> {
+        self.run_watched(plan, |_, _| ())
+    }
+
+    /// The same; each sample is shown as soon as it is there, with the number of its contender. So
+    /// whoever ends the run early has what came before.
+    ///
+    /// # Errors
+    ///
+    /// If a result is wrong.
+    pub fn run_watched(
+        mut self,
+        plan: &Plan,
+        mut watch: impl FnMut(usize, &Sample),
+    ) -> Result<Measured<'a>, Wrong> {
+        let count = self.contenders.len();
+        let progress = Progress::start(self.name, ((plan.rounds + 1) * count) as u64);
+        let mut series = self.empty_series(plan.rounds);
+        let mut random = fastrand::Rng::with_seed(plan.seed);
+        let mut order: Vec<usize> = (0..count).collect();
+        let mut operations = vec![0; count];
+        random.shuffle(&mut order);
+        for &index in &order {
+            operations[index] = calibrate(&mut self.contenders[index].turn, plan)?;
+            progress.step();
+        }
+        let start = WallClock::now();
+        for round in 0..plan.rounds {
+            if round > 0 && plan.limit.is_some_and(|limit| start.elapsed() >= limit) {
+                break;
+            }
+            random.shuffle(&mut order);
+            for &index in &order {
+                let sample = (self.contenders[index].turn)(operations[index])?;
+                series[index].samples.push(sample.nanoseconds());
+                series[index].notes.push(sample.note);
+                watch(index, &sample);
+                progress.step();
+            }
+        }
+        Ok(Measured {
+            name: self.name,
+            about: self.about,
+            reference: self.reference,
+            note: self.note,
+            series,
+        })
+    }
+
+    fn empty_series(&self, rounds: usize) -> Vec<Series<'a>> {
+        let empty = |contender: &Contender<'a>| Series {
+            contender: contender.name,
+            samples: Vec::with_capacity(rounds),
+            notes: Vec::with_capacity(rounds),
+        };
+        self.contenders.iter().map(empty).collect()
+    }
+}
+
+/// How many operations fill a sample.
+fn calibrate(turn: &mut Turn<'_>, plan: &Plan) -> Result<u64, Wrong> {
+    let (mut operations, target) = (plan.first.max(1), plan.sample);
+    loop {
+        let sample = turn(operations)?;
+        if sample.elapsed * 4 >= target || operations >= 1 << 32 {
+            let per_operation = sample.nanoseconds().max(0.01);
+            return Ok((target.as_secs_f64() * 1e9 / per_operation).max(1.0) as u64);
+        }
+        operations *= 2;
+    }
+}
+
+impl Measured<'_> {
+    /// The median ratio of a contender's time to another's; nothing if either took no part.
+    pub fn ratio(&self, contender: &str, to: &str) -> Option<Summary> {
+        Some(Summary::of_ratios(
+            self.samples(contender)?,
+            self.samples(to)?,
+        ))
+    }
+
+    fn samples(&self, contender: &str) -> Option<&[f64]> {
+        let series = self
+            .series
+            .iter()
+            .find(|series| series.contender == contender)?;
+        Some(&series.samples)
+    }
+
+    /// The outcome for people.
+    pub fn table(&self) -> Table {
+        let of_reference = format!("of {}", self.reference);
+        let mut header = vec!["contender", "ns", "quartiles", &of_reference, "quartiles"];
+        header.extend(self.note);
+        let mut table = Table::new(format!("{}: {}", self.name, self.about), &header);
+        for series in &self.series {
+            let time = Summary::of(&series.samples);
+            let mut row = vec![
+                series.contender.to_owned(),
+                Figure(time.median).to_string(),
+                time.spread(),
+            ];
+            match self.ratio(series.contender, self.reference) {
+                Some(ratio) => row.extend([format!("{:.3}", ratio.median), ratio.spread()]),
+                None => row.extend([String::new(), String::new()]),
+            }
+            if self.note.is_some() {
+                row.push(Figure(Summary::of(&series.notes).median).to_string());
+            }
+            table.row(row);
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::verify;
+
+    fn paced(name: &str, nanoseconds: u64) -> Contender<'_> {
+        Contender::new(name, move |operations| {
+            let elapsed = Duration::from_nanos(nanoseconds * operations);
+            Ok(Sample {
+                elapsed,
+                operations,
+                note: 0.0,
+            })
+        })
+    }
+
+    fn workload(contenders: Vec<Contender<'_>>) -> Workload<'_> {
+        Workload {
+            name: "test",
+            about: "nothing",
+            reference: "slow",
+            note: None,
+            contenders,
+        }
+    }
+
+    const PLAN: Plan = Plan {
+        rounds: 5,
+        sample: Duration::from_millis(1),
+        first: 64,
+        seed: 1,
+        limit: None,
+        quick: true,
+        only: None,
+    };
+
+    #[test]
+    fn every_contender_gives_one_sample_a_round() {
+        let measured = workload(vec![paced("slow", 10), paced("fast", 2)])
+            .run(&PLAN)
+            .unwrap();
+        assert!(
+            measured
+                .series
+                .iter()
+                .all(|series| series.samples.len() == PLAN.rounds)
+        );
+        assert!((measured.ratio("fast", "slow").unwrap().median - 0.2).abs() < 1e-9);
+        assert_eq!(measured.ratio("absent", "slow"), None);
+    }
+
+    #[test]
+    fn whoever_watches_sees_what_is_measured() {
+        let mut seen = [const { Vec::new() }; 2];
+        let measured = workload(vec![paced("slow", 10), paced("fast", 2)])
+            .run_watched(&PLAN, |index, sample| {
+                seen[index].push(sample.nanoseconds())
+            })
+            .unwrap();
+        assert_eq!(seen[0], measured.series[0].samples);
+        assert_eq!(seen[1], measured.series[1].samples);
+    }
+
+    #[test]
+    fn when_time_is_up_no_further_round_begins() {
+        let plan = Plan {
+            limit: Some(Duration::ZERO),
+            ..PLAN
+        };
+        let measured = workload(vec![paced("slow", 10)]).run(&plan).unwrap();
+        assert_eq!(measured.series[0].samples, [10.0]);
+    }
+
+    #[test]
+    fn samples_are_as_long_as_planned() {
+        let mut contender = paced("slow", 10);
+        let operations = calibrate(&mut contender.turn, &PLAN).unwrap();
+        assert_eq!(operations, 100_000);
+    }
+
+    #[test]
+    fn a_wrong_result_ends_the_run() {
+        let liar = Contender::new("liar", |_| Err(verify("liar", "sum", 1, 2).unwrap_err()));
+        assert!(workload(vec![paced("slow", 1), liar]).run(&PLAN).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! Ours: with the worker passed along, with the free function, and with the other waiting rule.
+
+use locksley::{Pool, Strategy, Waiting};
+use locksley_workload::{Fork, Task};
+
+use super::{Runtime, STACK};
+
+fn pool(workers: usize, waiting: Waiting) -> Pool {
+    let builder = Pool::builder().workers(workers).waiting(waiting);
+    builder
+        .stack_size(STACK)
+        .build()
+        .expect("the machine has room for a pool")
+}
+
+/// `worker.join(|w| ..., |w| ...)`.
+#[derive(Clone, Copy)]
+struct OnWorker<'w>(&'w locksley::Worker);
+
+impl Fork for OnWorker<'_> {
+    type Again<'a>
+        = OnWorker<'a>
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn again(&mut self) -> OnWorker<'_> {
+        *self
+    }
+
+    #[inline(always)]
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        self.0
+            .join(move |w| a.run(OnWorker(w)), move |w| b.run(OnWorker(w)))
+    }
+}
+
+/// `locksley::join(|| ..., || ...)`.
+#[derive(Clone, Copy)]
+struct Anywhere;
+
+impl Fork for Anywhere {
+    type Again<'a> = Anywhere;
+
+    #[inline(always)]
+    fn again(&mut self) -> Anywhere {
+        Anywhere
+    }
+
+    #[inline(always)]
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        locksley::join(move || a.run(Anywhere), move || b.run(Anywhere))
+    }
+}
+
+/// The worker is passed along.
+#[derive(Debug)]
+pub struct Worker(pub Pool);
+
+impl Worker {
+    /// The same under another strategy than the default.
+    pub fn under(strategy: Strategy, workers: usize) -> Worker {
+        let builder = Pool::builder().workers(workers).strategy(strategy);
+        let pool = builder.stack_size(STACK).build();
+        Worker(pool.expect("the machine has room for a pool"))
+    }
+}
+
+impl Runtime for Worker {
+    const NAME: &'static str = "locksley";
+
+    fn start(workers: usize) -> Worker {
+        Worker(pool(workers, Waiting::default()))
+    }
+
+    fn run<T: Task>(&mut self, task: T) -> T::Output {
+        self.0.run(|worker| task.run(OnWorker(worker)))
+    }
+}
+
+/// The worker is found by the free function.
+#[derive(Debug)]
+pub struct Free(Pool);
+
+impl Runtime for Free {
+    const NAME: &'static str = "locksley::join";
+
+    fn start(workers: usize) -> Free {
+        Free(pool(workers, Waiting::default()))
+    }
+
+    fn run<T: Task>(&mut self, task: T) -> T::Output {
+        self.0.install(|| task.run(Anywhere))
+    }
+}
+
+/// A waiting worker takes any work.
+#[derive(Debug)]
+pub struct TakeAny(Pool);
+
+impl Runtime for TakeAny {
+    const NAME: &'static str = "locksley TakeAny";
+
+    fn start(workers: usize) -> TakeAny {
+        TakeAny(pool(workers, Waiting::TakeAny))
+    }
+
+    fn run<T: Task>(&mut self, task: T) -> T::Output {
+        self.0.run(|worker| task.run(OnWorker(worker)))
+    }
+}

@@ -1,0 +1,94 @@
+//! Every runtime behind one small trait, so that a program is written once.
+//!
+//! An adapter adds nothing to the call it stands for: `Fork` is implemented for a newtype of
+//! what the runtime passes along, by value, or for a type of size zero.
+//!
+//! ```
+//! use locksley_measure::runtimes::{Rayon, Runtime, Serial, Worker};
+//! use locksley_workload::FibTask;
+//!
+//! assert_eq!(Serial::start(1).run(FibTask(20)), 6765);
+//! assert_eq!(Rayon::start(2).run(FibTask(20)), 6765);
+//! let mut ours = Worker::under("steal-half".parse().unwrap(), 2);
+//! assert_eq!(ours.run(FibTask(20)), 6765);
+//! println!("{}", ours.0.stats());
+//! ```
+
+mod chili;
+mod locksley;
+mod rayon;
+mod serial;
+
+use std::thread;
+use std::time::Duration;
+
+use locksley_workload::{Program, Task};
+
+use crate::{Sample, WallClock, Wrong, clock};
+
+pub use self::chili::Chili;
+pub use self::locksley::{Free, TakeAny, Worker};
+pub use self::rayon::Rayon;
+pub use self::serial::Serial;
+
+/// The stack of every worker: UTS T3 is 1572 levels deep, and a worker that steals while it
+/// waits piles one search upon another. Where a runtime lets nobody choose, the environment says it.
+pub const STACK: usize = 64 << 20;
+
+/// A runtime with its workers. See the [module](self) for an example.
+pub trait Runtime: 'static {
+    /// Its name in tables, bars and JSON.
+    const NAME: &'static str;
+
+    /// Starts so many workers.
+    fn start(workers: usize) -> Self;
+
+    /// Runs a task.
+    fn run<T: Task>(&mut self, task: T) -> T::Output;
+}
+
+/// Before a sample, workers that were started or stopped a moment ago come to rest.
+const SETTLE: Duration = Duration::from_millis(2);
+
+/// Runs a program, as often as it takes to do that many operations, and checks what comes out. Who it was,
+/// and what, is for the error. The note is the processor time of an operation in nanoseconds.
+///
+/// ```
+/// use locksley_measure::runtimes::{Rayon, Runtime, turn};
+/// use locksley_workload::Fib;
+///
+/// let sample = turn(&mut Rayon::start(2), &mut Fib::new(20), ("rayon", "fib"), 1).unwrap();
+/// assert_eq!(sample.operations, 10_945, "one run");
+/// ```
+///
+/// # Errors
+///
+/// If a result is wrong.
+pub fn turn<R: Runtime, P: Program>(
+    runtime: &mut R,
+    program: &mut P,
+    (who, case): (&str, &str),
+    operations: u64,
+) -> Result<Sample, Wrong> {
+    let each = program.operations().max(1);
+    let runs = operations.div_ceil(each).max(1);
+    let (mut elapsed, mut used) = (Duration::ZERO, Duration::ZERO);
+    thread::sleep(SETTLE);
+    for _ in 0..runs {
+        let task = program.task();
+        let (start, before) = (WallClock::now(), clock::process());
+        let output = runtime.run(task);
+        elapsed += start.elapsed();
+        let both = clock::process().zip(before);
+        used += both.map_or(Duration::ZERO, |(after, before)| after - before);
+        program
+            .check(output)
+            .map_err(|mismatch| Wrong::new(who, case, mismatch.expected, mismatch.got))?;
+    }
+    let operations = runs * each;
+    Ok(Sample {
+        elapsed,
+        operations,
+        note: used.as_secs_f64() * 1e9 / operations as f64,
+    })
+}

@@ -1,0 +1,41 @@
+//! rayon.
+
+use locksley_workload::{Fork, Task};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::{Runtime, STACK};
+
+#[derive(Clone, Copy)]
+struct Join;
+
+impl Fork for Join {
+    type Again<'a> = Join;
+
+    #[inline(always)]
+    fn again(&mut self) -> Join {
+        Join
+    }
+
+    #[inline(always)]
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        rayon::join(move || a.run(Join), move || b.run(Join))
+    }
+}
+
+/// rayon's pool.
+#[derive(Debug)]
+pub struct Rayon(pub ThreadPool);
+
+impl Runtime for Rayon {
+    const NAME: &'static str = "rayon";
+
+    fn start(workers: usize) -> Rayon {
+        let builder = ThreadPoolBuilder::new().num_threads(workers);
+        let pool = builder.stack_size(STACK).build();
+        Rayon(pool.expect("the machine has room for a pool"))
+    }
+
+    fn run<T: Task>(&mut self, task: T) -> T::Output {
+        self.0.install(|| task.run(Join))
+    }
+}

@@ -1,0 +1,86 @@
+//! Results are checked: what loses work is fast for the wrong reason.
+
+use std::fmt;
+
+/// A contender gave a wrong result. The run is worthless.
+///
+/// ```
+/// use locksley_measure::Wrong;
+///
+/// let wrong = Wrong::new("a queue", "sum", "3".into(), "2".into());
+/// assert_eq!(wrong.to_string(), "a queue gave a wrong result: sum: expected 3, got 2");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    contender: String,
+    what: String,
+    expected: String,
+    got: String,
+}
+
+impl Wrong {
+    /// What was computed, by whom, and how it should have come out.
+    pub fn new(contender: &str, what: &str, expected: String, got: String) -> Wrong {
+        Wrong {
+            contender: contender.to_owned(),
+            what: what.to_owned(),
+            expected,
+            got,
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Wrong {
+            contender,
+            what,
+            expected,
+            got,
+        } = self;
+        write!(
+            f,
+            "{contender} gave a wrong result: {what}: expected {expected}, got {got}"
+        )
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+/// Compares what a contender computed with what it should have.
+///
+/// ```
+/// assert!(locksley_measure::verify("a queue", "sum", 3, 3).is_ok());
+/// assert!(locksley_measure::verify("a queue", "sum", 3, 2).is_err());
+/// ```
+///
+/// # Errors
+///
+/// If they differ.
+pub fn verify<T: PartialEq + fmt::Debug>(
+    contender: &str,
+    what: &str,
+    expected: T,
+    got: T,
+) -> Result<(), Wrong> {
+    if expected == got {
+        return Ok(());
+    }
+    let (expected, got) = (format!("{expected:?}"), format!("{got:?}"));
+    Err(Wrong::new(contender, what, expected, got))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_result_says_whose_and_how() {
+        assert_eq!(verify("a", "sum", 3, 3), Ok(()));
+        let wrong = verify("loser", "sum", 3, 2).unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "loser gave a wrong result: sum: expected 3, got 2"
+        );
+    }
+}

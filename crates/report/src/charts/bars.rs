@@ -1,0 +1,164 @@
+//! Bars: one per contender, the median as its length, the quartiles as a whisker.
+
+use super::axis::Axis;
+use super::palette::{GRID, MUTED, TEXT};
+use super::{Area, Canvas, Cast, Chart, SMALL, Trouble, px, stroke, text, twice};
+use crate::format::{plural, seconds, shorten, times};
+use crate::{Comparison, Contender, Row, Summary};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, VPos};
+
+/// Heights: a bar with the line of text above it, and what is below the last one.
+const ROW: f64 = 40.0;
+const BAR: f64 = 14.0;
+const FOOT: f64 = 44.0;
+const EDGE: f64 = 10.0;
+
+/// The times of all contenders with the most workers that were measured, and of those that have one number only, such as the
+/// serial code.
+pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Trouble> {
+    let rows = shown(comparison);
+    let most = rows
+        .iter()
+        .map(|(_, summary)| summary.upper)
+        .fold(0.0, f64::max);
+    let title = format!("{}: time, less is better", comparison.heading());
+    let pictures = twice(&title, |width| {
+        let height = rows.len() as f64 * ROW + FOOT;
+        let axis = Axis::seconds("time", most, if width < 500.0 { 4 } else { 8 });
+        let mut canvas = Canvas::new(width, height);
+        canvas.layer(None, None, |root| ground(root, &axis, width, height))?;
+        for (i, (row, summary)) in rows.iter().enumerate() {
+            let bar = Bar {
+                top: i as f64 * ROW,
+                width,
+                axis: &axis,
+                row,
+                summary,
+                speedup: comparison.speedup(row),
+            };
+            let hint = bar.hint();
+            canvas.layer(Some(row.contender.name()), Some(&hint), |root| {
+                bar.draw(root, cast)
+            })?;
+        }
+        Ok(canvas)
+    })?;
+    Ok(Chart {
+        title,
+        pictures,
+        legend: Vec::new(),
+    })
+}
+
+/// For each contender the row with the most workers.
+pub(crate) fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
+    let best = |name: &Contender| {
+        let rows = comparison
+            .rows
+            .iter()
+            .filter(|row| row.contender == *name && !row.samples.is_empty());
+        rows.max_by_key(|row| row.workers)
+    };
+    let rows = comparison.contenders().into_iter().filter_map(best);
+    rows.filter_map(|row| Some((row, row.summary()?))).collect()
+}
+
+fn place(axis: &Axis, width: f64, value: f64) -> f64 {
+    let range = axis.range();
+    EDGE + (axis.at(value) - range.start) / (range.end - range.start) * (width - 2.0 * EDGE - 8.0)
+}
+
+/// Grid lines and the axis below.
+fn ground(root: &Area<'_>, axis: &Axis, width: f64, height: f64) -> Result<(), Trouble> {
+    let bottom = height - FOOT + 4.0;
+    for value in axis.places() {
+        let x = px(place(axis, width, value));
+        root.draw(&PathElement::new(
+            [(x, 0), (x, px(bottom))],
+            stroke(GRID, 0.75),
+        ))?;
+        let style = text(MUTED, SMALL, HPos::Center, VPos::Top);
+        root.draw(&Text::new(axis.say(value), (x, px(bottom + 5.0)), style))?;
+    }
+    let style = text(TEXT, SMALL, HPos::Right, VPos::Top);
+    root.draw(&Text::new(
+        axis.label.clone(),
+        (px(width - EDGE), px(height - 17.0)),
+        style,
+    ))?;
+    Ok(())
+}
+
+struct Bar<'a> {
+    top: f64,
+    width: f64,
+    axis: &'a Axis,
+    row: &'a Row,
+    summary: &'a Summary,
+    speedup: Option<f64>,
+}
+
+impl Bar<'_> {
+    fn name(&self) -> String {
+        match self.row.workers {
+            1 if self.row.contender.name() == "serial" => "serial".into(),
+            workers => format!("{}, {}", self.row.contender, plural(workers, "worker")),
+        }
+    }
+
+    fn hint(&self) -> String {
+        let Summary {
+            lower,
+            median,
+            upper,
+            count,
+            ..
+        } = *self.summary;
+        let (lower, median, upper) = (seconds(lower), seconds(median), seconds(upper));
+        format!(
+            "{}: median {median}, quartiles {lower} to {upper}, {}",
+            self.name(),
+            plural(count, "sample")
+        )
+    }
+
+    fn draw(&self, root: &Area<'_>, cast: &Cast) -> Result<(), Trouble> {
+        let mut value = seconds(self.summary.median);
+        if !self.row.verified {
+            value.push_str(" (wrong result)");
+        } else if let Some(speedup) = self
+            .speedup
+            .filter(|_| self.row.contender.name() != "serial")
+        {
+            value.push_str(&format!(" ({})", times(speedup)));
+        }
+        let room = (self.width - 2.0 * EDGE) / (SMALL * 0.6) - value.chars().count() as f64 - 2.0;
+        let name = shorten(&self.name(), room.max(4.0) as usize);
+        let line = px(self.top + 6.0);
+        root.draw(&Text::new(
+            name,
+            (px(EDGE), line),
+            text(TEXT, SMALL, HPos::Left, VPos::Top),
+        ))?;
+        let style = text(TEXT, SMALL, HPos::Right, VPos::Top);
+        root.draw(&Text::new(value, (px(self.width - EDGE), line), style))?;
+
+        let at = |value| px(place(self.axis, self.width, value));
+        let (top, bottom) = (self.top + 22.0, self.top + 22.0 + BAR);
+        let ink = cast.ink(self.row.contender.name());
+        let corners = [(px(EDGE), px(top)), (at(self.summary.median), px(bottom))];
+        root.draw(&Rectangle::new(corners, ink.color().mix(0.75).filled()))?;
+        let middle = px(f64::midpoint(top, bottom));
+        let (from, to) = (at(self.summary.lower), at(self.summary.upper));
+        root.draw(&PathElement::new(
+            [(from, middle), (to, middle)],
+            stroke(TEXT, 1.25),
+        ))?;
+        for end in [from, to] {
+            let cap = [(end, px(top + 2.5)), (end, px(bottom - 2.5))];
+            root.draw(&PathElement::new(cap, stroke(TEXT, 1.25)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Numbers as a person reads them.
+
+/// A unit of time that suits a set of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    /// How many of it make a second.
+    pub(crate) per_second: f64,
+}
+
+const UNITS: [Unit; 4] = [
+    Unit {
+        name: "s",
+        per_second: 1.0,
+    },
+    Unit {
+        name: "ms",
+        per_second: 1e3,
+    },
+    Unit {
+        name: "µs",
+        per_second: 1e6,
+    },
+    Unit {
+        name: "ns",
+        per_second: 1e9,
+    },
+];
+
+impl Unit {
+    /// The largest unit in which this many seconds are at least 1.
+    pub(crate) fn for_seconds(seconds: f64) -> Unit {
+        let fits = |unit: &&Unit| seconds * unit.per_second >= 1.0;
+        if seconds <= 0.0 {
+            UNITS[0]
+        } else {
+            *UNITS.iter().find(fits).unwrap_or(&UNITS[3])
+        }
+    }
+}
+
+/// Three significant digits, `1234` rather than `1.23e3`; no trailing zeros beyond the point for whole numbers below 100 000.
+pub(crate) fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 {
+            "0".into()
+        } else {
+            "–".into()
+        };
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-5.0..15.0).contains(&magnitude) {
+        return format!("{value:.2e}");
+    }
+    let decimals = (2.0 - magnitude).max(0.0) as usize;
+    let text = format!("{value:.decimals$}");
+    // Rounding may have added a digit: 9.999 is 10.0, not 10.00.
+    let rounded: f64 = text.parse().unwrap_or(value);
+    let decimals = (2.0 - rounded.abs().log10().floor()).max(0.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A label of an axis: no more digits than it needs.
+pub(crate) fn tick(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') && !text.contains('e') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    match value {
+        v if v >= 1e9 && v % 1e8 == 0.0 => format!("{} G", v / 1e9),
+        v if v >= 1e6 && v % 1e5 == 0.0 => format!("{} M", v / 1e6),
+        v if v >= 1e4 && v % 1e2 == 0.0 => format!("{} k", v / 1e3),
+        _ => text,
+    }
+}
+
+/// Whole numbers with spaces between the thousands.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('\u{202F}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `41.9 ms`.
+pub(crate) fn seconds(value: f64) -> String {
+    let unit = Unit::for_seconds(value);
+    format!("{} {}", number(value * unit.per_second), unit.name)
+}
+
+/// `1.93×`.
+pub(crate) fn times(value: f64) -> String {
+    format!("{}×", number(value))
+}
+
+/// `1 worker`, `2 workers`.
+pub(crate) fn plural(count: usize, what: &str) -> String {
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
+}
+
+/// At most `limit` characters, the last of which says that there are more.
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// Text for HTML and SVG, as content or between double or single quotes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // XML has no way to say these, and a reader has no use for them.
+            c if c.is_control() && c != '\n' && c != '\t' => escaped.push('\u{FFFD}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let cases = [
+            (0.0419, "41.9 ms"),
+            (1.0, "1.00 s"),
+            (9.999, "10.0 s"),
+            (0.0, "0 s"),
+            (2.5e-6, "2.50 µs"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(seconds(value), text);
+        }
+        assert_eq!(seconds(3e-10), "0.300 ns");
+        assert_eq!(seconds(4321.0), "4321 s");
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        let cases = [
+            (0.5, "0.5"),
+            (2.0, "2"),
+            (1500.0, "1500"),
+            (20_000.0, "20 k"),
+            (3e6, "3 M"),
+            (0.0, "0"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(tick(value), text);
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(count(1_234_567), "1\u{202F}234\u{202F}567");
+        assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(
+            escape("<a href='x'>\u{1}&\""),
+            "&lt;a href=&#39;x&#39;&gt;\u{FFFD}&amp;&quot;"
+        );
+    }
+}

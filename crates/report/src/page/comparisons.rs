@@ -1,0 +1,182 @@
+//! Who wins, and by how much.
+
+use super::parts::{Cell, Table, article, figure};
+use crate::charts::{self, Cast};
+use crate::format::{escape, plural, seconds, times};
+use crate::{Comparison, Contender, Results, Row};
+use std::fmt::Write;
+
+/// The top of the page: a sentence and a table.
+pub(super) fn summary(results: &Results) -> String {
+    let decided: Vec<(&Comparison, &Row)> = results
+        .comparisons
+        .iter()
+        .filter_map(|comparison| Some((comparison, comparison.winner()?)))
+        .collect();
+    if decided.is_empty() {
+        return String::new();
+    }
+    let mut html = format!(
+        "<section id=\"winners\"><h2>Who wins</h2>\n<p class=\"lead\">{}</p>\n<p class=\"muted\">Shorter times are better. Times are medians of \
+         repeated runs; contenders took turns, so that disturbances of the machine hit all of them alike.</p>\n",
+        escape(&verdict(&decided))
+    );
+    let head = [
+        ("workload", false),
+        ("fastest", false),
+        ("time", true),
+        ("against serial code", true),
+        ("against the best rival", true),
+        ("too close to call with", false),
+    ];
+    let mut table = Table::new("Who wins", &head);
+    for (comparison, winner) in decided {
+        let tied: Vec<String> = comparison.tied().into_iter().map(label).collect();
+        table.row(
+            "",
+            None,
+            &[
+                Cell::text(comparison.heading()),
+                Cell::text(label(winner)),
+                Cell::maybe(winner.median(), seconds),
+                Cell::maybe(comparison.speedup(winner), times),
+                Cell::maybe(against_rival(comparison), times),
+                Cell::text(if tied.is_empty() {
+                    "–".into()
+                } else {
+                    tied.join("; ")
+                }),
+            ],
+        );
+    }
+    html.push_str(&table.finish());
+    html.push_str("</section>\n");
+    html
+}
+
+/// `asymmetric was the fastest in 2 of 3 workloads, sharing in 1.`
+fn verdict(decided: &[(&Comparison, &Row)]) -> String {
+    let mut wins: Vec<(&str, usize)> = Vec::new();
+    for (_, row) in decided {
+        match wins
+            .iter_mut()
+            .find(|(name, _)| *name == row.contender.name())
+        {
+            Some((_, count)) => *count += 1,
+            None => wins.push((row.contender.name(), 1)),
+        }
+    }
+    wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let (name, count) = wins[0];
+    let mut text = format!(
+        "{name} was the fastest in {count} of {}",
+        plural(decided.len(), "workload")
+    );
+    for (name, count) in &wins[1..] {
+        let _ = write!(text, ", {name} in {count}");
+    }
+    let unclear = decided
+        .iter()
+        .filter(|(comparison, _)| !comparison.tied().is_empty())
+        .count();
+    if unclear > 0 {
+        let _ = write!(
+            text,
+            "; in {unclear} of them somebody else was as fast, as far as these measurements tell"
+        );
+    }
+    text + "."
+}
+
+/// How many times as fast as the best rival the best strategy is.
+fn against_rival(comparison: &Comparison) -> Option<f64> {
+    let best = |ours: fn(&Contender) -> bool| {
+        let rows = comparison
+            .rows
+            .iter()
+            .filter(|row| row.verified && ours(&row.contender));
+        rows.filter_map(Row::median).min_by(f64::total_cmp)
+    };
+    let rival = best(|contender| matches!(contender, Contender::Rival(_)))?;
+    let own = best(|contender| matches!(contender, Contender::Strategy(_)))?;
+    (own > 0.0).then(|| rival / own)
+}
+
+/// `asymmetric, 2 workers`.
+fn label(row: &Row) -> String {
+    match row.contender {
+        Contender::Serial => "serial".into(),
+        _ => format!("{}, {}", row.contender, plural(row.workers, "worker")),
+    }
+}
+
+/// One article per workload.
+pub(super) fn section(results: &Results, cast: &Cast) -> String {
+    let mut html = String::new();
+    for (i, comparison) in results.comparisons.iter().enumerate() {
+        let mut body = String::new();
+        if !comparison.about.is_empty() {
+            let _ = writeln!(body, "<p>{}</p>", escape(&comparison.about));
+        }
+        if comparison.rows.iter().all(|row| row.samples.is_empty()) {
+            body.push_str("<p>Nothing was measured before the command was stopped.</p>\n");
+        } else {
+            body.push_str(&figure(charts::bars(comparison, cast), "bars"));
+        }
+        match charts::speedups(comparison, cast) {
+            Ok(None) => {}
+            Ok(Some(chart)) => body.push_str(&figure(Ok(chart), "speedup")),
+            Err(trouble) => body.push_str(&figure(Err(trouble), "speedup")),
+        }
+        body.push_str(&table(comparison));
+        html.push_str(&article(
+            &format!("comparison-{i}"),
+            &comparison.heading(),
+            &comparison.workload,
+            None,
+            &body,
+        ));
+    }
+    html
+}
+
+fn table(comparison: &Comparison) -> String {
+    let head = [
+        ("contender", false),
+        ("workers", true),
+        ("median", true),
+        ("lower quartile", true),
+        ("upper quartile", true),
+        ("speed-up", true),
+        ("samples", true),
+        ("result", false),
+    ];
+    let name = comparison.heading();
+    let mut table = Table::new(&name, &head);
+    let winner = comparison.winner();
+    for row in &comparison.rows {
+        let summary = row.summary();
+        let won = winner.is_some_and(|winner| std::ptr::eq(winner, row));
+        let (class, result) = match (won, row.verified, summary.is_some()) {
+            (_, _, false) => ("", "not measured"),
+            (true, ..) => ("winner", "right, fastest"),
+            (false, true, _) => ("", "right"),
+            (false, false, _) => ("wrong", "wrong"),
+        };
+        table.row(
+            class,
+            Some(row.contender.name()),
+            &[
+                Cell::text(row.contender.name()),
+                Cell::number(row.workers as f64, row.workers.to_string()),
+                Cell::maybe(summary.map(|s| s.median), seconds),
+                Cell::maybe(summary.map(|s| s.lower), seconds),
+                Cell::maybe(summary.map(|s| s.upper), seconds),
+                Cell::maybe(comparison.speedup(row), times),
+                Cell::number(row.samples.len() as f64, row.samples.len().to_string()),
+                Cell::text(result),
+            ],
+        );
+    }
+    table.finish()
+}

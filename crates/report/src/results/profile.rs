@@ -1,0 +1,267 @@
+//! How parallel a program is, and what it would do on other machines.
+
+use super::{Parameters, bad_number};
+use crate::Summary;
+use serde::{Deserialize, Serialize};
+
+/// Times with a number of workers.
+///
+/// ```
+/// let point = locksley_report::SpeedupPoint { workers: 2, samples: vec![0.5, 0.6, 0.7] };
+/// assert_eq!(point.summary().unwrap().median, 0.6);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpeedupPoint {
+    /// How many workers.
+    pub workers: usize,
+    /// Seconds, one for each repetition.
+    #[serde(default)]
+    pub samples: Vec<f64>,
+}
+
+impl SpeedupPoint {
+    /// Median and quartiles in seconds.
+    ///
+    /// ```
+    /// assert!(locksley_report::SpeedupPoint { workers: 2, samples: vec![] }.summary().is_none());
+    /// ```
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.samples)
+    }
+}
+
+/// Work and span of a program, the speed-ups that they allow, and the measured ones.
+///
+/// Work T1 is the time of all strands together; span Tinf the time of the longest chain of strands, each of which
+/// waits for the one before. The burdened span counts the cost of moving a task as well, at each place
+/// where one may be stolen (He, Leiserson and Leiserson, "The Cilkview scalability analyzer").
+///
+/// ```
+/// use locksley_report::{Profile, SpeedupPoint};
+///
+/// let mut profile = Profile::new("queens", 8.0, 0.5, 1.0);
+/// assert_eq!(profile.parallelism(), 16.0);
+/// assert_eq!(profile.burdened_parallelism(), 8.0);
+/// assert_eq!(profile.at_most(4), 4.0);
+/// assert_eq!(profile.at_most(64), 16.0);
+/// assert_eq!(profile.at_least(8), 8.0 / (8.0 / 8.0 + 1.0));
+///
+/// profile.serial = vec![7.8];
+/// profile.measured.push(SpeedupPoint { workers: 2, samples: vec![3.9] });
+/// assert_eq!(profile.speedup(&profile.measured[0]), Some(2.0));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The workload's or program's name.
+    pub program: String,
+    /// Its parameters.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
+    /// The strategy it was measured under.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub strategy: String,
+    /// Work T1 in seconds.
+    pub work: f64,
+    /// Span Tinf in seconds.
+    pub span: f64,
+    /// Burdened span in seconds; 0 if it was not measured.
+    #[serde(default)]
+    pub burdened_span: f64,
+    /// Times of the serial code in seconds. Where they are missing, speed-ups are against the work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serial: Vec<f64>,
+    /// Measured times by the number of workers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<SpeedupPoint>,
+}
+
+impl Profile {
+    /// A profile without measured times.
+    ///
+    /// ```
+    /// assert!(locksley_report::Profile::new("fib", 1.0, 0.1, 0.2).measured.is_empty());
+    /// ```
+    pub fn new(program: impl Into<String>, work: f64, span: f64, burdened_span: f64) -> Profile {
+        Profile {
+            program: program.into(),
+            work,
+            span,
+            burdened_span,
+            ..Profile::default()
+        }
+    }
+
+    /// The program with its parameters.
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.1, 0.2).heading(), "fib");
+    /// ```
+    pub fn heading(&self) -> String {
+        super::heading(&self.program, &self.parameters)
+    }
+
+    /// Work over span: how many processors the program could keep busy. 1 if nothing was measured.
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).parallelism(), 4.0);
+    /// ```
+    pub fn parallelism(&self) -> f64 {
+        ratio(self.work, self.span)
+    }
+
+    /// Work over burdened span (over the span, if the burden is unknown).
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).burdened_parallelism(), 2.0);
+    /// ```
+    pub fn burdened_parallelism(&self) -> f64 {
+        ratio(self.work, self.burdened_span.max(self.span))
+    }
+
+    /// The speed-up that no scheduler exceeds with this many workers, by the work law and the span law:
+    /// min(P, T1 / Tinf).
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).at_most(2), 2.0);
+    /// ```
+    pub fn at_most(&self, workers: usize) -> f64 {
+        self.parallelism().min(workers as f64)
+    }
+
+    /// The speed-up that a greedy scheduler reaches at least with this many workers (Graham; Brent), the burden taken
+    /// into account: T1 / (T1 / P + burdened span).
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).at_least(2), 1.0);
+    /// ```
+    pub fn at_least(&self, workers: usize) -> f64 {
+        let burdened = self.burdened_span.max(self.span);
+        ratio(self.work, self.work / workers.max(1) as f64 + burdened)
+    }
+
+    /// The measured speed-up against the serial code, or against the work if there is none.
+    ///
+    /// ```
+    /// use locksley_report::{Profile, SpeedupPoint};
+    ///
+    /// let profile = Profile::new("fib", 1.0, 0.25, 0.5);
+    /// assert_eq!(profile.speedup(&SpeedupPoint { workers: 2, samples: vec![0.5] }), Some(2.0));
+    /// ```
+    pub fn speedup(&self, point: &SpeedupPoint) -> Option<f64> {
+        let median = point.summary()?.median;
+        (median > 0.0).then(|| self.base() / median)
+    }
+
+    /// What speed-ups are measured against, in seconds.
+    pub(crate) fn base(&self) -> f64 {
+        Summary::of(&self.serial).map_or(self.work, |serial| serial.median)
+    }
+
+    pub(crate) fn fault(&self) -> Option<String> {
+        let samples = self
+            .measured
+            .iter()
+            .flat_map(|point| point.samples.iter().copied());
+        bad_number(
+            "work, span or burdened_span",
+            [self.work, self.span, self.burdened_span],
+        )
+        .or_else(|| bad_number("serial", self.serial.iter().copied()))
+        .or_else(|| bad_number("measured", samples))
+    }
+}
+
+/// 1 where there is nothing to divide by.
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 1.0 }
+}
+
+/// The time of a recorded run under a strategy with a number of workers: as simulated, and as measured where that was possible.
+///
+/// ```
+/// use locksley_report::ReplayPoint;
+///
+/// let point = ReplayPoint { strategy: "asymmetric".into(), workers: 2, predicted: 1.1, measured: vec![1.0] };
+/// assert!((point.error().unwrap() - 0.1).abs() < 1e-12);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayPoint {
+    /// The strategy.
+    pub strategy: String,
+    /// How many workers or simulated processors.
+    pub workers: usize,
+    /// Predicted time in seconds.
+    pub predicted: f64,
+    /// Measured times in seconds; none where the machine has too few processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<f64>,
+}
+
+impl ReplayPoint {
+    /// By how much the prediction exceeds the measured median, as a fraction of the median.
+    ///
+    /// ```
+    /// use locksley_report::ReplayPoint;
+    ///
+    /// let far = ReplayPoint { strategy: "asymmetric".into(), workers: 64, predicted: 1.1, measured: vec![] };
+    /// assert_eq!(far.error(), None);
+    /// ```
+    pub fn error(&self) -> Option<f64> {
+        let measured = Summary::of(&self.measured)?.median;
+        (measured > 0.0).then(|| self.predicted / measured - 1.0)
+    }
+}
+
+/// A recorded run, simulated with other numbers of processors and other strategies.
+///
+/// ```
+/// use locksley_report::Replay;
+///
+/// assert!(Replay::new("queens", 1).points.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// The recorded program.
+    pub program: String,
+    /// Its parameters.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
+    /// With how many workers it was recorded.
+    #[serde(default)]
+    pub recorded_workers: usize,
+    /// Predictions and measurements.
+    #[serde(default)]
+    pub points: Vec<ReplayPoint>,
+}
+
+impl Replay {
+    /// A replay without points.
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Replay::new("queens", 1).recorded_workers, 1);
+    /// ```
+    pub fn new(program: impl Into<String>, recorded_workers: usize) -> Replay {
+        Replay {
+            program: program.into(),
+            recorded_workers,
+            ..Replay::default()
+        }
+    }
+
+    /// The program with its parameters.
+    ///
+    /// ```
+    /// assert_eq!(locksley_report::Replay::new("queens", 1).heading(), "queens");
+    /// ```
+    pub fn heading(&self) -> String {
+        super::heading(&self.program, &self.parameters)
+    }
+
+    pub(crate) fn fault(&self) -> Option<String> {
+        let numbers = self
+            .points
+            .iter()
+            .flat_map(|p| p.measured.iter().copied().chain([p.predicted]));
+        bad_number("points", numbers)
+    }
+}

@@ -1,0 +1,332 @@
+//! Timelines for people: what each worker of a pool, or each processor of a simulation, did when.
+//!
+//! ```text
+//!   worker 0  |██████ work ██████████████████████|  wait  |███ work ███|░ idle ░░░░░|
+//!                   └── steal ──>                              ^
+//!   worker 1  |░ idle ░|████████████ work ████████████|── ... ─┘     |░ idle [parked] ░|
+//!   load      ▁▁▁▁▁▁▁▁▁████████████████████████████████████████████▄▄▄▁▁▁▁▁▁▁
+//! ```
+//!
+//! A [`Trace`] is written as JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every worker or
+//! processor is a thread; what it does is a slice, by [`Activity`]; work that moves from one to another is an
+//! arrow, by [`Arrow`]; loads are [`Counters`]. Traces of several processes can be [merged](Trace::merge).
+//!
+//! ```
+//! use locksley_trace::{Activity, Arrow, Trace};
+//!
+//! let mut trace = Trace::new();
+//! trace.name_process(1, "example");
+//! trace.name_thread(1, 0, "worker 0");
+//! trace.name_thread(1, 1, "worker 1");
+//! trace.slice(Activity::Work, (1, 0), 0.0, 40.0);
+//! trace.arrow(Arrow::Steal, 1, (0, 9.5), (1, 10.0));
+//! trace.slice(Activity::Work, (1, 1), 10.0, 20.0);
+//! let json = trace.to_json();
+//! assert!(json.starts_with(r#"{"displayTimeUnit":"ns","traceEvents":["#));
+//! assert_eq!(json.matches("\"ph\"").count(), 7);
+//! ```
+//!
+//! Writing needs no dependency, so that a runtime can have it. The feature `read` adds `Trace::from_json`, with serde.
+
+#![forbid(unsafe_code)]
+
+mod event;
+mod json;
+#[cfg(feature = "read")]
+mod read;
+
+use std::borrow::Cow;
+use std::io;
+
+pub use event::{Activity, Arrow, Counters, Label, Subject, TraceEvent};
+#[cfg(feature = "read")]
+pub use read::ReadError;
+
+/// A trace: events, and what is known of their source.
+///
+/// Times are in microseconds, or in whatever else is to be shown as such.
+///
+/// ```
+/// use locksley_trace::{Activity, Trace, TraceEvent};
+///
+/// let mut trace = Trace::new();
+/// trace.slice(Activity::Idle, (0, 3), 1.5, 2.0);
+/// assert!(matches!(trace.events[..], [TraceEvent::Slice { tid: 3, .. }]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "read", derive(serde::Deserialize))]
+pub struct Trace {
+    /// What happened, in any order.
+    #[cfg_attr(feature = "read", serde(rename = "traceEvents"))]
+    pub events: Vec<TraceEvent>,
+    /// Where it comes from.
+    #[cfg_attr(feature = "read", serde(rename = "otherData", default))]
+    pub source: Source,
+}
+
+/// What is known of a trace's source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "read", derive(serde::Deserialize), serde(default))]
+pub struct Source {
+    /// How many events were noted and are not here: a ring buffer was too small for them.
+    pub lost: u64,
+    /// When the time 0 was, in microseconds since 1970, if that is known.
+    pub origin: Option<u64>,
+}
+
+impl Trace {
+    /// A trace in which nothing happens.
+    ///
+    /// ```
+    /// use locksley_trace::Trace;
+    ///
+    /// assert!(Trace::new().is_empty());
+    /// ```
+    pub fn new() -> Trace {
+        Trace::default()
+    }
+
+    /// Is there nothing in it?
+    ///
+    /// ```
+    /// use locksley_trace::Trace;
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.name_process(0, "pool");
+    /// assert!(!trace.is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// Names a process.
+    ///
+    /// ```
+    /// use locksley_trace::{Subject, Trace, TraceEvent};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.name_process(7, "pool");
+    /// assert!(matches!(trace.events[0], TraceEvent::Name { name: Subject::Process, pid: 7, .. }));
+    /// ```
+    pub fn name_process(&mut self, pid: u32, name: impl Into<Cow<'static, str>>) {
+        self.name(Subject::Process, pid, 0, name.into());
+    }
+
+    /// Names a thread.
+    ///
+    /// ```
+    /// use locksley_trace::{Subject, Trace, TraceEvent};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.name_thread(7, 2, "worker 2");
+    /// assert!(matches!(trace.events[0], TraceEvent::Name { name: Subject::Thread, tid: 2, .. }));
+    /// ```
+    pub fn name_thread(&mut self, pid: u32, tid: u32, name: impl Into<Cow<'static, str>>) {
+        self.name(Subject::Thread, pid, tid, name.into());
+    }
+
+    fn name(&mut self, subject: Subject, pid: u32, tid: u32, name: Cow<'static, str>) {
+        self.events.push(TraceEvent::Name {
+            name: subject,
+            pid,
+            tid,
+            args: Label { name },
+        });
+    }
+
+    /// A thread, which is given with its process, did something from a time on, for so long.
+    ///
+    /// ```
+    /// use locksley_trace::{Activity, Trace};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.slice(Activity::Parked, (1, 0), 3.0, 4.0);
+    /// assert!(trace.to_json().contains(r#""name":"parked","cat":"idle","ts":3,"dur":4"#));
+    /// ```
+    pub fn slice(&mut self, activity: Activity, (pid, tid): (u32, u32), ts: f64, dur: f64) {
+        self.events.push(TraceEvent::Slice {
+            name: activity.name().into(),
+            cat: activity.category().into(),
+            ts,
+            dur,
+            pid,
+            tid,
+        });
+    }
+
+    /// Work left a thread of a process at a time, and arrived at another one.
+    ///
+    /// ```
+    /// use locksley_trace::{Arrow, Trace};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.arrow(Arrow::Donation, 1, (0, 3.0), (2, 4.0));
+    /// assert_eq!(trace.events.len(), 2, "an end at each of them");
+    /// ```
+    pub fn arrow(&mut self, how: Arrow, pid: u32, left: (u32, f64), arrived: (u32, f64)) {
+        // Unique in this trace: both ends are pushed together.
+        let id = self.events.len() as u64;
+        let name = || Cow::Borrowed(how.name());
+        self.events.push(TraceEvent::Left {
+            name: name(),
+            cat: name(),
+            id,
+            ts: left.1,
+            pid,
+            tid: left.0,
+        });
+        self.events.push(TraceEvent::Arrived {
+            name: name(),
+            cat: name(),
+            id,
+            ts: arrived.1,
+            pid,
+            tid: arrived.0,
+        });
+    }
+
+    /// The loads of a process's threads from a time on.
+    ///
+    /// ```
+    /// use locksley_trace::{Counters, Trace};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.load(1, 0.5, Counters { busy: 2.0, mean: 1.5, max: 3.0 });
+    /// assert!(trace.to_json().contains(r#""args":{"busy":2,"mean":1.5,"max":3}"#));
+    /// ```
+    pub fn load(&mut self, pid: u32, ts: f64, args: Counters) {
+        self.events.push(TraceEvent::Counter {
+            name: "load".into(),
+            ts,
+            pid,
+            args,
+        });
+    }
+
+    /// Something happened on a thread, which is given with its process, at a time.
+    ///
+    /// ```
+    /// use locksley_trace::Trace;
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.instant("lost", "trace", (1, 0), 0.5);
+    /// assert!(trace.to_json().contains(r#""ph":"i","s":"t""#));
+    /// ```
+    pub fn instant(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        category: impl Into<Cow<'static, str>>,
+        (pid, tid): (u32, u32),
+        ts: f64,
+    ) {
+        self.events.push(TraceEvent::Instant {
+            name: name.into(),
+            cat: category.into(),
+            ts,
+            pid,
+            tid,
+        });
+    }
+
+    /// Adds another trace: that of another process, or of another pool.
+    ///
+    /// If the origin of both is known, the other's times are shifted to this one's. A process of the other that has the number
+    /// of one in this trace gets a new one.
+    ///
+    /// ```
+    /// use locksley_trace::{Activity, Trace};
+    ///
+    /// let (mut one, mut other) = (Trace::new(), Trace::new());
+    /// one.slice(Activity::Work, (7, 0), 0.0, 10.0);
+    /// one.source.origin = Some(1_000_000);
+    /// other.slice(Activity::Work, (7, 0), 0.0, 10.0);
+    /// other.source.origin = Some(1_000_005);
+    /// one.merge(other);
+    /// assert!(one.to_json().contains(r#""ts":5,"dur":10,"pid":8"#));
+    /// ```
+    pub fn merge(&mut self, mut other: Trace) {
+        let mut taken: Vec<u32> = self.events.iter().map(TraceEvent::pid).collect();
+        taken.sort_unstable();
+        taken.dedup();
+        let mut numbers: Vec<(u32, u32)> = Vec::new();
+        for event in &mut other.events {
+            let pid = event.pid();
+            let known = numbers.iter().find(|(old, _)| *old == pid);
+            let new = known.map(|(_, new)| *new).unwrap_or_else(|| {
+                let mut new = pid;
+                while taken.contains(&new) {
+                    new = new.wrapping_add(1);
+                }
+                taken.push(new);
+                numbers.push((pid, new));
+                new
+            });
+            event.set_pid(new);
+        }
+        self.append(other);
+    }
+
+    /// Adds what the same processes did later, or earlier.
+    ///
+    /// If the origin of both is known, the other's times are shifted to this one's.
+    ///
+    /// ```
+    /// use locksley_trace::{Arrow, Trace};
+    ///
+    /// let (mut one, mut other) = (Trace::new(), Trace::new());
+    /// one.arrow(Arrow::Steal, 1, (0, 3.0), (2, 4.0));
+    /// other.arrow(Arrow::Steal, 1, (0, 5.0), (2, 6.0));
+    /// one.append(other);
+    /// assert_eq!(one.events.len(), 4, "two arrows, with numbers of their own");
+    /// assert_eq!(one.to_json().matches("\"id\":0").count(), 2);
+    /// ```
+    pub fn append(&mut self, other: Trace) {
+        let shift = match (self.source.origin, other.source.origin) {
+            (Some(ours), Some(theirs)) => theirs as f64 - ours as f64,
+            _ => 0.0,
+        };
+        let arrows = self.events.iter().filter_map(TraceEvent::id);
+        let arrows = arrows.max().map_or(0, |last| last + 1);
+        for mut event in other.events {
+            event.shift(shift, arrows);
+            self.events.push(event);
+        }
+        self.source.lost = self.source.lost.saturating_add(other.source.lost);
+    }
+
+    /// The trace as a viewer wants it.
+    ///
+    /// ```
+    /// use locksley_trace::Trace;
+    ///
+    /// assert_eq!(
+    ///     Trace::new().to_json(),
+    ///     r#"{"displayTimeUnit":"ns","traceEvents":[],"otherData":{"lost":0}}"#
+    /// );
+    /// ```
+    pub fn to_json(&self) -> String {
+        let mut out = Vec::new();
+        // Writing to memory does not fail, and what is written is text.
+        let _ = self.write(&mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    /// Writes [`to_json`](Trace::to_json) to a file, or whatever else can be written to, event by event. A file had better be
+    /// [buffered](io::BufWriter).
+    ///
+    /// ```
+    /// use locksley_trace::Trace;
+    ///
+    /// let mut out = Vec::new(); // or a file
+    /// Trace::new().write(&mut out)?;
+    /// assert!(!out.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write(&self, mut out: impl io::Write) -> io::Result<()> {
+        json::write(self, &mut out)
+    }
+}

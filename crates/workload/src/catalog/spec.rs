@@ -1,0 +1,246 @@
+//! A program with all its parameters, as a text and back.
+
+use std::fmt;
+
+use super::demand::Demand;
+use super::{Entry, Parameter, SpecError, Value, Values, all, find, nearest};
+
+/// How much a program does where nothing is said.
+///
+/// ```
+/// use locksley_workload::catalog::{Scale, Spec};
+///
+/// let [quick, full] = [Scale::Quick, Scale::Full].map(|scale| Spec::parse("fib", scale).unwrap());
+/// assert!(quick.number("n") < full.number("n"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scale {
+    /// About 50 to 300 milliseconds on one thread.
+    Quick,
+    /// A second or a few.
+    #[default]
+    Full,
+}
+
+/// A program of the catalogue with a value for each of its parameters.
+///
+/// As a text it has all of them, so that the text means the same at any scale:
+///
+/// ```
+/// use locksley_workload::catalog::{Scale, Spec};
+///
+/// let spec = Spec::parse("sort:n=1_000,merge=parallel", Scale::Quick)?;
+/// assert_eq!(spec.to_string(), "sort:n=1000,merge=parallel,seed=7");
+/// assert_eq!(Spec::parse(&spec.to_string(), Scale::Full)?, spec);
+/// # Ok::<(), locksley_workload::catalog::SpecError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Spec {
+    entry: &'static Entry,
+    /// In the order of the entry's parameters.
+    values: Vec<Value>,
+}
+
+impl Spec {
+    /// Reads a text: a name, a colon, and `parameter=value` separated by commas. The first one
+    /// may go without `parameter=`. What is not said has its default.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such program or parameter, a value is not possible, or all of it together is
+    /// too large.
+    pub fn parse(text: &str, scale: Scale) -> Result<Spec, SpecError> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let names = || all().iter().map(|entry| entry.name);
+        let entry = find(name).ok_or_else(|| SpecError::Name {
+            found: name.to_owned(),
+            nearest: nearest(name, names()),
+            possible: names().collect(),
+        })?;
+        let reading = Reading { text, entry };
+        let given = reading.given(name.len() + 1, rest)?;
+        let values = entry.parameters.iter().zip(given);
+        let spec = Spec {
+            entry,
+            values: values
+                .map(|(parameter, given)| given.unwrap_or(parameter.default(scale)))
+                .collect(),
+        };
+        spec.is_affordable()?;
+        Ok(spec)
+    }
+
+    /// The program with its defaults.
+    ///
+    /// ```
+    /// use locksley_workload::catalog::{self, Scale, Spec};
+    ///
+    /// let specs = catalog::all().iter().map(|entry| Spec::default_of(entry, Scale::Quick));
+    /// assert!(specs.map(|spec| spec.to_string()).any(|text| text.starts_with("uts:tree=")));
+    /// ```
+    pub fn default_of(entry: &'static Entry, scale: Scale) -> Spec {
+        let parameters = entry.parameters.iter();
+        Spec {
+            entry,
+            values: parameters
+                .map(|parameter| parameter.default(scale))
+                .collect(),
+        }
+    }
+
+    /// Which program it is.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// The value of a parameter.
+    ///
+    /// ```
+    /// use locksley_workload::catalog::{Scale, Spec, Value};
+    ///
+    /// let spec = Spec::parse("uts:T3", Scale::Quick)?;
+    /// assert_eq!(spec.value("tree"), Some(Value::Word("T3")));
+    /// # Ok::<(), locksley_workload::catalog::SpecError>(())
+    /// ```
+    pub fn value(&self, parameter: &str) -> Option<Value> {
+        let mut parameters = self.entry.parameters.iter();
+        let place = parameters.position(|other| other.name == parameter)?;
+        self.values.get(place).copied()
+    }
+
+    /// The value of a parameter that is a whole number.
+    pub fn number(&self, parameter: &str) -> Option<u64> {
+        match self.value(parameter)? {
+            Value::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The value of a parameter that is a word.
+    pub fn word(&self, parameter: &str) -> Option<&'static str> {
+        match self.value(parameter)? {
+            Value::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// How many bytes of stack each thread should have that runs it. Most programs are content with
+    /// what a thread has usually; a deep tree is not.
+    ///
+    /// ```
+    /// use locksley_workload::catalog::{Scale, Spec};
+    ///
+    /// let stack = |text| Spec::parse(text, Scale::Quick).unwrap().stack();
+    /// assert_eq!(stack("fib"), 2 << 20);
+    /// assert!(stack("uts:T3") > stack("uts:T1"));
+    /// ```
+    pub fn stack(&self) -> usize {
+        Demand::of(self).stack()
+    }
+
+    pub(super) fn is_affordable(&self) -> Result<(), SpecError> {
+        let excess = Demand::of(self).excess();
+        let Some((what, needs, limit)) = excess else {
+            return Ok(());
+        };
+        Err(SpecError::TooMuch {
+            spec: self.to_string(),
+            what,
+            needs,
+            limit,
+        })
+    }
+}
+
+impl PartialEq for Spec {
+    fn eq(&self, other: &Spec) -> bool {
+        self.entry.name == other.entry.name && self.values == other.values
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)?;
+        let pairs = self.entry.parameters.iter().zip(&self.values);
+        for (place, (parameter, value)) in pairs.enumerate() {
+            let before = if place == 0 { ':' } else { ',' };
+            write!(f, "{before}{}={value}", parameter.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// A text of which the name has been read.
+struct Reading<'t> {
+    text: &'t str,
+    entry: &'static Entry,
+}
+
+impl Reading<'_> {
+    /// What the text says of each parameter. The list of them begins at this place.
+    fn given(&self, start: usize, list: &str) -> Result<Vec<Option<Value>>, SpecError> {
+        let mut given = vec![None; self.entry.parameters.len()];
+        let mut at = start;
+        for (number, part) in list.split(',').enumerate() {
+            if !part.is_empty() {
+                let (place, parameter, value) = self.pair(at, number, part)?;
+                let slot = &mut given[place];
+                if slot.is_some() {
+                    return Err(SpecError::Twice {
+                        text: self.text.to_owned(),
+                        at,
+                        parameter: parameter.name,
+                    });
+                }
+                *slot = Some(self.read(at, parameter, value)?);
+            }
+            at += part.len() + 1;
+        }
+        Ok(given)
+    }
+
+    /// Which parameter a part of the list is about, and what it says.
+    fn pair<'p>(
+        &self,
+        at: usize,
+        number: usize,
+        part: &'p str,
+    ) -> Result<(usize, &'static Parameter, &'p str), SpecError> {
+        let (name, value) = match part.split_once('=') {
+            Some((name, value)) => (Some(name), value),
+            None if number == 0 => (None, part),
+            None => (Some(part), ""),
+        };
+        let mut parameters = self.entry.parameters.iter().enumerate();
+        let known = match name {
+            None => parameters.next(),
+            Some(name) => parameters.find(|(_, parameter)| parameter.name == name),
+        };
+        let names = || self.entry.parameters.iter().map(|parameter| parameter.name);
+        let (place, parameter) = known.ok_or_else(|| SpecError::Parameter {
+            text: self.text.to_owned(),
+            at,
+            found: name.unwrap_or(part).to_owned(),
+            program: self.entry.name,
+            nearest: nearest(name.unwrap_or(part), names()),
+            possible: names().collect(),
+        })?;
+        Ok((place, parameter, value))
+    }
+
+    fn read(&self, at: usize, parameter: &Parameter, value: &str) -> Result<Value, SpecError> {
+        let words = match parameter.values {
+            Values::Words(words) => words,
+            _ => &[],
+        };
+        let read = parameter.values.read(value);
+        read.ok_or_else(|| SpecError::Value {
+            text: self.text.to_owned(),
+            at,
+            parameter: parameter.name,
+            found: value.to_owned(),
+            nearest: nearest(value, words.iter().copied()),
+            wanted: parameter.values.to_string(),
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! Pseudo-random data: the same for the same seed, on every machine.
+
+/// The next number of the generator SplitMix64 (Steele, Lea and Flood).
+pub(crate) fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A number below a limit, which must not be 0; the bias is below one in 2^32 for limits below 2^32.
+pub(crate) fn below(limit: u64, state: &mut u64) -> u64 {
+    let wide = u128::from(split_mix(state)) * u128::from(limit);
+    (wide >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        let mut state = 0;
+        assert_eq!(split_mix(&mut state), 0xe220_a839_7b1d_cdaf);
+    }
+
+    #[test]
+    fn numbers_stay_below_their_limit() {
+        let mut state = 1;
+        let mut seen = [0; 5];
+        for _ in 0..1000 {
+            seen[below(5, &mut state) as usize] += 1;
+        }
+        assert!(seen.iter().all(|&times| times > 100), "{seen:?}");
+    }
+}

@@ -1,0 +1,270 @@
+//! Every program of the catalogue, run small by several runtimes and checked; and its texts.
+
+use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use locksley_workload::catalog::{self, Scale, Spec, SpecError, Values, Visitor};
+use locksley_workload::{Fork, Mismatch, Program, Serial, Size, Task};
+
+/// Each program at a size that takes milliseconds without optimisation.
+const SMALL: &[&str] = &[
+    "fib:n=16",
+    "queens:n=7",
+    "uts:T1",
+    "sort:n=9000",
+    "sort:n=9000,merge=parallel",
+    "matrix:n=64",
+    "tree:layers=10",
+    "tree:layers=10,layout=postorder",
+    "batch:even,threads=3,tasks=5,heavy=4",
+    "batch:skewed,threads=4,tasks=5,heavy=10",
+    "batch:equal,threads=3,tasks=1,heavy=10",
+];
+
+/// Trees of the literature are too large without optimisation.
+fn small() -> impl Iterator<Item = Spec> {
+    let fit = |text: &&&str| !text.starts_with("uts:T") || cfg!(not(debug_assertions));
+    SMALL
+        .iter()
+        .filter(fit)
+        .map(|text| Spec::parse(text, Scale::Quick).unwrap())
+}
+
+#[test]
+fn every_program_has_a_small_size() {
+    for entry in catalog::all() {
+        let of = |text: &&&str| text.split(':').next() == Some(entry.name);
+        assert!(SMALL.iter().any(|text| of(&text)), "{}", entry.name);
+    }
+}
+
+/// Runs a program twice.
+struct Run<R>(R);
+
+trait Runtime {
+    fn run<T: Task>(&self, task: T) -> T::Output;
+}
+
+impl<R: Runtime> Visitor for Run<R> {
+    type Output = Result<(), Mismatch>;
+
+    fn visit<P: Program>(self, mut program: P) -> Self::Output {
+        assert!(program.operations() > 0);
+        for _ in 0..2 {
+            let output = self.0.run(program.task());
+            program.check(output)?;
+        }
+        Ok(())
+    }
+}
+
+struct OnThisThread;
+
+impl Runtime for OnThisThread {
+    fn run<T: Task>(&self, task: T) -> T::Output {
+        task.run(Serial)
+    }
+}
+
+#[test]
+fn every_program_is_right_in_series() {
+    for spec in small() {
+        assert_eq!(spec.visit(Run(OnThisThread)).unwrap(), Ok(()), "{spec}");
+    }
+}
+
+/// A thread for each fork, as long as there are not too many.
+#[derive(Clone, Copy)]
+struct Threads<'a>(&'a AtomicUsize);
+
+impl<'c> Fork for Threads<'c> {
+    type Again<'a>
+        = Threads<'c>
+    where
+        Self: 'a;
+
+    fn again(&mut self) -> Threads<'c> {
+        *self
+    }
+
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        const MOST: usize = 8;
+        if self.0.load(Ordering::Relaxed) >= MOST {
+            let a = a.run(self);
+            return (a, b.run(self));
+        }
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let outputs = std::thread::scope(|scope| {
+            let b = scope.spawn(move || b.run(self));
+            (a.run(self), b.join().unwrap())
+        });
+        self.0.fetch_sub(1, Ordering::Relaxed);
+        outputs
+    }
+}
+
+struct OnThreads;
+
+impl Runtime for OnThreads {
+    fn run<T: Task>(&self, task: T) -> T::Output {
+        task.run(Threads(&AtomicUsize::new(0)))
+    }
+}
+
+#[test]
+fn every_program_is_right_on_threads() {
+    for spec in small() {
+        assert_eq!(spec.visit(Run(OnThreads)).unwrap(), Ok(()), "{spec}");
+    }
+}
+
+#[derive(Clone, Copy)]
+struct OnWorker<'w>(&'w locksley::Worker);
+
+impl<'w> Fork for OnWorker<'w> {
+    type Again<'a>
+        = OnWorker<'a>
+    where
+        Self: 'a;
+
+    fn again(&mut self) -> OnWorker<'_> {
+        *self
+    }
+
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        self.0
+            .join(move |w| a.run(OnWorker(w)), move |w| b.run(OnWorker(w)))
+    }
+}
+
+struct InPool<'p>(&'p locksley::Pool);
+
+impl Runtime for InPool<'_> {
+    fn run<T: Task>(&self, task: T) -> T::Output {
+        self.0.run(|worker| task.run(OnWorker(worker)))
+    }
+}
+
+#[test]
+fn every_program_is_right_in_a_pool() {
+    for spec in small() {
+        let pool = locksley::Pool::builder()
+            .workers(3)
+            .stack_size(spec.stack());
+        let pool = pool.build().unwrap();
+        assert_eq!(spec.visit(Run(InPool(&pool))).unwrap(), Ok(()), "{spec}");
+    }
+}
+
+/// Is a wrong result found out? Where the result is a value, it is changed; where it is in the
+/// program, the task is not run.
+struct Wrong;
+
+impl Visitor for Wrong {
+    type Output = Result<(), Mismatch>;
+
+    fn visit<P: Program>(self, mut program: P) -> Self::Output {
+        let mut output = program.task().run(Serial);
+        if !spoil(&mut output) {
+            drop(program.task());
+        }
+        program.check(output)
+    }
+}
+
+/// Changes a value as little as possible.
+fn spoil(output: &mut dyn Any) -> bool {
+    if let Some(number) = output.downcast_mut::<u64>() {
+        *number ^= 1;
+    } else if let Some(size) = output.downcast_mut::<Size>() {
+        size.leaves -= 1;
+    } else {
+        assert!(output.is::<()>(), "how is this result made wrong?");
+        return false;
+    }
+    true
+}
+
+#[test]
+fn every_wrong_result_is_found_out() {
+    for spec in small() {
+        assert!(spec.visit(Wrong).unwrap().is_err(), "{spec}");
+    }
+}
+
+#[test]
+fn texts_are_read_and_written_back() {
+    for entry in catalog::all() {
+        assert!(!entry.about.is_empty() && !entry.source.is_empty());
+        for scale in [Scale::Quick, Scale::Full] {
+            let spec = Spec::default_of(entry, scale);
+            assert_eq!(Spec::parse(entry.name, scale), Ok(spec.clone()));
+            for other in [Scale::Quick, Scale::Full] {
+                assert_eq!(Spec::parse(&spec.to_string(), other), Ok(spec.clone()));
+            }
+        }
+    }
+}
+
+#[test]
+fn defaults_are_possible_values() {
+    for entry in catalog::all() {
+        for parameter in entry.parameters {
+            assert!(!parameter.meaning.is_empty());
+            for scale in [Scale::Quick, Scale::Full] {
+                let default = parameter.default(scale);
+                let read = parameter.values.read(&default.to_string());
+                assert_eq!(read, Some(default), "{} {}", entry.name, parameter.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ends_of_every_range_are_an_answer_or_a_clear_error() {
+    for entry in catalog::all() {
+        for parameter in entry.parameters {
+            let ends = match parameter.values {
+                Values::Numbers { from, to } => [from.to_string(), to.to_string()],
+                Values::Decimals { from, to } => [from.to_string(), to.to_string()],
+                _ => continue,
+            };
+            for end in ends {
+                let text = format!("{}:{}={end}", entry.name, parameter.name);
+                match Spec::parse(&text, Scale::Full) {
+                    Ok(spec) => assert!(spec.stack() >= 1 << 20),
+                    Err(error) => assert!(matches!(error, SpecError::TooMuch { .. }), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+fn error(text: &str) -> String {
+    Spec::parse(text, Scale::Quick).unwrap_err().to_string()
+}
+
+#[test]
+fn errors_say_where_and_what_is_possible() {
+    assert!(error("").starts_with("no program is named: possible are fib, "));
+    assert!(error("fibb:n=3").starts_with("there is no program `fibb`: did you mean `fib`?"));
+    let parameter = error("sort:n=5,merg=serial");
+    assert!(parameter.contains("sort has no parameter `merg` (character 10 of"));
+    assert!(parameter.ends_with("did you mean `merge`? possible are n, merge, seed"));
+    assert!(error("uts:tree=T9").ends_with("T1L, T2L, T3L or T1XL"));
+    assert!(error("fib:n=").contains("give a whole number from 0 to 50"));
+    assert!(error("fib:n=-3").contains("`n=-3` (character 5 of"));
+    assert!(error("fib:n=1000000").contains("give a whole number from 0 to 50"));
+    assert!(error("fib:n=3,n=4").contains("`n` is given again (character 9 of"));
+    assert!(error("fib:3,4").contains("fib has no parameter `4`"));
+}
+
+#[test]
+fn what_would_take_years_or_all_memory_is_refused() {
+    let batch = "batch:equal,threads=10000,tasks=10000,heavy=45";
+    for text in ["sort:n=100000000", "matrix:n=8192", batch] {
+        let refused = Spec::parse(text, Scale::Quick);
+        assert!(matches!(refused, Err(SpecError::TooMuch { .. })), "{text}");
+        assert!(error(text).ends_with("give smaller parameters"));
+    }
+}
