@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,33 @@ pub(crate) struct Run {
     pub(crate) graph: String,
 }
 
-/// Counts forks, and runs everything here.
+/// What a run is given up with that forks too often.
+struct TooMany;
+
+/// Does a run of the program fork so few times that it can be recorded?
+fn forks_few_times<P: Program>(program: &mut P) -> bool {
+    let forks = Cell::new(0);
+    // Nobody looks at what the run leaves behind: the program makes a new task, or is dropped.
+    let run = AssertUnwindSafe(|| drop(program.task().run(Counter(&forks))));
+    match catch_unwind(run) {
+        Ok(()) => true,
+        Err(payload) if payload.is::<TooMany>() => false,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// Recording takes memory for each fork.
+pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Failure> {
+    if forks_few_times(program) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{spec} forks more than {} times, which is too much to record: give smaller parameters",
+        count(MOST_FORKS)
+    )))
+}
+
+/// Counts forks, and runs everything here, until there are too many.
 struct Counter<'c>(&'c Cell<u64>);
 
 impl Fork for Counter<'_> {
@@ -62,6 +89,9 @@ impl Fork for Counter<'_> {
 
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         self.0.set(self.0.get() + 1);
+        if self.0.get() > MOST_FORKS {
+            resume_unwind(Box::new(TooMany));
+        }
         let a = a.run(Counter(self.0));
         (a, b.run(Counter(self.0)))
     }
@@ -76,16 +106,7 @@ impl Visitor for Recorded<'_> {
     type Output = Result<Recording, Failure>;
 
     fn visit<P: Program>(self, mut program: P) -> Result<Recording, Failure> {
-        let forks = Cell::new(0);
-        program.task().run(Counter(&forks));
-        if forks.get() > MOST_FORKS {
-            return Err(Failure::usage(format!(
-                "{} forks {} times, and at most {} forks can be recorded: give smaller parameters",
-                self.spec,
-                count(forks.get()),
-                count(MOST_FORKS)
-            )));
-        }
+        refuse_many_forks(self.spec, &mut program)?;
         // A frame of a recorded join is larger.
         let pool = contest::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
         let pool = pool.record(true).build()?;

@@ -26,6 +26,8 @@
 //! | give up early | [`Scope::cancel`], [`CancelToken`] |
 //! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
 //! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
+//! | see how parallel a program is | [`Pool::profile`] |
+//! | record a run for the simulator | [`Pool::record`], [`Builder::record`] |
 //! | see who did what when, in Perfetto | [`Builder::trace`], [`Pool::take_trace`] |
 //! | see what the machine looks like | [`topology()`], [`available_cpus`] |
 //!
@@ -79,6 +81,7 @@ mod cancel;
 mod dealing;
 mod error;
 mod fifo;
+pub mod flow;
 mod frames;
 mod halves;
 mod hunt;
@@ -91,6 +94,7 @@ mod pending;
 mod pile;
 mod pinning;
 mod pool;
+mod profile;
 mod record;
 mod registry;
 mod reserve;
@@ -115,6 +119,7 @@ pub use builder::Builder;
 pub use cancel::CancelToken;
 pub use error::BuildError;
 pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub use flow::flow;
 pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
     Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
@@ -124,6 +129,7 @@ pub use locksley_policy::{
 pub use locksley_trace::Trace;
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
+pub use profile::{Bounds, Profile};
 pub use record::Recording;
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};

@@ -88,7 +88,8 @@ impl<'a> Tracks<'a> {
         } else {
             16.0
         };
-        let axis = Axis::seconds("time", timeline.end(), if width < 500.0 { 4 } else { 10 });
+        let wanted = if width < 500.0 { 5 } else { 10 };
+        let axis = Axis::seconds("time", timeline.end(), wanted).ending_at(timeline.end());
         Tracks {
             timeline,
             axis,

@@ -122,7 +122,9 @@ fn replay_table(replay: &Replay) -> String {
                 Cell::number(point.workers as f64, point.workers.to_string()),
                 Cell::number(point.predicted, seconds(point.predicted)),
                 Cell::maybe(Summary::of(&point.measured).map(|s| s.median), seconds),
-                Cell::maybe(point.error(), |error| format!("{:+.1} %", 100.0 * error)),
+                Cell::maybe(point.error(), |error| {
+                    format!("{:+.1} %", 100.0 * error).replace('-', "−")
+                }),
             ],
         );
     }
@@ -134,8 +136,16 @@ pub(super) fn steals(results: &Results, _: &Cast) -> String {
     let mut html = String::new();
     for (i, map) in results.steals.iter().enumerate() {
         let workers = plural(map.counts.len(), "worker");
-        let body = format!("<p>{} steals among {workers}.</p>\n", count(map.total()))
-            + &figure(charts::heat(map), "heat");
+        let group = charts::group(map);
+        let many = if group > 1 {
+            format!(" A row or column stands for {group} neighbours.")
+        } else {
+            String::new()
+        };
+        let body = format!(
+            "<p>{} steals among {workers}.{many}</p>\n",
+            count(map.total())
+        ) + &figure(charts::heat(map), "heat");
         let title = format!(
             "{}, {}",
             heading(&map.program, &map.parameters),

@@ -1,0 +1,222 @@
+//! Memory of a frame: taken piece by piece from chunks, given back all at once.
+//!
+//! A frame lies on one thread's stack, and so do its arenas; what is in them other threads only read and write
+//! through pointers, between the frame's beginning and end. A thread keeps some chunks for its next frames, so a
+//! task that forks costs no call of the allocator.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::{Cell, RefCell};
+use std::ptr::{self, NonNull};
+
+/// Bytes in a chunk, its header included: a dozen tasks.
+const CHUNK: usize = 2048;
+
+/// How many chunks a thread keeps: those of frames nested this deep, and no more than a level-1 cache holds.
+const KEPT: usize = 16;
+
+thread_local! {
+    static SPARE: RefCell<Spare> = const { RefCell::new(Spare(Vec::new())) };
+}
+
+/// Chunks of the usual size that nobody uses.
+struct Spare(Vec<NonNull<Chunk>>);
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        for chunk in self.0.drain(..) {
+            // SAFETY: the chunk is of the usual size, and nobody uses it.
+            unsafe { dealloc(chunk.as_ptr().cast(), usual()) };
+        }
+    }
+}
+
+/// The beginning of a chunk.
+#[repr(C, align(16))]
+struct Chunk {
+    /// The one that was filled before it.
+    before: *mut Chunk,
+    layout: Layout,
+}
+
+fn usual() -> Layout {
+    Layout::from_size_align(CHUNK, align_of::<Chunk>()).expect("a fixed size")
+}
+
+/// Takes a chunk of the usual size.
+fn take() -> NonNull<Chunk> {
+    let kept = SPARE.try_with(|spare| spare.borrow_mut().0.pop());
+    kept.ok().flatten().unwrap_or_else(|| obtain(usual()))
+}
+
+fn obtain(layout: Layout) -> NonNull<Chunk> {
+    // SAFETY: the layout is not empty: it has room for the header.
+    let memory = unsafe { alloc(layout) };
+    NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+/// Gives a chunk back.
+///
+/// # Safety
+///
+/// Nobody uses it, and it was obtained with this layout.
+unsafe fn give_back(chunk: NonNull<Chunk>, layout: Layout) {
+    if layout == usual() {
+        let keep = |spare: &RefCell<Spare>| {
+            let kept = &mut spare.borrow_mut().0;
+            let room = kept.len() < KEPT;
+            if room {
+                kept.push(chunk);
+            }
+            room
+        };
+        if SPARE.try_with(keep).unwrap_or(false) {
+            return;
+        }
+    }
+    // SAFETY: says the caller.
+    unsafe { dealloc(chunk.as_ptr().cast(), layout) };
+}
+
+/// Memory that is freed all at once. It drops nothing of what was put there.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    /// The free part of the newest chunk.
+    free: Cell<*mut u8>,
+    left: Cell<usize>,
+    newest: Cell<*mut Chunk>,
+}
+
+impl Arena {
+    pub(crate) const fn new() -> Arena {
+        Arena {
+            free: Cell::new(ptr::null_mut()),
+            left: Cell::new(0),
+            newest: Cell::new(ptr::null_mut()),
+        }
+    }
+
+    /// Moves a value there. It is not dropped.
+    #[inline]
+    pub(crate) fn put<T>(&self, value: T) -> NonNull<T> {
+        let place = self.room_for(Layout::new::<T>()).cast::<T>();
+        // SAFETY: the place is as large and as aligned as the layout says, and nobody else's.
+        unsafe { place.write(value) };
+        place
+    }
+
+    /// Room for something, which stays until the arena is cleared.
+    #[inline]
+    pub(crate) fn room_for(&self, layout: Layout) -> NonNull<u8> {
+        let skip = self.free.get().align_offset(layout.align());
+        match skip.checked_add(layout.size()) {
+            // Without a chunk, even what has no size gets one: its place must be aligned.
+            Some(size) if size <= self.left.get() && !self.free.get().is_null() => {
+                self.cut(skip, size)
+            }
+            _ => self.room_in_another(layout),
+        }
+    }
+
+    /// Takes `size` bytes of the newest chunk, and skips the first few of them.
+    #[inline]
+    fn cut(&self, skip: usize, size: usize) -> NonNull<u8> {
+        let free = self.free.get();
+        self.left.set(self.left.get() - size);
+        // SAFETY: the chunk has that many bytes left.
+        unsafe {
+            self.free.set(free.add(size));
+            NonNull::new_unchecked(free.add(skip))
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn room_in_another(&self, layout: Layout) -> NonNull<u8> {
+        let needed = size_of::<Chunk>() + layout.size() + layout.align();
+        let whole = match needed <= CHUNK {
+            true => usual(),
+            false => Layout::from_size_align(needed, align_of::<Chunk>())
+                .expect("what fits into a type fits with a header"),
+        };
+        let chunk = match needed <= CHUNK {
+            true => take(),
+            false => obtain(whole),
+        };
+        let header = Chunk {
+            before: self.newest.get(),
+            layout: whole,
+        };
+        // SAFETY: the chunk starts with room for its header, and is this arena's alone.
+        unsafe {
+            chunk.write(header);
+            self.free.set(chunk.as_ptr().add(1).cast());
+        }
+        self.left.set(whole.size() - size_of::<Chunk>());
+        self.newest.set(chunk.as_ptr());
+        let skip = self.free.get().align_offset(layout.align());
+        self.cut(skip, skip + layout.size())
+    }
+
+    /// Frees everything.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses what is there any more.
+    pub(crate) unsafe fn clear(&self) {
+        while let Some(chunk) = NonNull::new(self.newest.get()) {
+            // SAFETY: the arena's chunks start with a header.
+            let (before, layout) = unsafe { (chunk.as_ref().before, chunk.as_ref().layout) };
+            self.newest.set(before);
+            // SAFETY: nobody uses it, says the caller; the header says how it was obtained.
+            unsafe { give_back(chunk, layout) };
+        }
+        self.free.set(ptr::null_mut());
+        self.left.set(0);
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: whoever has an arena keeps it as long as anybody uses what is there.
+        unsafe { self.clear() };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_aligned_and_apart() {
+        let arena = Arena::new();
+        let mut places = Vec::new();
+        for n in 0..1000_u64 {
+            let byte = arena.put(n as u8);
+            let wide = arena.put([n; 5]);
+            assert!(wide.is_aligned());
+            places.push((byte, wide));
+        }
+        for (n, (byte, wide)) in (0..).zip(places) {
+            // SAFETY: both are in the arena.
+            assert_eq!(unsafe { (byte.read(), wide.read()) }, (n as u8, [n; 5]));
+        }
+    }
+
+    #[test]
+    fn large_and_empty_pieces_have_room() {
+        #[repr(align(256))]
+        struct Wide([u8; 3 * CHUNK]);
+        let arena = Arena::new();
+        assert!(arena.put([0_u64; 0]).is_aligned());
+        let wide = arena.put(Wide([7; 3 * CHUNK]));
+        assert!(wide.is_aligned());
+        // SAFETY: it is in the arena.
+        assert!(unsafe { wide.as_ref() }.0.iter().all(|&byte| byte == 7));
+        let many = arena.put([3_u32; 5000]);
+        // SAFETY: as above.
+        assert_eq!(unsafe { many.as_ref() }, &[3; 5000]);
+        // SAFETY: nobody uses the pieces any more.
+        unsafe { arena.clear() };
+        assert_eq!(arena.left.get(), 0);
+    }
+}

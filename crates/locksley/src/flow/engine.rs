@@ -1,0 +1,521 @@
+//! Which task of a frame may run: in order without a question, out of order by what is before it.
+//!
+//! A frame has its tasks in a list, in the order of the program.
+//!
+//! ```text
+//!            done        claimed        not begun
+//!   first ── D ── D ── D ── C ── W ── W ── . ── . ── . ── last
+//!                           ^ front        ^ cursor: nobody has looked further
+//! ```
+//!
+//! **In order.** The frame's owner runs one task after the other. All before the next one are done, so it may run,
+//! whatever it accesses. To claim it is one compare-and-swap on the task's state, and to finish it one swap; no object is
+//! looked at.
+//!
+//! **Out of order.** A thief, under the frame's lock, *watches* tasks one by one from the front: it marks the task's
+//! state, and enters its accesses at their objects ([`queue`](super::queue)), until one has all of its accesses active. That
+//! one is ready, and the thief claims it. Whoever finishes a task that is watched finds the mark, takes the lock, and
+//! lets the accesses leave; tasks whose last access becomes active so are ready. An owner that finds its next task
+//! watched does the same as a thief, and goes back to the simple way when all that are watched are done.
+//!
+//! So each task is watched at most once, whoever comes: the price of all steals together is O(tasks + accesses), not of each
+//! one. Without a thief there is none.
+//!
+//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the objects know the accesses of
+//! exactly those that are watched and not done. For only the owner runs a task that is not watched, when it has seen
+//! all before it done; if a thief marks one before it is finished, the owner meets the mark, and waits for the lock.
+//!
+//! **Nobody waits in here, and nothing is left over.** A task that is ready is taken by whoever has made it so, or by
+//! somebody who comes for more, and all come for more before they leave. Of the tasks that are not done the first one
+//! has nothing before it: it is running, or ready. So while tasks are left somebody is at one of them.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | E1 | finish: swap to DONE | Release | E2, E3 | whoever sees it done must see what it wrote | `flow::models::a_thief_sees_what_was_written` |
+//! | E2 | a thief looks whether a task is done | Acquire | E1 | as E1 | as E1 |
+//! | E3 | watch: mark the state | Acquire | E1 | as E1, if it was finished in between | `flow::models::last_reader_writer_and_thief` |
+//! | E4 | the owner moves the front | Release | E5 | what is before it is not looked at again | `flow::models::a_thief_starts_at_the_front` |
+//! | E5 | a thief reads the front | Acquire | E4 | as E4 | as E4 |
+//!
+//! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the same word, so one of
+//! them comes first. Results of watched tasks pass through the lock.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ptr::{self, NonNull};
+
+use super::frame::Root;
+use super::queue::{Entry, Mode};
+use crate::job::{Payload, catch, discard};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, Mutex, Ordering, lock};
+use crate::worker::Worker;
+
+/// Bits of a task's state. Nought: not begun, and not watched.
+const CLAIMED: usize = 1;
+const DONE: usize = 2;
+const WATCHED: usize = 4;
+
+/// How to run the tasks of one type.
+pub(crate) struct Kind {
+    /// Runs the task, or only drops what is in it.
+    pub(crate) run: unsafe fn(NonNull<Task>, &Context<'_>),
+}
+
+/// What a task is told when it runs.
+pub(crate) struct Context<'a> {
+    pub(crate) root: &'a Root,
+    /// None in tests of the engine alone.
+    pub(crate) worker: Option<&'a Worker>,
+    /// Is everything done that comes before it?
+    pub(crate) in_order: bool,
+    /// Is it not to run, but to be dropped?
+    pub(crate) stopped: bool,
+    pub(crate) index: usize,
+    pub(crate) node: usize,
+}
+
+/// The beginning of a task's record.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Task {
+    state: AtomicUsize,
+    kind: &'static Kind,
+    /// The next one in the order of the program. Set by the owner, before anybody else sees this one.
+    next: Cell<Option<NonNull<Task>>>,
+    /// Its accesses, in its record.
+    entries: NonNull<[Entry]>,
+    index: usize,
+    /// Its number in the picture of the whole, if one is drawn.
+    node: usize,
+    /// How many of its accesses are not active yet. Under the lock.
+    waits: Cell<usize>,
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kind").finish_non_exhaustive()
+    }
+}
+
+impl Task {
+    pub(crate) fn new(kind: &'static Kind, index: usize, node: usize) -> Task {
+        Task {
+            state: AtomicUsize::new(0),
+            kind,
+            next: Cell::new(None),
+            entries: NonNull::slice_from_raw_parts(NonNull::dangling(), 0),
+            index,
+            node,
+            waits: Cell::new(0),
+        }
+    }
+
+    /// Says where the accesses are. Before it is added to a list.
+    pub(crate) fn set_entries(&mut self, entries: NonNull<[Entry]>) {
+        self.entries = entries;
+    }
+
+    fn entries(&self) -> &[Entry] {
+        // SAFETY: they are in the task's record, which stays until its frame is left or begins anew.
+        unsafe { self.entries.as_ref() }
+    }
+
+    /// Claims the task, whose turn it is, for the owner. If it cannot, the task is watched.
+    #[inline]
+    fn claim(&self) -> bool {
+        self.state
+            .compare_exchange(0, CLAIMED, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// The task is done. Was it watched?
+    #[inline]
+    fn finish(&self) -> bool {
+        self.state.swap(DONE, Ordering::Release) & WATCHED != 0 // [E1]
+    }
+
+    /// Watches the task. What was its state?
+    fn watch(&self) -> usize {
+        let state = self.state.load(Ordering::Acquire); // [E2]
+        if state & DONE != 0 {
+            return state;
+        }
+        self.state.fetch_or(WATCHED, Ordering::Acquire) // [E3]
+    }
+}
+
+/// A task that is ready. The first one in the order of the program is taken first.
+#[derive(Debug)]
+struct Ready(NonNull<Task>, usize);
+
+impl PartialEq for Ready {
+    fn eq(&self, other: &Self) -> bool {
+        self.1 == other.1
+    }
+}
+
+impl Eq for Ready {}
+
+impl PartialOrd for Ready {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ready {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.1.cmp(&other.1)
+    }
+}
+
+/// What thieves have found out.
+#[derive(Debug, Default)]
+struct Agenda {
+    ready: BinaryHeap<Reverse<Ready>>,
+    /// How many are watched and not done.
+    watched: usize,
+    /// The first that nobody has looked at; none before the first look, and behind the last task.
+    cursor: Option<NonNull<Task>>,
+    begun: bool,
+}
+
+/// The tasks of a frame.
+#[derive(Debug)]
+pub(crate) struct List {
+    /// Where a look begins: all before it are done. Written by the owner.
+    front: AtomicPtr<Task>,
+    /// The owner's alone, as is the next one.
+    last: Cell<Option<NonNull<Task>>>,
+    count: Cell<usize>,
+    agenda: Mutex<Agenda>,
+    /// Is there more than whoever looked last has taken? A hint.
+    spare: AtomicBool,
+    /// Has anybody looked, since the list began?
+    seen: AtomicBool,
+    /// Has a task of the frame failed? Written before it is done.
+    failed: AtomicBool,
+    /// The panic of the first task, in the order of the program, of those that have panicked.
+    panic: Mutex<Option<(usize, Payload)>>,
+}
+
+// SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in cells is under the
+// lock, or set before others see it. The tasks were made of closures that are `Send`.
+unsafe impl Sync for List {}
+// SAFETY: as above.
+unsafe impl Send for List {}
+
+/// What somebody gets who comes for a task.
+pub(crate) enum Turn {
+    /// One that is ready, out of order.
+    Task(NonNull<Task>),
+    /// For the owner: all before this one are done.
+    InOrder(NonNull<Task>),
+    /// None is ready. If any is left, somebody is at one that comes before it.
+    None,
+}
+
+/// Why the owner has stopped.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// Nothing is ready.
+    Empty,
+    /// There is more than it can do, and nobody knows.
+    Unannounced,
+}
+
+impl List {
+    pub(crate) fn new() -> List {
+        List {
+            front: AtomicPtr::new(ptr::null_mut()),
+            last: Cell::new(None),
+            count: Cell::new(0),
+            agenda: Mutex::new(Agenda::default()),
+            spare: AtomicBool::new(false),
+            seen: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            panic: Mutex::new(None),
+        }
+    }
+
+    /// How many tasks are in the list.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.count.get()
+    }
+
+    /// Adds a task. For the owner, while nobody else knows of the list.
+    ///
+    /// # Safety
+    ///
+    /// The task and its entries stay until the list is done and begun anew; the entries are of objects of the same frame,
+    /// which stay as long; what is in the task may be sent to other threads.
+    #[inline]
+    pub(crate) unsafe fn add(&self, task: NonNull<Task>) {
+        match self.last.get() {
+            // SAFETY: it is in the list, so it stays.
+            Some(last) => unsafe { last.as_ref() }.next.set(Some(task)),
+            // The others will know of it by way of a join.
+            None => self.front.store(task.as_ptr(), Ordering::Relaxed),
+        }
+        self.last.set(Some(task));
+        self.count.set(self.count.get() + 1);
+    }
+
+    /// Forgets all tasks, which are done. For the owner, when nobody else knows of the list.
+    pub(crate) fn begin_anew(&self) {
+        self.front.store(ptr::null_mut(), Ordering::Relaxed);
+        self.last.set(None);
+        self.count.set(0);
+        if self.seen.load(Ordering::Relaxed) {
+            self.seen.store(false, Ordering::Relaxed);
+            let mut agenda = lock(&self.agenda);
+            debug_assert!(agenda.watched == 0 && agenda.ready.is_empty());
+            agenda.begun = false;
+        }
+    }
+
+    /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner.
+    /// `unannounced`: does nobody know that there is more to do?
+    pub(crate) fn run_in_order(
+        &self,
+        worker: Option<&Worker>,
+        root: &Root,
+        unannounced: impl Fn() -> bool,
+    ) -> Left {
+        let mut next = NonNull::new(self.front.load(Ordering::Relaxed));
+        loop {
+            let Some(mut turn) = self.run_simply(next.take(), worker, root) else {
+                return Left::Empty;
+            };
+            // Somebody has looked.
+            loop {
+                match turn {
+                    Turn::InOrder(task) => {
+                        next = Some(task);
+                        break;
+                    }
+                    Turn::Task(task) => {
+                        // SAFETY: it was handed out, once.
+                        unsafe { self.execute(task, worker, root, false) };
+                        if self.has_spare() && unannounced() {
+                            self.finish(task);
+                            return Left::Unannounced;
+                        }
+                        turn = self.exchange(task, true);
+                    }
+                    Turn::None => return Left::Empty,
+                }
+            }
+        }
+    }
+
+    /// Runs tasks from this one on, one after the other: all before it are done. If somebody has looked at one, it says
+    /// what is next; if the end is reached, nothing is.
+    fn run_simply(
+        &self,
+        mut next: Option<NonNull<Task>>,
+        worker: Option<&Worker>,
+        root: &Root,
+    ) -> Option<Turn> {
+        while let Some(task) = next {
+            // SAFETY: it is in the list, so it stays.
+            let this = unsafe { task.as_ref() };
+            if !this.claim() {
+                return Some(self.take(true));
+            }
+            self.front.store(task.as_ptr(), Ordering::Release); // [E4]
+            // SAFETY: it was claimed here.
+            unsafe { self.execute(task, worker, root, true) };
+            if this.finish() {
+                return Some(self.leave_and_take(task, true));
+            }
+            next = this.next.get();
+        }
+        None
+    }
+
+    /// Takes a task that is ready.
+    pub(crate) fn take(&self, owner: bool) -> Turn {
+        self.next_turn(&mut lock(&self.agenda), owner)
+    }
+
+    /// Runs a task that was handed out.
+    ///
+    /// # Safety
+    ///
+    /// It was handed out to the caller, or claimed, and is run once.
+    pub(crate) unsafe fn execute(
+        &self,
+        task: NonNull<Task>,
+        worker: Option<&Worker>,
+        root: &Root,
+        in_order: bool,
+    ) {
+        // SAFETY: it is in the list, so it stays.
+        let this = unsafe { task.as_ref() };
+        let bereft = self.failed.load(Ordering::Relaxed) && depends_on_failed(this);
+        let context = Context {
+            root,
+            worker,
+            in_order,
+            stopped: bereft || root.token.is_cancelled(),
+            index: this.index,
+            node: this.node,
+        };
+        // SAFETY: the task is of its kind, and is run once, says the caller.
+        let result = catch(|| unsafe { (this.kind.run)(task, &context) });
+        if bereft || result.is_err() {
+            self.note_failure(this, result.err());
+        }
+    }
+
+    /// A task has failed: what it might have written is of no use to others.
+    #[cold]
+    fn note_failure(&self, task: &Task, payload: Option<Payload>) {
+        self.failed.store(true, Ordering::Relaxed);
+        let written = task.entries().iter().filter(|e| e.mode != Mode::Read);
+        written.for_each(|entry| entry.core().fail());
+        if let Some(payload) = payload {
+            self.keep_panic(task.index, payload);
+        }
+    }
+
+    /// Keeps a panic, unless there is one of an earlier task.
+    pub(crate) fn keep_panic(&self, index: usize, payload: Payload) {
+        let mut first = lock(&self.panic);
+        let other = match &*first {
+            Some((before, _)) if *before <= index => Some(payload),
+            _ => first.replace((index, payload)).map(|(_, other)| other),
+        };
+        drop(first);
+        other.into_iter().for_each(discard);
+    }
+
+    /// The panic that reaches whoever waits for the frame.
+    pub(crate) fn take_panic(&self) -> Option<Payload> {
+        match self.failed.load(Ordering::Relaxed) {
+            true => lock(&self.panic).take().map(|(_, payload)| payload),
+            false => None,
+        }
+    }
+
+    /// A task that was handed out is done.
+    pub(crate) fn finish(&self, task: NonNull<Task>) {
+        // SAFETY: it is in the list, so it stays.
+        let watched = unsafe { task.as_ref() }.finish();
+        debug_assert!(watched, "only watched tasks are handed out");
+        self.leave(&mut lock(&self.agenda), task);
+    }
+
+    /// A task that was handed out is done; takes another one.
+    pub(crate) fn exchange(&self, task: NonNull<Task>, owner: bool) -> Turn {
+        // SAFETY: it is in the list, so it stays.
+        let watched = unsafe { task.as_ref() }.finish();
+        debug_assert!(watched, "only watched tasks are handed out");
+        self.leave_and_take(task, owner)
+    }
+
+    fn leave_and_take(&self, task: NonNull<Task>, owner: bool) -> Turn {
+        let mut agenda = lock(&self.agenda);
+        self.leave(&mut agenda, task);
+        self.next_turn(&mut agenda, owner)
+    }
+
+    /// Lets the accesses of a task leave, which is done, and was watched.
+    fn leave(&self, agenda: &mut Agenda, task: NonNull<Task>) {
+        agenda.watched -= 1;
+        // SAFETY: it is in the list, so it stays.
+        for entry in unsafe { task.as_ref() }.entries() {
+            // SAFETY: the lock is held; the task has run, so its accesses were active.
+            unsafe {
+                entry.core().leave(|other| {
+                    // SAFETY: it waits, so it is in the list.
+                    let waits = &other.as_ref().waits;
+                    waits.set(waits.get() - 1);
+                    if waits.get() == 0 {
+                        let index = other.as_ref().index;
+                        agenda.ready.push(Reverse(Ready(other, index)));
+                    }
+                });
+            }
+        }
+        self.spare.store(
+            !agenda.ready.is_empty() || agenda.cursor.is_some(),
+            Ordering::Relaxed,
+        );
+    }
+
+    fn next_turn(&self, agenda: &mut Agenda, owner: bool) -> Turn {
+        self.find_cursor(agenda);
+        let turn = match agenda.ready.pop() {
+            Some(Reverse(Ready(task, _))) => Turn::Task(task),
+            None if owner && agenda.watched == 0 => match agenda.cursor {
+                Some(task) => Turn::InOrder(task),
+                None => Turn::None,
+            },
+            None => self.watch_more(agenda),
+        };
+        self.spare.store(
+            !agenda.ready.is_empty() || agenda.cursor.is_some(),
+            Ordering::Relaxed,
+        );
+        turn
+    }
+
+    /// Moves the cursor up to the front: what the owner has run without being looked at needs no look.
+    fn find_cursor(&self, agenda: &mut Agenda) {
+        let front = NonNull::new(self.front.load(Ordering::Acquire)); // [E5]
+        // SAFETY: what is in the list stays.
+        let index = |task: NonNull<Task>| unsafe { task.as_ref() }.index;
+        if !agenda.begun {
+            agenda.begun = true;
+            agenda.cursor = front;
+            self.seen.store(true, Ordering::Relaxed);
+        } else if let (Some(front), Some(cursor)) = (front, agenda.cursor)
+            && index(front) > index(cursor)
+        {
+            agenda.cursor = Some(front);
+        }
+    }
+
+    /// Watches tasks from the cursor on, until one is ready.
+    fn watch_more(&self, agenda: &mut Agenda) -> Turn {
+        while let Some(task) = agenda.cursor {
+            // SAFETY: it is in the list, so it stays.
+            let this = unsafe { task.as_ref() };
+            agenda.cursor = this.next.get();
+            let state = this.watch();
+            if state & DONE != 0 {
+                continue;
+            }
+            agenda.watched += 1;
+            let mut waits = 0;
+            for entry in this.entries() {
+                // SAFETY: the lock is held, and the entry is in the task's record.
+                if !unsafe { entry.core().enter(entry, task) } {
+                    waits += 1;
+                }
+            }
+            this.waits.set(waits);
+            debug_assert!(state & CLAIMED == 0 || waits == 0, "run before its turn");
+            if waits == 0 && state & CLAIMED == 0 {
+                return Turn::Task(task);
+            }
+        }
+        Turn::None
+    }
+
+    /// Is there perhaps more than what was taken?
+    #[inline]
+    pub(crate) fn has_spare(&self) -> bool {
+        self.spare.load(Ordering::Relaxed)
+    }
+}
+
+/// Does the task need an object that a failed one might have written? A cumulative write needs nothing of it.
+#[cold]
+fn depends_on_failed(task: &Task) -> bool {
+    let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);
+    needs.any(|entry| entry.core().has_failed())
+}

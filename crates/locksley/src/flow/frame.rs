@@ -1,0 +1,289 @@
+//! A frame: the tasks that one body forks, and the objects that it makes.
+
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+use super::access::{Accesses, Lend, Running, Store};
+use super::arena::Arena;
+use super::crew;
+use super::engine::{Context, Kind, List, Task};
+use super::object::Storage;
+use super::queue::{Entry, Mode};
+use super::unfold::Sketch;
+use super::{Flow, conflict};
+use crate::cancel::CancelToken;
+use crate::job::{Payload, discard};
+use crate::worker::Worker;
+
+/// How many tasks a frame collects before it runs them, for each worker of the pool. Their records fill a level-2 cache;
+/// and the last ones, at which some workers have nothing to do, are few among so many.
+const WINDOW: usize = 2048;
+
+/// What all frames of a flow share.
+#[derive(Debug, Default)]
+pub(crate) struct Root {
+    pub(crate) token: CancelToken,
+    /// The picture of what unfolds, if one is drawn.
+    pub(crate) sketch: Option<Sketch>,
+}
+
+/// The number of the flow's body in the picture.
+pub(crate) const BODY: usize = 0;
+
+pub(crate) struct Frame {
+    list: List,
+    records: Arena,
+    pub(crate) store: Store,
+    /// How many tasks were forked.
+    forked: Cell<usize>,
+    /// The worker that runs the body, and waits for the tasks.
+    worker: NonNull<Worker>,
+    root: NonNull<Root>,
+    /// Whose frame this is, in the picture.
+    node: usize,
+    /// What the next task is called there.
+    pub(crate) label: Cell<Option<String>>,
+}
+
+impl Frame {
+    pub(crate) fn new(worker: &Worker, root: &Root, node: usize) -> Frame {
+        Frame {
+            list: List::new(),
+            records: Arena::new(),
+            store: Store(Storage::new()),
+            forked: Cell::new(0),
+            worker: NonNull::from(worker),
+            root: NonNull::from(root),
+            node,
+            label: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        // SAFETY: the flow's root is there until all of its frames are left.
+        unsafe { self.root.as_ref() }
+    }
+
+    fn worker(&self) -> &Worker {
+        // SAFETY: the frame is on the stack of this worker's thread, and is not `Send`.
+        unsafe { self.worker.as_ref() }
+    }
+
+    /// Adds a task.
+    ///
+    /// # Safety
+    ///
+    /// The accesses are of this frame's objects; `kind` runs `Record<A, F>`; what is in the task may be sent
+    /// to other threads, and stays until the frame is left.
+    pub(crate) unsafe fn add<'f, A: Accesses<'f>, F>(
+        &self,
+        accesses: A,
+        body: F,
+        kind: &'static Kind,
+    ) {
+        if self.list.count() >= WINDOW * self.worker().num_workers() {
+            self.run_all();
+        }
+        let index = self.forked.get();
+        let raw = accesses.prepare(&self.store);
+        let entries = self.list_entries::<A>(&raw);
+        // SAFETY: they were just written.
+        let node = self.note(unsafe { entries.as_ref() });
+        let mut task = Task::new(kind, index, node);
+        task.set_entries(entries);
+        let record = self.records.put(Record::<A, F> {
+            task,
+            raw: ManuallyDrop::new(raw),
+            body: ManuallyDrop::new(body),
+            marker: PhantomData,
+        });
+        self.forked.set(index + 1);
+        // SAFETY: record and entries stay until the list begins anew, in `run_all`; the rest says the caller.
+        unsafe { self.list.add(record.cast()) };
+    }
+
+    /// Writes down what a task accesses, and that this makes sense.
+    #[inline]
+    fn list_entries<'f, A: Accesses<'f>>(&self, raw: &A::Raw) -> NonNull<[Entry]> {
+        let count = A::count(raw);
+        let layout = Layout::array::<Entry>(count).expect("as many as there are accesses");
+        let place = self.records.room_for(layout).cast::<Entry>();
+        let mut written = 0;
+        A::each(raw, &mut |part| {
+            // Were there more than it said, this would be out of bounds.
+            assert!(written < count);
+            // SAFETY: there is room for `count` of them.
+            unsafe { place.add(written).write(Entry::new(part.core, part.mode)) };
+            written += 1;
+        });
+        let entries = NonNull::slice_from_raw_parts(place, written);
+        // SAFETY: they were just written.
+        if are_in_conflict(unsafe { entries.as_ref() }) {
+            conflict();
+        }
+        entries
+    }
+
+    /// Draws a task, if there is a picture.
+    fn note(&self, entries: &[Entry]) -> usize {
+        match &self.root().sketch {
+            None => BODY,
+            Some(sketch) => sketch.note(self.node, self.label.take(), entries),
+        }
+    }
+
+    /// Runs all tasks that were forked.
+    pub(crate) fn run_all(&self) {
+        crew::run_all(self.worker(), &self.list, self.root());
+        self.list.begin_anew();
+        // SAFETY: all tasks are done, and nobody but the owner knows of their records.
+        unsafe { self.records.clear() };
+    }
+
+    /// Runs all tasks, and ends the objects. What the body has returned, or what has panicked first, in the
+    /// order of the program.
+    ///
+    /// # Safety
+    ///
+    /// The frame's objects and its tasks are not used again.
+    pub(crate) unsafe fn complete<R>(&self, result: Result<R, Payload>) -> Result<R, Payload> {
+        self.run_all();
+        let task = self.list.take_panic();
+        // SAFETY: all tasks are done; the objects are not used again, says the caller.
+        let object = unsafe { self.store.0.end() };
+        let mut panics = [task, object].into_iter().flatten();
+        let result = match (result, panics.next()) {
+            (Ok(result), None) => return Ok(result),
+            (Ok(_), Some(payload)) => Err(payload),
+            (Err(payload), other) => {
+                other.into_iter().for_each(discard);
+                Err(payload)
+            }
+        };
+        panics.for_each(discard);
+        result
+    }
+}
+
+const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);
+
+/// Are there two accesses to one object, and not both to read it? Even two cumulative ones may not be of one
+/// task, for in its turn it adds in place.
+#[inline]
+fn are_in_conflict(entries: &[Entry]) -> bool {
+    /// Up to here each is compared with each.
+    const FEW: usize = 16;
+    if entries.len() <= FEW {
+        let mut earlier = entries.iter().enumerate();
+        return earlier.any(|(number, one)| {
+            let mut others = entries[..number].iter();
+            others.any(|other| other.core == one.core && (one.mode, other.mode) != BOTH_READ)
+        });
+    }
+    are_many_in_conflict(entries)
+}
+
+#[cold]
+fn are_many_in_conflict(entries: &[Entry]) -> bool {
+    let mut sorted: Vec<(usize, Mode)> = entries
+        .iter()
+        .map(|entry| (entry.core.addr().get(), entry.mode))
+        .collect();
+    sorted.sort_by_key(|&(core, _)| core);
+    sorted
+        .chunk_by(|one, other| one.0 == other.0)
+        .any(|same| same.len() > 1 && same.iter().any(|&(_, mode)| mode != Mode::Read))
+}
+
+/// A task and what it needs.
+#[repr(C)]
+pub(crate) struct Record<'f, A: Accesses<'f>, F> {
+    task: Task,
+    raw: ManuallyDrop<A::Raw>,
+    body: ManuallyDrop<F>,
+    marker: PhantomData<&'f ()>,
+}
+
+impl<'f, A: Accesses<'f>, F> Record<'f, A, F> {
+    /// Takes what is in the record.
+    ///
+    /// # Safety
+    ///
+    /// The task is of this type, and this is called once.
+    unsafe fn open(task: NonNull<Task>) -> (A::Raw, F) {
+        let record = task.cast::<Self>().as_ptr();
+        // SAFETY: says the caller.
+        unsafe {
+            let raw = (&raw const (*record).raw).read();
+            let body = (&raw const (*record).body).read();
+            (
+                ManuallyDrop::into_inner(raw),
+                ManuallyDrop::into_inner(body),
+            )
+        }
+    }
+}
+
+impl<'f, A, F> Record<'f, A, F>
+where
+    A: Accesses<'f>,
+    F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs),
+{
+    pub(crate) const LEAF: &'static Kind = &Kind {
+        run: Self::run_leaf,
+    };
+
+    /// Runs a task that forks nothing.
+    unsafe fn run_leaf(task: NonNull<Task>, context: &Context<'_>) {
+        // SAFETY: the engine runs a task once, by its own kind.
+        let (raw, body) = unsafe { Self::open(task) };
+        if context.stopped {
+            return;
+        }
+        let running = Running(context);
+        // SAFETY: the task runs now.
+        let mut hold = unsafe { A::hold(&raw, &running) };
+        // SAFETY: as above, and until the body returns.
+        body(unsafe { A::lend(&raw, &mut hold) });
+        // SAFETY: the body has run, and the engine does not know yet.
+        unsafe { A::settle(raw, hold, &running) };
+    }
+}
+
+impl<'f, A, F> Record<'f, A, F>
+where
+    A: Accesses<'f>,
+    F: for<'t> FnOnce(&'t Flow<'t, 'f>, <A as Lend<'f, 't>>::Refs),
+{
+    pub(crate) const NESTED: &'static Kind = &Kind {
+        run: Self::run_nested,
+    };
+
+    /// Runs a task that has a frame of its own.
+    unsafe fn run_nested(task: NonNull<Task>, context: &Context<'_>) {
+        // SAFETY: the engine runs a task once, by its own kind.
+        let (raw, body) = unsafe { Self::open(task) };
+        if context.stopped {
+            return;
+        }
+        let running = Running(context);
+        // SAFETY: the task runs now.
+        let mut hold = unsafe { A::hold(&raw, &running) };
+        let worker = context.worker.expect("flows run on workers");
+        let result = {
+            let flow = Flow::new(worker, context.root, context.node);
+            // SAFETY: the task runs now, until the frame is left.
+            let result = crate::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
+            // SAFETY: the body is over, so no names of objects are left.
+            unsafe { flow.frame.complete(result) }
+        };
+        if let Err(payload) = result {
+            std::panic::resume_unwind(payload);
+        }
+        // SAFETY: the body and what it forked have run, and the engine does not know yet.
+        unsafe { A::settle(raw, hold, &running) };
+    }
+}

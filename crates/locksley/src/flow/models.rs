@@ -1,0 +1,216 @@
+//! loom on the readiness protocol: an owner that runs in order, and thieves that look.
+
+use std::ptr::NonNull;
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::engine::{Context, Kind, List, Task, Turn};
+use super::frame::Root;
+use super::queue::{Core, Entry, Mode};
+use super::reduce::Parts;
+
+/// A task that touches what it has declared.
+#[repr(C)]
+struct Probe {
+    task: Task,
+    touches: Vec<(usize, Mode)>,
+    objects: *const Vec<Object>,
+    entries: Vec<Entry>,
+}
+
+/// An object, and a value that loom watches.
+struct Object {
+    core: Core,
+    value: UnsafeCell<u32>,
+}
+
+const KIND: &Kind = &Kind { run };
+
+/// Reads what it reads; counts in what it writes.
+unsafe fn run(task: NonNull<Task>, _: &Context<'_>) {
+    // SAFETY: the frame keeps probes and objects until the threads are joined.
+    let (probe, objects) = unsafe {
+        let probe = task.cast::<Probe>().as_ref();
+        (probe, &*probe.objects)
+    };
+    for &(object, mode) in &probe.touches {
+        let value = &objects[object].value;
+        match mode {
+            // SAFETY: loom checks it.
+            Mode::Read => value.with(|value| unsafe {
+                std::hint::black_box(*value);
+            }),
+            // SAFETY: loom checks it.
+            Mode::Alone => value.with_mut(|value| unsafe { *value += 1 }),
+            Mode::Cumulate => {}
+        }
+    }
+}
+
+struct Frame {
+    list: List,
+    root: Root,
+    objects: Box<Vec<Object>>,
+    probes: Vec<NonNull<Probe>>,
+}
+
+// SAFETY: what threads do with it is what the models are about.
+unsafe impl Sync for Frame {}
+// SAFETY: as above.
+unsafe impl Send for Frame {}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        for probe in self.probes.drain(..) {
+            // SAFETY: it was leaked below, and the threads are joined.
+            drop(unsafe { Box::from_raw(probe.as_ptr()) });
+        }
+    }
+}
+
+fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
+    let new = || Object {
+        core: Core::new(None),
+        value: UnsafeCell::new(0),
+    };
+    let objects: Box<Vec<Object>> = Box::new((0..objects).map(|_| new()).collect());
+    let list = List::new();
+    let mut probes = Vec::new();
+    for (index, touches) in tasks.iter().enumerate() {
+        let entry = |&(object, mode): &(usize, Mode)| {
+            Entry::new(NonNull::from(&objects[object].core), mode)
+        };
+        let mut probe = Box::new(Probe {
+            task: Task::new(KIND, index, 0),
+            touches: touches.to_vec(),
+            objects: &raw const *objects,
+            entries: touches.iter().map(entry).collect(),
+        });
+        let entries = NonNull::from(&probe.entries[..]);
+        probe.task.set_entries(entries);
+        let probe = NonNull::from(Box::leak(probe));
+        // SAFETY: the frame keeps it.
+        unsafe { list.add(probe.cast()) };
+        probes.push(probe);
+    }
+    Arc::new(Frame {
+        list,
+        root: Root::default(),
+        objects,
+        probes,
+    })
+}
+
+fn steal(frame: &Frame) {
+    let mut turn = frame.list.take(false);
+    while let Turn::Task(task) = turn {
+        // SAFETY: it was handed out.
+        unsafe { frame.list.execute(task, None, &frame.root, false) };
+        turn = frame.list.exchange(task, false);
+    }
+}
+
+/// Lets the owner and thieves run the tasks, and says what the objects' values are then.
+fn model(
+    thieves: usize,
+    objects: usize,
+    tasks: &'static [&'static [(usize, Mode)]],
+    values: &'static [u32],
+) {
+    loom::model(move || {
+        let frame = frame(objects, tasks);
+        let threads: Vec<_> = (0..thieves)
+            .map(|_| {
+                let frame = frame.clone();
+                thread::spawn(move || steal(&frame))
+            })
+            .collect();
+        frame.list.run_in_order(None, &frame.root, || false);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        for (object, &expected) in frame.objects.iter().zip(values) {
+            // SAFETY: the threads are joined.
+            assert_eq!(object.value.with(|value| unsafe { *value }), expected);
+        }
+        frame.list.begin_anew();
+    });
+}
+
+const R: Mode = Mode::Read;
+const W: Mode = Mode::Alone;
+
+#[test]
+fn a_thief_sees_what_was_written() {
+    model(1, 2, &[&[(0, W)], &[(0, R), (1, W)]], &[1, 1]);
+}
+
+#[test]
+fn last_reader_writer_and_thief() {
+    model(1, 1, &[&[(0, R)], &[(0, R)], &[(0, W)]], &[1]);
+}
+
+#[test]
+fn a_thief_starts_at_the_front() {
+    model(1, 3, &[&[(0, W)], &[(1, W)], &[(0, R), (2, W)]], &[1, 1, 1]);
+}
+
+#[test]
+fn writers_come_one_after_the_other() {
+    model(
+        1,
+        2,
+        &[&[(0, W)], &[(0, W)], &[(1, W)], &[(0, W), (1, W)]],
+        &[3, 2],
+    );
+}
+
+#[test]
+fn two_thieves_and_the_owner() {
+    model(2, 2, &[&[(0, R)], &[(0, R), (1, W)], &[(0, W)]], &[1, 1]);
+}
+
+/// Two tasks leave parts; two readers come when both are done, and both see the sum.
+#[test]
+fn parts_are_folded_before_anybody_reads() {
+    type Value = std::sync::Arc<UnsafeCell<u32>>;
+    struct Sum {
+        object: Value,
+        parts: Parts,
+    }
+    // SAFETY: loom checks the accesses to the cells.
+    unsafe impl Sync for Sum {}
+    // SAFETY: as above.
+    unsafe impl Send for Sum {}
+    let add = |into: &mut Value, part: Value| {
+        // SAFETY: loom checks it.
+        let part = part.with(|part| unsafe { *part });
+        // SAFETY: loom checks it.
+        into.with_mut(|sum| unsafe { *sum = *sum * 10 + part });
+    };
+    let value = |n| Value::new(UnsafeCell::new(n));
+    loom::model(move || {
+        let sum = Arc::new(Sum {
+            object: value(0),
+            parts: Parts::new(),
+        });
+        let (object, operation) = (NonNull::from(&sum.object), NonNull::from(&add));
+        // SAFETY: both outlive the threads; the second task is done before the first.
+        unsafe {
+            sum.parts.leave(1, value(2), object, operation);
+            sum.parts.leave(0, value(1), object, operation);
+        }
+        let read = |sum: &Sum| {
+            // SAFETY: both tasks are done, and everybody folds first.
+            unsafe { sum.parts.settle(2) };
+            // SAFETY: loom checks it.
+            assert_eq!(sum.object.with(|sum| unsafe { *sum }), 12);
+        };
+        let other = sum.clone();
+        let reader = thread::spawn(move || read(&other));
+        read(&sum);
+        reader.join().unwrap();
+    });
+}

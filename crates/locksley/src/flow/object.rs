@@ -1,0 +1,381 @@
+//! Objects: what tasks share, and in which modes they may ask for it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ptr::{self, NonNull};
+
+use super::access::{Cumulating, Reading, Renewing, Updating, Writing};
+use super::arena::Arena;
+use super::queue::Core;
+use super::reduce::{Parts, Reduce};
+use crate::job::{Payload, catch, discard};
+
+/// Something that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object) and its kin.
+///
+/// It is a name, to be copied freely; what it names is seen only by tasks that were forked with an access to it, in the mode
+/// that they asked for. `O` is the operation of objects that can be [cumulated](Object::cumulate) into.
+pub struct Object<'f, T: ?Sized, O = ()> {
+    pub(crate) slot: NonNull<Slot<T, O>>,
+    /// Invariant: it belongs to one flow.
+    brand: PhantomData<Cell<&'f ()>>,
+}
+
+impl<T: ?Sized, O> Clone for Object<'_, T, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized, O> Copy for Object<'_, T, O> {}
+
+impl<T: ?Sized, O> fmt::Debug for Object<'_, T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").finish_non_exhaustive()
+    }
+}
+
+impl<'f, T: ?Sized, O> Object<'f, T, O> {
+    pub(crate) fn new(slot: NonNull<Slot<T, O>>) -> Self {
+        Object {
+            slot,
+            brand: PhantomData,
+        }
+    }
+
+    /// The version that accesses from now on are of.
+    pub(crate) fn version(self) -> NonNull<Slot<T, O>> {
+        // SAFETY: an object's slot stays until its frame is left, and `'f` ends then.
+        let slot = unsafe { self.slot.as_ref() };
+        slot.newest.get().unwrap_or(self.slot)
+    }
+
+    /// Asks for `&T`. Reads go on at the same time.
+    ///
+    /// ```
+    /// let (mut twice, mut thrice) = (0, 0);
+    /// locksley::flow(|f| {
+    ///     let n = f.value(7);
+    ///     let (twice, thrice) = (f.object(&mut twice), f.object(&mut thrice));
+    ///     f.fork((n.read(), twice.write()), |(n, mut twice)| twice.set(2 * n));
+    ///     f.fork((n.read(), thrice.write()), |(n, mut thrice)| thrice.set(3 * n));
+    /// });
+    /// assert_eq!((twice, thrice), (14, 21));
+    /// ```
+    ///
+    /// A read does not write:
+    ///
+    /// ```compile_fail,E0594
+    /// locksley::flow(|f| {
+    ///     let n = f.value(7);
+    ///     f.fork(n.read(), |n| *n = 8);
+    /// });
+    /// ```
+    ///
+    /// What threads cannot share, tasks cannot read:
+    ///
+    /// ```compile_fail,E0277
+    /// locksley::flow(|f| {
+    ///     let cell = f.value(std::cell::Cell::new(7));
+    ///     f.fork(cell.read(), |cell| cell.set(8));
+    /// });
+    /// ```
+    pub fn read(self) -> Reading<'f, T, O>
+    where
+        T: Sync,
+    {
+        Reading(self)
+    }
+
+    /// Asks for a [`Write`](super::Write): the task sets the object, and does not see what was there.
+    ///
+    /// ```
+    /// let mut n = 1;
+    /// locksley::flow(|f| {
+    ///     let n = f.object(&mut n);
+    ///     f.fork(n.write(), |mut n| n.set(8));
+    /// });
+    /// assert_eq!(n, 8);
+    /// ```
+    ///
+    /// ```compile_fail,E0614
+    /// locksley::flow(|f| {
+    ///     let n = f.value(7);
+    ///     f.fork(n.write(), |mut n| n.set(*n + 1));
+    /// });
+    /// ```
+    pub fn write(self) -> Writing<'f, T, O> {
+        Writing(self)
+    }
+
+    /// Asks for `&mut T`: to read and to write.
+    ///
+    /// ```
+    /// let mut n = 1;
+    /// locksley::flow(|f| {
+    ///     let n = f.object(&mut n);
+    ///     for _ in 0..10 {
+    ///         f.fork(n.update(), |n| *n *= 2);
+    ///     }
+    /// });
+    /// assert_eq!(n, 1024);
+    /// ```
+    pub fn update(self) -> Updating<'f, T, O> {
+        Updating(self)
+    }
+
+    /// Asks for a [`Cumulative`](super::Cumulative): to add values, together with others. The object was made with
+    /// [`Flow::cumulative`](super::Flow::cumulative), which says how they are combined.
+    ///
+    /// ```
+    /// let mut sum = 0;
+    /// locksley::flow(|f| {
+    ///     let sum = f.cumulative(&mut sum, locksley::flow::Sum);
+    ///     f.fork(sum.cumulate(), |mut sum| sum.add(3));
+    ///     f.fork(sum.cumulate(), |mut sum| sum.add(4));
+    ///     // Not before both of them.
+    ///     f.fork(sum.update(), |sum| *sum *= 10);
+    /// });
+    /// assert_eq!(sum, 70);
+    /// ```
+    pub fn cumulate(self) -> Cumulating<'f, T, O>
+    where
+        T: Sized,
+        O: Reduce<T> + Sync,
+    {
+        Cumulating(self)
+    }
+
+    /// Asks for `&mut T` of a new *version* of the object, which starts as `value`. Tasks forked before it
+    /// go on with the version that they were forked for, so it waits for none of them; those that are forked later see the new
+    /// one. When the flow ends, the object is its last version.
+    ///
+    /// Versions take memory, all of them, until the flow or task that made the object ends.
+    ///
+    /// ```
+    /// let mut buffer = vec![1, 2, 3];
+    /// let (mut first, mut second) = (0, 0);
+    /// locksley::flow(|f| {
+    ///     let buffer = f.object(&mut buffer);
+    ///     let (first, second) = (f.object(&mut first), f.object(&mut second));
+    ///     f.fork((buffer.read(), first.write()), |(b, mut sum)| sum.set(b.iter().sum()));
+    ///     // Need not wait for the sum of the old buffer.
+    ///     f.fork(buffer.write_new(vec![0; 3]), |b| b.fill(7));
+    ///     f.fork((buffer.read(), second.write()), |(b, mut sum)| sum.set(b.iter().sum()));
+    /// });
+    /// assert_eq!((first, second, buffer), (6, 21, vec![7, 7, 7]));
+    /// ```
+    ///
+    /// A task may read the old version and write the new one:
+    ///
+    /// ```
+    /// let mut state = 5;
+    /// locksley::flow(|f| {
+    ///     let state = f.object(&mut state);
+    ///     f.fork((state.read(), state.write_new(0)), |(old, new)| *new = old + 1);
+    /// });
+    /// assert_eq!(state, 6);
+    /// ```
+    pub fn write_new(self, value: T) -> Renewing<'f, T, O>
+    where
+        T: Sized,
+    {
+        Renewing {
+            object: self,
+            value,
+        }
+    }
+}
+
+/// What all slots begin with.
+#[repr(C)]
+pub(crate) struct Head {
+    pub(crate) core: Core,
+    /// The one that was made before it.
+    before: Option<NonNull<Head>>,
+    /// Drops what is in the slot.
+    drop: unsafe fn(NonNull<Head>),
+    /// Puts the last version where the object was, if there are versions.
+    restore: Cell<Option<unsafe fn(NonNull<Head>)>>,
+}
+
+/// A version of an object.
+#[repr(C)]
+pub(crate) struct Slot<T: ?Sized, O> {
+    pub(crate) head: Head,
+    pub(crate) data: NonNull<T>,
+    /// Is `data` the frame's, to be dropped with it?
+    owned: bool,
+    /// The newest version, if this is the first one and there are others. The owner's alone.
+    newest: Cell<Option<NonNull<Slot<T, O>>>>,
+    pub(crate) operation: NonNull<O>,
+    /// Is `operation` this version's to drop?
+    operates: bool,
+}
+
+/// The objects that a frame has made, and their memory.
+pub(crate) struct Storage {
+    arena: Arena,
+    newest: Cell<Option<NonNull<Head>>>,
+    /// Does anything have to be done with them at the end?
+    busy: Cell<bool>,
+}
+
+impl Storage {
+    pub(crate) fn new() -> Storage {
+        Storage {
+            arena: Arena::new(),
+            newest: Cell::new(None),
+            busy: Cell::new(false),
+        }
+    }
+
+    /// An object that was borrowed.
+    pub(crate) fn borrow<T: ?Sized, O>(
+        &self,
+        data: NonNull<T>,
+        operation: Option<O>,
+    ) -> NonNull<Slot<T, O>> {
+        let cumulative = operation.is_some();
+        let operation = operation.map(|operation| self.arena.put(operation));
+        self.add(data, false, operation, cumulative)
+    }
+
+    /// An object of the frame's own.
+    #[inline]
+    pub(crate) fn keep<T, O>(&self, value: T, operation: Option<O>) -> NonNull<Slot<T, O>> {
+        let cumulative = operation.is_some();
+        let operation = operation.map(|operation| self.arena.put(operation));
+        self.add(self.arena.put(value), true, operation, cumulative)
+    }
+
+    /// A new version of an object.
+    pub(crate) fn renew<T, O>(&self, first: NonNull<Slot<T, O>>, value: T) -> NonNull<Slot<T, O>> {
+        // SAFETY: an object's slot stays until its frame is left.
+        let slot = unsafe { first.as_ref() };
+        let cumulative = slot.head.core.parts.is_some();
+        let new = self.add(
+            self.arena.put(value),
+            true,
+            cumulative.then_some(slot.operation),
+            false,
+        );
+        slot.newest.set(Some(new));
+        slot.head.restore.set(Some(Slot::<T, O>::restore));
+        self.busy.set(true);
+        new
+    }
+
+    fn add<T: ?Sized, O>(
+        &self,
+        data: NonNull<T>,
+        owned: bool,
+        operation: Option<NonNull<O>>,
+        operates: bool,
+    ) -> NonNull<Slot<T, O>> {
+        let parts = operation.map(|_| self.arena.put(Parts::new()));
+        if parts.is_some() || owned && mem::needs_drop::<T>() {
+            self.busy.set(true);
+        }
+        let slot = self.arena.put(Slot {
+            head: Head {
+                core: Core::new(parts),
+                before: self.newest.get(),
+                drop: Slot::<T, O>::drop,
+                restore: Cell::new(None),
+            },
+            data,
+            owned,
+            newest: Cell::new(None),
+            operation: operation.unwrap_or(NonNull::dangling()),
+            operates,
+        });
+        self.newest.set(Some(slot.cast()));
+        slot
+    }
+
+    /// Folds, restores and drops. Says what panicked first.
+    ///
+    /// # Safety
+    ///
+    /// All tasks are done, and the objects are not used again.
+    pub(crate) unsafe fn end(&self) -> Option<Payload> {
+        if !self.busy.get() {
+            return None;
+        }
+        let mut panic = None;
+        let mut attempt = |step: &dyn Fn(NonNull<Head>)| {
+            let mut next = self.newest.get();
+            while let Some(head) = next {
+                // SAFETY: slots stay until the arena is cleared.
+                next = unsafe { head.as_ref() }.before;
+                if let Err(payload) = catch(|| step(head)) {
+                    match panic {
+                        None => panic = Some(payload),
+                        Some(_) => discard(payload),
+                    }
+                }
+            }
+        };
+        attempt(&|head| {
+            // SAFETY: all tasks are done, and with them what they borrowed.
+            unsafe {
+                if let Some(parts) = head.as_ref().core.parts {
+                    parts.as_ref().settle(usize::MAX);
+                }
+            }
+        });
+        attempt(&|head| {
+            // SAFETY: as above; the function is that of this slot's type.
+            unsafe {
+                if let Some(restore) = head.as_ref().restore.get() {
+                    restore(head);
+                }
+            }
+        });
+        // SAFETY: as above, and this is the last touch.
+        attempt(&|head| unsafe { (head.as_ref().drop)(head) });
+        self.newest.set(None);
+        panic
+    }
+}
+
+impl<T: ?Sized, O> Slot<T, O> {
+    /// # Safety
+    ///
+    /// The slot is of this type, all tasks are done, and it is called once.
+    unsafe fn drop(head: NonNull<Head>) {
+        let slot = head.cast::<Slot<T, O>>();
+        // SAFETY: says the caller.
+        unsafe {
+            let slot = slot.as_ref();
+            if let Some(parts) = slot.head.core.parts {
+                parts.as_ref().abandon();
+                ptr::drop_in_place(parts.as_ptr());
+            }
+            // What panics here leaves the rest undropped, which is a leak and no more.
+            if slot.operates {
+                ptr::drop_in_place(slot.operation.as_ptr());
+            }
+            if slot.owned {
+                ptr::drop_in_place(slot.data.as_ptr());
+            }
+        }
+    }
+}
+
+impl<T, O> Slot<T, O> {
+    /// # Safety
+    ///
+    /// The slot is of this type, and all tasks are done.
+    unsafe fn restore(head: NonNull<Head>) {
+        // SAFETY: says the caller. Versions have places of their own.
+        unsafe {
+            let slot = head.cast::<Slot<T, O>>().as_ref();
+            if let Some(newest) = slot.newest.get() {
+                ptr::swap(slot.data.as_ptr(), newest.as_ref().data.as_ptr());
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Who waits for an object: its accesses, in the order of the program.
+//!
+//! ```text
+//!   active: R R R      waiting: W ── R ── R ── C ── C ── W
+//! ```
+//!
+//! Accesses that agree with each other are active together: reads, or cumulative writes. One that does not agree
+//! with the active ones waits, and so does every later one, whatever its mode. When the last active one has left,
+//! the first that waits becomes active, and with it those right behind it that agree with it. So an access is active
+//! exactly when every earlier one that it conflicts with is over, and to enter or to leave costs O(1), shared among
+//! those that become active.
+//!
+//! Everything here is under the lock of the frame that the object belongs to, but for the mark of a failure.
+
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+use super::engine::Task;
+use super::reduce::Parts;
+use crate::sync::{AtomicBool, Ordering};
+
+/// What a task does with an object, as far as others must know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    Read,
+    /// Write, or read and write.
+    Alone,
+    Cumulate,
+}
+
+impl Mode {
+    /// May accesses of the two modes go on at the same time?
+    pub(crate) fn agrees_with(self, other: Mode) -> bool {
+        self == other && self != Mode::Alone
+    }
+}
+
+/// One access of a task that was forked. It lies in the task's record.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) core: NonNull<Core>,
+    pub(crate) mode: Mode,
+    /// Whose it is. Set, and read, under the lock.
+    task: Cell<*const Task>,
+    /// The next one that waits. Under the lock.
+    next: Cell<*const Entry>,
+}
+
+impl Entry {
+    pub(crate) fn new(core: NonNull<Core>, mode: Mode) -> Entry {
+        Entry {
+            core,
+            mode,
+            task: Cell::new(ptr::null()),
+            next: Cell::new(ptr::null()),
+        }
+    }
+
+    /// The object that it is of.
+    pub(crate) fn core(&self) -> &Core {
+        // SAFETY: an object stays until the frame is left, and that is when all its tasks are done.
+        unsafe { self.core.as_ref() }
+    }
+}
+
+/// What the engine knows of an object.
+#[derive(Debug)]
+pub(crate) struct Core {
+    /// How many accesses are active. Under the lock, as are the next three.
+    active: Cell<usize>,
+    /// The mode of the active ones.
+    mode: Cell<Mode>,
+    first: Cell<*const Entry>,
+    last: Cell<*const Entry>,
+    /// A task that might have written it has panicked, or was stopped. Written before such a task is done, and read by
+    /// those that come after it.
+    failed: AtomicBool,
+    /// What cumulative writes have left, if there can be any.
+    pub(crate) parts: Option<NonNull<Parts>>,
+}
+
+impl Core {
+    pub(crate) fn new(parts: Option<NonNull<Parts>>) -> Core {
+        Core {
+            active: Cell::new(0),
+            mode: Cell::new(Mode::Read),
+            first: Cell::new(ptr::null()),
+            last: Cell::new(ptr::null()),
+            failed: AtomicBool::new(false),
+            parts,
+        }
+    }
+
+    /// Adds an access, the last one in the order of the program. Is it active at once?
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock, and the entry stays until it has left.
+    pub(crate) unsafe fn enter(&self, entry: &Entry, task: NonNull<Task>) -> bool {
+        entry.task.set(task.as_ptr());
+        entry.next.set(ptr::null());
+        if self.first.get().is_null() && self.admits(entry.mode) {
+            self.activate(entry.mode);
+            return true;
+        }
+        // SAFETY: what waits has not left.
+        match unsafe { self.last.get().as_ref() } {
+            Some(last) => last.next.set(entry),
+            None => self.first.set(entry),
+        }
+        self.last.set(entry);
+        false
+    }
+
+    /// Takes away an active access. `grant` is called for each one that becomes active, with its task.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock, and the access is active.
+    pub(crate) unsafe fn leave(&self, mut grant: impl FnMut(NonNull<Task>)) {
+        self.active.set(self.active.get() - 1);
+        // SAFETY: what waits has not left.
+        while let Some(entry) = unsafe { self.first.get().as_ref() } {
+            if !self.admits(entry.mode) {
+                return;
+            }
+            self.activate(entry.mode);
+            self.first.set(entry.next.get());
+            // SAFETY: it was set on entering.
+            grant(unsafe { NonNull::new_unchecked(entry.task.get().cast_mut()) });
+        }
+        self.last.set(ptr::null());
+    }
+
+    fn admits(&self, mode: Mode) -> bool {
+        self.active.get() == 0 || mode.agrees_with(self.mode.get())
+    }
+
+    fn activate(&self, mode: Mode) {
+        self.active.set(self.active.get() + 1);
+        self.mode.set(mode);
+    }
+
+    /// Is nobody active, and nobody waiting?
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.active.get() == 0 && self.first.get().is_null()
+    }
+
+    /// Has a task failed that might have written it?
+    pub(crate) fn has_failed(&self) -> bool {
+        // Whoever comes after such a task knows that it is done, and this was written before.
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use locksley_policy::{Random, Source};
+
+    use super::*;
+
+    /// Lets accesses in and out at random, and compares with the rule: one is active when all earlier ones that it
+    /// conflicts with have left.
+    #[test]
+    fn an_access_is_active_when_all_before_it_that_conflict_have_left() {
+        let mut random = Random::new(7, 0);
+        for _ in 0..500 {
+            let core = Core::new(None);
+            let modes = [Mode::Read, Mode::Alone, Mode::Cumulate];
+            let entries: Vec<Entry> = (0..12)
+                .map(|_| Entry::new(NonNull::from(&core), modes[random.below(3)]))
+                .collect();
+            let name = |number: usize| {
+                let address = std::num::NonZero::new(8 * (number + 1)).unwrap();
+                NonNull::without_provenance(address)
+            };
+            let mut active = Vec::new();
+            let mut left = vec![false; entries.len()];
+            let mut entered = 0;
+            while left.iter().any(|&left| !left) {
+                if entered < entries.len() && random.below(2) == 0 {
+                    // SAFETY: there is one thread, and the entries outlive the core's use.
+                    if unsafe { core.enter(&entries[entered], name(entered)) } {
+                        active.push(entered);
+                    }
+                    entered += 1;
+                } else if !active.is_empty() {
+                    let gone = active.swap_remove(random.below(active.len()));
+                    left[gone] = true;
+                    // SAFETY: as above, and the access was active.
+                    unsafe { core.leave(|task| active.push(task.addr().get() / 8 - 1)) };
+                }
+                let mut expected: Vec<usize> = (0..entered)
+                    .filter(|&one| !left[one])
+                    .filter(|&one| {
+                        (0..one).all(|before| {
+                            left[before] || entries[before].mode.agrees_with(entries[one].mode)
+                        })
+                    })
+                    .collect();
+                active.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(active, expected);
+            }
+            assert!(core.is_idle());
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Cumulative writes: values that many tasks add to one object.
+//!
+//! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything before it
+//! being done, adds to the object in place. Any other one adds into a *part* of its own, which it leaves with the
+//! object; whoever accesses the object next, in another mode or in place, folds the parts into it first, in the order of the
+//! program. So the values are combined in the order of the program, left to right, and only how they are grouped depends
+//! on the schedule: the operation must be associative, and need not be commutative.
+
+use std::ptr::NonNull;
+
+use crate::job::{catch, discard};
+use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+
+/// An associative operation by which values are cumulated.
+///
+/// `combine(combine(a, b), c)` must be as good as `combine(a, combine(b, c))`; the order of the values is that of
+/// the program. Floating-point addition is not associative to the last bit: its result may depend on the
+/// schedule by that much. An operation must not wait for tasks.
+///
+/// ```
+/// use locksley::flow::{Reduce, flow};
+///
+/// /// The largest value, and who had it: the first of them, if there are several.
+/// struct Best;
+/// impl Reduce<(u32, &'static str)> for Best {
+///     fn combine(&self, into: &mut (u32, &'static str), value: (u32, &'static str)) {
+///         if value.0 > into.0 {
+///             *into = value;
+///         }
+///     }
+/// }
+///
+/// let mut best = (0, "nobody");
+/// flow(|f| {
+///     let best = f.cumulative(&mut best, Best);
+///     for (score, name) in [(3, "Ann"), (7, "Bob"), (7, "Cid")] {
+///         f.fork(best.cumulate(), move |mut best| best.add((score, name)));
+///     }
+/// });
+/// assert_eq!(best, (7, "Bob"));
+/// ```
+pub trait Reduce<T> {
+    /// Combines what there is, on the left, with a value, on the right.
+    fn combine(&self, into: &mut T, value: T);
+}
+
+impl<T, F: Fn(&mut T, T)> Reduce<T> for F {
+    fn combine(&self, into: &mut T, value: T) {
+        self(into, value);
+    }
+}
+
+/// Adds values up. See [`Reduce`].
+///
+/// ```
+/// let mut sum = 100;
+/// locksley::flow(|f| {
+///     let sum = f.cumulative(&mut sum, locksley::flow::Sum);
+///     for n in 1..=10 {
+///         f.fork(sum.cumulate(), move |mut sum| sum.add(n));
+///     }
+/// });
+/// assert_eq!(sum, 155);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum;
+
+impl<T: std::ops::AddAssign> Reduce<T> for Sum {
+    fn combine(&self, into: &mut T, value: T) {
+        *into += value;
+    }
+}
+
+/// The access of a task that adds values to an object, and sees nothing of it.
+///
+/// ```
+/// let mut text = String::from(">");
+/// locksley::flow(|f| {
+///     let text = f.cumulative(&mut text, |text: &mut String, more: String| text.push_str(&more));
+///     for word in ["in", "the", "order", "of", "the", "program"] {
+///         f.fork(text.cumulate(), move |mut text| text.add(format!(" {word}")));
+///     }
+/// });
+/// assert_eq!(text, "> in the order of the program");
+/// ```
+#[derive(Debug)]
+pub struct Cumulative<'t, T, O> {
+    sum: &'t mut Sink<T>,
+    operation: &'t O,
+}
+
+impl<'t, T, O: Reduce<T>> Cumulative<'t, T, O> {
+    pub(crate) fn new(sum: &'t mut Sink<T>, operation: &'t O) -> Self {
+        Cumulative { sum, operation }
+    }
+
+    /// Adds a value, behind those that this task has added before.
+    pub fn add(&mut self, value: T) {
+        match &mut *self.sum {
+            // SAFETY: whoever made it saw to it that nobody else accesses the object.
+            Sink::Object(object) => self.operation.combine(unsafe { object.as_mut() }, value),
+            Sink::Part(Some(part)) => self.operation.combine(part, value),
+            Sink::Part(empty) => *empty = Some(value),
+        }
+    }
+}
+
+// SAFETY: it stands for `&mut T` or a `T`.
+unsafe impl<T: Send> Send for Sink<T> {}
+
+/// Where the values of one task go.
+#[derive(Debug)]
+pub enum Sink<T> {
+    /// The object itself: it is the task's turn.
+    Object(NonNull<T>),
+    /// A part.
+    Part(Option<T>),
+}
+
+/// What a task has left: the index of the task, and how to fold it into the object, or to drop it.
+struct Part {
+    index: usize,
+    fold: Box<dyn FnOnce(bool)>,
+}
+
+/// The parts of one object.
+pub(crate) struct Parts {
+    /// Are there any? A task that may see the object knows that those before it are done, and with them
+    /// what they have stored here.
+    any: AtomicBool,
+    list: Mutex<Vec<Part>>,
+}
+
+impl Parts {
+    pub(crate) fn new() -> Parts {
+        Parts {
+            any: AtomicBool::new(false),
+            list: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Leaves a part.
+    ///
+    /// # Safety
+    ///
+    /// Object and operation stay, and are of one thread's concern only, when the parts are folded; value and operation may be
+    /// used by the thread that does it.
+    pub(crate) unsafe fn leave<T, O: Reduce<T>>(
+        &self,
+        index: usize,
+        value: T,
+        object: NonNull<T>,
+        operation: NonNull<O>,
+    ) {
+        let fold: Box<dyn FnOnce(bool) + '_> = Box::new(move |wanted| {
+            if wanted {
+                // SAFETY: says the caller.
+                unsafe { operation.as_ref().combine(&mut *object.as_ptr(), value) };
+            }
+        });
+        // SAFETY: what the closure borrows stays until the parts are folded, says the caller; `settle` folds or
+        // drops all of them before the frame is left.
+        let fold: Box<dyn FnOnce(bool)> = unsafe { std::mem::transmute(fold) };
+        let mut list = lock(&self.list);
+        list.push(Part { index, fold });
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Folds the parts of all tasks before this one into the object.
+    ///
+    /// # Safety
+    ///
+    /// Those tasks are done, and nobody accesses the object who has not folded its parts.
+    #[inline]
+    pub(crate) unsafe fn settle(&self, before: usize) {
+        if self.any.load(Ordering::Acquire) {
+            self.fold(before);
+        }
+    }
+
+    #[cold]
+    fn fold(&self, before: usize) {
+        // Kept until they are folded: another reader must not see the object before.
+        let mut list = lock(&self.list);
+        list.sort_by_key(|part| part.index);
+        let count = list.partition_point(|part| part.index < before);
+        let mut panic = None;
+        for part in list.drain(..count) {
+            let wanted = panic.is_none();
+            if let Err(payload) = catch(|| (part.fold)(wanted)) {
+                panic.get_or_insert(payload);
+            }
+        }
+        self.any.store(!list.is_empty(), Ordering::Release);
+        drop(list);
+        if let Some(payload) = panic {
+            std::panic::resume_unwind(payload);
+        }
+    }
+
+    /// Drops what was left, and not folded.
+    pub(crate) fn abandon(&self) {
+        for part in lock(&self.list).drain(..) {
+            if let Err(payload) = catch(|| (part.fold)(false)) {
+                discard(payload);
+            }
+        }
+    }
+}
