@@ -21,7 +21,8 @@ fn all_variants_are_measured_and_written() {
         }
     }
     let conclusions = experiment["conclusions"].as_array().expect("a list");
-    assert_eq!(conclusions.len(), 12);
+    // And one more of each way of arriving where there are at most as many processors as heavy threads.
+    assert!([10, 12].contains(&conclusions.len()), "{conclusions:#?}");
     let files = lab.files();
     for kind in ["json", "csv", "txt"] {
         let file = format!("locksley-out/experiment.{kind}");
