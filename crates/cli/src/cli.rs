@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
-fn help(examples: &str) -> String {
+pub(crate) fn help(examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
 

@@ -20,19 +20,24 @@ use std::time::Duration;
 use crate::record::{Node, Recording};
 
 /// The constant of the last bound: the largest that the simulator's check of it has found for lock-free
-/// work stealing, over all computations it tries (`locksley-sim`, example `theory`). What is proven is 32 (Rito, "Scheduling computations").
+/// work stealing, over all computations it tries (`locksley theory`). What is proven is 32 (Rito, "Scheduling computations").
 const SPAN_COEFFICIENT: f64 = 1.4;
 
 /// How parallel a run was. Made by [`Pool::profile`](crate::Pool::profile).
 ///
 /// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and [`strands`](Profile::strands), is exact. Times are
-/// those of a run with the clock read at each fork and join, 20 to 30 nanoseconds each time. What a strand
-/// takes to do nothing is measured before, some 50 nanoseconds, and taken off each strand; what is
-/// left of the error is a few nanoseconds for each strand, so trust work and span of programs whose strands take a
-/// microsecond on average, and take those of finer ones as an upper bound. Strands run while
-/// others do, and share caches and memory with them, as they will without a profile. Where a strand waits for something else than the pool,
-/// a lock or the operating system, that counts as its work: have no more workers than processors.
-/// Tasks on their own ([`spawn`](crate::spawn()) and its kin) are not part of it, nor is the time spent waiting for them.
+/// those of a run in which the clock is read whenever a strand begins or ends. What that adds is measured just before, on strands
+/// in which nothing happens, and taken off each: some 45 nanoseconds, of which 5 to 10 remain. For balanced trees of joins, with one worker
+/// and with two, the work came out within 6% of that of the serial program where the leaves take 1.5 microseconds or more, and within
+/// 16% at 150 nanoseconds. Below that take work and span as upper bounds.
+///
+/// The span is that of the path which took longest this time. If the operating system interrupts a strand for some tens
+/// of microseconds, that is on it; so it says little about runs whose span is not much longer. In the same way the time in which a strand waits for a lock counts
+/// as its work. Have no more workers than processors, and nothing else running. Strands that run at the same time
+/// share caches and memory, as they will without a profile; a profile with one worker does without.
+///
+/// Tasks on their own ([`spawn`](crate::spawn()) and its kin) are not part of it, nor is the time spent waiting for them; and of a
+/// [flow](crate::flow()) it sees who helped whom in this run, not which task needs which.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

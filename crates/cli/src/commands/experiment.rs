@@ -7,6 +7,7 @@ use locksley_measure::Progress;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{Arrival, Experiment, Load, Results};
 
+use crate::cli::help;
 use crate::experiment::batch::{self, Plan};
 use crate::experiment::conclusions::conclusions;
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ pub(crate) struct Experiments {
 #[derive(Subcommand)]
 enum Which {
     /// Batches of tasks with and without stealing, from bounded and from unbounded deques.
+    #[command(after_help = help(EXAMPLES))]
     Batch(BatchArgs),
 }
 

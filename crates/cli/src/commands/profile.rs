@@ -73,7 +73,7 @@ impl ProfileRun {
         let strategy = names::strategy(&self.strategy)?;
         let session = Session::start(output, "profile", "Profile", text);
         let profile = {
-            let _progress = Progress::start(&format!("profiling {spec}"), 1);
+            let _progress = Progress::doing(&format!("profiling {spec}"), 1);
             contest::visit(&spec, Profiled(&spec))??
         };
         session

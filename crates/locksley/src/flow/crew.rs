@@ -13,86 +13,118 @@
 //! So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog, as with any join; and the
 //! frame stays as long as anybody is at it, for the joins are all inside of its owner's.
 //!
-//! A helper that finds nothing ready leaves, and its offer is used up. Whoever has made the offer sees that it came back,
-//! and makes another one when more is ready than it can run itself.
+//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so whoever makes more
+//! ready afterwards knows. Before it runs a task, and more is ready, a worker whose offer came back makes another one, and
+//! one whose helper is still there makes a further one, inside of the first. So it is never inside of more of them
+//! than there are helpers.
 
 use std::ptr::NonNull;
 
-use super::engine::{Left, List, Task, Turn};
+use super::engine::{Left, List, Task, Turn, answer};
 use super::frame::Root;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicUsize, Ordering};
 use crate::worker::Worker;
+
+/// An offer to help.
+#[derive(Debug)]
+pub(crate) struct Offer(AtomicUsize);
+
+impl Offer {
+    const MADE: usize = 0;
+    const TAKEN: usize = 1;
+    const BACK: usize = 2;
+
+    fn new() -> Offer {
+        Offer(AtomicUsize::new(Offer::MADE))
+    }
+
+    fn is_used(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != Offer::MADE
+    }
+
+    fn is_back(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Offer::BACK
+    }
+
+    /// Whoever has taken it leaves. Called under the lock of what there was to help with.
+    pub(crate) fn give_back(&self) {
+        self.0.store(Offer::BACK, Ordering::Relaxed);
+    }
+}
 
 /// Something that several workers can work at.
 pub(crate) trait Work: Sync {
     /// A piece that somebody has taken.
     type Piece: Copy;
 
-    /// Takes a piece that is ready.
-    fn take(&self) -> Option<Self::Piece>;
+    /// Takes a piece that is ready; if there is none, gives the offer back.
+    fn take(&self, offer: &Offer) -> Option<Self::Piece>;
     /// Runs a piece that was taken.
     fn run(&self, worker: &Worker, piece: Self::Piece);
-    /// A piece is done.
-    fn finish(&self, piece: Self::Piece);
     /// A piece is done; takes another one.
     fn exchange(&self, piece: Self::Piece) -> Option<Self::Piece>;
     /// Is there perhaps more than was taken?
     fn has_spare(&self) -> bool;
 }
 
-/// Runs `work`, with an offer to help. `work` is told how to ask whether the offer came back.
-fn announce<W: Work, R>(
+/// How to work at something, from a piece on, until nothing is ready, or an offer is wanted: the closure says whether the
+/// last one was used.
+type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> bool) -> Left<P>;
+
+/// Works at something, with an offer to help.
+pub(crate) fn work_announced<W: Work>(
     worker: &Worker,
     source: &W,
-    work: impl FnOnce(&Worker, &dyn Fn() -> bool) -> R,
-) -> R {
-    let back = AtomicBool::new(false);
-    let offer = |worker: &Worker, migrated: bool| {
-        // Nobody came; and whoever made the offer has left, or will make another one.
-        if migrated {
-            help(worker, source);
-            back.store(true, Ordering::Relaxed);
+    mut piece: Option<W::Piece>,
+    work: Way<'_, W::Piece>,
+) {
+    loop {
+        let offer = Offer::new();
+        let help = |worker: &Worker, migrated: bool| {
+            // If nobody came, whoever made the offer has left, or will make another one.
+            if migrated {
+                offer.0.store(Offer::TAKEN, Ordering::Relaxed);
+                help(worker, source, &offer);
+            }
+        };
+        let work = |worker: &Worker, _| match work(worker, piece, &|| offer.is_used()) {
+            Left::Unannounced(piece) if !offer.is_back() => {
+                work_announced(worker, source, Some(piece), work);
+                Left::Empty
+            }
+            left => left,
+        };
+        match worker.fork(work, help).0 {
+            Left::Unannounced(next) => piece = Some(next),
+            Left::Empty => return,
         }
-    };
-    let came_back = || back.load(Ordering::Relaxed);
-    worker.fork(|worker, _| work(worker, &came_back), offer).0
+    }
 }
 
 /// Works at something until nothing is ready.
-pub(crate) fn help<W: Work>(worker: &Worker, source: &W) {
-    let mut next = source.take();
-    while let Some(piece) = next {
-        if source.has_spare() {
-            let work =
-                |worker: &Worker, back: &dyn Fn() -> bool| work_on(worker, source, piece, back);
-            match announce(worker, source, work) {
-                Left::Unannounced => next = source.take(),
-                Left::Empty => return,
-            }
-        } else {
-            source.run(worker, piece);
-            next = source.exchange(piece);
-        }
+fn help<W: Work>(worker: &Worker, source: &W, offer: &Offer) {
+    while let Some(piece) = source.take(offer) {
+        work_announced(worker, source, Some(piece), &|worker, piece, used| {
+            work_on(worker, source, piece, used)
+        });
     }
 }
 
+/// The way of those who help.
 fn work_on<W: Work>(
     worker: &Worker,
     source: &W,
-    mut piece: W::Piece,
-    came_back: &dyn Fn() -> bool,
-) -> Left {
-    loop {
+    mut next: Option<W::Piece>,
+    used: &dyn Fn() -> bool,
+) -> Left<W::Piece> {
+    while let Some(piece) = next {
+        if source.has_spare() && used() {
+            return Left::Unannounced(piece);
+        }
         source.run(worker, piece);
-        if source.has_spare() && came_back() {
-            source.finish(piece);
-            return Left::Unannounced;
-        }
-        match source.exchange(piece) {
-            Some(next) => piece = next,
-            None => return Left::Empty,
-        }
+        next = source.exchange(piece);
     }
+    Left::Empty
 }
 
 /// A frame's tasks, as thieves see them.
@@ -104,17 +136,14 @@ struct Frame<'a> {
 impl Work for Frame<'_> {
     type Piece = NonNull<Task>;
 
-    fn take(&self) -> Option<NonNull<Task>> {
-        task_of(self.list.take(false))
+    fn take(&self, offer: &Offer) -> Option<NonNull<Task>> {
+        task_of(self.list.take(Some(offer)))
     }
 
     fn run(&self, worker: &Worker, task: NonNull<Task>) {
         // SAFETY: it was handed out to the caller, who runs it once.
         unsafe { self.list.execute(task, Some(worker), self.root, false) };
-    }
-
-    fn finish(&self, task: NonNull<Task>) {
-        self.list.finish(task);
+        answer(Some(worker));
     }
 
     fn exchange(&self, task: NonNull<Task>) -> Option<NonNull<Task>> {
@@ -140,13 +169,15 @@ pub(crate) fn run_all(worker: &Worker, list: &List, root: &Root) {
         0 => return,
         // There is nothing to help with.
         1 => {
-            list.run_in_order(Some(worker), root, || false);
+            list.run_in_order(None, Some(worker), root, || false);
             return;
         }
         _ => {}
     }
-    let source = Frame { list, root };
-    let work =
-        |worker: &Worker, back: &dyn Fn() -> bool| list.run_in_order(Some(worker), root, back);
-    while announce(worker, &source, work) == Left::Unannounced {}
+    work_announced(
+        worker,
+        &Frame { list, root },
+        None,
+        &|worker, taken, used| list.run_in_order(taken, Some(worker), root, used),
+    );
 }

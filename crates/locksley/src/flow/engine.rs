@@ -45,6 +45,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ptr::{self, NonNull};
 
+use super::crew::Offer;
 use super::frame::Root;
 use super::queue::{Entry, Mode};
 use crate::job::{Payload, catch, discard};
@@ -215,13 +216,13 @@ pub(crate) enum Turn {
     None,
 }
 
-/// Why the owner has stopped.
-#[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Left {
+/// Why somebody who works at a list has stopped.
+#[derive(Debug)]
+pub(crate) enum Left<T> {
     /// Nothing is ready.
     Empty,
-    /// There is more than it can do, and nobody knows.
-    Unannounced,
+    /// It has taken this one; there is more than it can do, and nobody knows.
+    Unannounced(T),
 }
 
 impl List {
@@ -275,69 +276,74 @@ impl List {
         }
     }
 
-    /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner.
-    /// `unannounced`: does nobody know that there is more to do?
+    /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner, who may have
+    /// taken one already. `used`: has somebody come for the last offer to help?
     pub(crate) fn run_in_order(
         &self,
+        taken: Option<NonNull<Task>>,
         worker: Option<&Worker>,
         root: &Root,
-        unannounced: impl Fn() -> bool,
-    ) -> Left {
-        let mut next = NonNull::new(self.front.load(Ordering::Relaxed));
-        loop {
-            let Some(mut turn) = self.run_simply(next.take(), worker, root) else {
-                return Left::Empty;
-            };
-            // Somebody has looked.
-            loop {
-                match turn {
-                    Turn::InOrder(task) => {
-                        next = Some(task);
-                        break;
-                    }
-                    Turn::Task(task) => {
-                        // SAFETY: it was handed out, once.
-                        unsafe { self.execute(task, worker, root, false) };
-                        if self.has_spare() && unannounced() {
-                            self.finish(task);
-                            return Left::Unannounced;
-                        }
-                        turn = self.exchange(task, true);
-                    }
-                    Turn::None => return Left::Empty,
-                }
+        used: impl Fn() -> bool,
+    ) -> Left<NonNull<Task>> {
+        let mut turn = match taken {
+            Some(task) => Turn::Task(task),
+            None => {
+                let front = NonNull::new(self.front.load(Ordering::Relaxed));
+                self.run_simply(front, worker, root)
             }
+        };
+        // Somebody has looked.
+        loop {
+            turn = match turn {
+                Turn::Task(task) if self.has_spare() && used() => {
+                    return Left::Unannounced(task);
+                }
+                Turn::Task(task) => {
+                    // SAFETY: it was handed out, once.
+                    unsafe { self.execute(task, worker, root, false) };
+                    answer(worker);
+                    self.exchange(task, true)
+                }
+                Turn::InOrder(task) => self.run_simply(Some(task), worker, root),
+                Turn::None => return Left::Empty,
+            };
         }
     }
 
     /// Runs tasks from this one on, one after the other: all before it are done. If somebody has looked at one, it says
-    /// what is next; if the end is reached, nothing is.
+    /// what is next.
     fn run_simply(
         &self,
         mut next: Option<NonNull<Task>>,
         worker: Option<&Worker>,
         root: &Root,
-    ) -> Option<Turn> {
+    ) -> Turn {
         while let Some(task) = next {
             // SAFETY: it is in the list, so it stays.
             let this = unsafe { task.as_ref() };
             if !this.claim() {
-                return Some(self.take(true));
+                return self.next_turn(&mut lock(&self.agenda), true);
             }
             self.front.store(task.as_ptr(), Ordering::Release); // [E4]
             // SAFETY: it was claimed here.
             unsafe { self.execute(task, worker, root, true) };
             if this.finish() {
-                return Some(self.leave_and_take(task, true));
+                return self.leave_and_take(task, true);
             }
             next = this.next.get();
+            answer(worker);
         }
-        None
+        Turn::None
     }
 
-    /// Takes a task that is ready.
-    pub(crate) fn take(&self, owner: bool) -> Turn {
-        self.next_turn(&mut lock(&self.agenda), owner)
+    /// Takes a task that is ready. For a thief, which gives its offer back if there is none.
+    pub(crate) fn take(&self, offer: Option<&Offer>) -> Turn {
+        let mut agenda = lock(&self.agenda);
+        let turn = self.next_turn(&mut agenda, false);
+        if let (Turn::None, Some(offer)) = (&turn, offer) {
+            offer.give_back();
+        }
+        turn
     }
 
     /// Runs a task that was handed out.
@@ -398,14 +404,6 @@ impl List {
             true => lock(&self.panic).take().map(|(_, payload)| payload),
             false => None,
         }
-    }
-
-    /// A task that was handed out is done.
-    pub(crate) fn finish(&self, task: NonNull<Task>) {
-        // SAFETY: it is in the list, so it stays.
-        let watched = unsafe { task.as_ref() }.finish();
-        debug_assert!(watched, "only watched tasks are handed out");
-        self.leave(&mut lock(&self.agenda), task);
     }
 
     /// A task that was handed out is done; takes another one.
@@ -510,6 +508,16 @@ impl List {
     #[inline]
     pub(crate) fn has_spare(&self) -> bool {
         self.spare.load(Ordering::Relaxed)
+    }
+}
+
+/// Shows others what is in the worker's pile, if they have asked: it may be long until it forks.
+#[inline]
+pub(crate) fn answer(worker: Option<&Worker>) {
+    if let Some(worker) = worker
+        && worker.bed.is_wanted()
+    {
+        worker.rouse();
     }
 }
 

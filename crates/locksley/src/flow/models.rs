@@ -104,7 +104,7 @@ fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
 }
 
 fn steal(frame: &Frame) {
-    let mut turn = frame.list.take(false);
+    let mut turn = frame.list.take(None);
     while let Turn::Task(task) = turn {
         // SAFETY: it was handed out.
         unsafe { frame.list.execute(task, None, &frame.root, false) };
@@ -127,7 +127,7 @@ fn model(
                 thread::spawn(move || steal(&frame))
             })
             .collect();
-        frame.list.run_in_order(None, &frame.root, || false);
+        frame.list.run_in_order(None, None, &frame.root, || false);
         for thread in threads {
             thread.join().unwrap();
         }

@@ -6,6 +6,8 @@ mod builder;
 mod cancelling;
 mod combinations;
 mod fifo;
+mod flow_programs;
+mod flows;
 mod forks;
 mod futures;
 mod lifecycle;
