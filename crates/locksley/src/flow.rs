@@ -61,6 +61,10 @@
 //! assert_eq!(result, 610);
 //! ```
 //!
+//! # Graphs that are known beforehand
+//!
+//! A [`Graph`] has nodes and edges, which are declared first; it runs many times, and conditions choose what is next.
+//!
 //! # When tasks run
 //!
 //! A body collects its tasks; they run when it returns, or calls [`Flow::sync`], or when there are some
@@ -88,6 +92,7 @@ mod arena;
 mod crew;
 mod engine;
 mod frame;
+mod graph;
 #[cfg(all(test, loom))]
 mod models;
 mod object;
@@ -101,6 +106,7 @@ use std::ptr::NonNull;
 
 pub use access::{Accesses, Cumulating, Lend, Reading, Renewing, Updating, Write, Writing};
 use frame::{BODY, Frame, Record, Root};
+pub use graph::{Graph, GraphError, NodeId, Plan};
 pub use object::Object;
 pub use reduce::{Cumulative, Reduce, Sum};
 pub use tile::{Grid, Tile};
