@@ -144,9 +144,8 @@ pub struct Flow<'f, 'env: 'f> {
 ///
 /// Objects do not leave their flow:
 ///
-/// ```compile_fail,E0521
-/// let mut kept = None;
-/// locksley::flow(|f| kept = Some(f.value(7)));
+/// ```compile_fail
+/// let kept = locksley::flow(|f| f.value(7));
 /// ```
 ///
 /// nor do the references that tasks get:
@@ -170,7 +169,6 @@ pub struct Flow<'f, 'env: 'f> {
 /// nor be in a task:
 ///
 /// ```compile_fail,E0277
-/// let number = std::rc::Rc::new(7);
 /// locksley::flow(|f| {
 ///     let number = std::rc::Rc::new(7);
 ///     f.fork((), move |()| drop(number));
