@@ -98,6 +98,7 @@ mod models;
 mod object;
 mod queue;
 mod reduce;
+mod task;
 mod tile;
 mod unfold;
 

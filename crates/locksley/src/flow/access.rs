@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ptr::NonNull;
 
-use super::engine::Context;
 use super::object::{Object, Slot, Storage};
 use super::queue::{Core, Mode};
 use super::reduce::{Cumulative, Reduce, Sink};
+use super::task::Context;
 
 /// What accesses become when the task runs, for as long as it does.
 pub trait Lend<'f, 't, Bound = &'t &'f ()> {

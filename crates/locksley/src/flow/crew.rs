@@ -20,8 +20,9 @@
 
 use std::ptr::NonNull;
 
-use super::engine::{Left, List, Task, Turn, answer};
+use super::engine::{Left, List, Turn, answer};
 use super::frame::Root;
+use super::task::Task;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::worker::Worker;
 
