@@ -127,7 +127,7 @@ impl BatchArgs {
             )));
         }
         let repetitions = several(plan.steps(), "repetition");
-        output.say(format!("{repetitions}, at least {} in all", time(estimate)));
+        output.say(format!("{repetitions}, about {} in all", time(estimate)));
         let session = Session::start(
             output,
             "experiment",

@@ -202,7 +202,7 @@ pub(crate) fn calibrate(heavy: u64) -> Duration {
         black_box(workload::Batch::piece(black_box(moderate)));
         start.elapsed()
     };
-    let shortest = (0..5).map(once).min().unwrap_or_default();
+    let shortest = (0..20).map(once).min().unwrap_or_default();
     shortest.mul_f64(calls(heavy) / calls(moderate))
 }
 

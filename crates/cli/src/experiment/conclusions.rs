@@ -8,6 +8,9 @@ use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition, S
 
 use crate::units::digits;
 
+/// With fewer rounds nothing is clear.
+const ROUNDS: usize = 3;
+
 /// Sentences on each of the report's conclusions. As many processors were there.
 pub(crate) fn conclusions(experiment: &Experiment, processors: usize) -> Vec<String> {
     let mut sentences = Vec::new();
@@ -88,6 +91,7 @@ impl Tally {
             return;
         };
         match differences {
+            Summary { count, .. } if count < ROUNDS => self.neither += 1,
             Summary { lower, .. } if lower > 0.0 => self.less += 1,
             Summary { upper, .. } if upper < 0.0 => self.more += 1,
             _ => self.neither += 1,
@@ -320,8 +324,9 @@ mod tests {
         tally.add(&[1.0, 5.0, 9.0], &[1.1, 5.5, 9.9]);
         tally.add(&[1.0, 5.0, 9.0], &[1.1, 4.5, 9.9]);
         tally.add(&[1.0, 5.0, 9.0], &[0.9, 4.5, 8.1]);
+        tally.add(&[1.0, 1.0], &[2.0, 2.0]);
         tally.add(&[0.0], &[]);
-        assert_eq!((tally.less, tally.neither, tally.more), (1, 1, 1));
+        assert_eq!((tally.less, tally.neither, tally.more), (1, 2, 1));
         assert!((tally.gains[0] - 1.1).abs() < 1e-9);
     }
 
