@@ -76,6 +76,21 @@ struct Source {
     spec: Option<Spec>,
     workers: usize,
     unit: Duration,
+    /// How long a strand takes on average, if that is known.
+    strand: Option<f64>,
+}
+
+impl Source {
+    /// Where strands are so short that recording them changes them.
+    fn caution(&self) -> Option<String> {
+        const SHORT: f64 = 300e-9;
+        let strand = self.strand.filter(|strand| *strand < SHORT)?;
+        Some(format!(
+            "between forks and joins this program runs for {} on average, and recording takes longer than that: \
+             predictions are rough",
+            time(strand)
+        ))
+    }
 }
 
 impl Replay {
@@ -94,6 +109,10 @@ impl Replay {
             .map(tables::parameters)
             .unwrap_or_default();
         session.results().replays.push(replay);
+        if let Some(note) = source.caution() {
+            output.say(format!("note: {note}"));
+            session.results().notes.push(note);
+        }
         self.predict(&mut source, &strategies, &session)?;
         if let (false, Some(spec)) = (self.no_measure, &source.spec) {
             self.measure(spec, &strategies, &session)?;
@@ -128,6 +147,7 @@ impl Replay {
             unit: run
                 .as_ref()
                 .map_or(self.unit, |run| Duration::from_nanos(run.unit_ns)),
+            strand: run.as_ref().map(Run::strand_seconds),
         };
         let seconds = |steps: u64| time(steps as f64 * source.unit.as_secs_f64());
         output.say(format!(
