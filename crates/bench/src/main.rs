@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod flow;
 mod harness;
 mod joins;
 mod queues;
@@ -60,6 +61,7 @@ Examples:
   locksley-bench strategies                 the pool's strategies beside each other, minutes
   locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
   locksley-bench sim                        the simulator, about three minutes
+  locksley-bench flow                       dataflow beside fork-join and barriers, seconds
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
   locksley-bench all --quick                a check that everything works, bars not enforced
@@ -94,6 +96,8 @@ enum Command {
     Rayon,
     /// The simulator: its speed, and its predictions beside the pool's counters.
     Sim,
+    /// Dataflow: what a task costs, and flows beside fork-join and barriers.
+    Flow,
     /// Every suite there is.
     All,
     /// One turn of one contender, untimed: what valgrind counts.
@@ -175,12 +179,14 @@ fn main() -> ExitCode {
         Command::Strategies => &[strategies::run],
         Command::Rayon => &[rayon_core::run],
         Command::Sim => &[sim::run],
+        Command::Flow => &[flow::run],
         Command::All => &[
             queues::run,
             joins::run,
             strategies::run,
             rayon_core::run,
             sim::run,
+            flow::run,
         ],
         Command::Turn {
             workload,

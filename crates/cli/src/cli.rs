@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    compare, completions, experiment, list, record, replay, report, run, simulate, theory,
+    compare, completions, experiment, list, profile, record, replay, report, run, simulate, theory,
     topology, trace,
 };
 use crate::failure::EXIT_CODES;
@@ -56,6 +56,9 @@ pub(crate) enum Command {
     /// Put strategies and rivals side by side.
     #[command(after_help = help(compare::EXAMPLES))]
     Compare(compare::Compare),
+    /// Tell how parallel a program is: work, span, and speed-ups, possible and measured.
+    #[command(after_help = help(profile::EXAMPLES))]
+    Profile(profile::ProfileRun),
     /// Trace a run: a timeline for Perfetto, who stole from whom, and how much was waiting.
     #[command(after_help = help(trace::EXAMPLES))]
     Trace(trace::TraceRun),
@@ -88,7 +91,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
-fn help(examples: &str) -> String {
+pub(crate) fn help(examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
 

@@ -63,6 +63,17 @@ fn forks_few_times<P: Program>(program: &mut P) -> bool {
     }
 }
 
+/// Recording takes memory for each fork.
+pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Failure> {
+    if forks_few_times(program) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{spec} forks more than {} times, which is too much to record: give smaller parameters",
+        count(MOST_FORKS)
+    )))
+}
+
 /// Counts forks, and runs everything here, until there are too many.
 struct Counter<'c>(&'c Cell<u64>);
 
@@ -95,13 +106,7 @@ impl Visitor for Recorded<'_> {
     type Output = Result<Recording, Failure>;
 
     fn visit<P: Program>(self, mut program: P) -> Result<Recording, Failure> {
-        if !forks_few_times(&mut program) {
-            return Err(Failure::usage(format!(
-                "{} forks more than {} times, which is too much to record: give smaller parameters",
-                self.spec,
-                count(MOST_FORKS)
-            )));
-        }
+        refuse_many_forks(self.spec, &mut program)?;
         // A frame of a recorded join is larger.
         let pool = contest::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
         let pool = pool.record(true).build()?;

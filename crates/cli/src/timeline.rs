@@ -154,7 +154,7 @@ pub(crate) fn busy(timeline: &Timeline) -> String {
     for track in &timeline.tracks {
         let spent = |kind: SliceKind| {
             let slices = track.slices.iter().filter(|slice| slice.kind == kind);
-            time(slices.map(|slice| slice.end - slice.start).sum())
+            time(slices.fold(0.0, |sum, slice| sum + slice.end - slice.start))
         };
         text += &format!(
             "  worker {}: {} at work, {} waiting or looking for work, {} asleep\n",

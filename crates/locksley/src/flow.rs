@@ -61,6 +61,10 @@
 //! assert_eq!(result, 610);
 //! ```
 //!
+//! # Graphs that are known beforehand
+//!
+//! A [`Graph`] has nodes and edges, which are declared first; it runs many times, and conditions choose what is next.
+//!
 //! # When tasks run
 //!
 //! A body collects its tasks; they run when it returns, or calls [`Flow::sync`], or when there are some
@@ -88,11 +92,13 @@ mod arena;
 mod crew;
 mod engine;
 mod frame;
+mod graph;
 #[cfg(all(test, loom))]
 mod models;
 mod object;
 mod queue;
 mod reduce;
+mod task;
 mod tile;
 mod unfold;
 
@@ -101,6 +107,7 @@ use std::ptr::NonNull;
 
 pub use access::{Accesses, Cumulating, Lend, Reading, Renewing, Updating, Write, Writing};
 use frame::{BODY, Frame, Record, Root};
+pub use graph::{Graph, GraphError, NodeId, Plan};
 pub use object::Object;
 pub use reduce::{Cumulative, Reduce, Sum};
 pub use tile::{Grid, Tile};
@@ -138,9 +145,8 @@ pub struct Flow<'f, 'env: 'f> {
 ///
 /// Objects do not leave their flow:
 ///
-/// ```compile_fail,E0521
-/// let mut kept = None;
-/// locksley::flow(|f| kept = Some(f.value(7)));
+/// ```compile_fail
+/// let kept = locksley::flow(|f| f.value(7));
 /// ```
 ///
 /// nor do the references that tasks get:
@@ -164,7 +170,6 @@ pub struct Flow<'f, 'env: 'f> {
 /// nor be in a task:
 ///
 /// ```compile_fail,E0277
-/// let number = std::rc::Rc::new(7);
 /// locksley::flow(|f| {
 ///     let number = std::rc::Rc::new(7);
 ///     f.fork((), move |()| drop(number));

@@ -20,6 +20,7 @@
 //! | the same without looking up the worker | [`Worker::join`], from [`Pool::run`] |
 //! | spawn tasks that borrow, and wait for them | [`scope`], [`in_place_scope`], [`scope_fifo`] |
 //! | spawn tasks on their own; wait for them or `.await` them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
+//! | fork tasks that say what they read and write | [`flow()`], [`mod@flow`] |
 //! | run something on every worker | [`broadcast`], [`spawn_broadcast`] |
 //! | let other work go first | [`yield_now`], [`yield_local`] |
 //! | wait for a future | [`block_on`] |

@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::record::{Node, Recording};
 
 /// The constant of the last bound: the largest that the simulator's check of it has found for lock-free
-/// work stealing, over all computations it tries (`locksley-sim`, example `theory`). What is proven is 32 (Rito, "Scheduling computations").
+/// work stealing, over all computations it tries (`locksley theory`). What is proven is 32 (Rito, "Scheduling computations").
 const SPAN_COEFFICIENT: f64 = 1.4;
 
 /// How parallel a run was. Made by [`Pool::profile`](crate::Pool::profile).

@@ -7,6 +7,7 @@ use locksley_measure::Progress;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{Arrival, Experiment, Load, Results};
 
+use crate::cli::help;
 use crate::experiment::batch::{self, Plan};
 use crate::experiment::conclusions::conclusions;
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ use crate::ranges::{self, Numbers};
 use crate::units::{count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley experiment batch --quick                    a taste, in some seconds
+  locksley experiment batch --quick                    a taste, in a quarter of a minute
   locksley experiment batch                            4 to 128 threads with 100 tasks each: minutes
   locksley experiment batch --arrival running          tasks that arrive while others run
   locksley experiment batch --threads 2:8 --tasks 50 --rounds 9 --json";
@@ -33,6 +34,7 @@ pub(crate) struct Experiments {
 #[derive(Subcommand)]
 enum Which {
     /// Batches of tasks with and without stealing, from bounded and from unbounded deques.
+    #[command(after_help = help(EXAMPLES))]
     Batch(BatchArgs),
 }
 
@@ -55,19 +57,19 @@ struct BatchArgs {
     /// Numbers of threads N: 4, 1:8, 1:8:2, or 4,8,16 [default: 4,8,16,32,64,128; quick: 4,8,16].
     #[arg(long, value_name = "RANGE", value_parser = threads)]
     threads: Option<Numbers>,
-    /// Tasks for each thread K [default: 100; quick: 20].
+    /// Tasks for each thread K [default: 100; quick: 50].
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tasks: Option<u32>,
-    /// How often everything is repeated [default: 5; quick: 3].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: Option<u32>,
+    /// How often everything is repeated.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
     /// Which Fibonacci number a heavy task computes.
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=36))]
     heavy: u32,
     /// When tasks come.
     #[arg(long, value_enum, default_value = "batch")]
     arrival: Arrivals,
-    /// Fewer threads, tasks and repetitions, where these are not given.
+    /// Fewer threads and tasks, where these are not given.
     #[arg(long)]
     quick: bool,
     /// Which random tasks, and in which order [default: from the clock].
@@ -89,9 +91,9 @@ impl Experiments {
 
 impl BatchArgs {
     fn plan(&self) -> Plan {
-        let defaults: (&[usize], u32, u32) = match self.quick {
-            true => (&[4, 8, 16], 20, 3),
-            false => (&[4, 8, 16, 32, 64, 128], 100, 5),
+        let defaults: (&[usize], u32) = match self.quick {
+            true => (&[4, 8, 16], 50),
+            false => (&[4, 8, 16, 32, 64, 128], 100),
         };
         let threads = self
             .threads
@@ -108,7 +110,7 @@ impl BatchArgs {
             threads: threads.unwrap_or(defaults.0.to_vec()),
             tasks: self.tasks.unwrap_or(defaults.1) as usize,
             heavy: self.heavy.into(),
-            rounds: self.rounds.unwrap_or(defaults.2) as usize,
+            rounds: self.rounds as usize,
             seed: self.seed.unwrap_or(clock.as_secs()),
             processors: locksley::available_cpus().count(),
         }
@@ -125,7 +127,7 @@ impl BatchArgs {
             )));
         }
         let repetitions = several(plan.steps(), "repetition");
-        output.say(format!("{repetitions}, at least {} in all", time(estimate)));
+        output.say(format!("{repetitions}, about {} in all", time(estimate)));
         let session = Session::start(
             output,
             "experiment",
@@ -143,7 +145,7 @@ impl BatchArgs {
             progress.step();
         })?;
         drop(progress);
-        output.say(text(&session.results()));
+        output.say(text(&session.results()).trim_end());
         session.finish().map(drop)
     }
 }
@@ -214,7 +216,7 @@ mod tests {
         BatchArgs {
             threads: None,
             tasks: None,
-            rounds: None,
+            rounds: 1,
             heavy: 25,
             arrival: Arrivals::Batch,
             quick,

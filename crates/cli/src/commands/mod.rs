@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod experiment;
 pub(crate) mod list;
+pub(crate) mod profile;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
@@ -25,6 +26,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), Failure> {
         None => tour::tour(&output),
         Some(Command::Run(run)) => run.run(&output),
         Some(Command::Compare(compare)) => compare.run(&output),
+        Some(Command::Profile(profile)) => profile.run(&output),
         Some(Command::Trace(trace)) => trace.run(&output),
         Some(Command::Record(record)) => record.run(&output),
         Some(Command::Replay(replay)) => replay.run(&output),

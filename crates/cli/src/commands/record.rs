@@ -40,7 +40,7 @@ impl Record {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
         let spec = names::workload(&self.workload, self.full)?;
         let (run, graph) = {
-            let _progress = Progress::start(&format!("recording {spec}"), 1);
+            let _progress = Progress::doing(&format!("recording {spec}"), 1);
             recorder::record(&spec, self.workers, self.unit)?
         };
         let size = Graph::parse(&graph)

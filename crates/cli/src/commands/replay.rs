@@ -114,7 +114,7 @@ impl Replay {
             true => recorder::read(path)?,
             false => {
                 let spec = names::workload(&self.what, self.full)?;
-                let _progress = Progress::start(&format!("recording {spec}"), 1);
+                let _progress = Progress::doing(&format!("recording {spec}"), 1);
                 let (run, graph) = recorder::record(&spec, 1, None)?;
                 let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
                 (Some(run), lighter)
@@ -153,7 +153,7 @@ impl Replay {
         session: &Session,
     ) -> Result<(), Failure> {
         let steps = (self.processors.0.len() * strategies.len()) as u64;
-        let progress = Progress::start("simulating", steps);
+        let progress = Progress::doing("simulating", steps);
         for strategy in strategies {
             for &processors in &self.processors.0 {
                 let setup = self.setup(strategy, processors, source.unit);

@@ -111,7 +111,7 @@ impl Run {
             traced: self.trace.is_some(),
         };
         let outcome = {
-            let _progress = Progress::start(&spec.to_string(), 1);
+            let _progress = Progress::doing(&format!("running {spec}"), 1);
             contest::visit(&spec, once)??
         };
         let seconds = outcome.elapsed.as_secs_f64();

@@ -133,7 +133,7 @@ impl Simulate {
 
     /// Simulates on all processors of this machine.
     fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Failure> {
-        let progress = Progress::start(&format!("simulating {dag}"), setups.len() as u64);
+        let progress = Progress::doing(&format!("simulating {dag}"), setups.len() as u64);
         let one = |setup: &Setup| {
             let report = dag
                 .build(One(setup))

@@ -7,6 +7,7 @@ use locksley_measure::Machine;
 use locksley_report::Results;
 
 use crate::commands::compare;
+use crate::commands::trace::{self, Tracer};
 use crate::contest::{self, Who};
 use crate::failure::Failure;
 use crate::names;
@@ -14,18 +15,21 @@ use crate::output::{Output, Session};
 use crate::tables;
 use crate::units::several;
 
-/// What is run, and what there is to see in it. Serial code takes some 10 to 50 ms for each.
+/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each.
 const PROGRAMS: [(&str, &str); 3] = [
-    ("fib:n=31", "nothing but forks: what a fork costs"),
+    ("fib:n=30", "Nothing but forks: what a fork costs"),
     (
-        "queens:n=11",
-        "an irregular search: who keeps everybody busy",
+        "queens:n=12",
+        "An irregular search: who keeps everybody busy",
     ),
     (
-        "sort:n=300_000",
-        "merge sort: long strands at the end, and memory",
+        "heat:rows=1024,columns=1024,sweeps=10",
+        "Sweeps over a plate: memory, and waiting for everybody at the end of each",
     ),
 ];
+
+/// What the page shows a timeline of.
+const PICTURED: &str = "queens:n=10";
 
 /// No further round of a program begins after this; three programs make less than half a minute.
 const LIMIT: Duration = match cfg!(debug_assertions) {
@@ -81,6 +85,7 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
             &plan,
         )?;
     }
+    add_timeline(&session, workers)?;
     output.say(style.bold("Who wins"));
     say_winners(output, &session.results());
     session.finish()?;
@@ -90,6 +95,22 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
             "Next: `locksley compare --help`, `locksley list`, `locksley replay queens:n=10`",
         ),
     );
+    Ok(())
+}
+
+/// A traced run, for the page: who did what when.
+fn add_timeline(session: &Session, workers: usize) -> Result<(), Failure> {
+    let spec = names::workload(PICTURED, false)?;
+    let strategy = Strategy::default();
+    let tracer = Tracer {
+        spec: &spec,
+        strategy,
+        workers,
+        capacity: 1 << 16,
+        sample: None,
+    };
+    let traced = contest::visit(&spec, tracer)??;
+    trace::fill(&mut session.results(), &spec, strategy, workers, traced);
     Ok(())
 }
 

@@ -142,7 +142,7 @@ impl TraceRun {
             sample: Some(self.sample),
         };
         let traced = {
-            let _progress = Progress::start(&format!("tracing {spec}"), 1);
+            let _progress = Progress::doing(&format!("tracing {spec}"), 1);
             contest::visit(&spec, tracer)??
         };
         output.say(format!(
@@ -166,7 +166,13 @@ impl TraceRun {
 }
 
 /// Puts all of it into results.
-fn fill(results: &mut Results, spec: &Spec, strategy: Strategy, workers: usize, traced: Traced) {
+pub(crate) fn fill(
+    results: &mut Results,
+    spec: &Spec,
+    strategy: Strategy,
+    workers: usize,
+    traced: Traced,
+) {
     let (mut lines, mut steals) = timeline::of(&traced.trace, workers);
     (lines.program, lines.strategy) = (spec.entry().name.to_owned(), strategy.to_string());
     (steals.program, steals.strategy) = (lines.program.clone(), lines.strategy.clone());

@@ -89,7 +89,15 @@ impl Plan {
     /// About how long all of it takes, if a heavy task takes so long.
     pub(crate) fn estimate(&self, heavy: Duration) -> Duration {
         let once = |batch: &Batch| {
-            let work = total(&self.pieces(batch, 0), self.heavy, heavy);
+            let mean = match batch.load {
+                Load::Skewed => (calls(self.heavy) + calls(1)) / 2.0,
+                Load::Even => {
+                    let range = self.heavy..=self.heavy + EVEN;
+                    range.map(calls).sum::<f64>() / (EVEN + 1) as f64
+                }
+            };
+            let tasks = (batch.threads * self.tasks) as f64;
+            let work = tasks * mean / calls(self.heavy) * heavy.as_secs_f64();
             work / self.processors.min(batch.threads).max(1) as f64
         };
         let round: f64 = self.variants().map(|batch| once(&batch)).sum();
@@ -173,22 +181,29 @@ impl Plan {
     }
 }
 
-/// How long all tasks take on one processor, in seconds, if the heavy one takes so long. The time of a task goes
-/// with the number of its calls.
-fn total(tasks: &[u64], heavy: u64, time: Duration) -> f64 {
-    let calls = |n: u64| 2.0 * Fib::number(n + 1) as f64 - 1.0;
-    let all: f64 = tasks.iter().map(|&n| calls(n)).sum();
-    all / calls(heavy) * time.as_secs_f64()
+/// How many calls a task has; its time goes with that.
+fn calls(n: u64) -> f64 {
+    2.0 * Fib::number(n + 1) as f64 - 1.0
 }
 
-/// How long a heavy task takes on this machine: the shortest of a few.
+/// How long all tasks take on one processor, in seconds, if the heavy one takes so long.
+fn total(tasks: &[u64], heavy: u64, time: Duration) -> f64 {
+    let most = tasks.iter().copied().max().unwrap_or(0);
+    let calls: Vec<f64> = (0..=most.max(heavy)).map(calls).collect();
+    let all: f64 = tasks.iter().map(|&n| calls[n as usize]).sum();
+    all / calls[heavy as usize] * time.as_secs_f64()
+}
+
+/// How long a heavy task takes on this machine: from the shortest of a few of moderate size.
 pub(crate) fn calibrate(heavy: u64) -> Duration {
+    let moderate = heavy.min(25);
     let once = |_| {
         let start = Instant::now();
-        black_box(workload::Batch::piece(black_box(heavy)));
+        black_box(workload::Batch::piece(black_box(moderate)));
         start.elapsed()
     };
-    (0..5).map(once).min().unwrap_or_default()
+    let shortest = (0..20).map(once).min().unwrap_or_default();
+    shortest.mul_f64(calls(heavy) / calls(moderate))
 }
 
 #[cfg(test)]

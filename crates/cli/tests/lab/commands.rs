@@ -199,6 +199,46 @@ fn a_trace_has_tracks_and_results() {
 }
 
 #[test]
+fn a_profile_has_bounds_and_measurements() {
+    let lab = Lab::new();
+    let document = lab.json("profile sort:n=5000 --workers 1,2 --rounds 2");
+    let profile = &document["results"]["profiles"][0];
+    assert_eq!(profile["program"], "sort");
+    let [work, span] = ["work", "span"].map(|name| profile[name].as_f64().unwrap());
+    assert!(work >= span && span > 0.0, "{profile}");
+    let measured = profile["measured"].as_array().unwrap();
+    assert_eq!(measured.len(), 2);
+    assert!(
+        measured
+            .iter()
+            .all(|point| point["samples"].as_array().unwrap().len() == 2)
+    );
+    let ran = lab.good("profile fib:n=10 --workers 1 --rounds 1");
+    assert!(
+        ran.out.contains("parallelism") && ran.out.contains("at most"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn an_experiment_is_made_again() {
+    let lab = Lab::new();
+    let document = lab.json("experiment batch --quick --threads 2 --tasks 4 --rounds 1");
+    assert!(
+        !document["results"]["experiments"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    assert!(
+        lab.files()
+            .iter()
+            .all(|file| file.starts_with("locksley-out/experiment."))
+    );
+}
+
+#[test]
 fn report_makes_a_page_of_a_folder() {
     let lab = Lab::new();
     lab.good(&format!("{COMPARE} --out results"));
@@ -226,7 +266,12 @@ fn completions_know_the_commands() {
 #[test]
 fn help_has_examples_and_exit_codes() {
     let lab = Lab::new();
-    for line in ["--help", "run --help", "compare --help"] {
+    for line in [
+        "--help",
+        "run --help",
+        "compare --help",
+        "experiment batch --help",
+    ] {
         let out = lab.good(line).out;
         assert!(out.contains("Examples:") && out.contains("130"), "{line}");
     }

@@ -71,7 +71,7 @@ fn where_nothing_was_measured_nothing_is_written() {
 #[test]
 fn a_single_run_can_be_stopped() {
     let lab = Lab::new();
-    let ran = interrupt_at(start(&lab, "run fib:n=45"), "measuring fib:n=45");
+    let ran = interrupt_at(start(&lab, "run fib:n=45"), "running fib:n=45");
     assert_eq!(ran.code, 130, "{ran:?}");
     assert!(lab.files().is_empty());
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ptr::NonNull;
 
-use super::engine::Context;
 use super::object::{Object, Slot, Storage};
 use super::queue::{Core, Mode};
 use super::reduce::{Cumulative, Reduce, Sink};
+use super::task::Context;
 
 /// What accesses become when the task runs, for as long as it does.
 pub trait Lend<'f, 't, Bound = &'t &'f ()> {
@@ -375,7 +375,6 @@ macro_rules! tuple {
             type Refs = ($(<$name as Lend<'f, 't>>::Refs,)*);
         }
 
-        // SAFETY: as its elements.
         #[allow(
             non_snake_case,
             unused_variables,
@@ -383,6 +382,7 @@ macro_rules! tuple {
             clippy::unused_unit,
             reason = "types name values, and there may be none"
         )]
+        // SAFETY: as its elements.
         unsafe impl<'f, $($name: Accesses<'f>),*> Accesses<'f> for ($($name,)*) {
             type Raw = ($($name::Raw,)*);
             type Hold = ($($name::Hold,)*);

@@ -20,8 +20,9 @@
 
 use std::ptr::NonNull;
 
-use super::engine::{Left, List, Task, Turn, answer};
+use super::engine::{Left, List, Turn, answer};
 use super::frame::Root;
+use super::task::Task;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::worker::Worker;
 
@@ -56,13 +57,15 @@ impl Offer {
 pub(crate) trait Work: Sync {
     /// A piece that somebody has taken.
     type Piece: Copy;
+    /// What became of a piece.
+    type End;
 
     /// Takes a piece that is ready; if there is none, gives the offer back.
     fn take(&self, offer: &Offer) -> Option<Self::Piece>;
     /// Runs a piece that was taken.
-    fn run(&self, worker: &Worker, piece: Self::Piece);
+    fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::End;
     /// A piece is done; takes another one.
-    fn exchange(&self, piece: Self::Piece) -> Option<Self::Piece>;
+    fn exchange(&self, end: Self::End) -> Option<Self::Piece>;
     /// Is there perhaps more than was taken?
     fn has_spare(&self) -> bool;
 }
@@ -101,6 +104,11 @@ pub(crate) fn work_announced<W: Work>(
     }
 }
 
+/// Works at something until nothing is left, with whoever comes to help.
+pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
+    help(worker, source, &Offer::new());
+}
+
 /// Works at something until nothing is ready.
 fn help<W: Work>(worker: &Worker, source: &W, offer: &Offer) {
     while let Some(piece) = source.take(offer) {
@@ -121,8 +129,8 @@ fn work_on<W: Work>(
         if source.has_spare() && used() {
             return Left::Unannounced(piece);
         }
-        source.run(worker, piece);
-        next = source.exchange(piece);
+        let end = source.run(worker, piece);
+        next = source.exchange(end);
     }
     Left::Empty
 }
@@ -135,15 +143,17 @@ struct Frame<'a> {
 
 impl Work for Frame<'_> {
     type Piece = NonNull<Task>;
+    type End = NonNull<Task>;
 
     fn take(&self, offer: &Offer) -> Option<NonNull<Task>> {
         task_of(self.list.take(Some(offer)))
     }
 
-    fn run(&self, worker: &Worker, task: NonNull<Task>) {
+    fn run(&self, worker: &Worker, task: NonNull<Task>) -> NonNull<Task> {
         // SAFETY: it was handed out to the caller, who runs it once.
         unsafe { self.list.execute(task, Some(worker), self.root, false) };
         answer(Some(worker));
+        task
     }
 
     fn exchange(&self, task: NonNull<Task>) -> Option<NonNull<Task>> {

@@ -47,104 +47,11 @@ use std::ptr::{self, NonNull};
 
 use super::crew::Offer;
 use super::frame::Root;
-use super::queue::{Entry, Mode};
+use super::queue::Mode;
+use super::task::{CLAIMED, Context, DONE, Task};
 use crate::job::{Payload, catch, discard};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
 use crate::worker::Worker;
-
-/// Bits of a task's state. Nought: not begun, and not watched.
-const CLAIMED: usize = 1;
-const DONE: usize = 2;
-const WATCHED: usize = 4;
-
-/// How to run the tasks of one type.
-pub(crate) struct Kind {
-    /// Runs the task, or only drops what is in it.
-    pub(crate) run: unsafe fn(NonNull<Task>, &Context<'_>),
-}
-
-/// What a task is told when it runs.
-pub(crate) struct Context<'a> {
-    pub(crate) root: &'a Root,
-    /// None in tests of the engine alone.
-    pub(crate) worker: Option<&'a Worker>,
-    /// Is everything done that comes before it?
-    pub(crate) in_order: bool,
-    /// Is it not to run, but to be dropped?
-    pub(crate) stopped: bool,
-    pub(crate) index: usize,
-    pub(crate) node: usize,
-}
-
-/// The beginning of a task's record.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Task {
-    state: AtomicUsize,
-    kind: &'static Kind,
-    /// The next one in the order of the program. Set by the owner, before anybody else sees this one.
-    next: Cell<Option<NonNull<Task>>>,
-    /// Its accesses, in its record.
-    entries: NonNull<[Entry]>,
-    index: usize,
-    /// Its number in the picture of the whole, if one is drawn.
-    node: usize,
-    /// How many of its accesses are not active yet. Under the lock.
-    waits: Cell<usize>,
-}
-
-impl std::fmt::Debug for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kind").finish_non_exhaustive()
-    }
-}
-
-impl Task {
-    pub(crate) fn new(kind: &'static Kind, index: usize, node: usize) -> Task {
-        Task {
-            state: AtomicUsize::new(0),
-            kind,
-            next: Cell::new(None),
-            entries: NonNull::slice_from_raw_parts(NonNull::dangling(), 0),
-            index,
-            node,
-            waits: Cell::new(0),
-        }
-    }
-
-    /// Says where the accesses are. Before it is added to a list.
-    pub(crate) fn set_entries(&mut self, entries: NonNull<[Entry]>) {
-        self.entries = entries;
-    }
-
-    fn entries(&self) -> &[Entry] {
-        // SAFETY: they are in the task's record, which stays until its frame is left or begins anew.
-        unsafe { self.entries.as_ref() }
-    }
-
-    /// Claims the task, whose turn it is, for the owner. If it cannot, the task is watched.
-    #[inline]
-    fn claim(&self) -> bool {
-        self.state
-            .compare_exchange(0, CLAIMED, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
-    }
-
-    /// The task is done. Was it watched?
-    #[inline]
-    fn finish(&self) -> bool {
-        self.state.swap(DONE, Ordering::Release) & WATCHED != 0 // [E1]
-    }
-
-    /// Watches the task. What was its state?
-    fn watch(&self) -> usize {
-        let state = self.state.load(Ordering::Acquire); // [E2]
-        if state & DONE != 0 {
-            return state;
-        }
-        self.state.fetch_or(WATCHED, Ordering::Acquire) // [E3]
-    }
-}
 
 /// A task that is ready. The first one in the order of the program is taken first.
 #[derive(Debug)]

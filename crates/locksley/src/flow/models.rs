@@ -6,10 +6,11 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::engine::{Context, Kind, List, Task, Turn};
+use super::engine::{List, Turn};
 use super::frame::Root;
 use super::queue::{Core, Entry, Mode};
 use super::reduce::Parts;
+use super::task::{Context, Kind, Task};
 
 /// A task that touches what it has declared.
 #[repr(C)]

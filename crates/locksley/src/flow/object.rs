@@ -188,6 +188,9 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
     }
 }
 
+/// Something to do with a slot of the right type.
+type Step = unsafe fn(NonNull<Head>);
+
 /// What all slots begin with.
 #[repr(C)]
 pub(crate) struct Head {
@@ -195,9 +198,9 @@ pub(crate) struct Head {
     /// The one that was made before it.
     before: Option<NonNull<Head>>,
     /// Drops what is in the slot.
-    drop: unsafe fn(NonNull<Head>),
+    drop: Step,
     /// Puts the last version where the object was, if there are versions.
-    restore: Cell<Option<unsafe fn(NonNull<Head>)>>,
+    restore: Cell<Option<Step>>,
 }
 
 /// A version of an object.

@@ -15,8 +15,8 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
-use super::engine::Task;
 use super::reduce::Parts;
+use super::task::Task;
 use crate::sync::{AtomicBool, Ordering};
 
 /// What a task does with an object, as far as others must know.

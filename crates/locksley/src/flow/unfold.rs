@@ -76,7 +76,7 @@ impl Unfolded {
 }
 
 /// A label, or a number in its place.
-struct Quoted<'a>(Option<&'a str>, usize);
+pub(crate) struct Quoted<'a>(pub(crate) Option<&'a str>, pub(crate) usize);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

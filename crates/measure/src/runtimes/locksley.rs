@@ -44,8 +44,16 @@ impl Fork for OnWorker<'_> {
 }
 
 /// `locksley::join(|| ..., || ...)`.
-#[derive(Clone, Copy)]
-struct Anywhere;
+///
+/// ```
+/// use locksley_measure::runtimes::Anywhere;
+/// use locksley_workload::{FibTask, Task};
+///
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// assert_eq!(pool.install(|| FibTask(20).run(Anywhere)), 6765);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Anywhere;
 
 impl Fork for Anywhere {
     type Again<'a> = Anywhere;

@@ -14,8 +14,7 @@ const BAR: f64 = 14.0;
 const FOOT: f64 = 44.0;
 const EDGE: f64 = 10.0;
 
-/// The times of all contenders with the most workers that were measured, and of those that have one number only, such as the
-/// serial code.
+/// The times of all contenders, each with the number of workers with which it was fastest.
 pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Trouble> {
     let rows = shown(comparison);
     let most = rows
@@ -23,9 +22,11 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
         .map(|(_, summary)| summary.upper)
         .fold(0.0, f64::max);
     let shared = shared_workers(&rows);
-    let with = shared
-        .map(|workers| format!(" with {}", plural(workers, "worker")))
-        .unwrap_or_default();
+    let with = match shared {
+        Some(workers) => format!(" with {}", plural(workers, "worker")),
+        None if rows.len() < 2 => String::new(),
+        None => ", each with the workers that suit it best".to_owned(),
+    };
     let title = format!("{}{with}: time, less is better", comparison.heading());
     let winner = comparison.winner();
     let pictures = twice(&title, |width| {
@@ -58,15 +59,23 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
     })
 }
 
-/// For each contender the row with the most workers, the fastest first.
+/// For each contender its fastest row, right ones before wrong ones; the fastest contender first.
 fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
-    let largest = |name: &Contender| {
-        let rows = comparison.rows.iter();
-        let measured = rows.filter(|row| row.contender == *name && !row.samples.is_empty());
-        measured.max_by_key(|row| row.workers)
+    let best = |name: &Contender| {
+        let rows = comparison.rows.iter().filter(|row| row.contender == *name);
+        let timed = rows.filter_map(|row| Some((row, row.summary()?)));
+        timed.min_by(|a, b| {
+            let wrong = |row: &Row| !row.verified;
+            wrong(a.0)
+                .cmp(&wrong(b.0))
+                .then(a.1.median.total_cmp(&b.1.median))
+        })
     };
-    let rows = comparison.contenders().into_iter().filter_map(largest);
-    let mut shown: Vec<_> = rows.filter_map(|row| Some((row, row.summary()?))).collect();
+    let mut shown: Vec<_> = comparison
+        .contenders()
+        .into_iter()
+        .filter_map(best)
+        .collect();
     shown.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
     shown
 }
@@ -192,5 +201,37 @@ impl Bar<'_> {
             root.draw(&PathElement::new(cap, stroke(TEXT, 1.25)))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_contender_is_shown_at_its_best() {
+        let mut comparison = Comparison::new("x");
+        let rayon = |workers, time| Row::new(Contender::rival("rayon"), workers, vec![time]);
+        let wrong = Row {
+            verified: false,
+            ..rayon(4, 0.1)
+        };
+        let serial = Row::new(Contender::Serial, 1, vec![2.5]);
+        comparison.rows = vec![serial, rayon(1, 3.0), rayon(2, 2.0), rayon(3, 2.2), wrong];
+        let shown = shown(&comparison);
+        let rows: Vec<_> = shown
+            .iter()
+            .map(|(row, _)| (row.contender.name(), row.workers))
+            .collect();
+        assert_eq!(
+            rows,
+            [("rayon", 2), ("serial", 1)],
+            "the fastest first, and no wrong result"
+        );
+        assert!(
+            shown
+                .iter()
+                .any(|(row, _)| std::ptr::eq(*row, comparison.winner().unwrap()))
+        );
     }
 }

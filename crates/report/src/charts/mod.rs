@@ -22,7 +22,7 @@ pub(crate) use load::load;
 pub(crate) use palette::style_sheet;
 pub(crate) use replay::replay;
 pub(crate) use speedup::{profile, speedups};
-pub(crate) use timeline::{TRACKS, timeline};
+pub(crate) use timeline::{ARROWS, TRACKS, timeline};
 
 use crate::format::escape;
 use palette::Ink;

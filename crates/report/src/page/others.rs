@@ -204,6 +204,16 @@ pub(super) fn timelines(results: &Results, _: &Cast) -> String {
                 count(timeline.dropped)
             );
         }
+        if timeline.arrows.len() > charts::ARROWS {
+            let (some, all) = (
+                count(charts::ARROWS as u64),
+                count(timeline.arrows.len() as u64),
+            );
+            let _ = writeln!(
+                body,
+                "<p class=\"muted\">Of {all} arrows, at most {some} are drawn.</p>"
+            );
+        }
         if let Some(more) = timeline
             .tracks
             .len()

@@ -248,7 +248,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         name: "knapsack",
         about: "branch and bound with a shared bound: speculative, more or less work in parallel",
         source: CILK,
-        parameters: &[numbers("n", "how many items", [0, 100], [58, 66]), SEED],
+        parameters: &[numbers("n", "how many items", [0, 100], [64, 72]), SEED],
         kind: Kind::Knapsack,
     },
     Entry {

@@ -1,0 +1,84 @@
+//! Dataflow: what a task costs, and flows beside fork-join and barriers.
+//!
+//! | measurement | claim |
+//! |---|---|
+//! | [`overhead`] | with one worker a task with its dependencies costs little more than a spawned one, and less than half of a node of a graph with counters |
+//! | [`cholesky`], [`wavefront`] | with two workers a flow is faster than the same program with a barrier after every step |
+//! | [`fib`] | the program of Danjean's lecture "Work Stealing", as a flow and with joins |
+
+mod cholesky;
+mod fib;
+mod overhead;
+mod wavefront;
+
+use std::time::Duration;
+
+use locksley::Pool;
+
+use crate::harness::report::Outcome;
+use crate::harness::{Bar, Plan, Wrong};
+
+/// What part of a spawned task's time a task of a flow may take, with one worker.
+const OF_SPAWN: f64 = 3.0;
+
+/// What part of the time of a node of a graph with counters.
+const OF_COUNTERS: f64 = 0.5;
+
+/// What part of the time of the version with barriers.
+const OF_BARRIER: f64 = 1.0;
+
+/// The names of the versions of a program.
+const FLOW: &str = "flow";
+const BARRIER: &str = "barrier";
+const FORK_JOIN: &str = "fork-join";
+const SERIAL: &str = "serial";
+
+/// How long a sample of a program is at least.
+const SAMPLE: Duration = Duration::from_millis(15);
+
+/// Measures everything.
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+    let mut outcome = Outcome::default();
+    let longer = Plan {
+        rounds: plan.rounds.div_ceil(2),
+        sample: if plan.quick { plan.sample } else { SAMPLE },
+        ..plan.clone()
+    };
+    for (workload, plan) in [
+        (overhead::workload(), plan),
+        (fib::workload(plan.quick), plan),
+        (cholesky::workload(plan.quick), &longer),
+        (wavefront::workload(plan.quick), &longer),
+    ] {
+        if plan.includes(workload.name) {
+            outcome.workloads.push(workload.run(plan)?);
+        }
+    }
+    outcome.bars = bars(&outcome);
+    Ok(outcome)
+}
+
+/// Holds the measurements against the limits. What was not measured is skipped.
+fn bars(outcome: &Outcome) -> Vec<Bar> {
+    let bar = |name: &str, who: &str, limit: f64| {
+        let mut workloads = outcome.workloads.iter();
+        let measured = workloads.find(|measured| measured.name == name);
+        let ratio = measured.and_then(|measured| measured.ratio(FLOW, who));
+        Bar {
+            name: format!("{name} {FLOW} / {who}").into(),
+            limit,
+            measured: ratio.map(|ratio| ratio.median),
+        }
+    };
+    vec![
+        bar(overhead::NAME, overhead::SPAWN, OF_SPAWN),
+        bar(overhead::NAME, overhead::COUNTERS, OF_COUNTERS),
+        bar(cholesky::NAME, BARRIER, OF_BARRIER),
+        bar(wavefront::NAME, BARRIER, OF_BARRIER),
+    ]
+}
+
+fn pool(workers: usize) -> Pool {
+    let pool = Pool::builder().workers(workers).build();
+    pool.expect("the machine has room for a pool")
+}

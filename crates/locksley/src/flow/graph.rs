@@ -1,0 +1,306 @@
+//! Task graphs that are declared first, and run as often as one likes.
+
+mod run;
+
+use std::fmt;
+
+use super::unfold::Quoted;
+
+/// A task graph: nodes, and which of them comes after which.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use locksley::flow::Graph;
+///
+/// let order = Mutex::new(Vec::new());
+/// let note = |name| order.lock().unwrap().push(name);
+/// let mut graph = Graph::new();
+/// let shirt = graph.task("shirt", || note("shirt"));
+/// let shoes = graph.task("shoes", || note("shoes"));
+/// let socks = graph.task("socks", || note("socks"));
+/// let tie = graph.task("tie", || note("tie"));
+/// graph.edge(socks, shoes);
+/// graph.edge(shirt, tie);
+/// let plan = graph.build().unwrap();
+/// for _ in 0..10 {
+///     plan.run();
+///     let order = std::mem::take(&mut *order.lock().unwrap());
+///     let place = |name| order.iter().position(|&one| one == name).unwrap();
+///     assert!(place("socks") < place("shoes") && place("shirt") < place("tie"));
+/// }
+/// ```
+///
+/// A [condition](Graph::condition) says which of several nodes is next; with it a graph may have circles:
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use locksley::flow::Graph;
+///
+/// let n = AtomicU32::new(0);
+/// let mut graph = Graph::new();
+/// let start = graph.task("start", || n.store(1, Ordering::Relaxed));
+/// let double = graph.task("double", || { n.fetch_add(n.load(Ordering::Relaxed), Ordering::Relaxed); });
+/// let enough = graph.condition("enough?", || (n.load(Ordering::Relaxed) > 1000).into());
+/// let done = graph.task("done", || ());
+/// graph.edge(start, double);
+/// graph.edge(double, enough);
+/// graph.outcomes(enough, [double, done]);
+/// graph.build().unwrap().run();
+/// assert_eq!(n.into_inner(), 1024);
+/// ```
+#[derive(Default)]
+pub struct Graph<'g> {
+    nodes: Vec<Node<'g>>,
+    /// Edges that lead from or to nothing.
+    unknown: Option<usize>,
+}
+
+/// A node of a [`Graph`]; of the one that made it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeId(usize);
+
+struct Node<'g> {
+    name: String,
+    action: Action<'g>,
+    /// What comes after it; for a condition, what it chooses from.
+    next: Vec<usize>,
+    /// How many edges lead here that are not a condition's.
+    needs: usize,
+    /// Does a condition choose it?
+    chosen: bool,
+}
+
+enum Action<'g> {
+    Task(Box<dyn Fn() + Send + Sync + 'g>),
+    Condition(Box<dyn Fn() -> usize + Send + Sync + 'g>),
+}
+
+/// Why a graph cannot run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// These nodes wait for each other, in a circle.
+    Cycle(Vec<String>),
+    /// Every node comes after another one, so nothing can start.
+    NoStart,
+    /// An edge names a node of another graph.
+    UnknownNode(usize),
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GraphError::Cycle(names) => {
+                let first = names.first().map_or("", String::as_str);
+                write!(
+                    f,
+                    "the nodes {} -> {first} wait for each other: leave out an edge, or let a condition choose to go round",
+                    names.join(" -> "),
+                )
+            }
+            GraphError::NoStart => write!(
+                f,
+                "every node comes after another one: add one that comes after none, to start with"
+            ),
+            GraphError::UnknownNode(number) => write!(
+                f,
+                "an edge names node {number}, which this graph does not have: use the nodes that it has made itself"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for GraphError {}
+
+impl<'g> Graph<'g> {
+    /// A graph without nodes.
+    ///
+    /// ```
+    /// locksley::flow::Graph::new().build().unwrap().run();
+    /// ```
+    pub fn new() -> Graph<'g> {
+        Graph::default()
+    }
+
+    /// Adds a node that runs a closure.
+    ///
+    /// ```
+    /// let mut graph = locksley::flow::Graph::new();
+    /// graph.task("greet", || println!("hello"));
+    /// graph.build().unwrap().run();
+    /// ```
+    pub fn task(&mut self, name: impl Into<String>, task: impl Fn() + Send + Sync + 'g) -> NodeId {
+        self.add(name.into(), Action::Task(Box::new(task)))
+    }
+
+    /// Adds a node that chooses what is next: the number that the closure returns is that of one of its
+    /// [outcomes](Graph::outcomes). If there is no such one, nothing comes after it.
+    ///
+    /// The node that is chosen runs then, whatever else leads to it.
+    pub fn condition(
+        &mut self,
+        name: impl Into<String>,
+        choose: impl Fn() -> usize + Send + Sync + 'g,
+    ) -> NodeId {
+        self.add(name.into(), Action::Condition(Box::new(choose)))
+    }
+
+    fn add(&mut self, name: String, action: Action<'g>) -> NodeId {
+        self.nodes.push(Node {
+            name,
+            action,
+            next: Vec::new(),
+            needs: 0,
+            chosen: false,
+        });
+        NodeId(self.nodes.len() - 1)
+    }
+
+    /// Lets one node come after another. An edge from a condition is its next outcome.
+    ///
+    /// ```
+    /// let mut graph = locksley::flow::Graph::new();
+    /// let (a, b) = (graph.task("a", || ()), graph.task("b", || ()));
+    /// graph.edge(a, b);
+    /// graph.edge(b, a);
+    /// let error = graph.build().unwrap_err();
+    /// assert!(error.to_string().contains("a -> b -> a"), "{error}");
+    /// ```
+    pub fn edge(&mut self, before: NodeId, after: NodeId) {
+        let known = self.nodes.len();
+        if let Some(&NodeId(number)) = [before, after].iter().find(|node| node.0 >= known) {
+            self.unknown = Some(number);
+            return;
+        }
+        self.nodes[before.0].next.push(after.0);
+        match self.nodes[before.0].action {
+            Action::Task(_) => self.nodes[after.0].needs += 1,
+            Action::Condition(_) => self.nodes[after.0].chosen = true,
+        }
+    }
+
+    /// Says what a condition chooses from. See [`Graph::condition`].
+    pub fn outcomes(&mut self, condition: NodeId, nodes: impl IntoIterator<Item = NodeId>) {
+        for node in nodes {
+            self.edge(condition, node);
+        }
+    }
+
+    /// Checks the graph: a circle must have a condition in it, and there must be a start.
+    ///
+    /// ```
+    /// use locksley::flow::{Graph, GraphError};
+    ///
+    /// let mut graph = Graph::new();
+    /// let again = graph.condition("again", || 0);
+    /// graph.outcomes(again, [again]);
+    /// assert_eq!(graph.build().unwrap_err(), GraphError::NoStart);
+    /// ```
+    pub fn build(self) -> Result<Plan<'g>, GraphError> {
+        if let Some(number) = self.unknown {
+            return Err(GraphError::UnknownNode(number));
+        }
+        if let Some(cycle) = self.find_cycle() {
+            let names = cycle.into_iter().map(|node| self.nodes[node].name.clone());
+            return Err(GraphError::Cycle(names.collect()));
+        }
+        let numbered = self.nodes.iter().enumerate();
+        let starts: Vec<usize> = numbered
+            .filter(|(_, node)| node.needs == 0 && !node.chosen)
+            .map(|(number, _)| number)
+            .collect();
+        if starts.is_empty() && !self.nodes.is_empty() {
+            return Err(GraphError::NoStart);
+        }
+        Ok(Plan {
+            graph: self,
+            starts,
+        })
+    }
+
+    /// Nodes in a circle of edges that no condition is in.
+    fn find_cycle(&self) -> Option<Vec<usize>> {
+        // What is left when nodes without predecessors are taken away, again and again, is in circles or behind them.
+        let mut needs: Vec<usize> = self.nodes.iter().map(|node| node.needs).collect();
+        let mut free: Vec<usize> = (0..needs.len()).filter(|&node| needs[node] == 0).collect();
+        while let Some(node) = free.pop() {
+            for &next in self.strong(node) {
+                needs[next] -= 1;
+                if needs[next] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+        let stuck = |node: &usize| needs[*node] > 0;
+        let mut node = (0..needs.len()).find(|node| stuck(node))?;
+        // Each of them has a predecessor among them: backwards one comes round.
+        let mut path = Vec::new();
+        while !path.contains(&node) {
+            path.push(node);
+            let mut left = (0..needs.len()).filter(stuck);
+            node = left.find(|&before| self.strong(before).contains(&node))?;
+        }
+        let start = path.iter().position(|&one| one == node)?;
+        let mut cycle = path.split_off(start);
+        cycle.reverse();
+        // From the one that was made first.
+        let first = (0..cycle.len()).min_by_key(|&place| cycle[place])?;
+        cycle.rotate_left(first);
+        Some(cycle)
+    }
+
+    /// The edges from a node that are not a condition's.
+    fn strong(&self, node: usize) -> &[usize] {
+        match self.nodes[node].action {
+            Action::Task(_) => &self.nodes[node].next,
+            Action::Condition(_) => &[],
+        }
+    }
+}
+
+/// A [`Graph`] that was checked, and can run.
+///
+/// Prints as a graph for Graphviz; dashed arrows are those among which a condition chooses.
+///
+/// ```
+/// let mut graph = locksley::flow::Graph::new();
+/// let (a, b) = (graph.task("a", || ()), graph.task("b", || ()));
+/// graph.edge(a, b);
+/// assert!(graph.build().unwrap().to_string().contains("n0 -> n1;"));
+/// ```
+pub struct Plan<'g> {
+    graph: Graph<'g>,
+    /// The nodes that come after none.
+    starts: Vec<usize>,
+}
+
+impl fmt::Display for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "digraph plan {{")?;
+        for (number, node) in self.graph.nodes.iter().enumerate() {
+            let (shape, style) = match node.action {
+                Action::Task(_) => ("box", ""),
+                Action::Condition(_) => ("diamond", " [style=dashed]"),
+            };
+            let name = Quoted(Some(&node.name), number);
+            writeln!(f, "n{number} [label={name}, shape={shape}];")?;
+            for next in &node.next {
+                writeln!(f, "n{number} -> n{next}{style};")?;
+            }
+        }
+        writeln!(f, "}}")
+    }
+}
+
+impl fmt::Debug for Graph<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.nodes.iter().map(|node| &node.name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+impl fmt::Debug for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.graph.fmt(f)
+    }
+}
