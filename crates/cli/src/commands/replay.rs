@@ -112,13 +112,7 @@ impl Replay {
             || path.is_file();
         let (run, graph) = match is_file {
             true => recorder::read(path)?,
-            false => {
-                let spec = names::workload(&self.what, self.full)?;
-                let _progress = Progress::doing(&format!("recording {spec}"), 1);
-                let (run, graph) = recorder::record(&spec, 1, None)?;
-                let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
-                (Some(run), lighter)
-            }
+            false => self.record()?,
         };
         let graph = Graph::parse(&graph)
             .map_err(|error| Failure::System(format!("{} is no recording: {error}", self.what)))?;
@@ -144,6 +138,14 @@ impl Replay {
             digits(size.parallelism())
         ));
         Ok(source)
+    }
+
+    fn record(&self) -> Result<(Option<Run>, String), Failure> {
+        let spec = names::workload(&self.what, self.full)?;
+        let _progress = Progress::doing(&format!("recording {spec}"), 1);
+        let (run, graph) = recorder::record(&spec, 1, None)?;
+        let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
+        Ok((Some(run), lighter))
     }
 
     fn predict(
