@@ -23,9 +23,9 @@ use crate::tables;
 use crate::units::{self, digits, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley replay queens:n=10                              recorded now; 1 to 64 processors
+  locksley replay sort                                     recorded now; 1 to 64 processors
   locksley replay locksley-out/queens.recording.json --processors 64,256,1024
-  locksley replay sort:n=100000 --strategies asymmetric,steal-half,sharing
+  locksley replay mandelbrot --strategies asymmetric,steal-half,sharing
   locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16, 0.5 us within, 20 us across
   locksley replay my-graph.dag.json --steal 1us                 any graph of the format locksley-dag/1";
 

@@ -71,7 +71,7 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
     session.finish()?;
     output.say("\nOpen the .html file in a browser. What to do next:");
     output.say(style.faint(
-        "  locksley compare sort uts --workers 1:4    locksley replay queens:n=10    locksley --help",
+        "  locksley compare sort uts --workers 1:4    locksley replay sort    locksley --help",
     ));
     Ok(())
 }
