@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{compare, completions, list, run, simulate, theory, topology};
+use crate::commands::{
+    compare, completions, experiment, list, profile, record, replay, report, run, simulate, theory,
+    topology, trace,
+};
 use crate::failure::EXIT_CODES;
 
 const EXAMPLES: &str = "\
@@ -12,7 +15,7 @@ Examples:
   locksley                                   a tour: this machine, three programs, every strategy, who wins
   locksley run queens --stats                one run, checked, and what each worker did
   locksley compare fib sort --workers 1:4    strategies and rivals side by side, with a page to look at
-  locksley simulate fib:n=25 -p 64           what would it do on 64 processors?
+  locksley replay queens:n=10 -p 64          what would it do on 64 cores?
   locksley list                              workloads, strategies, rivals
 
 Exit codes:
@@ -37,14 +40,9 @@ pub(crate) struct Cli {
 /// What every command has.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// Where files are written: nowhere else.
-    #[arg(
-        long,
-        value_name = "DIR",
-        global = true,
-        default_value = "locksley-out"
-    )]
-    pub(crate) out: PathBuf,
+    /// Where files are written, and nowhere else [default: locksley-out].
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) out: Option<PathBuf>,
     /// Print one JSON document instead of text.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -58,6 +56,21 @@ pub(crate) enum Command {
     /// Put strategies and rivals side by side.
     #[command(after_help = help(compare::EXAMPLES))]
     Compare(compare::Compare),
+    /// Tell how parallel a program is: work, span, and speed-ups, possible and measured.
+    #[command(after_help = help(profile::EXAMPLES))]
+    Profile(profile::ProfileRun),
+    /// Trace a run: a timeline for Perfetto, who stole from whom, and how much was waiting.
+    #[command(after_help = help(trace::EXAMPLES))]
+    Trace(trace::TraceRun),
+    /// Record a run: forks, joins, and the time between them.
+    #[command(after_help = help(record::EXAMPLES))]
+    Record(record::Record),
+    /// Simulate a recorded run with other numbers of processors, strategies and latencies.
+    #[command(after_help = help(replay::EXAMPLES))]
+    Replay(replay::Replay),
+    /// Make the papers' experiments again.
+    #[command(after_help = help(experiment::EXAMPLES))]
+    Experiment(experiment::Experiments),
     /// Simulate a computation: any scheduler of the papers, on as many processors as you like.
     #[command(after_help = help(simulate::EXAMPLES))]
     Simulate(simulate::Simulate),
@@ -67,6 +80,9 @@ pub(crate) enum Command {
     /// Show what a pool sees of this machine.
     #[command(after_help = help(topology::EXAMPLES))]
     Topology,
+    /// Make one page of all results in a folder.
+    #[command(after_help = help(report::EXAMPLES))]
+    Report(report::Report),
     /// List workloads, strategies, rivals, and what can be simulated.
     #[command(after_help = help(list::EXAMPLES))]
     List,
@@ -75,7 +91,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
-fn help(examples: &str) -> String {
+pub(crate) fn help(examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
 

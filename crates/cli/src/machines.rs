@@ -9,9 +9,25 @@ use crate::names::meant;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Costly(pub(crate) Costs);
 
-/// Who is near whom.
+/// Who is near whom: groups with the latency within, the smallest first, and the latency beyond.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Groups(pub(crate) Topology);
+pub(crate) struct Groups {
+    groups: Vec<(u32, u32)>,
+    beyond: u32,
+}
+
+impl Groups {
+    /// The topology, where a tick is this part of the latencies' unit.
+    pub(crate) fn topology(&self, tick: f64) -> Topology {
+        let ticks = |latency: u32| (f64::from(latency) / tick).round() as u32;
+        let groups: Vec<(u32, u32)> = self
+            .groups
+            .iter()
+            .map(|&(size, latency)| (size, ticks(latency)))
+            .collect();
+        Topology::nested(&groups, ticks(self.beyond))
+    }
+}
 
 const COSTS: [&str; 6] = ["node", "steal", "cas", "fence", "donation", "probe"];
 
@@ -59,14 +75,14 @@ pub(crate) fn topology(text: &str) -> Result<Groups, String> {
             .collect::<Result<Vec<u32>, _>>()
     };
     let wrong = |what: &str| Err(format!("`{text}` {what}: possible are {FORMS}"));
-    let topology = match name {
-        "flat" if parts.is_empty() => Topology::flat(),
+    let (groups, beyond) = match name {
+        "flat" if parts.is_empty() => (Vec::new(), 0),
         "sockets" => match numbers()?[..] {
-            [cores, latency] if cores > 0 => Topology::sockets(cores, latency),
+            [cores, latency] if cores > 0 => (vec![(cores, 0)], latency),
             _ => return wrong("wants two numbers, the first at least 1"),
         },
         "cluster" => match numbers()?[..] {
-            [cores, near, far] if cores > 0 => Topology::cluster(cores, near, far),
+            [cores, near, far] if cores > 0 => (vec![(cores, near)], far),
             _ => return wrong("wants three numbers, the first at least 1"),
         },
         "nested" => nested(text, &parts)?,
@@ -78,10 +94,10 @@ pub(crate) fn topology(text: &str) -> Result<Groups, String> {
             ));
         }
     };
-    Ok(Groups(topology))
+    Ok(Groups { groups, beyond })
 }
 
-fn nested(text: &str, parts: &[&str]) -> Result<Topology, String> {
+fn nested(text: &str, parts: &[&str]) -> Result<(Vec<(u32, u32)>, u32), String> {
     let Some((beyond, groups)) = parts.split_last() else {
         return Err(format!("`{text}` has no groups: possible are {FORMS}"));
     };
@@ -97,7 +113,7 @@ fn nested(text: &str, parts: &[&str]) -> Result<Topology, String> {
         pairs.push((size, latency));
         last = size;
     }
-    Ok(Topology::nested(&pairs, number(beyond, text)?))
+    Ok((pairs, number(beyond, text)?))
 }
 
 #[cfg(test)]
@@ -122,7 +138,7 @@ mod tests {
 
     #[test]
     fn topologies_are_read() {
-        let read = |text| topology(text).map(|Groups(topology)| topology);
+        let read = |text| topology(text).map(|groups| groups.topology(1.0));
         assert_eq!(read("flat"), Ok(Topology::flat()));
         assert_eq!(
             read("cluster:16,20,1000"),
@@ -131,6 +147,8 @@ mod tests {
         assert_eq!(read("sockets:8,100"), Ok(Topology::sockets(8, 100)));
         let nested = Topology::nested(&[(16, 5), (64, 1000)], 3000);
         assert_eq!(read("nested:16=5,64=1000,3000"), Ok(nested));
+        let halved = topology("cluster:16,20,1000").unwrap().topology(2.0);
+        assert_eq!(halved, Topology::cluster(16, 10, 500));
         for wrong in [
             "ring",
             "cluster:16",

@@ -5,14 +5,17 @@
 mod cli;
 mod commands;
 mod contest;
+mod experiment;
 mod failure;
 mod interrupt;
 mod machines;
 mod names;
 mod output;
 mod ranges;
+mod recorder;
 mod style;
 mod tables;
+mod timeline;
 mod units;
 
 use std::process::ExitCode;

@@ -17,7 +17,10 @@ use crate::style::Style;
 /// How a command speaks.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
+    /// The output folder.
     pub(crate) folder: PathBuf,
+    /// Did the user say which one?
+    pub(crate) chosen: bool,
     pub(crate) json: bool,
     pub(crate) style: Style,
 }
@@ -25,7 +28,8 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(options: &Options) -> Output {
         Output {
-            folder: options.out.clone(),
+            folder: options.out.clone().unwrap_or_else(|| "locksley-out".into()),
+            chosen: options.out.is_some(),
             json: options.json,
             style: Style::of_stdout(),
         }
@@ -171,7 +175,11 @@ impl Session {
         let text = self
             .output
             .write(&format!("{}.txt", self.name), &(self.text)(results))?;
-        Ok(vec![json, csv, text])
+        let page = self.output.write(
+            &format!("{}.html", self.name),
+            &locksley_report::page(results),
+        )?;
+        Ok(vec![json, csv, text, page])
     }
 
     /// The end: files are written, and said where, or JSON is printed.
@@ -198,4 +206,12 @@ fn prune(results: &mut Results) {
     results
         .comparisons
         .retain(|comparison| !comparison.rows.is_empty());
+    for experiment in &mut results.experiments {
+        experiment
+            .batches
+            .retain(|batch| !batch.repetitions.is_empty());
+    }
+    results
+        .experiments
+        .retain(|experiment| !experiment.batches.is_empty());
 }

@@ -330,7 +330,8 @@ impl Builder {
     }
 
     /// Records what the pool runs: which strands fork and join, and how long each of them takes between.
-    /// [`Pool::take_recording`] gives the recording, which the simulator `locksley-sim` reads.
+    /// [`Pool::take_recording`] gives the recording, which the simulator `locksley-sim` reads. To record a single call, on any
+    /// pool, there is [`Pool::record`].
     ///
     /// **What is recorded** is what [`run`](Pool::run), [`install`](Pool::install), [`join`](Pool::join),
     /// [`scope`](Pool::scope) and their kin run in the pool when they are called from outside of it: the joins
@@ -341,7 +342,7 @@ impl Builder {
     ///
     /// **What is not**: tasks on their own ([`spawn`](crate::spawn()) and its kin), which need not be joined where
     /// they were spawned; scopes whose body runs outside of the pool ([`Pool::in_place_scope`]); and what
-    /// another pool runs. Where a strand is kept waiting by something else than the pool, a lock or
+    /// another pool runs. Of a [flow](crate::flow()) it is recorded who helped whom in this run, not which task needs which. Where a strand is kept waiting by something else than the pool, a lock or
     /// the operating system, that counts as its work: have no more workers than processors.
     ///
     /// **What it costs**: at each fork six readings of the clock, two allocations and some 100 bytes until the

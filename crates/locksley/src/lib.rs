@@ -27,6 +27,8 @@
 //! | give up early | [`Scope::cancel`], [`CancelToken`] |
 //! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
 //! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
+//! | see how parallel a program is | [`Pool::profile`] |
+//! | record a run for the simulator | [`Pool::record`], [`Builder::record`] |
 //! | see who did what when, in Perfetto | [`Builder::trace`], [`Pool::take_trace`] |
 //! | see what the machine looks like | [`topology()`], [`available_cpus`] |
 //!
@@ -93,6 +95,7 @@ mod pending;
 mod pile;
 mod pinning;
 mod pool;
+mod profile;
 mod record;
 mod registry;
 mod reserve;
@@ -127,6 +130,7 @@ pub use locksley_policy::{
 pub use locksley_trace::Trace;
 pub use pinning::{Pinning, UnknownPinning};
 pub use pool::{Pool, max_num_workers};
+pub use profile::{Bounds, Profile};
 pub use record::Recording;
 pub use scope::{Scope, in_place_scope, scope};
 pub use spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};

@@ -350,13 +350,8 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
         Some((Box::new(deque), Box::new(loot)))
     }
     match config.strategy {
-        Strategy::Asymmetric
-            if barrier::payer() == barrier::Payer::Rare && config.recorder.is_none() =>
-        {
-            None
-        }
-        // Without membarrier a push must fence before it looks for sleepers, and what is recorded is recorded where
-        // forks are slow: the slow way.
+        Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
+        // Without membarrier a push must fence before it looks for sleepers: the slow way.
         Strategy::Asymmetric => both(asymmetric::Deque::new()),
         Strategy::ChaseLev | Strategy::Flexible(_) => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use locksley_trace::Trace;
 
@@ -15,6 +16,7 @@ use crate::injector::Injected;
 use crate::job::{Family, HeapJob, catch};
 use crate::join::FnContext;
 use crate::latch::Latch;
+use crate::profile::Profile;
 use crate::record::{self, Recording};
 use crate::registry::Registry;
 use crate::scope::{Scope, in_place_scope_in, scope_here};
@@ -465,6 +467,65 @@ impl Pool {
     /// ```
     pub fn take_recording(&self) -> Option<Recording> {
         self.registry.config.recorder.as_ref()?.take()
+    }
+
+    /// Runs a closure in the pool, and records what it does: see [`Builder::record`] for what that means. Nothing
+    /// else is recorded, and the pool need not have been told to.
+    ///
+    /// Several such calls may be under way at once; each records its own. One within another is a part of
+    /// the outer one's recording too. If the closure panics, so does this.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (sum, recording) = pool.record(|| {
+    ///     let (a, b) = locksley::join(|| 1, || 2);
+    ///     a + b
+    /// });
+    /// assert_eq!((sum, recording.forks()), (3, 1));
+    /// ```
+    pub fn record<F, R>(&self, f: F) -> (R, Recording)
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        run_in(&self.registry, |worker| record::record(worker, |_| f()))
+    }
+
+    /// Runs a closure in the pool, and tells how parallel it is: its work and span, and what they say about
+    /// the speed-up on any number of workers. See [`Profile`], also for how accurate it is.
+    ///
+    /// It works under every strategy, from inside of the pool and from outside. Several may be under way at once; each is
+    /// about its own closure. One within another is a part of the outer one's too. If the closure panics, so does this.
+    ///
+    /// ```
+    /// fn sum(values: &[u64]) -> u64 {
+    ///     if values.len() <= 10_000 {
+    ///         return values.iter().sum();
+    ///     }
+    ///     let (left, right) = values.split_at(values.len() / 2);
+    ///     let (a, b) = locksley::join(|| sum(left), || sum(right));
+    ///     a + b
+    /// }
+    ///
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let values: Vec<u64> = (0..100_000).collect();
+    /// let (sum, profile) = pool.profile(|| sum(&values));
+    /// assert_eq!(sum, 4_999_950_000);
+    /// assert_eq!(profile.spawns, 15);
+    /// println!("{profile}");
+    /// ```
+    pub fn profile<F, R>(&self, f: F) -> (R, Profile)
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        let (result, recording, cost) = run_in(&self.registry, |worker| {
+            let cost = record::cost_of_a_strand(worker);
+            let (result, recording) = record::record(worker, |_| f());
+            (result, recording, cost)
+        });
+        let profile = recording.profile(Profile::BURDEN, Duration::from_nanos(cost));
+        (result, profile)
     }
 
     /// What the workers have done since the last call, for a timeline: see [`Builder::trace`]. Empty if nothing is traced.

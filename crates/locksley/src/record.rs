@@ -18,15 +18,20 @@
 //! ```
 //!
 //! A *strand* is what runs one after another: the caller of a join without what it forks, each of the two
-//! closures, a scope's body, a task of it. The thread that runs a strand has its *tape* in a thread-local
-//! variable, and stops the time on it when the strand forks, waits, or lets something else run. At the end
+//! closures, a scope's body, a task of it. The worker that runs a strand has its *tape*, and stops the time on it when the
+//! strand forks, waits, or lets something else run. At the end
 //! the strand goes to where it was forked: a join's into the join's frame, which is there until both closures are done,
 //! a scope's task's into what it shares with the spawning strand. So the structure is that of the program, whoever ran which part of
-//! it, and a panic only ends a strand.
+//! it, and a panic only ends a strand. What a worker runs beside it, on behalf of others, has no tape and is not
+//! recorded: two runs that are recorded at the same time do not see each other.
 //!
-//! **Nothing is asked on the fast path.** The pool's workers have the pile of the default strategy behind a
-//! pointer then, as that of any other strategy, so every fork goes the slow way, where there is a branch for
-//! this.
+//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default strategy's), so that the
+//! next fork goes the slow way, as those of every other strategy do; there is a branch for this. A push opens
+//! the deque again. What pushes while a strand runs is the strand's own spawns, after which the deque is sealed anew, and
+//! its forks, which leave the tape and come back to it.
+//!
+//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written before the latch of the join, or the
+//! count of the scope, says that it is done, and read after that.
 //!
 //! **What has no tape is not recorded**: tasks on their own (`spawn` and its kin), which need not be joined
 //! by whoever spawned them; and scopes whose body runs outside of the pool.
@@ -37,17 +42,20 @@ use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+pub(crate) use recording::Node;
 pub use recording::Recording;
 use recording::{Item, Strand};
 
 use crate::job::{Family, StackJob};
-use crate::registry::Registry;
 use crate::sync::{Mutex, lock};
 use crate::worker::Worker;
 
-thread_local! {
-    /// The strand that this thread runs, if that is recorded.
-    static TAPE: Cell<Option<Tape>> = const { Cell::new(None) };
+/// Where a worker has its tape. The owner's alone.
+#[derive(Default)]
+pub(crate) struct Deck {
+    tape: Cell<Option<Tape>>,
+    /// Is there one?
+    runs: Cell<bool>,
 }
 
 /// A strand under way.
@@ -65,32 +73,37 @@ impl Tape {
         }
     }
 
-    /// Takes the calling thread's tape away.
-    fn take() -> Option<Tape> {
-        // A thread that is about to end may have none any more.
-        TAPE.try_with(Cell::take).ok().flatten()
-    }
-
-    fn put(tape: Option<Tape>) {
-        let _ = TAPE.try_with(|cell| cell.set(tape));
-    }
-
     /// Notes the time that has gone by.
     fn stop(&mut self) {
         let time = self.since.elapsed().as_nanos();
         self.strand.add(u64::try_from(time).unwrap_or(u64::MAX));
     }
+}
 
-    /// Time counts again from here.
-    fn resume(mut self) {
-        self.since = Instant::now();
-        Tape::put(Some(self));
+impl Worker {
+    /// Does the worker run a strand that is recorded?
+    #[inline]
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.deck.runs.get()
+    }
+
+    /// Takes the tape away.
+    fn take_tape(&self) -> Option<Tape> {
+        self.deck.runs.set(false);
+        self.deck.tape.take()
+    }
+
+    /// Puts a tape in, and sends the next fork the slow way if there is one.
+    fn put_tape(&self, tape: Option<Tape>) {
+        self.deck.runs.set(tape.is_some());
+        self.deck.tape.set(tape);
+        self.seal_if_recorded();
     }
 }
 
 /// The runs that a pool has recorded.
 pub(crate) struct Recorder {
-    runs: Mutex<Vec<Strand>>,
+    runs: Mutex<Vec<Arc<Strand>>>,
 }
 
 impl Recorder {
@@ -112,91 +125,112 @@ impl Recorder {
 pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
     match &worker.registry().config.recorder {
         None => f(worker),
-        Some(recorder) => run_recorded(recorder, || f(worker)),
-    }
-}
-
-#[cold]
-fn run_recorded<R>(recorder: &Recorder, f: impl FnOnce() -> R) -> R {
-    match Tape::take() {
-        None => strand(|strand| lock(&recorder.runs).push(strand), f),
-        outer => {
-            Tape::put(outer);
-            f()
+        Some(_) if worker.is_recorded() => f(worker),
+        Some(recorder) => {
+            let keep = |strand| lock(&recorder.runs).push(Arc::new(strand));
+            strand(worker, keep, || f(worker))
         }
     }
 }
 
+/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that as well.
+pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
+    let part = Enclosing::new(worker, Family::NONE);
+    let result = strand(worker, into_arc(&part.body), || f(worker));
+    let run = part.body.get().cloned().unwrap_or_default();
+    (result, Recording::of(vec![run]))
+}
+
+/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the median of some.
+pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
+    let pause = Pause::now(worker);
+    let mut times = [0; 63];
+    for time in &mut times {
+        strand(worker, |strand| *time = strand.time(), || ());
+    }
+    drop(pause);
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
 /// Runs a strand, and leaves what was recorded to `keep`, though it panics.
-fn strand<R>(keep: impl FnOnce(Strand), f: impl FnOnce() -> R) -> R {
-    struct Running<K: FnOnce(Strand)> {
+fn strand<R>(worker: &Worker, keep: impl FnOnce(Strand), f: impl FnOnce() -> R) -> R {
+    struct Running<'w, K: FnOnce(Strand)> {
+        worker: &'w Worker,
         outer: Option<Tape>,
         keep: Option<K>,
     }
 
-    impl<K: FnOnce(Strand)> Drop for Running<K> {
+    impl<K: FnOnce(Strand)> Drop for Running<'_, K> {
         fn drop(&mut self) {
-            let tape = Tape::take();
-            Tape::put(self.outer.take());
+            let tape = self.worker.take_tape();
             if let (Some(mut tape), Some(keep)) = (tape, self.keep.take()) {
                 tape.stop();
                 keep(tape.strand);
             }
+            self.worker.put_tape(self.outer.take());
         }
     }
 
     let _running = Running {
-        outer: Tape::take(),
+        worker,
+        outer: worker.take_tape(),
         keep: Some(keep),
     };
-    Tape::put(Some(Tape::start()));
+    worker.put_tape(Some(Tape::start()));
     f()
 }
 
 /// A strand that is left for another one, and is gone on with when this is dropped.
-pub(crate) struct Pause(Option<Tape>);
+pub(crate) struct Pause<'w>(Option<(&'w Worker, Tape)>);
 
-impl Drop for Pause {
+impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        if let Some(tape) = self.0.take() {
-            tape.resume();
+        if let Some((worker, mut tape)) = self.0.take() {
+            // Time counts again from here.
+            tape.since = Instant::now();
+            worker.put_tape(Some(tape));
         }
     }
 }
 
 /// The worker waits, or runs something that is no part of its strand, until this is dropped.
 #[inline]
-pub(crate) fn pause(worker: &Worker) -> Pause {
-    match worker.registry().config.recorder {
-        None => Pause(None),
-        Some(_) => Pause::now(),
+pub(crate) fn pause(worker: &Worker) -> Pause<'_> {
+    match worker.is_recorded() {
+        false => Pause(None),
+        true => Pause::now(worker),
     }
 }
 
-impl Pause {
+impl Pause<'_> {
     #[cold]
-    fn now() -> Pause {
-        let mut tape = Tape::take();
-        if let Some(tape) = &mut tape {
+    fn now(worker: &Worker) -> Pause<'_> {
+        Pause(worker.take_tape().map(|mut tape| {
             tape.stop();
-        }
-        Pause(tape)
+            (worker, tape)
+        }))
+    }
+
+    /// The strand that is left, if one is.
+    fn strand(&mut self) -> Option<&mut Strand> {
+        self.0.as_mut().map(|(_, tape)| &mut tape.strand)
     }
 }
 
 /// A join under way: the strand that forked, and what it forked.
-struct Fork {
-    outer: Pause,
+struct Fork<'w> {
+    outer: Pause<'w>,
     first: OnceLock<Strand>,
     second: OnceLock<Strand>,
 }
 
-impl Drop for Fork {
+impl Drop for Fork<'_> {
     fn drop(&mut self) {
-        if let Some(outer) = &mut self.outer.0 {
+        if let Some(outer) = self.outer.strand() {
             let [a, b] =
                 [&mut self.first, &mut self.second].map(|slot| slot.take().unwrap_or_default());
-            outer.strand.push(Item::Fork(Box::new([a, b])));
+            outer.push(Item::Fork(Box::new([a, b])));
         }
     }
 }
@@ -206,17 +240,12 @@ fn into_slot(slot: &OnceLock<Strand>) -> impl FnOnce(Strand) + '_ {
     move |strand| drop(slot.set(strand))
 }
 
-impl Worker {
-    /// Does the calling thread run a strand that is recorded?
-    pub(crate) fn is_recorded(&self) -> bool {
-        self.registry().config.recorder.is_some() && {
-            let tape = Tape::take();
-            let any = tape.is_some();
-            Tape::put(tape);
-            any
-        }
-    }
+/// The same where somebody else may want to keep it.
+fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnOnce(Strand) + '_ {
+    move |strand| drop(slot.set(Arc::new(strand)))
+}
 
+impl Worker {
     /// A join that is recorded.
     pub(crate) fn fork_recorded<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -224,53 +253,57 @@ impl Worker {
         B: FnOnce(&Worker, bool) -> RB,
     {
         let fork = Fork {
-            outer: Pause::now(),
+            outer: Pause::now(self),
             first: OnceLock::new(),
             second: OnceLock::new(),
         };
+        let (first, second) = (&fork.first, &fork.second);
         let first =
-            |worker: &Worker, migrated| strand(into_slot(&fork.first), || a(worker, migrated));
+            |worker: &Worker, migrated| strand(worker, into_slot(first), || a(worker, migrated));
         // The frame, and with it the slot, stays until the job is done.
         let second =
-            |worker: &Worker, migrated| strand(into_slot(&fork.second), || b(worker, migrated));
+            |worker: &Worker, migrated| strand(worker, into_slot(second), || b(worker, migrated));
         self.fork_pushed(first, &StackJob::new(second))
     }
 }
 
-/// A scope under way: the strand that it is a part of, and its body.
-pub(crate) struct Enclosing {
-    outer: Pause,
+/// A scope under way, or a part that is recorded for itself: the strand around it, and its body.
+pub(crate) struct Enclosing<'w> {
+    outer: Pause<'w>,
     scope: Family,
-    body: OnceLock<Strand>,
+    body: OnceLock<Arc<Strand>>,
 }
 
-impl Enclosing {
-    /// A scope begins, if the calling thread runs a strand that is recorded.
-    pub(crate) fn enter(registry: &Registry, scope: Family) -> Option<Enclosing> {
-        registry.config.recorder.as_ref()?;
-        let outer = Pause::now();
-        outer.0.is_some().then(|| Enclosing {
-            outer,
+impl Enclosing<'_> {
+    /// A scope begins on a worker, if that runs a strand that is recorded.
+    pub(crate) fn enter(worker: &Worker, scope: Family) -> Option<Enclosing<'_>> {
+        let recorded = worker.is_recorded();
+        recorded.then(|| Enclosing::new(worker, scope))
+    }
+
+    fn new(worker: &Worker, scope: Family) -> Enclosing<'_> {
+        Enclosing {
+            outer: Pause::now(worker),
             scope,
             body: OnceLock::new(),
-        })
+        }
     }
 }
 
-impl Drop for Enclosing {
+impl Drop for Enclosing<'_> {
     fn drop(&mut self) {
-        if let Some(outer) = &mut self.outer.0 {
-            let body = self.body.take().unwrap_or_default();
-            outer.strand.push(Item::Scope(self.scope, Box::new(body)));
+        let body = self.body.take().unwrap_or_default();
+        if let Some(outer) = self.outer.strand() {
+            outer.push(Item::Scope(self.scope, body));
         }
     }
 }
 
 /// Runs a scope's body.
-pub(crate) fn body<R>(scope: Option<&Enclosing>, f: impl FnOnce() -> R) -> R {
+pub(crate) fn body<R>(scope: Option<(&Worker, &Enclosing<'_>)>, f: impl FnOnce() -> R) -> R {
     match scope {
         None => f(),
-        Some(scope) => strand(into_slot(&scope.body), f),
+        Some((worker, scope)) => strand(worker, into_arc(&scope.body), f),
     }
 }
 
@@ -278,17 +311,18 @@ pub(crate) fn body<R>(scope: Option<&Enclosing>, f: impl FnOnce() -> R) -> R {
 pub(crate) struct Spawned(Arc<OnceLock<Strand>>);
 
 impl Spawned {
-    /// Notes that the calling thread spawns a task into a scope, if it runs a strand that is recorded.
-    pub(crate) fn note(scope: Family) -> Option<Spawned> {
-        let mut pause = Pause::now();
-        let tape = pause.0.as_mut()?;
+    /// Notes that a worker, which runs a strand that is recorded, spawns a task into a scope.
+    #[cold]
+    pub(crate) fn note(worker: &Worker, scope: Family) -> Spawned {
         let slot = Arc::new(OnceLock::new());
-        tape.strand.push(Item::Spawn(scope, slot.clone()));
-        Some(Spawned(slot))
+        if let Some(strand) = Pause::now(worker).strand() {
+            strand.push(Item::Spawn(scope, slot.clone()));
+        }
+        Spawned(slot)
     }
 
     /// Runs the task.
-    pub(crate) fn run<R>(self, f: impl FnOnce() -> R) -> R {
-        strand(into_slot(&self.0), f)
+    pub(crate) fn run<R>(self, worker: &Worker, f: impl FnOnce() -> R) -> R {
+        strand(worker, into_slot(&self.0), f)
     }
 }

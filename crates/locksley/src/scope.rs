@@ -233,21 +233,25 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        if self.registry.config.recorder.is_some()
-            && let Some(spawned) = Spawned::note(self.family())
+        let here = self.worker();
+        if let Some(worker) = here
+            && worker.is_recorded()
         {
-            let recorded = move |whole: &S, worker: &Worker| spawned.run(|| task(whole, worker));
-            return self.make_job(whole, recorded);
+            let spawned = Spawned::note(worker, self.family());
+            let recorded =
+                move |whole: &S, worker: &Worker| spawned.run(worker, || task(whole, worker));
+            return self.make_job(here, whole, recorded);
         }
-        self.make_job(whole, task)
+        self.make_job(here, whole, task)
     }
 
-    fn make_job<S, F>(&self, whole: &S, task: F) -> JobRef
+    /// `here` is the worker that the calling thread is, if it is one of the scope's pool.
+    fn make_job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        let by_owner = self.worker().is_some_and(|worker| self.is_owned_by(worker));
+        let by_owner = here.is_some_and(|worker| self.is_owned_by(worker));
         self.pending.add(by_owner);
         let (scope, whole) = (Place(self), Place(whole));
         let run = move |worker: &Worker| {
@@ -351,11 +355,14 @@ impl<'scope> Scope<'scope> {
     /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.
     pub(crate) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
         // Left when this function is, and what it waits for is done.
-        let recorded = match self.waiter {
-            Waiter::Worker(_) => Enclosing::enter(&self.registry, self.family()),
-            Waiter::Thread(_) => None,
+        let recorded = match (&self.waiter, self.worker()) {
+            (Waiter::Worker(_), Some(worker)) => {
+                Enclosing::enter(worker, self.family()).map(|scope| (worker, scope))
+            }
+            _ => None,
         };
-        let result = catch(|| record::body(recorded.as_ref(), body));
+        let scope = recorded.as_ref().map(|(worker, scope)| (*worker, scope));
+        let result = catch(|| record::body(scope, body));
         let here = Worker::current();
         // SAFETY: the count starts with one for the body; the scope is the caller's.
         unsafe { Scope::done(self, self.worker()) };

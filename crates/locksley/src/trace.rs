@@ -93,6 +93,8 @@ impl Entry {
 pub(crate) struct Tracer {
     ring: Ring,
     start: Instant,
+    /// How many entries it has written.
+    written: Cell<u64>,
     /// How many activities are under way, one inside of another.
     depth: Cell<u16>,
     /// Is it idle, in its main loop?
@@ -105,6 +107,7 @@ impl Tracer {
         Tracer {
             ring: Ring::new(capacity),
             start,
+            written: Cell::new(0),
             depth: Cell::new(0),
             idle: Cell::new(false),
         }
@@ -117,7 +120,9 @@ impl Tracer {
             depth: self.depth.get(),
             load: load.try_into().unwrap_or(u16::MAX),
         };
-        self.ring.push([time, entry.to_word()]);
+        let number = self.written.get();
+        self.ring.push(number, [time, entry.to_word()]);
+        self.written.set(number + 1);
     }
 
     fn begin(&self, activity: Activity, load: usize) {

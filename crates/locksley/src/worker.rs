@@ -15,6 +15,7 @@ use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
 use crate::pile::{Gifts, Loot, Pile, pile_for};
+use crate::record::Deck;
 use crate::registry::Registry;
 use crate::sleep::{self, Bed};
 use crate::stats::{Counters, Event};
@@ -62,6 +63,8 @@ pub struct Worker {
     helping: Cell<usize>,
     /// Was what it found last a spawned job, stolen at the price of a barrier? The owner's alone.
     stole: Cell<bool>,
+    /// What is recorded of what it runs. The owner's alone.
+    pub(crate) deck: Deck,
     pub(crate) counters: Counters,
     index: usize,
     /// Set with the pool, before any thread runs.
@@ -104,6 +107,7 @@ impl Worker {
             open: Cell::new(false),
             helping: Cell::new(0),
             stole: Cell::new(false),
+            deck: Deck::default(),
             counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),
@@ -240,6 +244,7 @@ impl Worker {
             None => unsafe {
                 self.deque.push(job);
                 self.deque.mark();
+                self.seal_if_recorded();
                 Ok(())
             },
             Some(pile) => pile.push(job),
@@ -251,6 +256,15 @@ impl Worker {
                 job,
                 owner: self.index,
             }),
+        }
+    }
+
+    /// Sends the next fork the slow way if what the worker runs is recorded: see `record`.
+    #[inline]
+    pub(crate) fn seal_if_recorded(&self) {
+        if self.is_recorded() {
+            // SAFETY: only the owner's thread has a `&Worker`.
+            unsafe { self.deque.seal() };
         }
     }
 

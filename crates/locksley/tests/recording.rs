@@ -230,3 +230,181 @@ fn a_pool_records_only_if_it_is_told_to() {
     let pool = recording_pool(2, Strategy::default(), Waiting::default());
     assert!(pool.take_recording().is_none(), "nothing was run");
 }
+
+/// What a program's structure is recorded as by pools that do not record otherwise, under every strategy.
+fn structure_of_calls(program: impl Fn() + Sync) -> String {
+    let mut first = None;
+    for strategy in Strategy::ALL {
+        for (workers, waiting) in [(1, Waiting::Leapfrog), (3, Waiting::TakeAny)] {
+            let builder = Pool::builder().workers(workers).strategy(strategy);
+            let pool = builder.waiting(waiting).build().expect("the pool starts");
+            let ((), recording) = pool.record(&program);
+            let json = recording.to_json(Duration::MAX);
+            assert_eq!(
+                *first.get_or_insert_with(|| json.clone()),
+                json,
+                "{strategy}"
+            );
+            // From within the pool it is the same, and so it is the second time.
+            let ((), again) = pool.install(|| pool.record(&program));
+            assert_eq!(again.to_json(Duration::MAX), json, "{strategy}, again");
+            assert!(pool.take_recording().is_none());
+        }
+    }
+    first.expect("there are strategies")
+}
+
+#[test]
+fn a_call_is_recorded_as_a_pool_that_records_does() {
+    let program = || {
+        fib(9);
+        locksley::scope(|s| bushes(s, 4));
+        fib(5);
+    };
+    let json = structure_of_calls(program);
+    assert_eq!(structure(|pool| pool.install(program)), json);
+}
+
+/// Whatever a strand does to its worker's pile, its next fork is recorded.
+#[test]
+fn no_fork_is_missed_between_other_things() {
+    structure_of_calls(|| {
+        fib(4);
+        drop(locksley::spawn(|| fib(6)));
+        fib(4);
+        locksley::spawn(|| fib(6)).join();
+        fib(4);
+        locksley::spawn_near(0, || fib(6)).join();
+        drop(locksley::spawn_fifo(|| fib(6)));
+        fib(4);
+        locksley::yield_now();
+        fib(4);
+        locksley::block_on(locksley::spawn(|| fib(6)));
+        fib(4);
+        locksley::scope(|s| {
+            s.spawn(|_| forks(3));
+            fib(4);
+            s.spawn_near(1, |_| forks(3));
+            locksley::yield_local();
+            fib(4);
+        });
+        for _ in 0..100 {
+            drop(locksley::spawn(|| ()));
+            locksley::join(|| (), || ());
+        }
+    });
+}
+
+#[test]
+fn a_call_within_another_is_a_part_of_it() {
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder().workers(2).strategy(strategy).build();
+        let pool = pool.expect("the pool starts");
+        let (inner, outer) = pool.record(|| {
+            fib(3);
+            let (_, inner) = pool.record(|| fib(6));
+            locksley::join(|| pool.record(|| fib(4)).1.forks(), || fib(4)).0 + inner.forks()
+        });
+        assert_eq!(inner, 12 + 4, "{strategy}");
+        assert_eq!(outer.forks(), 2 + 12 + 1 + 4 + 4, "{strategy}");
+    }
+}
+
+#[test]
+fn calls_at_the_same_time_record_what_is_theirs() {
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder().workers(3).strategy(strategy).build();
+        let pool = pool.expect("the pool starts");
+        std::thread::scope(|threads| {
+            for n in [3, 7, 10, 12] {
+                let pool = &pool;
+                threads.spawn(move || {
+                    for _ in 0..20 {
+                        let (value, recording) = pool.record(|| fib(n));
+                        pool.install(|| fib(8));
+                        let forks = [0, 0, 1, 2, 4, 7, 12, 20, 33, 54, 88, 143, 232];
+                        assert_eq!(recording.forks(), forks[n as usize], "{strategy}");
+                        assert!(value > 0);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_call_that_panics_leaves_nothing_behind() {
+    for strategy in Strategy::ALL {
+        let pool = Pool::builder().workers(2).strategy(strategy).build();
+        let pool = pool.expect("the pool starts");
+        for _ in 0..20 {
+            let program = || locksley::join(|| fib(5), || panics(0));
+            assert!(catch_unwind(AssertUnwindSafe(|| pool.record(program))).is_err());
+            let (caught, outer) = pool.record(|| {
+                let caught = catch_unwind(AssertUnwindSafe(|| pool.record(program)));
+                fib(3);
+                caught.is_err()
+            });
+            assert!(caught);
+            assert_eq!(outer.forks(), 1 + 7 + 2, "{strategy}");
+            assert_eq!(pool.install(|| fib(10)), 55);
+        }
+    }
+}
+
+#[test]
+fn tasks_that_were_cancelled_are_not_there() {
+    let json = structure_of_calls(|| {
+        locksley::scope(|s| {
+            s.cancel();
+            (0..5).for_each(|_| s.spawn(|_| forks(5)));
+            fib(3);
+        });
+    });
+    let forking = json.lines().filter(|line| line.matches('"').count() == 10);
+    assert_eq!(forking.count(), 2);
+}
+
+/// How a program's profile looks under every strategy: the structure is always the same.
+#[test]
+fn profiles_are_about_the_program() {
+    let spin = |micros| {
+        let start = std::time::Instant::now();
+        while start.elapsed() < Duration::from_micros(micros) {}
+    };
+    for strategy in Strategy::ALL {
+        for workers in [1, 2, 5] {
+            let pool = Pool::builder().workers(workers).strategy(strategy).build();
+            let pool = pool.expect("the pool starts");
+            let ((), profile) = pool.profile(|| {
+                spin(50);
+                locksley::scope(|s| {
+                    for _ in 0..4 {
+                        s.spawn(|_| spin(50));
+                    }
+                    locksley::join(|| spin(100), || spin(50));
+                });
+            });
+            // Before and after the scope, and five parts of its body; four tasks; two closures.
+            assert_eq!(
+                (profile.spawns, profile.strands),
+                (5, 2 + 6 + 4 + 2),
+                "{strategy}"
+            );
+            let micros = |time: Duration| time.as_micros();
+            assert!(micros(profile.work) >= 395, "{strategy}:\n{profile}");
+            assert!(micros(profile.span) >= 145, "{strategy}:\n{profile}");
+            assert!(
+                profile.span <= profile.burdened_span,
+                "{strategy}:\n{profile}"
+            );
+            assert!(
+                profile.burdened_span <= profile.span + 5 * profile.burden,
+                "{strategy}"
+            );
+            let bounds = [1, 2, 64].map(|workers| profile.bounds(workers));
+            assert!(bounds.is_sorted_by(|a, b| a.most <= b.most && a.greedy <= b.greedy));
+            assert!(profile.to_string().contains("128 workers"));
+        }
+    }
+}

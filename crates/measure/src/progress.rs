@@ -14,10 +14,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
-    /// Starts with `steps` to go.
+    /// Starts to measure something with `steps` to go.
     pub fn start(name: &str, steps: u64) -> Progress {
+        Progress::of(name, &format!("measuring {name}"), steps)
+    }
+
+    /// Starts to do something else.
+    pub fn doing(what: &str, steps: u64) -> Progress {
+        Progress::of(what, what, steps)
+    }
+
+    fn of(name: &str, line: &str, steps: u64) -> Progress {
         if !stderr().is_terminal() {
-            eprintln!("measuring {name}");
+            eprintln!("{line}");
             return Progress(None);
         }
         let style = ProgressStyle::with_template("{msg:24} {wide_bar} {pos}/{len} {eta}")

@@ -93,6 +93,17 @@ pub(crate) fn seconds(value: f64) -> String {
     format!("{} {}", number(value * unit.per_second), unit.name)
 }
 
+/// `41.7–42.3 ms`.
+pub(crate) fn range(lower: f64, upper: f64) -> String {
+    let unit = Unit::for_seconds(upper);
+    format!(
+        "{}–{} {}",
+        number(lower * unit.per_second),
+        number(upper * unit.per_second),
+        unit.name
+    )
+}
+
 /// `1.93×`.
 pub(crate) fn times(value: f64) -> String {
     format!("{}×", number(value))
@@ -105,6 +116,21 @@ pub(crate) fn plural(count: usize, what: &str) -> String {
     } else {
         format!("{count} {what}s")
     }
+}
+
+/// With a capital letter and a full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    let stop = if text.is_empty() || text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{}{}{stop}", first.unwrap_or_default(), letters.as_str())
 }
 
 /// At most `limit` characters, the last of which says that there are more.
@@ -174,6 +200,19 @@ mod tests {
     fn counts_are_grouped() {
         assert_eq!(count(1_234_567), "1\u{202F}234\u{202F}567");
         assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn sentences_begin_and_end_as_they_should() {
+        let cases = [
+            ("a sum: of trees", "A sum: of trees."),
+            ("Done.", "Done."),
+            ("", ""),
+            ("ß", "SS."),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sentence(text), expected);
+        }
     }
 
     #[test]

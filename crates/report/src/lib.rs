@@ -2,7 +2,7 @@
 //!
 //! [`Results`] holds comparisons, experiments, profiles and traces of one or several commands. It knows
 //! nothing of the runtime or the simulator: whoever measures fills it in. It is kept as JSON, one file per
-//! command, any number of them in a folder ([`read`], [`write`]), and as CSV ([`Results::to_csv`]).
+//! command, any number of them in a folder ([`read`], [`write()`]), and as CSV ([`Results::to_csv`]).
 //!
 //! ```
 //! use locksley_report::{Comparison, Contender, Machine, Results, Row};
@@ -38,3 +38,7 @@ pub use folder::{Error, read, write, write_page};
 pub use page::page;
 pub use results::*;
 pub use samples::Summary;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

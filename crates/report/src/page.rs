@@ -209,10 +209,15 @@ fn opening(title: &str, results: &Results) -> String {
         let _ = writeln!(html, "<p>Measured on {}.</p>", escape(&facts.join(", ")));
     }
     if let Some(made) = &results.made {
+        let by = if results.command.is_empty() {
+            "."
+        } else {
+            " by"
+        };
+        let (exact, shown) = (escape(made), escape(&date(made)));
         let _ = writeln!(
             html,
-            "<p class=\"muted\">Made <time datetime=\"{0}\">{0}</time> by</p>",
-            escape(made)
+            "<p class=\"muted\">Made <time datetime=\"{exact}\">{shown}</time>{by}</p>"
         );
     }
     if !results.command.is_empty() {
@@ -226,6 +231,21 @@ fn opening(title: &str, results: &Results) -> String {
     }
     html.push_str("</header>\n");
     html
+}
+
+/// `2026-03-01T12:00:00Z` as `2026-03-01 12:00 UTC`; anything else as it is.
+fn date(made: &str) -> String {
+    match (
+        made.get(..10),
+        made.get(10..11),
+        made.get(11..16),
+        made.get(16..),
+    ) {
+        (Some(day), Some("T"), Some(time), Some(rest)) if rest.ends_with('Z') => {
+            format!("{day} {time} UTC")
+        }
+        _ => made.to_owned(),
+    }
 }
 
 fn contents(results: &Results, sections: &[(&Section, String)]) -> String {
@@ -253,34 +273,7 @@ fn controls(results: &Results, cast: &Cast) -> String {
     let mut html = String::from(
         "<div class=\"controls\"><button type=\"button\" id=\"theme\">Dark colours</button>\n",
     );
-    let mut workloads: Vec<&str> = results
-        .comparisons
-        .iter()
-        .map(|c| c.workload.as_str())
-        .collect();
-    workloads.extend(
-        results
-            .profiles
-            .iter()
-            .map(|profile| profile.program.as_str()),
-    );
-    workloads.extend(results.replays.iter().map(|replay| replay.program.as_str()));
-    workloads.extend(results.steals.iter().map(|map| map.program.as_str()));
-    workloads.extend(results.loads.iter().map(|curve| curve.program.as_str()));
-    workloads.extend(
-        results
-            .timelines
-            .iter()
-            .map(|timeline| timeline.program.as_str()),
-    );
-    workloads.extend(
-        results
-            .experiments
-            .iter()
-            .map(|experiment| experiment.name.as_str()),
-    );
-    workloads.sort_unstable();
-    workloads.dedup();
+    let workloads = workloads(results);
     if workloads.len() > 1 {
         html.push_str("<label>Workload <select id=\"workload\"><option value=\"\">all</option>");
         for name in workloads {
@@ -291,15 +284,50 @@ fn controls(results: &Results, cast: &Cast) -> String {
     if cast.names().len() > 1 {
         html.push_str("<fieldset id=\"contenders\"><legend>Show</legend>");
         for name in cast.names() {
+            let name = escape(name);
             let _ = write!(
                 html,
-                "<label><input type=\"checkbox\" checked value=\"{0}\">{0}</label>",
-                escape(name)
+                "<label><input type=\"checkbox\" checked value=\"{name}\">{name}</label>"
             );
         }
         html.push_str("</fieldset>\n");
     }
     html + "</div>\n"
+}
+
+/// All programs, each once, by name.
+fn workloads(results: &Results) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    names.extend(
+        results
+            .comparisons
+            .iter()
+            .map(|comparison| comparison.workload.as_str()),
+    );
+    names.extend(
+        results
+            .profiles
+            .iter()
+            .map(|profile| profile.program.as_str()),
+    );
+    names.extend(results.replays.iter().map(|replay| replay.program.as_str()));
+    names.extend(results.steals.iter().map(|map| map.program.as_str()));
+    names.extend(results.loads.iter().map(|curve| curve.program.as_str()));
+    names.extend(
+        results
+            .timelines
+            .iter()
+            .map(|timeline| timeline.program.as_str()),
+    );
+    names.extend(
+        results
+            .experiments
+            .iter()
+            .map(|experiment| experiment.name.as_str()),
+    );
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]

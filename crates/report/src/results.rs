@@ -239,58 +239,20 @@ impl Results {
     /// assert!(results.fault().unwrap().contains("steals[0]"));
     /// ```
     pub fn fault(&self) -> Option<String> {
-        let first = |list: &str, index: usize, fault: Option<String>| {
-            fault.map(|fault| format!("{list}[{index}]: {fault}"))
-        };
-        let comparisons = self
-            .comparisons
-            .iter()
-            .enumerate()
-            .find_map(|(i, x)| first("comparisons", i, x.fault()));
-        let experiments = || {
-            self.experiments
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| first("experiments", i, x.fault()))
-        };
-        let profiles = || {
-            self.profiles
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| first("profiles", i, x.fault()))
-        };
-        let steals = || {
-            self.steals
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| first("steals", i, x.fault()))
-        };
-        let loads = || {
-            self.loads
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| first("loads", i, x.fault()))
-        };
-        let timelines = || {
-            self.timelines
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| first("timelines", i, x.fault()))
-        };
-        let replays = || {
-            self.replays
-                .iter()
-                .enumerate()
-                .find_map(|(i, x)| first("replays", i, x.fault()))
-        };
-        comparisons
-            .or_else(experiments)
-            .or_else(profiles)
-            .or_else(steals)
-            .or_else(loads)
-            .or_else(timelines)
-            .or_else(replays)
+        first_fault("comparisons", &self.comparisons, Comparison::fault)
+            .or_else(|| first_fault("experiments", &self.experiments, Experiment::fault))
+            .or_else(|| first_fault("profiles", &self.profiles, Profile::fault))
+            .or_else(|| first_fault("steals", &self.steals, StealMap::fault))
+            .or_else(|| first_fault("loads", &self.loads, LoadCurve::fault))
+            .or_else(|| first_fault("timelines", &self.timelines, Timeline::fault))
+            .or_else(|| first_fault("replays", &self.replays, Replay::fault))
     }
+}
+
+/// `steals[0]: ...` for the first item of a list with a fault.
+fn first_fault<T>(name: &str, list: &[T], of: impl Fn(&T) -> Option<String>) -> Option<String> {
+    let mut items = list.iter().enumerate();
+    items.find_map(|(i, item)| of(item).map(|fault| format!("{name}[{i}]: {fault}")))
 }
 
 /// Appends what is not there yet: a folder may hold a file and its copy.

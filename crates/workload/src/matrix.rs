@@ -17,7 +17,7 @@ use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 
 /// The side of a tile. Three tiles fit into a first-level cache of 32 KiB.
-const TILE: usize = 32;
+pub(crate) const TILE: usize = 32;
 
 /// A square matrix, stored by quadrants. The side is 32, the side of a tile, times a power of two.
 ///
@@ -71,6 +71,16 @@ impl Matrix {
         self.cells[self.position(row, column)]
     }
 
+    /// The elements in the order of the memory.
+    pub(crate) fn cells(&self) -> &[f64] {
+        &self.cells
+    }
+
+    /// The same, to be written.
+    pub(crate) fn cells_mut(&mut self) -> &mut [f64] {
+        &mut self.cells
+    }
+
     /// Where an element is: the bits of the tile's row and column interleaved, then the place in
     /// the tile.
     fn position(&self, row: usize, column: usize) -> usize {
@@ -84,7 +94,7 @@ impl Matrix {
     }
 
     /// The product with a vector, tile by tile.
-    fn times(&self, vector: &[f64]) -> Vec<f64> {
+    pub(crate) fn times(&self, vector: &[f64]) -> Vec<f64> {
         let mut product = vec![0.0; self.side];
         for row in (0..self.side).step_by(TILE) {
             for column in (0..self.side).step_by(TILE) {
@@ -119,13 +129,9 @@ pub struct Multiplication {
 impl Multiplication {
     /// Two matrices of that side, rounded up as for [`Matrix::zero`].
     pub fn new(side: usize) -> Multiplication {
-        let element = |row: usize, column: usize, salt: usize| {
-            let mixed = (row * 31 + column * 17 + salt).wrapping_mul(0x9e37_79b9) >> 7;
-            (mixed % 15) as f64 - 7.0
-        };
         Multiplication {
-            a: Matrix::from_fn(side, |row, column| element(row, column, 1)),
-            b: Matrix::from_fn(side, |row, column| element(row, column, 2)),
+            a: whole(side, 1),
+            b: whole(side, 2),
             c: Matrix::zero(side),
         }
     }
@@ -156,19 +162,32 @@ impl Program for Multiplication {
     /// Freivalds' check, A (B x) = C x, with vectors of small whole numbers. The result of a run
     /// that left out, repeated or misplaced a tile passes with a probability below one in a million.
     fn check(&self, (): ()) -> Result<(), Mismatch> {
-        for salt in [3, 5, 7] {
-            let x: Vec<f64> = (0..self.c.side)
-                .map(|i| ((i * salt).wrapping_mul(0x85eb_ca6b) >> 9) % 1021)
-                .map(|value| value as f64)
-                .collect();
-            let (expected, got) = (self.a.times(&self.b.times(&x)), self.c.times(&x));
-            let wrong = (0..self.c.side).find(|&row| expected[row] != got[row]);
-            if let Some(row) = wrong {
-                return expect((row, expected[row]), (row, got[row]));
-            }
-        }
-        Ok(())
+        product_check(&self.a, &self.b, &self.c)
     }
+}
+
+/// A matrix of small whole numbers; the salt says which.
+pub(crate) fn whole(side: usize, salt: usize) -> Matrix {
+    Matrix::from_fn(side, |row, column| {
+        let mixed = (row * 31 + column * 17 + salt).wrapping_mul(0x9e37_79b9) >> 7;
+        (mixed % 15) as f64 - 7.0
+    })
+}
+
+/// Is C the product of A and B? Freivalds' check with three vectors.
+pub(crate) fn product_check(a: &Matrix, b: &Matrix, c: &Matrix) -> Result<(), Mismatch> {
+    for salt in [3, 5, 7] {
+        let x: Vec<f64> = (0..c.side)
+            .map(|i| ((i * salt).wrapping_mul(0x85eb_ca6b) >> 9) % 1021)
+            .map(|value| value as f64)
+            .collect();
+        let (expected, got) = (a.times(&b.times(&x)), c.times(&x));
+        let wrong = (0..c.side).find(|&row| expected[row] != got[row]);
+        if let Some(row) = wrong {
+            return expect((row, expected[row]), (row, got[row]));
+        }
+    }
+    Ok(())
 }
 
 /// Adds the product of two matrices to a third one. All of them are stored by quadrants.
@@ -185,6 +204,13 @@ pub struct Product<'m> {
     a: &'m [f64],
     b: &'m [f64],
     c: &'m mut [f64],
+}
+
+impl<'m> Product<'m> {
+    /// Of matrices of the same side.
+    pub(crate) fn new(a: &'m [f64], b: &'m [f64], c: &'m mut [f64]) -> Product<'m> {
+        Product { a, b, c }
+    }
 }
 
 impl Task for Product<'_> {
@@ -224,7 +250,7 @@ impl Task for Row<'_> {
     }
 }
 
-fn quadrants(cells: &[f64]) -> [&[f64]; 4] {
+pub(crate) fn quadrants(cells: &[f64]) -> [&[f64]; 4] {
     let (upper, lower) = cells.split_at(cells.len() / 2);
     let ((q11, q12), (q21, q22)) = (
         upper.split_at(upper.len() / 2),

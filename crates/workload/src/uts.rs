@@ -314,6 +314,20 @@ pub struct Uts {
 impl Uts {
     /// Searches the tree once, without recursion, to know what must come out.
     pub fn new(tree: UtsTree) -> Uts {
+        Uts::within(tree, u64::MAX, u32::MAX).0
+    }
+
+    /// The same, and whether the tree has at most this many nodes and levels below the root. If not,
+    /// it is searched up to there only.
+    ///
+    /// ```
+    /// use locksley_workload::{Uts, UtsTree};
+    ///
+    /// let endless = UtsTree::binomial(2.0, 1.0, 2, 42);
+    /// let (_, ended) = Uts::within(endless, 1000, 100);
+    /// assert!(!ended);
+    /// ```
+    pub fn within(tree: UtsTree, nodes: u64, levels: u32) -> (Uts, bool) {
         let root = tree.root();
         let mut expected = Size::default();
         let mut stack = vec![root];
@@ -322,13 +336,13 @@ impl Uts {
             expected.nodes += 1;
             expected.depth = expected.depth.max(node.depth);
             expected.leaves += u64::from(children == 0);
+            if expected.nodes > nodes || expected.depth > levels {
+                break;
+            }
             stack.extend((0..children).map(|number| node.child(number)));
         }
-        Uts {
-            tree,
-            root,
-            expected,
-        }
+        let ended = expected.nodes <= nodes && expected.depth <= levels;
+        (Uts::known(tree, expected), ended)
     }
 
     /// A tree whose size is known.

@@ -4,21 +4,36 @@ use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley_workload::catalog::{self, Scale, Spec, SpecError, Values, Visitor};
-use locksley_workload::{Fork, Mismatch, Program, Serial, Size, Task};
+use locksley_workload::{Fork, Integral, Mismatch, Program, Serial, Size, Task};
 
 /// Each program at a size that takes milliseconds without optimisation.
 const SMALL: &[&str] = &[
     "fib:n=16",
+    "integrate:9",
     "queens:n=7",
     "uts:T1",
+    "uts-own:binomial,branching=50,q=0.2,m=4",
+    "uts-own:geometric,shape=linear,depth=5,branching=3",
+    "uts-own:geometric,shape=exponential,depth=3,branching=2",
+    "uts-own:hybrid,shape=cyclic,depth=4,branching=1.5,q=0.1,m=4",
     "sort:n=9000",
     "sort:n=9000,merge=parallel",
+    "quicksort:n=9000",
     "matrix:n=64",
+    "strassen:n=256",
+    "lu:n=128",
+    "heat:rows=50,columns=40,sweeps=7,block=4",
+    "knapsack:n=22",
     "tree:layers=10",
     "tree:layers=10,layout=postorder",
+    "mandelbrot:n=50,limit=100",
+    "rays:n=40,spheres=10,bounces=4",
+    "words:n=9000,vocabulary=300",
     "batch:even,threads=3,tasks=5,heavy=4",
     "batch:skewed,threads=4,tasks=5,heavy=10",
     "batch:equal,threads=3,tasks=1,heavy=10",
+    "generator:tasks=300,gap=5,grain=50",
+    "chain:periods=50,serial=90,parallel=10",
 ];
 
 /// Trees of the literature are too large without optimisation.
@@ -178,6 +193,10 @@ fn spoil(output: &mut dyn Any) -> bool {
         *number ^= 1;
     } else if let Some(size) = output.downcast_mut::<Size>() {
         size.leaves -= 1;
+    } else if let Some(integral) = output.downcast_mut::<Integral>() {
+        integral.area *= 1.0 + 1e-5;
+    } else if let Some(counts) = output.downcast_mut::<Vec<(String, u64)>>() {
+        counts[0].1 += 1;
     } else {
         assert!(output.is::<()>(), "how is this result made wrong?");
         return false;
@@ -259,9 +278,27 @@ fn errors_say_where_and_what_is_possible() {
     assert!(error("fib:3,4").contains("fib has no parameter `4`"));
 }
 
+struct Nothing;
+
+impl Visitor for Nothing {
+    type Output = ();
+
+    fn visit<P: Program>(self, _: P) {}
+}
+
+#[test]
+fn a_tree_without_end_is_refused_when_it_is_built() {
+    let spec = Spec::parse("uts-own:binomial,q=1", Scale::Quick).unwrap();
+    let refused = spec.visit(Nothing).unwrap_err();
+    assert!(
+        matches!(refused, SpecError::TooMuch { what: "levels", .. }),
+        "{refused}"
+    );
+}
+
 #[test]
 fn what_would_take_years_or_all_memory_is_refused() {
-    let batch = "batch:equal,threads=10000,tasks=10000,heavy=45";
+    let batch = "batch:equal,threads=10000,tasks=10000,heavy=40";
     for text in ["sort:n=100000000", "matrix:n=8192", batch] {
         let refused = Spec::parse(text, Scale::Quick);
         assert!(matches!(refused, Err(SpecError::TooMuch { .. })), "{text}");

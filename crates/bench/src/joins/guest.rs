@@ -7,7 +7,9 @@ use std::thread;
 use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
-use super::contenders::{Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeAny, Worker};
+use super::contenders::{
+    Chili, Forte, Free, Rayon, Runtime, STACK, Serial, TakeAny, Traced, Worker,
+};
 use crate::harness::{Contender, Guest};
 use locksley_measure::runtimes::turn;
 
@@ -39,6 +41,7 @@ pub(crate) fn serve(runtime: &str, case: &str, workers: usize, quick: bool) -> E
         Worker::NAME => Box::new(|| serve_on::<Worker>(case, workers, quick)),
         Free::NAME => Box::new(|| serve_on::<Free>(case, workers, quick)),
         TakeAny::NAME => Box::new(|| serve_on::<TakeAny>(case, workers, quick)),
+        Traced::NAME => Box::new(|| serve_on::<Traced>(case, workers, quick)),
         Rayon::NAME => Box::new(|| serve_on::<Rayon>(case, workers, quick)),
         Chili::NAME => Box::new(|| serve_on::<Chili>(case, workers, quick)),
         Forte::NAME => Box::new(|| serve_on::<Forte>(case, workers, quick)),

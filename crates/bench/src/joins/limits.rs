@@ -3,8 +3,8 @@
 use locksley_workload::Program;
 
 use super::cases::{self, Case, Visitor};
-use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Worker};
-use super::turns::CROWDED;
+use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Traced, Worker};
+use super::turns::{CROWDED, TRACED};
 use super::{instructions, probes, wake_up};
 use crate::harness::report::{Figures, Instructions};
 use crate::harness::{Bar, Measured};
@@ -37,6 +37,9 @@ const OF_TAKE_ANY: f64 = 1.03;
 
 /// What part of two workers' time that of sixteen may be, in every case.
 const OF_TWO_WORKERS: f64 = 1.15;
+
+/// What part of the time without a trace that with one may be.
+const OF_UNTRACED: f64 = 1.05;
 
 /// Instructions of a join.
 const INSTRUCTIONS: [(&str, f64); 2] = [(Worker::NAME, 54.0), (Free::NAME, 66.0)];
@@ -124,6 +127,9 @@ fn time_bars(times: &Times<'_>) -> Vec<Bar> {
         let ratio = times.ratio(case.two, CROWDED, ours);
         bars.push(bar(name, OF_TWO_WORKERS, ratio));
     }
+    let name = format!("{} {} / {ours}", TRACED.1, Traced::NAME);
+    let ratio = times.ratio(TRACED.1, Traced::NAME, ours);
+    bars.push(bar(name, OF_UNTRACED, ratio));
     bars
 }
 

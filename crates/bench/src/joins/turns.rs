@@ -3,7 +3,7 @@
 use locksley_workload::Program;
 
 use super::cases::{Case, Visitor};
-use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Worker};
+use super::contenders::{Chili, Forte, Free, Rayon, Runtime, Serial, TakeAny, Traced, Worker};
 use super::guest;
 use crate::harness::Workload;
 
@@ -12,6 +12,9 @@ const CROWD: usize = 16;
 
 /// The name of the contender that has them.
 pub(super) const CROWDED: &str = "locksley 16";
+
+/// What is measured with and without a trace, and its name then: few programs steal as often for their size.
+pub(super) const TRACED: (&str, &str) = ("queens", "trace overhead queens P=2");
 
 /// Makes the workloads.
 pub(super) struct Maker {
@@ -35,7 +38,11 @@ impl Maker {
         let workload = Workload {
             name,
             about: case.about,
-            reference: Serial::NAME,
+            reference: if name == TRACED.1 {
+                Worker::NAME
+            } else {
+                Serial::NAME
+            },
             note: Some("processor ns"),
             contenders: contenders.collect(),
         };
@@ -70,5 +77,9 @@ impl Visitor for Maker {
         contenders.push(entry(TakeAny::NAME, 2));
         contenders.push((CROWDED, Worker::NAME, CROWD));
         self.push(&case, case.two, &contenders);
+        if case.name == TRACED.0 {
+            let both = [entry(Worker::NAME, 2), entry(Traced::NAME, 2)];
+            self.push(&case, TRACED.1, &both);
+        }
     }
 }

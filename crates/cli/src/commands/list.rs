@@ -22,6 +22,7 @@ pub(crate) fn list(output: &Output) -> Result<(), Failure> {
     }
     output.say(style.bold("\nStrategies of a pool"));
     for (strategy, about) in strategies() {
+        let strategy = strategy.to_string();
         output.say(format!("  {strategy:<22} {}", style.faint(about)));
     }
     output.say(style.bold("\nRivals"));

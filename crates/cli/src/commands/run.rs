@@ -1,15 +1,18 @@
 //! `locksley run`: one run, checked, with what the workers did.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use locksley::{Stats, Strategy, WorkerStats};
 use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program};
 use serde_json::{Map, Value, json};
 
+use crate::commands::trace;
 use crate::contest;
 use crate::failure::Failure;
 use crate::names;
@@ -21,10 +24,11 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley run fib                                    the default strategy, one worker per processor
   locksley run queens:n=13 --stats                    and the counters of each worker
   locksley run uts --strategy steal-half --workers 4  another strategy, four workers
+  locksley run queens --trace queens.json             and a timeline for ui.perfetto.dev
   locksley run sort --full --json                     for a program";
 
 /// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the workers did.
-/// Writes no file.
+/// Writes no file but that of --trace.
 #[derive(Args)]
 pub(crate) struct Run {
     /// The workload, with parameters or without: fib, queens:n=11.
@@ -35,6 +39,9 @@ pub(crate) struct Run {
     /// How many workers [default: one per processor].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     workers: Option<usize>,
+    /// Write a timeline to this file, for ui.perfetto.dev.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Print all counters of each worker.
     #[arg(long)]
     stats: bool,
@@ -43,38 +50,50 @@ pub(crate) struct Run {
     full: bool,
 }
 
+/// How many entries of a trace a worker keeps.
+const ENTRIES: usize = 1 << 18;
+
 /// What came of a run whose result was right.
 struct Outcome {
     elapsed: Duration,
     stats: Stats,
+    trace: Trace,
 }
 
 struct Once<'a> {
     spec: &'a Spec,
     strategy: Strategy,
     workers: usize,
+    traced: bool,
 }
 
 impl Visitor for Once<'_> {
     type Output = Result<Outcome, Failure>;
 
     fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Failure> {
-        let pool = contest::pool(self.strategy, self.workers, self.spec.stack()).build()?;
-        let mut runtime = Worker(pool);
+        let pool = contest::pool(self.strategy, self.workers, self.spec.stack());
+        let capacity = if self.traced { ENTRIES } else { 0 };
+        let mut runtime = Worker(pool.trace(capacity).build()?);
         runtime.run(FibTask(16));
+        drop(runtime.0.take_trace());
         let before = runtime.0.stats();
         let task = program.task();
         let start = Instant::now();
         let output = runtime.run(task);
         let elapsed = start.elapsed();
         let stats = runtime.0.stats() - before;
+        let trace = runtime.0.take_trace();
         program.check(output).map_err(|wrong| {
             Failure::Check(format!(
                 "{} under {} gave a wrong result: {wrong}",
                 self.spec, self.strategy
             ))
         })?;
-        Ok(Outcome { elapsed, stats })
+        Ok(Outcome {
+            elapsed,
+            stats,
+            trace,
+        })
     }
 }
 
@@ -89,25 +108,19 @@ impl Run {
             spec: &spec,
             strategy,
             workers,
+            traced: self.trace.is_some(),
         };
         let outcome = {
-            let _progress = Progress::start(&spec.to_string(), 1);
+            let _progress = Progress::doing(&format!("running {spec}"), 1);
             contest::visit(&spec, once)??
         };
         let seconds = outcome.elapsed.as_secs_f64();
-        let total = outcome.stats.total();
-        output.say(format!(
-            "{spec} under {strategy} with {}",
-            several(workers, "worker")
-        ));
-        output.say(format!("  time    {}", output.style.bold(&time(seconds))));
-        output.say(format!(
-            "  result  {}",
-            output.style.good("as the serial oracle says")
-        ));
-        output.say(format!("  moved   {}", moved(&total)));
-        if self.stats {
-            output.say(format!("\n{}", narrowed(&outcome.stats.to_string())));
+        let having = several(workers, "worker");
+        output.say(format!("{spec} under {strategy} with {having}"));
+        self.say(output, &outcome);
+        if let Some(file) = &self.trace {
+            trace::to_file(&outcome.trace, file)?;
+            output.say_files(std::slice::from_ref(file));
         }
         output.document(&json!({
             "command": "run",
@@ -116,8 +129,21 @@ impl Run {
             "workers": workers,
             "seconds": seconds,
             "verified": true,
+            "trace": self.trace.as_ref().map(|file| file.display().to_string()),
             "stats": stats(&outcome.stats),
         }))
+    }
+
+    fn say(&self, output: &Output, outcome: &Outcome) {
+        let (style, stats) = (output.style, &outcome.stats);
+        let elapsed = time(outcome.elapsed.as_secs_f64());
+        output.say(format!("  time    {}", style.bold(&elapsed)));
+        let right = style.good("as the serial oracle says");
+        output.say(format!("  result  {right}"));
+        output.say(format!("  moved   {}", moved(&stats.total())));
+        if self.stats {
+            output.say(format!("\n{}", narrowed(&stats.to_string())));
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl Simulate {
                     let first = seed == self.seed;
                     let setup = Setup {
                         costs: self.costs.0,
-                        topology: self.topology.0.clone(),
+                        topology: self.topology.topology(1.0),
                         seed,
                         sample: if first { self.sample } else { 0 },
                         timeline: self.trace && first,
@@ -133,7 +133,7 @@ impl Simulate {
 
     /// Simulates on all processors of this machine.
     fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Failure> {
-        let progress = Progress::start(&format!("simulating {dag}"), setups.len() as u64);
+        let progress = Progress::doing(&format!("simulating {dag}"), setups.len() as u64);
         let one = |setup: &Setup| {
             let report = dag
                 .build(One(setup))
@@ -153,14 +153,7 @@ impl Simulate {
         setups: &[Setup],
         reports: &Reports,
     ) -> Result<(), Failure> {
-        let mut reports = lock(reports).clone();
-        let place = |report: &Report| {
-            setups.iter().position(|setup| {
-                setup.strategy.to_string() == report.strategy
-                    && (setup.processors, setup.seed) == (report.processors, report.seed)
-            })
-        };
-        reports.sort_by_key(place);
+        let reports = in_order(setups, lock(reports).clone());
         let mut files = vec![write(output, &dag.to_string(), &reports, false)?];
         if self.sample > 0 {
             let loads = loads(dag, &reports);
@@ -189,8 +182,19 @@ impl Simulate {
     }
 }
 
+/// Reports in the order of their setups: they came as they were done.
+fn in_order(setups: &[Setup], mut reports: Vec<Report>) -> Vec<Report> {
+    reports.sort_by_key(|report| {
+        setups.iter().position(|setup| {
+            setup.strategy.to_string() == report.strategy
+                && (setup.processors, setup.seed) == (report.processors, report.seed)
+        })
+    });
+    reports
+}
+
 /// A computation, or what was probably meant.
-pub(crate) fn computation(text: &str) -> Result<Dag, Failure> {
+fn computation(text: &str) -> Result<Dag, Failure> {
     text.parse::<Dag>().map_err(|error| {
         let name = text.split(':').next().unwrap_or(text);
         let all: Vec<String> = Dag::all().iter().map(ToString::to_string).collect();
@@ -225,7 +229,7 @@ fn write(
 }
 
 /// A text that can be part of a file's name.
-pub(crate) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || c == '-' {
             c
@@ -283,11 +287,16 @@ fn loads(dag: &Dag, reports: &[Report]) -> Results {
     for report in reports.iter().filter(|report| !report.loads.is_empty()) {
         let mut curve = LoadCurve::new(dag.to_string(), &report.strategy, report.processors);
         curve.unit = TimeUnit::Ticks;
+        curve.percentiles = vec![50.0, 90.0, 99.0];
         let point = |load: &locksley_sim::Load| LoadPoint {
             time: load.time as f64,
             mean: load.mean,
             max: load.max as f64,
-            percentiles: Vec::new(),
+            percentiles: vec![
+                load.median as f64,
+                load.ninety as f64,
+                load.ninety_nine as f64,
+            ],
         };
         curve.points = report.loads.iter().map(point).collect();
         results.loads.push(curve);

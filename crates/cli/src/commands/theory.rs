@@ -66,7 +66,7 @@ impl Theory {
             Ok(files) => format!("what was checked until now is kept in {}", files.join(", ")),
             Err(failure) => format!("what was checked is lost: {failure}"),
         });
-        let progress = Progress::start("checking claims", jobs.len() as u64);
+        let progress = Progress::doing("checking claims", jobs.len() as u64);
         let effort = if self.quick {
             Effort::Quick
         } else {

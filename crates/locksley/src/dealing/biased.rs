@@ -25,7 +25,7 @@
 //! | B4 | try: heavy barrier between `taken` and `inside` | membarrier | B1 | as B1 | as B1 |
 //! | B5 | try: load of `inside` | Acquire | B3 | as B3 | as B1 |
 //! | B6 | leave, of others: store of `taken` | Release | B2, B7 | as B2, for the owner or the next one | as B1 |
-//! | B7 | try: exchange of `taken` | Acquire | B6 | as B6 | `dealing::models::others_take_turns` |
+//! | B7 | try: exchange of `taken` | Acquire | B6 | as B6 | not shown by loom: the heavy barrier behind it [B4], a fence there, acquires too; exclusion of others does not lean on how that is made |
 
 use std::sync::Arc;
 

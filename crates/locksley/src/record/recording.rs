@@ -20,12 +20,18 @@ pub(super) enum Item {
     /// A join, and the strands of its closures.
     Fork(Box<[Strand; 2]>),
     /// A scope and its body. It ends when the tasks that were spawned into it are done too.
-    Scope(Family, Box<Strand>),
+    Scope(Family, Arc<Strand>),
     /// A task that was spawned into a scope. The strand is there when the task is done.
     Spawn(Family, Arc<OnceLock<Strand>>),
 }
 
 impl Strand {
+    /// How long it took, without what it forked.
+    pub(super) fn time(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.0);
+        parts.fold(self.rest, u64::saturating_add)
+    }
+
     pub(super) fn add(&mut self, nanoseconds: u64) {
         self.rest = self.rest.saturating_add(nanoseconds);
     }
@@ -48,7 +54,11 @@ impl Drop for Strand {
                 Item::Fork(mut both) => both
                     .iter_mut()
                     .for_each(|strand| parts.append(&mut strand.parts)),
-                Item::Scope(_, mut body) => parts.append(&mut body.parts),
+                Item::Scope(_, body) => {
+                    if let Some(mut body) = Arc::into_inner(body) {
+                        parts.append(&mut body.parts);
+                    }
+                }
                 Item::Spawn(_, slot) => {
                     if let Some(mut strand) = Arc::into_inner(slot).and_then(OnceLock::into_inner) {
                         parts.append(&mut strand.parts);
@@ -77,11 +87,11 @@ impl Drop for Strand {
 /// assert!(json.starts_with(r#"{"format": "locksley-dag/1","#));
 /// ```
 pub struct Recording {
-    runs: Vec<Strand>,
+    runs: Vec<Arc<Strand>>,
 }
 
 impl Recording {
-    pub(super) fn of(runs: Vec<Strand>) -> Recording {
+    pub(super) fn of(runs: Vec<Arc<Strand>>) -> Recording {
         Recording { runs }
     }
 
@@ -167,7 +177,7 @@ impl Recording {
     }
 
     /// The graph. The root is the first node.
-    fn nodes(&self) -> Vec<Node> {
+    pub(crate) fn nodes(&self) -> Vec<Node> {
         let mut graph = Graph::default();
         let mut first = graph.add();
         for (number, run) in self.runs.iter().enumerate() {
@@ -190,9 +200,10 @@ impl fmt::Debug for Recording {
 
 /// What ran between two forks or joins, and what comes then.
 #[derive(Clone, Copy, Default)]
-struct Node {
-    nanoseconds: u64,
-    next: [Option<usize>; 2],
+pub(crate) struct Node {
+    pub(crate) nanoseconds: u64,
+    /// If there are two, the second is what was forked or spawned: others may take it.
+    pub(crate) next: [Option<usize>; 2],
 }
 
 /// A strand that is to be drawn.

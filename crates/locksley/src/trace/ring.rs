@@ -19,7 +19,7 @@
 //! | G1 | write: fence before the slot's stores | Release | G2 | a reader that sees a word of entry `i` must see `head >= i` when it looks again; without it the earlier store of `head` may come later | `models::a_reader_sees_whole_entries` |
 //! | G2 | read: fence after the slots' loads | Acquire | G1 | the second look at `head` might be older than the words | `models::a_reader_sees_whole_entries` |
 //! | G3 | write: `head` is raised; read: first look | Release; Acquire | each other | one would see the count, and not the entries below it | `models::a_reader_sees_whole_entries` |
-//! | G4 | the writer's look at its own `head`; the second look | Relaxed | - | it is its own; G2 orders it | |
+//! | G4 | read: second look | Relaxed | - | G2 orders it | |
 
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -71,14 +71,13 @@ impl Ring {
         &self.slots[(number % self.length()) as usize]
     }
 
-    /// Writes an entry. For the one writer.
-    pub(super) fn push(&self, words: Words) {
-        let head = self.head.load(Ordering::Relaxed); // [G4]
+    /// Writes an entry. For the one writer, which knows how many it has written.
+    pub(super) fn push(&self, number: u64, words: Words) {
         fence(Ordering::Release); // [G1]
-        for (place, word) in self.slot(head).iter().zip(words) {
+        for (place, word) in self.slot(number).iter().zip(words) {
             place.store(word, Ordering::Relaxed);
         }
-        self.head.store(head + 1, Ordering::Release); // [G3]
+        self.head.store(number + 1, Ordering::Release); // [G3]
     }
 
     /// The entries from this number on that are still there.
@@ -114,7 +113,7 @@ mod tests {
                 assert_eq!(run.entries.len() as u64, number.min(capacity as u64));
                 let expected: Vec<Words> = (run.first..number).map(|n| [n, !n]).collect();
                 assert_eq!(run.entries, expected);
-                ring.push([number, !number]);
+                ring.push(number, [number, !number]);
             }
         }
     }
@@ -122,9 +121,12 @@ mod tests {
     #[test]
     fn a_reader_goes_on_where_it_was() {
         let ring = Ring::new(4);
-        let mut next = 0;
+        let (mut next, mut number) = (0, 0);
         for (written, lost) in [(3, 0), (4, 0), (0, 0), (9, 5), (1, 0)] {
-            (0..written).for_each(|_| ring.push([0, 0]));
+            for _ in 0..written {
+                ring.push(number, [0, 0]);
+                number += 1;
+            }
             let run = ring.read(next);
             assert_eq!(run.first - next, lost);
             assert_eq!(run.entries.len() as u64, written - lost);
@@ -136,7 +138,7 @@ mod tests {
     fn a_reader_beside_a_writer_sees_whole_entries() {
         let (ring, last) = (Ring::new(3), 100_000);
         std::thread::scope(|threads| {
-            threads.spawn(|| (0..last).for_each(|number| ring.push([number, !number])));
+            threads.spawn(|| (0..last).for_each(|number| ring.push(number, [number, !number])));
             let mut next = 0;
             while next < last {
                 let run = ring.read(next);
@@ -164,7 +166,7 @@ mod models {
             let writer = ring.clone();
             let writer = thread::spawn(move || {
                 for number in 0..3 {
-                    writer.push([number, !number]);
+                    writer.push(number, [number, !number]);
                 }
             });
             let run = ring.read(0);

@@ -14,8 +14,16 @@ fn pool(workers: usize, waiting: Waiting) -> Pool {
 }
 
 /// `worker.join(|w| ..., |w| ...)`.
-#[derive(Clone, Copy)]
-struct OnWorker<'w>(&'w locksley::Worker);
+///
+/// ```
+/// use locksley_measure::runtimes::OnWorker;
+/// use locksley_workload::{FibTask, Task};
+///
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// assert_eq!(pool.run(|worker| FibTask(20).run(OnWorker(worker))), 6765);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OnWorker<'w>(pub &'w locksley::Worker);
 
 impl Fork for OnWorker<'_> {
     type Again<'a>
@@ -36,8 +44,16 @@ impl Fork for OnWorker<'_> {
 }
 
 /// `locksley::join(|| ..., || ...)`.
-#[derive(Clone, Copy)]
-struct Anywhere;
+///
+/// ```
+/// use locksley_measure::runtimes::Anywhere;
+/// use locksley_workload::{FibTask, Task};
+///
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// assert_eq!(pool.install(|| FibTask(20).run(Anywhere)), 6765);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Anywhere;
 
 impl Fork for Anywhere {
     type Again<'a> = Anywhere;
@@ -71,6 +87,24 @@ impl Runtime for Worker {
 
     fn start(workers: usize) -> Worker {
         Worker(pool(workers, Waiting::default()))
+    }
+
+    fn run<T: Task>(&mut self, task: T) -> T::Output {
+        self.0.run(|worker| task.run(OnWorker(worker)))
+    }
+}
+
+/// The worker is passed along, and what it does is traced.
+#[derive(Debug)]
+pub struct Traced(Pool);
+
+impl Runtime for Traced {
+    const NAME: &'static str = "locksley traced";
+
+    fn start(workers: usize) -> Traced {
+        let builder = Pool::builder().workers(workers).stack_size(STACK);
+        let pool = builder.trace(1 << 16).build();
+        Traced(pool.expect("the machine has room for a pool"))
     }
 
     fn run<T: Task>(&mut self, task: T) -> T::Output {

@@ -27,7 +27,7 @@ use locksley_workload::{Program, Task};
 use crate::{Sample, WallClock, Wrong, clock};
 
 pub use self::chili::Chili;
-pub use self::locksley::{Free, TakeAny, Worker};
+pub use self::locksley::{Anywhere, Free, OnWorker, TakeAny, Traced, Worker};
 pub use self::rayon::Rayon;
 pub use self::serial::Serial;
 

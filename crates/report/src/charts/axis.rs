@@ -111,11 +111,11 @@ impl Axis {
             least.log2().floor() as i32,
             (most as f64).log2().ceil() as i32,
         );
-        let ticks = thin(
-            (from..=to).map(|power| 2f64.powi(power)).collect(),
-            wanted.max(2) + 1,
-        );
-        let (low, high) = (2f64.powi(from), most as f64 * 1.08);
+        let powers = (from..=to)
+            .map(|power| 2f64.powi(power))
+            .filter(|power| *power <= most as f64);
+        let ticks = thin(powers.collect(), wanted.max(2) + 1);
+        let (low, high) = (2f64.powi(from) / 1.08, most as f64 * 1.08);
         Axis {
             label: label.into(),
             scale: Scale::Log,
@@ -153,6 +153,15 @@ impl Axis {
                 }
             }
         }
+    }
+
+    /// Without the room between the largest value and the next tick.
+    pub(crate) fn ending_at(mut self, most: f64) -> Axis {
+        if most > self.low && most < self.high {
+            self.high = most;
+            self.ticks.retain(|tick| *tick <= most);
+        }
+        self
     }
 
     /// Where on the axis a value is.

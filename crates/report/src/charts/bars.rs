@@ -14,18 +14,24 @@ const BAR: f64 = 14.0;
 const FOOT: f64 = 44.0;
 const EDGE: f64 = 10.0;
 
-/// The times of all contenders with the most workers that were measured, and of those that have one number only, such as the
-/// serial code.
+/// The times of all contenders, each with the number of workers with which it was fastest.
 pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Trouble> {
     let rows = shown(comparison);
     let most = rows
         .iter()
         .map(|(_, summary)| summary.upper)
         .fold(0.0, f64::max);
-    let title = format!("{}: time, less is better", comparison.heading());
+    let shared = shared_workers(&rows);
+    let with = match shared {
+        Some(workers) => format!(" with {}", plural(workers, "worker")),
+        None if rows.len() < 2 => String::new(),
+        None => ", each with the workers that suit it best".to_owned(),
+    };
+    let title = format!("{}{with}: time, less is better", comparison.heading());
+    let winner = comparison.winner();
     let pictures = twice(&title, |width| {
         let height = rows.len() as f64 * ROW + FOOT;
-        let axis = Axis::seconds("time", most, if width < 500.0 { 4 } else { 8 });
+        let axis = Axis::seconds("time", most, if width < 500.0 { 5 } else { 10 }).ending_at(most);
         let mut canvas = Canvas::new(width, height);
         canvas.layer(None, None, |root| ground(root, &axis, width, height))?;
         for (i, (row, summary)) in rows.iter().enumerate() {
@@ -36,6 +42,8 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
                 row,
                 summary,
                 speedup: comparison.speedup(row),
+                shared,
+                won: winner.is_some_and(|winner| std::ptr::eq(winner, *row)),
             };
             let hint = bar.hint();
             canvas.layer(Some(row.contender.name()), Some(&hint), |root| {
@@ -51,17 +59,35 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
     })
 }
 
-/// For each contender the row with the most workers.
-pub(crate) fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
+/// For each contender its fastest row, right ones before wrong ones; the fastest contender first.
+fn shown(comparison: &Comparison) -> Vec<(&Row, Summary)> {
     let best = |name: &Contender| {
-        let rows = comparison
-            .rows
-            .iter()
-            .filter(|row| row.contender == *name && !row.samples.is_empty());
-        rows.max_by_key(|row| row.workers)
+        let rows = comparison.rows.iter().filter(|row| row.contender == *name);
+        let timed = rows.filter_map(|row| Some((row, row.summary()?)));
+        timed.min_by(|a, b| {
+            let wrong = |row: &Row| !row.verified;
+            wrong(a.0)
+                .cmp(&wrong(b.0))
+                .then(a.1.median.total_cmp(&b.1.median))
+        })
     };
-    let rows = comparison.contenders().into_iter().filter_map(best);
-    rows.filter_map(|row| Some((row, row.summary()?))).collect()
+    let mut shown: Vec<_> = comparison
+        .contenders()
+        .into_iter()
+        .filter_map(best)
+        .collect();
+    shown.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    shown
+}
+
+/// The number of workers that all have, but for the serial code.
+fn shared_workers(rows: &[(&Row, Summary)]) -> Option<usize> {
+    let mut workers = rows
+        .iter()
+        .filter(|(row, _)| row.contender != Contender::Serial)
+        .map(|(row, _)| row.workers);
+    let first = workers.next()?;
+    workers.all(|other| other == first).then_some(first)
 }
 
 fn place(axis: &Axis, width: f64, value: f64) -> f64 {
@@ -97,14 +123,21 @@ struct Bar<'a> {
     row: &'a Row,
     summary: &'a Summary,
     speedup: Option<f64>,
+    /// How many workers all have, which the title says.
+    shared: Option<usize>,
+    won: bool,
 }
 
 impl Bar<'_> {
     fn name(&self) -> String {
-        match self.row.workers {
-            1 if self.row.contender.name() == "serial" => "serial".into(),
-            workers => format!("{}, {}", self.row.contender, plural(workers, "worker")),
+        if self.row.contender == Contender::Serial || self.shared.is_some() {
+            return self.row.contender.to_string();
         }
+        format!(
+            "{}, {}",
+            self.row.contender,
+            plural(self.row.workers, "worker")
+        )
     }
 
     fn hint(&self) -> String {
@@ -129,20 +162,28 @@ impl Bar<'_> {
             value.push_str(" (wrong result)");
         } else if let Some(speedup) = self
             .speedup
-            .filter(|_| self.row.contender.name() != "serial")
+            .filter(|_| self.row.contender != Contender::Serial)
         {
             value.push_str(&format!(" ({})", times(speedup)));
         }
-        let room = (self.width - 2.0 * EDGE) / (SMALL * 0.6) - value.chars().count() as f64 - 2.0;
+        // Bold letters take more room.
+        let (style, letter) = if self.won {
+            (FontStyle::Bold, 0.62)
+        } else {
+            (FontStyle::Normal, 0.56)
+        };
+        let room =
+            (self.width - 2.0 * EDGE) / (SMALL * letter) - value.chars().count() as f64 - 2.0;
         let name = shorten(&self.name(), room.max(4.0) as usize);
         let line = px(self.top + 6.0);
-        root.draw(&Text::new(
-            name,
-            (px(EDGE), line),
-            text(TEXT, SMALL, HPos::Left, VPos::Top),
-        ))?;
-        let style = text(TEXT, SMALL, HPos::Right, VPos::Top);
-        root.draw(&Text::new(value, (px(self.width - EDGE), line), style))?;
+        for (words, at, side) in [
+            (name, EDGE, HPos::Left),
+            (value, self.width - EDGE, HPos::Right),
+        ] {
+            let mut look = text(TEXT, SMALL, side, VPos::Top);
+            look.font = look.font.style(style);
+            root.draw(&Text::new(words, (px(at), line), look))?;
+        }
 
         let at = |value| px(place(self.axis, self.width, value));
         let (top, bottom) = (self.top + 22.0, self.top + 22.0 + BAR);
@@ -160,5 +201,37 @@ impl Bar<'_> {
             root.draw(&PathElement::new(cap, stroke(TEXT, 1.25)))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_contender_is_shown_at_its_best() {
+        let mut comparison = Comparison::new("x");
+        let rayon = |workers, time| Row::new(Contender::rival("rayon"), workers, vec![time]);
+        let wrong = Row {
+            verified: false,
+            ..rayon(4, 0.1)
+        };
+        let serial = Row::new(Contender::Serial, 1, vec![2.5]);
+        comparison.rows = vec![serial, rayon(1, 3.0), rayon(2, 2.0), rayon(3, 2.2), wrong];
+        let shown = shown(&comparison);
+        let rows: Vec<_> = shown
+            .iter()
+            .map(|(row, _)| (row.contender.name(), row.workers))
+            .collect();
+        assert_eq!(
+            rows,
+            [("rayon", 2), ("serial", 1)],
+            "the fastest first, and no wrong result"
+        );
+        assert!(
+            shown
+                .iter()
+                .any(|(row, _)| std::ptr::eq(*row, comparison.winner().unwrap()))
+        );
     }
 }

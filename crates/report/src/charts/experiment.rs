@@ -1,9 +1,9 @@
 //! The batches: total time, waiting time and steals by the number of threads.
 
 use super::axis::Axis;
-use super::lines::{Joined, Line, Plot};
+use super::lines::{Drawing, Joined, Line, Point};
 use super::palette::series;
-use super::{Chart, Key, Marker, Swatch, Trouble, twice};
+use super::{Chart, Key, Marker, Swatch, Trouble};
 use crate::{Arrival, Batch, DequeKind, Experiment, Load, Summary};
 
 /// What is plotted.
@@ -46,67 +46,62 @@ fn applies(quantity: Quantity, batch: &Batch) -> bool {
     quantity != Quantity::Steals || batch.stealing
 }
 
+/// The lines of a plot.
+const VARIANTS: [(bool, DequeKind); 4] = [
+    (true, DequeKind::Unbounded),
+    (true, DequeKind::Bounded),
+    (false, DequeKind::Unbounded),
+    (false, DequeKind::Bounded),
+];
+
 /// One quantity of all batches with one kind of load, a line for each variant; `None` if there are none.
 pub(crate) fn experiment(
     experiment: &Experiment,
     (load, arrival): (Load, Arrival),
     quantity: Quantity,
 ) -> Result<Option<Chart>, Trouble> {
-    let batches: Vec<&Batch> = experiment
-        .batches
-        .iter()
-        .filter(|batch| batch.load == load && batch.arrival == arrival && applies(quantity, batch))
-        .collect();
-    let (mut lines, mut legend) = (Vec::new(), Vec::new());
-    let variants = [
-        (true, DequeKind::Unbounded),
-        (true, DequeKind::Bounded),
-        (false, DequeKind::Unbounded),
-        (false, DequeKind::Bounded),
-    ];
-    for (number, (stealing, deque)) in variants.into_iter().enumerate() {
+    let fits = |batch: &&Batch| batch.load == load && batch.arrival == arrival;
+    let batches = experiment.batches.iter().filter(fits);
+    let batches: Vec<&Batch> = batches.filter(|batch| applies(quantity, batch)).collect();
+    let mut drawing = Drawing::default();
+    for (number, (stealing, deque)) in VARIANTS.into_iter().enumerate() {
         let own = batches
             .iter()
             .filter(|batch| batch.stealing == stealing && batch.deque == deque);
-        let point = |batch: &&&Batch| {
-            let summary = quantity.of(batch)?;
-            Some((
-                batch.threads as f64,
-                summary.median,
-                Some((summary.lower, summary.upper)),
-            ))
-        };
-        let mut points: Vec<_> = own.clone().filter_map(|batch| point(&batch)).collect();
+        let mut points: Vec<Point> = own
+            .clone()
+            .filter_map(|batch| point(batch, quantity))
+            .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if let Some(batch) = own.clone().next().filter(|_| !points.is_empty()) {
-            let (ink, marker) = (series(number), Marker::series(number));
-            lines.push(Line::new(ink, Joined::Line, Some(marker), points));
-            legend.push(Key::new(batch.series(), Swatch::Line(ink, Some(marker))));
+            let (ink, marker) = (series(number), Some(Marker::series(number)));
+            drawing
+                .lines
+                .push(Line::new(ink, Joined::Line, marker, points));
+            drawing
+                .legend
+                .push(Key::new(batch.series(), Swatch::Line(ink, marker)));
         }
     }
-    if lines.is_empty() {
+    if drawing.lines.is_empty() {
         return Ok(None);
     }
+    let when = match arrival {
+        Arrival::Batch => "all tasks there at the start",
+        Arrival::Running => "tasks arriving while others run",
+    };
+    let title = format!("{load} load, {when}: {}", quantity.name());
     let threads: Vec<usize> = batches.iter().map(|batch| batch.threads).collect();
-    let most = batches
-        .iter()
-        .filter_map(|batch| quantity.of(batch))
-        .map(|summary| summary.upper)
-        .fold(0.0, f64::max);
-    let title = format!(
-        "{}, {load} load, {arrival}: {}",
-        experiment.name,
-        quantity.name()
-    );
-    let pictures = twice(&title, |width| {
-        let x = Axis::workers("threads N", &threads, 8);
-        let mut plot = Plot::new(x, quantity.axis(most), 280.0);
-        plot.lines = lines.clone();
-        plot.draw(width)
-    })?;
-    Ok(Some(Chart {
-        title,
-        pictures,
-        legend,
-    }))
+    let (_, most) = drawing.extent();
+    let axes = |_| (Axis::workers("threads N", &threads, 8), quantity.axis(most));
+    drawing.finish(title, 280.0, axes).map(Some)
+}
+
+fn point(batch: &Batch, quantity: Quantity) -> Option<Point> {
+    let summary = quantity.of(batch)?;
+    Some((
+        batch.threads as f64,
+        summary.median,
+        Some((summary.lower, summary.upper)),
+    ))
 }

@@ -7,12 +7,17 @@ use crate::format::{count, plural, tick};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// More rows than this would be thinner than a finger; neighbours share one.
+/// More rows than this would be too thin to point at; neighbours share one.
 const ROWS: usize = 32;
+
+/// How many neighbouring workers a row stands for.
+pub(crate) fn group(map: &StealMap) -> usize {
+    map.counts.len().div_ceil(ROWS).max(1)
+}
 
 /// The map, workers in groups if there are many.
 pub(crate) fn heat(map: &StealMap) -> Result<Chart, Trouble> {
-    let group = map.counts.len().div_ceil(ROWS).max(1);
+    let group = group(map);
     let counts = grouped(&map.counts, group);
     let most = counts.iter().flatten().copied().max().unwrap_or(0);
     let heading = crate::results::heading(&map.program, &map.parameters);
@@ -25,7 +30,7 @@ pub(crate) fn heat(map: &StealMap) -> Result<Chart, Trouble> {
         }
         .draw(width)
     })?;
-    let mut legend = vec![Key::new("none", Swatch::Area(HEAT[0], 1.0))];
+    let mut legend = vec![Key::new("no steals", Swatch::Area(HEAT[0], 1.0))];
     let mut last = 0;
     for (step, ink) in HEAT.into_iter().enumerate().skip(1) {
         let upper = (most as f64 * step as f64 / 6.0).floor() as u64;
@@ -165,21 +170,27 @@ impl Heat<'_> {
             (px(x + cell) - px(1.0), px(y + cell) - px(1.0)),
         ];
         root.draw(&Rectangle::new(corners, HEAT[step].color().filled()))?;
-        // A number only where it fits.
-        let short = if steals < 100_000 {
-            steals.to_string()
-        } else {
-            tick((steals / 1000 * 1000) as f64)
-        };
-        if cell >= short.chars().count() as f64 * SMALL * 0.6 + 6.0 && cell >= SMALL + 6.0 {
+        // Numbers in all cells or in none.
+        if cell >= brief(self.most).chars().count() as f64 * SMALL * 0.6 + 6.0
+            && cell >= SMALL + 6.0
+        {
             let style = text(on_heat(step), SMALL, HPos::Center, VPos::Center);
             root.draw(&Text::new(
-                short,
+                brief(steals),
                 (px(x + cell / 2.0), px(y + cell / 2.0)),
                 style,
             ))?;
         }
         Ok(())
+    }
+}
+
+/// At most five characters for any count below a billion.
+fn brief(steals: u64) -> String {
+    if steals < 100_000 {
+        steals.to_string()
+    } else {
+        tick((steals / 100_000 * 100_000) as f64)
     }
 }
 

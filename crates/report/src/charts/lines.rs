@@ -1,8 +1,8 @@
 //! Plots of lines, points, whiskers and areas over an axis: what most charts consist of.
 
 use super::axis::Axis;
-use super::palette::{GRID, Ink, MUTED, PAPER, TEXT};
-use super::{Area, Canvas, FINE, Marker, SMALL, Trouble, px, stroke, text};
+use super::palette::{GRID, Ink, MUTED, TEXT};
+use super::{Area, Canvas, Chart, FINE, Key, Marker, SMALL, Trouble, px, stroke, text, twice};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -62,39 +62,73 @@ pub(crate) struct Band {
     pub(crate) points: Vec<(f64, f64, f64)>,
 }
 
-/// A plot with its axes.
-#[derive(Clone, Debug)]
-pub(crate) struct Plot {
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) height: f64,
+/// Lines, areas and legend of a chart, before it has a size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawing {
     pub(crate) bands: Vec<Band>,
     pub(crate) lines: Vec<Line>,
+    pub(crate) legend: Vec<Key>,
+}
+
+impl Drawing {
+    /// The smallest and the largest value of the lines, whiskers included.
+    pub(crate) fn extent(&self) -> (f64, f64) {
+        let points = self.lines.iter().flat_map(|line| &line.points);
+        let ends = points.map(|(_, y, whisker)| whisker.unwrap_or((*y, *y)));
+        ends.fold((f64::INFINITY, 0.0), |(least, most), (low, high)| {
+            (low.min(least), high.max(most))
+        })
+    }
+
+    /// Draws the chart; `axes` says which axes, horizontal and vertical, suit a width.
+    pub(crate) fn finish(
+        self,
+        title: String,
+        height: f64,
+        axes: impl Fn(f64) -> (Axis, Axis),
+    ) -> Result<Chart, Trouble> {
+        let pictures = twice(&title, |width| {
+            let (x, y) = axes(width);
+            Plot {
+                x,
+                y,
+                width,
+                height,
+                drawing: &self,
+            }
+            .draw()
+        })?;
+        Ok(Chart {
+            title,
+            pictures,
+            legend: self.legend,
+        })
+    }
+}
+
+/// A drawing with its axes.
+struct Plot<'d> {
+    x: Axis,
+    y: Axis,
+    width: f64,
+    height: f64,
+    drawing: &'d Drawing,
 }
 
 type Context<'a, 'b> =
     ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-impl Plot {
-    pub(crate) fn new(x: Axis, y: Axis, height: f64) -> Plot {
-        Plot {
-            x,
-            y,
-            height,
-            bands: Vec::new(),
-            lines: Vec::new(),
-        }
-    }
-
+impl Plot<'_> {
     /// Draws it, a layer for each line.
-    pub(crate) fn draw(&self, width: f64) -> Result<Canvas, Trouble> {
-        let mut canvas = Canvas::new(width, self.height);
-        canvas.layer(None, None, |root| self.frame(root, width))?;
-        for band in &self.bands {
+    fn draw(&self) -> Result<Canvas, Trouble> {
+        let mut canvas = Canvas::new(self.width, self.height);
+        canvas.layer(None, None, |root| self.frame(root))?;
+        for band in &self.drawing.bands {
             canvas.layer(None, None, |root| self.band(&mut self.context(root)?, band))?;
         }
-        for line in &self.lines {
-            canvas.layer(line.contender.as_deref(), line.hint.as_deref(), |root| {
+        for line in &self.drawing.lines {
+            let (contender, hint) = (line.contender.as_deref(), line.hint.as_deref());
+            canvas.layer(contender, hint, |root| {
                 self.line(&mut self.context(root)?, line)
             })?;
         }
@@ -115,7 +149,7 @@ impl Plot {
 
     /// Grid, ticks and the names of the axes. That of the vertical one lies, above the plot: it is easier to read, and a phone
     /// has no room for it elsewhere.
-    fn frame(&self, root: &Area<'_>, width: f64) -> Result<(), Trouble> {
+    fn frame(&self, root: &Area<'_>) -> Result<(), Trouble> {
         let context = self.context(root)?;
         let (x, y) = (self.x.range(), self.y.range());
         let at = |x: f64, y: f64| context.backend_coord(&(x, y));
@@ -149,7 +183,7 @@ impl Plot {
         label(&self.y.label, (4.0, 4.0), HPos::Left)?;
         label(
             &self.x.label,
-            (width - 16.0, self.height - 18.0),
+            (self.width - 16.0, self.height - 18.0),
             HPos::Right,
         )?;
         Ok(())
@@ -217,8 +251,7 @@ impl Plot {
                 context.draw_series([Circle::new(at, px(3.8), ink.color().filled())])?;
             }
             Marker::Ring => {
-                context.draw_series([Circle::new(at, px(4.5), PAPER.color().filled())])?;
-                context.draw_series([Circle::new(at, px(4.5), stroke(ink, 2.0))])?;
+                context.draw_series([Circle::new(at, px(6.5), stroke(ink, 2.0))])?;
             }
             _ => {
                 let corners = marker

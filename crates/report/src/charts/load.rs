@@ -1,9 +1,9 @@
 //! Loads over time.
 
 use super::axis::Axis;
-use super::lines::{Band, Joined, Line, Plot};
+use super::lines::{Band, Drawing, Joined, Line};
 use super::palette::series;
-use super::{Chart, Key, Swatch, Trouble, twice};
+use super::{Chart, Key, Swatch, Trouble};
 use crate::format::{plural, tick};
 use crate::{LoadCurve, LoadPoint, TimeUnit};
 
@@ -14,67 +14,61 @@ const POINTS: usize = 1000;
 /// beside each other compare.
 pub(crate) fn load(curve: &LoadCurve, most: f64) -> Result<Chart, Trouble> {
     let points = thinned(&curve.points);
+    let mut drawing = Drawing::default();
+    let mut line = |label, ink, value: fn(&LoadPoint) -> f64| {
+        let points = points
+            .iter()
+            .map(|point| (point.time, value(point), None))
+            .collect();
+        drawing
+            .lines
+            .push(Line::new(ink, Joined::Line, None, points));
+        drawing
+            .legend
+            .push(Key::new(label, Swatch::Line(ink, None)));
+    };
+    line("largest", series(1), |point| point.max);
+    line("average", series(0), |point| point.mean);
+    if let [lowest, .., highest] = curve.percentiles[..] {
+        let band = points.iter().filter_map(middle).collect();
+        drawing.bands.push(Band {
+            ink: series(0),
+            opacity: 0.18,
+            points: band,
+        });
+        let label = format!("the middle {} % of the workers", tick(highest - lowest));
+        drawing
+            .legend
+            .push(Key::new(label, Swatch::Area(series(0), 0.25)));
+    }
+    let heading = crate::results::heading(&curve.program, &curve.parameters);
+    let workers = plural(curve.workers, "worker");
+    let title = format!("{heading}, {}, {workers}: waiting tasks", curve.strategy);
     let end = curve
         .points
         .iter()
         .map(|point| point.time)
         .fold(0.0, f64::max);
-    let line = |value: fn(&LoadPoint) -> f64| {
-        points
-            .iter()
-            .map(|point| (point.time, value(point), None))
-            .collect::<Vec<_>>()
-    };
-    let lines = vec![
-        Line::new(series(1), Joined::Line, None, line(|point| point.max)),
-        Line::new(series(0), Joined::Line, None, line(|point| point.mean)),
-    ];
-    let mut legend = vec![
-        Key::new("largest", Swatch::Line(series(1), None)),
-        Key::new("average", Swatch::Line(series(0), None)),
-    ];
-    let mut bands = Vec::new();
-    if let [lowest, .., highest] = curve.percentiles[..] {
-        let range = |point: &LoadPoint| {
-            Some((
-                point.time,
-                *point.percentiles.first()?,
-                *point.percentiles.last()?,
-            ))
-        };
-        bands.push(Band {
-            ink: series(0),
-            opacity: 0.18,
-            points: points.iter().filter_map(range).collect(),
-        });
-        let share = tick(highest - lowest);
-        legend.push(Key::new(
-            format!("the middle {share} % of the workers"),
-            Swatch::Area(series(0), 0.25),
-        ));
-    }
-    let heading = crate::results::heading(&curve.program, &curve.parameters);
-    let title = format!(
-        "{heading}, {}, {}: waiting tasks",
-        curve.strategy,
-        plural(curve.workers, "worker")
-    );
-    let pictures = twice(&title, |width| {
+    drawing.finish(title, 260.0, |width| {
         let wanted = if width < 500.0 { 4 } else { 8 };
         let x = match curve.unit {
             TimeUnit::Seconds => Axis::seconds("time", end, wanted),
             TimeUnit::Ticks => Axis::counts("time (ticks of the simulator)", end, wanted),
         };
-        let mut plot = Plot::new(x, Axis::counts("waiting tasks per worker", most, 5), 260.0);
-        plot.lines = lines.clone();
-        plot.bands = bands.clone();
-        plot.draw(width)
-    })?;
-    Ok(Chart {
-        title,
-        pictures,
-        legend,
+        (
+            x.ending_at(end),
+            Axis::counts("waiting tasks per worker", most, 5),
+        )
     })
+}
+
+/// What lies between the outer percentiles.
+fn middle(point: &LoadPoint) -> Option<(f64, f64, f64)> {
+    Some((
+        point.time,
+        *point.percentiles.first()?,
+        *point.percentiles.last()?,
+    ))
 }
 
 /// At most [`POINTS`] points; of neighbours the one with the largest maximum, so that no peak gets lost.

@@ -17,12 +17,12 @@ mod timeline;
 
 pub(crate) use bars::bars;
 pub(crate) use experiment::{Quantity, experiment};
-pub(crate) use heat::heat;
+pub(crate) use heat::{group, heat};
 pub(crate) use load::load;
 pub(crate) use palette::style_sheet;
 pub(crate) use replay::replay;
 pub(crate) use speedup::{profile, speedups};
-pub(crate) use timeline::{TRACKS, timeline};
+pub(crate) use timeline::{ARROWS, TRACKS, timeline};
 
 use crate::format::escape;
 use palette::Ink;
@@ -89,8 +89,10 @@ impl Key {
             Swatch::Dots(ink, marker) => marker.swatch(ink),
             Swatch::Area(ink, opacity) => {
                 format!(
-                    "<rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"{}\" opacity=\"{opacity}\"/>",
-                    ink.hex()
+                    "<rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"{}\" opacity=\"{opacity}\"/>\
+                     <rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"none\" stroke=\"{}\"/>",
+                    ink.hex(),
+                    palette::GRID.hex()
                 )
             }
         };
@@ -152,12 +154,12 @@ impl Marker {
     }
 
     fn swatch(self, ink: Ink) -> String {
-        let (hex, paper) = (ink.hex(), palette::PAPER.hex());
+        let hex = ink.hex();
         match self {
             Marker::Circle => format!("<circle cx=\"14\" cy=\"7\" r=\"4\" fill=\"{hex}\"/>"),
             Marker::Ring => {
                 format!(
-                    "<circle cx=\"14\" cy=\"7\" r=\"4\" fill=\"{paper}\" stroke=\"{hex}\" stroke-width=\"2\"/>"
+                    "<circle cx=\"14\" cy=\"7\" r=\"5\" fill=\"none\" stroke=\"{hex}\" stroke-width=\"2\"/>"
                 )
             }
             _ => {

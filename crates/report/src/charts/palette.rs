@@ -33,9 +33,9 @@ const SERIES: [Ink; 8] = [
     ink("series-3", 0x00825F, 0x2FBF95),
     ink("series-4", 0x9A4A8C, 0xD68CC5),
     ink("series-5", 0xA87000, 0xE9B23B),
-    ink("series-6", 0x3C8FC7, 0x9AD4F7),
+    ink("series-6", 0x4D5560, 0xC3C9D0),
     ink("series-7", 0x7A4B2A, 0xC79A78),
-    ink("series-8", 0x4D5560, 0xC3C9D0),
+    ink("series-8", 0x3C8FC7, 0x9AD4F7),
 ];
 
 /// From few to many.

@@ -1,193 +1,170 @@
 //! Speed-up curves.
 
 use super::axis::Axis;
-use super::lines::{Band, Joined, Line, Plot, Point};
+use super::lines::{Band, Drawing, Joined, Line, Point};
 use super::palette::{MUTED, series};
-use super::{Cast, Chart, Key, Marker, Swatch, Trouble, twice};
+use super::{Cast, Chart, Key, Marker, Swatch, Trouble};
 use crate::format::times;
-use crate::{Comparison, Profile, Row};
+use crate::{Comparison, Profile, Row, Summary};
 
-const HEIGHT: f64 = 330.0;
-
-/// How many ticks fit.
-fn ticks(width: f64) -> usize {
-    if width < 500.0 { 6 } else { 16 }
+/// Draws it over the numbers of workers.
+fn finish(drawing: Drawing, title: String, workers: &[usize]) -> Result<Chart, Trouble> {
+    let (least, most) = drawing.extent();
+    drawing.finish(title, 330.0, |width| {
+        let x = Axis::workers("workers", workers, if width < 500.0 { 6 } else { 16 });
+        let y = Axis::like(&x, "speed-up (times as fast)", least, most, 6);
+        (x, y)
+    })
 }
 
 /// The ideal: P workers, P times as fast.
-fn ideal(workers: &[usize]) -> Line {
-    let most = workers.iter().copied().max().unwrap_or(1);
-    let least = workers.iter().copied().min().unwrap_or(1).min(1);
-    // Enough points that the line is straight on any scale.
-    let points = [least.max(1), most].map(|p| (p as f64, p as f64, None));
-    Line::new(MUTED, Joined::Dashes, None, points.to_vec())
+fn ideal(drawing: &mut Drawing, workers: &[usize], label: &str) {
+    let most = workers.iter().copied().max().unwrap_or(1) as f64;
+    let points = vec![(1.0, 1.0, None), (most, most, None)];
+    drawing
+        .lines
+        .insert(0, Line::new(MUTED, Joined::Dashes, None, points));
+    drawing.legend.push(Key::new(label, Swatch::Dashes(MUTED)));
 }
 
-/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if only one number was measured, or
-/// there is no serial code to compare with.
+/// A measured speed-up with its whisker; the times `base` is divided by must not be 0.
+fn point(base: f64, workers: usize, time: Option<Summary>) -> Option<Point> {
+    let time = time.filter(|time| time.lower > 0.0)?;
+    let whisker = (base / time.upper, base / time.lower);
+    Some((workers as f64, base / time.median, Some(whisker)))
+}
+
+/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if only
+/// one number was measured, or there is no serial code to compare with.
 pub(crate) fn speedups(comparison: &Comparison, cast: &Cast) -> Result<Option<Chart>, Trouble> {
     let Some(serial) = comparison.serial().and_then(Row::median) else {
         return Ok(None);
     };
-    let (mut lines, mut legend) = (Vec::new(), Vec::new());
+    let mut drawing = Drawing::default();
+    let mut workers = Vec::new();
     for contender in comparison.contenders() {
         let name = contender.name();
-        let rows = comparison
-            .rows
-            .iter()
-            .filter(|row| row.contender == *contender && name != "serial");
-        let mut points: Vec<_> = rows.filter_map(|row| point(serial, row)).collect();
+        let rows = comparison.rows.iter();
+        let rows = rows.filter(|row| row.contender == *contender && name != "serial");
+        let mut points: Vec<Point> = rows
+            .filter_map(|row| point(serial, row.workers, row.summary()))
+            .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if !points.is_empty() {
-            let (ink, marker) = (cast.ink(name), cast.marker(name));
-            let said: Vec<String> = points
-                .iter()
-                .map(|(p, s, _)| format!("{} with {p}", times(*s)))
-                .collect();
-            let mut line = Line::new(ink, Joined::Line, Some(marker), points).of(name);
-            line.hint = Some(format!("{name}: {}", said.join(", ")));
-            lines.push(line);
-            legend.push(Key::new(name, Swatch::Line(ink, Some(marker))).of(name));
+        if points.is_empty() {
+            continue;
         }
+        workers.extend(points.iter().map(|point| point.0 as usize));
+        let (ink, marker) = (cast.ink(name), cast.marker(name));
+        let said = points
+            .iter()
+            .map(|(p, speedup, _)| format!("{} with {p}", times(*speedup)));
+        let hint = format!("{name}: {}", said.collect::<Vec<_>>().join(", "));
+        let mut line = Line::new(ink, Joined::Line, Some(marker), points).of(name);
+        line.hint = Some(hint);
+        drawing.lines.push(line);
+        drawing
+            .legend
+            .push(Key::new(name, Swatch::Line(ink, Some(marker))).of(name));
     }
-    let mut workers: Vec<usize> = lines
-        .iter()
-        .flat_map(|line| &line.points)
-        .map(|point| point.0 as usize)
-        .collect();
-    workers.sort_unstable();
-    workers.dedup();
-    if workers.len() < 2 {
+    if workers.iter().max() == workers.iter().min() {
         return Ok(None);
     }
-    lines.insert(0, ideal(&workers));
-    legend.push(Key::new(
+    ideal(
+        &mut drawing,
+        &workers,
         "ideal: twice the workers, half the time",
-        Swatch::Dashes(MUTED),
-    ));
+    );
     let title = format!("{}: speed-up against serial code", comparison.heading());
-    chart(title, &workers, lines, Vec::new(), legend).map(Some)
-}
-
-fn point(serial: f64, row: &Row) -> Option<Point> {
-    let summary = row.summary().filter(|summary| summary.lower > 0.0)?;
-    let whisker = (serial / summary.upper, serial / summary.lower);
-    Some((row.workers as f64, serial / summary.median, Some(whisker)))
-}
-
-fn chart(
-    title: String,
-    workers: &[usize],
-    lines: Vec<Line>,
-    bands: Vec<Band>,
-    legend: Vec<Key>,
-) -> Result<Chart, Trouble> {
-    let values = || {
-        lines
-            .iter()
-            .flat_map(|line| &line.points)
-            .map(|(_, y, w)| w.map_or((*y, *y), |w| w))
-    };
-    let most = values().map(|(_, high)| high).fold(1.0, f64::max);
-    let least = values().map(|(low, _)| low).fold(1.0, f64::min);
-    let pictures = twice(&title, |width| {
-        let x = Axis::workers("workers", workers, ticks(width));
-        let y = Axis::like(&x, "speed-up (times as fast)", least, most, 6);
-        let mut plot = Plot::new(x, y, HEIGHT);
-        plot.lines = lines.clone();
-        plot.bands = bands.clone();
-        plot.draw(width)
-    })?;
-    Ok(Chart {
-        title,
-        pictures,
-        legend,
-    })
+    finish(drawing, title, &workers).map(Some)
 }
 
 /// Measured speed-ups between the bounds that work and span set.
 pub(crate) fn profile(profile: &Profile) -> Result<Chart, Trouble> {
+    let mut points: Vec<Point> = profile
+        .measured
+        .iter()
+        .filter_map(|found| point(profile.base(), found.workers, found.summary()))
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let workers = numbers(profile);
+    let mut drawing = Drawing::default();
+    bounds(&mut drawing, profile, workers[workers.len() - 1]);
+    let marker = Some(Marker::Circle);
+    drawing
+        .lines
+        .push(Line::new(series(1), Joined::Line, marker, points));
+    drawing
+        .legend
+        .push(Key::new("measured", Swatch::Line(series(1), marker)));
+    ideal(&mut drawing, &workers, "ideal");
+    let title = format!("{}: speed-up, measured and possible", profile.heading());
+    finish(drawing, title, &workers)
+}
+
+/// Powers of two, beyond the measured numbers to where the bounds differ: that is what a reader wants
+/// to know of a larger machine.
+fn numbers(profile: &Profile) -> Vec<usize> {
+    let far = (2.0 * profile.parallelism())
+        .clamp(8.0, 64.0)
+        .log2()
+        .ceil()
+        .exp2() as usize;
     let measured = profile
         .measured
         .iter()
         .map(|point| point.workers)
         .max()
         .unwrap_or(1);
-    // Beyond the measured numbers, to where the bounds begin to differ: that is what a reader wants to know of a larger machine.
-    let far = (2.0 * profile.parallelism())
-        .clamp(8.0, 64.0)
-        .log2()
-        .ceil()
-        .exp2() as usize;
     let most = far.max(measured);
-    let workers: Vec<usize> = (0..)
+    (0..)
         .map(|i| 1 << i)
         .take_while(|p| *p < most)
         .chain([most])
-        .collect();
-    // Bounds bend between the powers of two.
-    let fine: Vec<usize> = (0..=128)
-        .map(|i| (most as f64).powf(f64::from(i) / 128.0).round() as usize)
-        .collect();
-    let bound = |at: &dyn Fn(usize) -> f64| {
-        fine.iter()
-            .map(|p| (*p as f64, at(*p), None))
-            .collect::<Vec<_>>()
-    };
+        .collect()
+}
 
-    let mut points: Vec<_> = profile
-        .measured
-        .iter()
-        .filter_map(|point| {
-            let summary = point.summary().filter(|summary| summary.lower > 0.0)?;
-            let base = profile.base();
-            Some((
-                point.workers as f64,
-                base / summary.median,
-                Some((base / summary.upper, base / summary.lower)),
-            ))
-        })
-        .collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-
-    let ink = series(0);
-    let band = Band {
-        ink,
-        opacity: 0.14,
-        points: fine
-            .iter()
-            .map(|p| (*p as f64, profile.at_least(*p), profile.at_most(*p)))
-            .collect(),
-    };
-    let mut upper = Line::new(ink, Joined::Line, None, bound(&|p| profile.at_most(p)));
-    upper.hint = Some("at most: min(P, work / span)".into());
-    let mut lower = Line::new(
-        series(2),
-        Joined::Line,
-        None,
-        bound(&|p| profile.at_least(p)),
+/// The two bounds, and the area between them.
+fn bounds(drawing: &mut Drawing, profile: &Profile, most: usize) {
+    // They bend between the powers of two.
+    let fine = |i: u32| (most as f64).powf(f64::from(i) / 128.0).round() as usize;
+    let fine: Vec<usize> = (0..=128).map(fine).collect();
+    let (at_most, at_least) = (
+        |p: &usize| profile.at_most(*p),
+        |p: &usize| profile.at_least(*p),
     );
-    lower.hint =
-        Some("at least, with a greedy scheduler: work / (work / P + burdened span)".into());
-    let found = Line::new(series(1), Joined::Line, Some(Marker::Circle), points);
-    let legend = vec![
-        Key::new(
+    let upper = fine.iter().map(|p| (*p as f64, at_most(p), None)).collect();
+    let lower = fine
+        .iter()
+        .map(|p| (*p as f64, at_least(p), None))
+        .collect();
+    let between = fine
+        .iter()
+        .map(|p| (*p as f64, at_least(p), at_most(p)))
+        .collect();
+    drawing.bands.push(Band {
+        ink: series(0),
+        opacity: 0.14,
+        points: between,
+    });
+    for (points, ink, label, hint) in [
+        (
+            upper,
+            series(0),
             "at most (no scheduler can exceed it)",
-            Swatch::Line(ink, None),
+            "min(P, work / span)",
         ),
-        Key::new(
+        (
+            lower,
+            series(2),
             "at least (a good scheduler reaches it)",
-            Swatch::Line(series(2), None),
+            "work / (work / P + burdened span)",
         ),
-        Key::new("measured", Swatch::Line(series(1), Some(Marker::Circle))),
-        Key::new("ideal", Swatch::Dashes(MUTED)),
-    ];
-    let title = format!("{}: speed-up, measured and possible", profile.heading());
-    chart(
-        title,
-        &workers,
-        vec![ideal(&workers), upper, lower, found],
-        vec![band],
-        legend,
-    )
+    ] {
+        let mut line = Line::new(ink, Joined::Line, None, points);
+        line.hint = Some(format!("{label}: {hint}"));
+        drawing.lines.push(line);
+        drawing
+            .legend
+            .push(Key::new(label, Swatch::Line(ink, None)));
+    }
 }

@@ -8,7 +8,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
 /// What a page can hold: slices and arrows of the wide picture. The narrow one has room for a third.
-const CAP: (usize, usize) = (3000, 300);
+const CAP: (usize, usize) = (3000, ARROWS);
+/// More arrows than this would hide the tracks.
+pub(crate) const ARROWS: usize = 300;
 /// More tracks than this are left out, with a remark.
 pub(crate) const TRACKS: usize = 64;
 
@@ -88,7 +90,8 @@ impl<'a> Tracks<'a> {
         } else {
             16.0
         };
-        let axis = Axis::seconds("time", timeline.end(), if width < 500.0 { 4 } else { 10 });
+        let wanted = if width < 500.0 { 5 } else { 10 };
+        let axis = Axis::seconds("time", timeline.end(), wanted).ending_at(timeline.end());
         Tracks {
             timeline,
             axis,

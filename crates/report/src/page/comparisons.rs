@@ -2,7 +2,7 @@
 
 use super::parts::{Cell, Table, article, figure};
 use crate::charts::{self, Cast};
-use crate::format::{escape, plural, seconds, times};
+use crate::format::{escape, plural, range, seconds, sentence, times};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
 
@@ -26,12 +26,11 @@ pub(super) fn summary(results: &Results) -> String {
         ("fastest", false),
         ("time", true),
         ("against serial code", true),
-        ("against the best rival", true),
+        ("best strategy against best rival", true),
         ("too close to call with", false),
     ];
-    let mut table = Table::new("Who wins", &head);
+    let mut table = Table::new("Who wins", &head).gist();
     for (comparison, winner) in decided {
-        let tied: Vec<String> = comparison.tied().into_iter().map(label).collect();
         table.row(
             "",
             None,
@@ -41,11 +40,7 @@ pub(super) fn summary(results: &Results) -> String {
                 Cell::maybe(winner.median(), seconds),
                 Cell::maybe(comparison.speedup(winner), times),
                 Cell::maybe(against_rival(comparison), times),
-                Cell::text(if tied.is_empty() {
-                    "–".into()
-                } else {
-                    tied.join("; ")
-                }),
+                Cell::text(tied(comparison, winner)),
             ],
         );
     }
@@ -102,6 +97,22 @@ fn against_rival(comparison: &Comparison) -> Option<f64> {
     (own > 0.0).then(|| rival / own)
 }
 
+/// Whom the measurement does not tell from the winner, the first few by name.
+fn tied(comparison: &Comparison, winner: &Row) -> String {
+    let rows = comparison.tied();
+    let name = |row: &&Row| match row.workers == winner.workers {
+        true => row.contender.to_string(),
+        false => label(row),
+    };
+    let mut names: Vec<String> = rows.iter().take(3).map(name).collect();
+    match rows.len() {
+        0 => names.push("–".into()),
+        count if count > 3 => names.push(format!("{} more", count - 3)),
+        _ => {}
+    }
+    names.join("; ")
+}
+
 /// `asymmetric, 2 workers`.
 fn label(row: &Row) -> String {
     match row.contender {
@@ -116,7 +127,7 @@ pub(super) fn section(results: &Results, cast: &Cast) -> String {
     for (i, comparison) in results.comparisons.iter().enumerate() {
         let mut body = String::new();
         if !comparison.about.is_empty() {
-            let _ = writeln!(body, "<p>{}</p>", escape(&comparison.about));
+            let _ = writeln!(body, "<p>{}</p>", escape(&sentence(&comparison.about)));
         }
         if comparison.rows.iter().all(|row| row.samples.is_empty()) {
             body.push_str("<p>Nothing was measured before the command was stopped.</p>\n");
@@ -145,10 +156,9 @@ fn table(comparison: &Comparison) -> String {
         ("contender", false),
         ("workers", true),
         ("median", true),
-        ("lower quartile", true),
-        ("upper quartile", true),
+        ("middle half of the runs", true),
         ("speed-up", true),
-        ("samples", true),
+        ("runs", true),
         ("result", false),
     ];
     let name = comparison.heading();
@@ -170,8 +180,10 @@ fn table(comparison: &Comparison) -> String {
                 Cell::text(row.contender.name()),
                 Cell::number(row.workers as f64, row.workers.to_string()),
                 Cell::maybe(summary.map(|s| s.median), seconds),
-                Cell::maybe(summary.map(|s| s.lower), seconds),
-                Cell::maybe(summary.map(|s| s.upper), seconds),
+                summary.map_or_else(
+                    || Cell::maybe(None, seconds),
+                    |s| Cell::number(s.lower, range(s.lower, s.upper)),
+                ),
                 Cell::maybe(comparison.speedup(row), times),
                 Cell::number(row.samples.len() as f64, row.samples.len().to_string()),
                 Cell::text(result),

@@ -122,7 +122,9 @@ fn replay_table(replay: &Replay) -> String {
                 Cell::number(point.workers as f64, point.workers.to_string()),
                 Cell::number(point.predicted, seconds(point.predicted)),
                 Cell::maybe(Summary::of(&point.measured).map(|s| s.median), seconds),
-                Cell::maybe(point.error(), |error| format!("{:+.1} %", 100.0 * error)),
+                Cell::maybe(point.error(), |error| {
+                    format!("{:+.1} %", 100.0 * error).replace('-', "−")
+                }),
             ],
         );
     }
@@ -134,8 +136,16 @@ pub(super) fn steals(results: &Results, _: &Cast) -> String {
     let mut html = String::new();
     for (i, map) in results.steals.iter().enumerate() {
         let workers = plural(map.counts.len(), "worker");
-        let body = format!("<p>{} steals among {workers}.</p>\n", count(map.total()))
-            + &figure(charts::heat(map), "heat");
+        let group = charts::group(map);
+        let many = if group > 1 {
+            format!(" A row or column stands for {group} neighbours.")
+        } else {
+            String::new()
+        };
+        let body = format!(
+            "<p>{} steals among {workers}.{many}</p>\n",
+            count(map.total())
+        ) + &figure(charts::heat(map), "heat");
         let title = format!(
             "{}, {}",
             heading(&map.program, &map.parameters),
@@ -192,6 +202,16 @@ pub(super) fn timelines(results: &Results, _: &Cast) -> String {
                 body,
                 "<p class=\"muted\">{} events did not fit into the trace.</p>",
                 count(timeline.dropped)
+            );
+        }
+        if timeline.arrows.len() > charts::ARROWS {
+            let (some, all) = (
+                count(charts::ARROWS as u64),
+                count(timeline.arrows.len() as u64),
+            );
+            let _ = writeln!(
+                body,
+                "<p class=\"muted\">Of {all} arrows, at most {some} are drawn.</p>"
             );
         }
         if let Some(more) = timeline

@@ -101,7 +101,13 @@ pub(super) struct Table<'a> {
     /// Names of the columns, and whether they hold numbers.
     head: &'a [(&'a str, bool)],
     rows: String,
+    count: usize,
+    /// Whether it is the gist of the page: never folded up, and on a phone a card for each row.
+    gist: bool,
 }
+
+/// Longer tables are folded up: the chart says the same.
+const LONG: usize = 12;
 
 impl<'a> Table<'a> {
     pub(super) fn new(name: &'a str, head: &'a [(&'a str, bool)]) -> Table<'a> {
@@ -109,7 +115,14 @@ impl<'a> Table<'a> {
             name,
             head,
             rows: String::new(),
+            count: 0,
+            gist: false,
         }
+    }
+
+    pub(super) fn gist(mut self) -> Table<'a> {
+        self.gist = true;
+        self
     }
 
     pub(super) fn row(&mut self, class: &str, contender: Option<&str>, cells: &[Cell]) {
@@ -119,12 +132,16 @@ impl<'a> Table<'a> {
         } else {
             format!(" class=\"{class}\"")
         };
+        self.count += 1;
         let _ = write!(self.rows, "<tr{class}{contender}>");
-        for cell in cells {
-            let attributes = cell
+        for (cell, (label, _)) in cells.iter().zip(self.head) {
+            let mut attributes = cell
                 .value
                 .map(|v| format!(" class=\"number\" data-value=\"{v}\""))
                 .unwrap_or_default();
+            if self.gist {
+                let _ = write!(attributes, " data-label=\"{}\"", escape(label));
+            }
             let _ = write!(self.rows, "<td{attributes}>{}</td>", escape(&cell.text));
         }
         self.rows.push_str("</tr>\n");
@@ -139,10 +156,18 @@ impl<'a> Table<'a> {
                 format!("<th scope=\"col\"{class}>{}</th>", escape(name))
             })
             .collect();
-        format!(
-            "<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"sortable\"><thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+        let table = format!(
+            "<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"sortable{}\"><thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
             escape(self.name),
+            if self.gist { " cards" } else { "" },
             self.rows
+        );
+        if self.gist || self.count <= LONG {
+            return table;
+        }
+        format!(
+            "<details><summary>The numbers: {} rows</summary>\n{table}</details>\n",
+            self.count
         )
     }
 }

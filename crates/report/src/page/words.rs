@@ -37,10 +37,18 @@ const WORDS: [(&str, &str); 8] = [
 ];
 
 /// Strategies and rivals by the part of their names before a colon.
-const STRATEGIES: [(&str, &str); 13] = [
+const STRATEGIES: [(&str, &str); 18] = [
     (
         "asymmetric",
         "idle workers steal one task at a time; the owner of a pile pays nothing for that, the thief everything (the default)",
+    ),
+    (
+        "chase-lev",
+        "idle workers steal one task at a time; piles grow as need be",
+    ),
+    (
+        "abp",
+        "idle workers steal one task at a time; piles have a fixed size",
     ),
     (
         "lock-free",
@@ -48,16 +56,24 @@ const STRATEGIES: [(&str, &str); 13] = [
     ),
     (
         "flexible",
-        "as lock-free, but thieves prefer certain victims, such as neighbours",
+        "idle workers steal one task at a time, and prefer certain victims, such as neighbours",
     ),
     (
         "semi-private",
         "a worker keeps its tasks to itself, and shows some of them when a thief asks",
     ),
+    (
+        "lifelines",
+        "idle workers steal; after some failures they wait for certain others to send them work",
+    ),
     ("steal-half", "idle workers steal half of a pile at once"),
     (
         "sharing",
         "busy workers give tasks to idle ones, and idle ones steal",
+    ),
+    (
+        "sending",
+        "busy workers send tasks to others, and nobody steals",
     ),
     (
         "dealing",
@@ -69,7 +85,11 @@ const STRATEGIES: [(&str, &str); 13] = [
     ),
     (
         "synchronous",
-        "all workers balance their piles in common steps",
+        "stealing in rounds that all workers make in step",
+    ),
+    (
+        "synchronous-sharing",
+        "stealing and giving in rounds that all workers make in step",
     ),
     (
         "greedy",

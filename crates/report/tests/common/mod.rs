@@ -152,7 +152,7 @@ fn load(strategy: &str, peak: f64) -> LoadCurve {
     for i in 0..200 {
         let x = f64::from(i) / 200.0;
         let mean = 12.0 * x * (1.0 - x) * 4.0;
-        let max = mean + peak * (1.0 - x).powi(2);
+        let max = mean * 1.6 + peak * (1.0 - x).powi(2);
         curve.points.push(LoadPoint {
             time: 50.0 * f64::from(i),
             mean,

@@ -188,7 +188,10 @@ fn frame(svg: &mut String, axes: &Axes, line_at_one: bool) {
         let y = axes.y(1.0);
         let _ = writeln!(
             svg,
-            "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\" stroke=\"black\"/>"
+            "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\" stroke=\"black\"/>\
+             <text x=\"{}\" y=\"{:.1}\" font-size=\"11\" fill=\"#555\">above this line piles shrink</text>",
+            LEFT + 14.0,
+            y - 5.0
         );
     }
     let _ = writeln!(

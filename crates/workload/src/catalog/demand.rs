@@ -27,80 +27,98 @@ pub const MOST_BYTES: u64 = 2 << 30;
 /// ```
 pub const MOST_STEPS: u64 = 400_000_000_000;
 
+/// How many nodes a tree of one's own may have: half a minute of searching.
+pub(super) const MOST_NODES: u64 = 200_000_000;
+
+/// How deep it may be.
+pub(super) const MOST_LEVELS: u32 = 4000;
+
+/// How many branches a serial search of the knapsack may have: half a minute as well.
+pub(super) const MOST_BRANCHES: u64 = 500_000_000;
+
 /// What a thread has usually.
 const USUAL_STACK: u64 = 2 << 20;
 
-/// What a level of a deep recursion takes, without optimisation.
-const FRAMES: u64 = 16 << 10;
+/// What a level of a tree takes on the stack, with the halving of its children, without
+/// optimisation.
+const LEVEL: u64 = 16 << 10;
+
+/// The same for a task of the generator.
+const FRAME: u64 = 4 << 10;
 
 /// What a program needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     bytes: u64,
     steps: u64,
-    /// How deep the recursion is, where it is deeper than a few dozen.
-    levels: u64,
+    /// Beyond the usual.
+    stack: u64,
+}
+
+/// So many bytes for data, and so many steps.
+fn data(bytes: u64, steps: u64) -> Demand {
+    Demand {
+        bytes,
+        steps,
+        stack: 0,
+    }
+}
+
+/// The product of numbers that may be large.
+fn product<const N: usize>(numbers: [u64; N]) -> u64 {
+    numbers.into_iter().fold(1, u64::saturating_mul)
 }
 
 impl Demand {
     pub(super) fn of(spec: &Spec) -> Demand {
-        let number = |parameter| spec.number(parameter).unwrap_or(0);
-        let steps = |steps| Demand {
-            steps,
-            ..Demand::default()
-        };
-        let n = number("n");
+        let get = |parameter| spec.long(parameter);
+        let n = get("n");
+        let side = Matrix::rounded(spec.size("n")) as u64;
         match spec.entry().kind {
-            Kind::Fib => steps(Fib::number(n + 1)),
+            Kind::Fib => data(0, Fib::number(n + 1)),
+            // The number of intervals grows with the cube root of the precision.
+            Kind::Integrate => data(0, 10 * 10_u64.pow(get("digits") as u32 / 3)),
             // Each further queen takes about six times as long; 16 take about 10^10 steps.
-            Kind::Queens => steps(10_u64.pow(10) / 6_u64.pow(16 - n.min(16) as u32)),
-            Kind::Uts => Demand {
-                levels: spec
-                    .word("tree")
-                    .and_then(UtsTree::published)
-                    .map_or(0, |(_, size)| size.depth.into()),
-                steps: spec
-                    .word("tree")
-                    .and_then(UtsTree::published)
-                    .map_or(0, |(_, size)| 20 * size.nodes),
-                bytes: 0,
+            Kind::Queens => data(0, 10_u64.pow(10) / 6_u64.pow(16 - n.min(16) as u32)),
+            Kind::Uts => published(spec),
+            Kind::OwnUts => Demand {
+                stack: u64::from(MOST_LEVELS) * LEVEL,
+                ..Demand::default()
             },
-            Kind::Sort => Demand {
-                bytes: 4 * 8 * n,
-                steps: n.saturating_mul(n.max(2).ilog2().into()),
-                levels: 0,
-            },
-            Kind::Matrix => {
-                let side = Matrix::rounded(n as usize) as u64;
-                Demand {
-                    bytes: 3 * 8 * side * side,
-                    steps: side.pow(3),
-                    levels: 0,
-                }
+            Kind::Sort => data(32 * n, product([n, n.max(2).ilog2().into()])),
+            Kind::Quicksort => data(24 * n, product([n, n.max(2).ilog2().into()])),
+            Kind::Matrix => data(product([24, side, side]), product([side; 3])),
+            // Operands and products of the levels that are under way; more of them in parallel.
+            Kind::Strassen => data(product([24 + 48, side, side]), product([side; 3])),
+            Kind::Lu => data(product([16, side, side]), product([side; 3]) / 3),
+            Kind::Heat => {
+                let cells = product([get("rows") + 2, get("columns") + 2]);
+                data(product([16, cells]), product([cells, get("sweeps")]))
             }
-            Kind::Tree => Demand {
-                bytes: 32 << number("layers"),
-                steps: 1 << number("layers"),
-                levels: 0,
+            // Known only when the branches have been counted.
+            Kind::Knapsack => data(0, 0),
+            Kind::Tree => data(32 << get("layers"), 1 << get("layers")),
+            Kind::Mandelbrot => data(product([8, n, n]), product([n, n, get("limit")])),
+            Kind::Rays => {
+                let steps = product([n, n, get("spheres") + 1, get("bounces") + 1]);
+                data(product([8, n, n]), steps)
+            }
+            Kind::Words => data(product([16, n]), product([50, n])),
+            Kind::Batch => batch(spec),
+            Kind::Generator => Demand {
+                stack: FRAME * get("tasks"),
+                ..data(0, product([get("tasks"), get("gap") + get("grain")]))
             },
-            Kind::Batch => {
-                let tasks = number("threads") * number("tasks");
-                let heavy = match spec.word("load") {
-                    Some("even") => number("heavy") + 4,
-                    _ => number("heavy"),
-                };
-                Demand {
-                    bytes: 8 * tasks,
-                    steps: tasks.saturating_mul(2 * Fib::number(heavy)),
-                    levels: 0,
-                }
+            Kind::Chain => {
+                let period = get("serial") + 2 * get("parallel");
+                data(0, product([get("periods"), period]))
             }
         }
     }
 
     /// The size of a thread's stack that is large enough.
     pub(super) fn stack(self) -> usize {
-        (USUAL_STACK + self.levels * FRAMES) as usize
+        (USUAL_STACK + self.stack) as usize
     }
 
     /// What there is too much of, how much, and how much is allowed.
@@ -111,4 +129,26 @@ impl Demand {
         ];
         checks.into_iter().find(|(_, needs, limit)| needs > limit)
     }
+}
+
+fn published(spec: &Spec) -> Demand {
+    let tree = spec.word("tree").and_then(UtsTree::published);
+    let (_, size) = tree.unwrap_or(UtsTree::SMALLEST);
+    Demand {
+        stack: u64::from(size.depth) * LEVEL,
+        // A node is a hash.
+        ..data(0, product([20, size.nodes]))
+    }
+}
+
+fn batch(spec: &Spec) -> Demand {
+    let tasks = product([spec.long("threads"), spec.long("tasks")]);
+    let largest = match spec.word("load") {
+        Some("even") => spec.long("heavy") + 4,
+        _ => spec.long("heavy"),
+    };
+    data(
+        product([8, tasks]),
+        product([2, tasks, Fib::number(largest)]),
+    )
 }

@@ -6,12 +6,24 @@ use super::{Entry, Parameter, Value, Values};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Fib,
+    Integrate,
     Queens,
     Uts,
+    OwnUts,
     Sort,
+    Quicksort,
     Matrix,
+    Strassen,
+    Lu,
+    Heat,
+    Knapsack,
     Tree,
+    Mandelbrot,
+    Rays,
+    Words,
     Batch,
+    Generator,
+    Chain,
 }
 
 const fn numbers(
@@ -44,16 +56,55 @@ const fn words(
     }
 }
 
+const fn decimals(
+    name: &'static str,
+    meaning: &'static str,
+    [from, to]: [f64; 2],
+    default: f64,
+) -> Parameter {
+    Parameter {
+        name,
+        meaning,
+        values: Values::Decimals { from, to },
+        quick: Value::Decimal(default),
+        full: Value::Decimal(default),
+    }
+}
+
+const CILK: &str =
+    "Frigo, Leiserson and Randall, The implementation of the Cilk-5 multithreaded language";
+const UTS: &str = "Olivier et al., UTS: an unbalanced tree search benchmark";
+const CLASSIC: &str = "a classic";
+
 /// Where the data come from pseudo-random numbers.
 const SEED: Parameter = numbers("seed", "which pseudo-random data", [0, u64::MAX], [7, 7]);
+
+const SIDE: Parameter = numbers(
+    "n",
+    "the side, rounded up to 32 times a power of two",
+    [1, 8192],
+    [1024, 2048],
+);
 
 pub(super) static ENTRIES: &[Entry] = &[
     Entry {
         name: "fib",
         about: "Fibonacci numbers by their recursive definition: nothing but forks",
-        source: "Frigo, Leiserson and Randall, The implementation of the Cilk-5 multithreaded language",
-        parameters: &[numbers("n", "which one", [0, 50], [35, 42])],
+        source: CILK,
+        parameters: &[numbers("n", "which one", [0, 50], [37, 43])],
         kind: Kind::Fib,
+    },
+    Entry {
+        name: "integrate",
+        about: "adaptive quadrature of a sharp peak: nobody knows beforehand where the work is",
+        source: "a classic; the integral is known by a formula",
+        parameters: &[numbers(
+            "digits",
+            "an interval is halved while that changes its area by 10^-digits",
+            [1, 20],
+            [15, 18],
+        )],
+        kind: Kind::Integrate,
     },
     Entry {
         name: "queens",
@@ -63,14 +114,14 @@ pub(super) static ENTRIES: &[Entry] = &[
             "n",
             "queens, and the side of the board",
             [0, 16],
-            [12, 14],
+            [13, 15],
         )],
         kind: Kind::Queens,
     },
     Entry {
         name: "uts",
         about: "unbalanced tree search: a tree that nobody knows before it is searched",
-        source: "Olivier et al., UTS: an unbalanced tree search benchmark",
+        source: UTS,
         parameters: &[words(
             "tree",
             "a tree of the literature",
@@ -78,6 +129,46 @@ pub(super) static ENTRIES: &[Entry] = &[
             ["T3", "T3"],
         )],
         kind: Kind::Uts,
+    },
+    Entry {
+        name: "uts-own",
+        about: "unbalanced tree search of a tree with any parameters",
+        source: UTS,
+        parameters: &[
+            words(
+                "type",
+                "how numbers of children are distributed; hybrid is binomial in its lower half",
+                &["binomial", "geometric", "hybrid"],
+                ["geometric", "geometric"],
+            ),
+            words(
+                "shape",
+                "how the branching of a geometric tree depends on the depth",
+                &["linear", "exponential", "cyclic", "fixed"],
+                ["fixed", "fixed"],
+            ),
+            numbers(
+                "depth",
+                "d: the limit of a geometric tree",
+                [1, 4000],
+                [9, 11],
+            ),
+            decimals(
+                "branching",
+                "b: children of the root, on average",
+                [0.0, 10_000.0],
+                4.0,
+            ),
+            decimals(
+                "q",
+                "q: how probably a node of a binomial tree has children",
+                [0.0, 1.0],
+                0.12,
+            ),
+            numbers("m", "m: how many it has then", [0, 100], [8, 8]),
+            numbers("seed", "r: which tree", [0, u32::MAX as u64], [19, 19]),
+        ],
+        kind: Kind::OwnUts,
     },
     Entry {
         name: "sort",
@@ -88,7 +179,7 @@ pub(super) static ENTRIES: &[Entry] = &[
                 "n",
                 "how many numbers",
                 [0, 100_000_000],
-                [1_000_000, 10_000_000],
+                [2_000_000, 20_000_000],
             ),
             words(
                 "merge",
@@ -101,27 +192,75 @@ pub(super) static ENTRIES: &[Entry] = &[
         kind: Kind::Sort,
     },
     Entry {
+        name: "quicksort",
+        about: "quicksort with a serial partition: sides of unequal size",
+        source: "Hoare, Quicksort; Musser, Introspective sorting",
+        parameters: &[
+            numbers(
+                "n",
+                "how many numbers",
+                [0, 100_000_000],
+                [2_000_000, 20_000_000],
+            ),
+            SEED,
+        ],
+        kind: Kind::Quicksort,
+    },
+    Entry {
         name: "matrix",
         about: "multiplication of square matrices by recursive halving: much arithmetic, regular",
-        source: "Frigo, Leiserson and Randall, The implementation of the Cilk-5 multithreaded language",
-        parameters: &[numbers(
-            "n",
-            "the side, rounded up to 32 times a power of two",
-            [1, 8192],
-            [512, 1024],
-        )],
+        source: CILK,
+        parameters: &[SIDE],
         kind: Kind::Matrix,
+    },
+    Entry {
+        name: "strassen",
+        about: "Strassen's multiplication: seven products in parallel, with temporaries",
+        source: "Strassen, Gaussian elimination is not optimal",
+        parameters: &[SIDE],
+        kind: Kind::Strassen,
+    },
+    Entry {
+        name: "lu",
+        about: "LU decomposition by recursive halving: parallel parts that wait for each other",
+        source: CILK,
+        parameters: &[SIDE, SEED],
+        kind: Kind::Lu,
+    },
+    Entry {
+        name: "heat",
+        about: "sweeps of a stencil over a plate: memory, and the same row blocks in every sweep",
+        source: CILK,
+        parameters: &[
+            numbers("rows", "of the plate", [1, 50_000], [2048, 4096]),
+            numbers("columns", "of the plate", [1, 50_000], [2048, 4096]),
+            numbers("sweeps", "over the whole plate", [0, 100_000], [20, 50]),
+            numbers(
+                "block",
+                "rows that are done in series",
+                [1, 50_000],
+                [32, 32],
+            ),
+        ],
+        kind: Kind::Heat,
+    },
+    Entry {
+        name: "knapsack",
+        about: "branch and bound with a shared bound: speculative, more or less work in parallel",
+        source: CILK,
+        parameters: &[numbers("n", "how many items", [0, 100], [64, 72]), SEED],
+        kind: Kind::Knapsack,
     },
     Entry {
         name: "tree",
         about: "the sum over a binary tree of boxed nodes: little arithmetic, and memory",
-        source: "a classic",
+        source: CLASSIC,
         parameters: &[
             numbers(
                 "layers",
                 "the tree has 2^layers - 1 nodes",
                 [1, 26],
-                [22, 24],
+                [23, 25],
             ),
             words(
                 "layout",
@@ -133,13 +272,62 @@ pub(super) static ENTRIES: &[Entry] = &[
         kind: Kind::Tree,
     },
     Entry {
+        name: "mandelbrot",
+        about: "the Mandelbrot set: pixels that take one step or thousands, next to each other",
+        source: CLASSIC,
+        parameters: &[
+            numbers("n", "the side of the image", [1, 10_000], [400, 1000]),
+            numbers(
+                "limit",
+                "steps of a pixel at most",
+                [1, 1_000_000],
+                [1000, 2000],
+            ),
+        ],
+        kind: Kind::Mandelbrot,
+    },
+    Entry {
+        name: "rays",
+        about: "mirroring spheres by ray tracing: pixels of the sky cost nothing, others bounces",
+        source: "Whitted, An improved illumination model for shaded display",
+        parameters: &[
+            numbers("n", "the side of the image", [1, 10_000], [600, 1500]),
+            numbers("spheres", "in the scene", [0, 1000], [50, 100]),
+            numbers("bounces", "of a ray at most", [0, 100], [8, 8]),
+            SEED,
+        ],
+        kind: Kind::Rays,
+    },
+    Entry {
+        name: "words",
+        about: "how often each word of a text occurs: map and reduce with hash tables",
+        source: "Dean and Ghemawat, MapReduce",
+        parameters: &[
+            numbers(
+                "n",
+                "words in the text",
+                [0, 100_000_000],
+                [1_000_000, 10_000_000],
+            ),
+            numbers(
+                "vocabulary",
+                "different words",
+                [1, 1_000_000],
+                [10_000, 10_000],
+            ),
+            SEED,
+        ],
+        kind: Kind::Words,
+    },
+    Entry {
         name: "batch",
         about: "independent tasks, as many for each of several threads: even, skewed or all equal",
-        source: "Agrawal and Indurkhya, Work stealing dequeues (report)",
+        source: "Agrawal and Indurkha, Work stealing dequeues (report)",
         parameters: &[
             words(
                 "load",
-                "even: each fib(heavy) to fib(heavy+4) at random; skewed: half fib(heavy), half fib(1); equal: all fib(heavy)",
+                "even: each fib(heavy) to fib(heavy+4) at random; skewed: half fib(heavy), half \
+                 fib(1); equal: all fib(heavy)",
                 &["even", "skewed", "equal"],
                 ["skewed", "skewed"],
             ),
@@ -147,7 +335,7 @@ pub(super) static ENTRIES: &[Entry] = &[
                 "threads",
                 "how many threads the tasks are meant for",
                 [1, 10_000],
-                [4, 16],
+                [8, 128],
             ),
             numbers(
                 "tasks",
@@ -158,11 +346,50 @@ pub(super) static ENTRIES: &[Entry] = &[
             numbers(
                 "heavy",
                 "which Fibonacci number is a heavy task",
-                [1, 45],
-                [25, 27],
+                [1, 40],
+                [25, 25],
             ),
             SEED,
         ],
         kind: Kind::Batch,
+    },
+    Entry {
+        name: "generator",
+        about: "one generator feeds all: tasks come from one place, one after the other",
+        source: "imbalanced generation of work, as in Hendler and Shavit, Work dealing",
+        parameters: &[
+            numbers("tasks", "how many", [0, 20_000], [10_000, 20_000]),
+            numbers(
+                "gap",
+                "steps of the generator before each task",
+                [0, 1_000_000],
+                [100, 200],
+            ),
+            numbers("grain", "steps of a task", [0, 100_000_000], [4000, 20_000]),
+            SEED,
+        ],
+        kind: Kind::Generator,
+    },
+    Entry {
+        name: "chain",
+        about: "a chain that forks rarely: long serial stretches, a little parallel work between",
+        source: "Amdahl, Validity of the single processor approach",
+        parameters: &[
+            numbers("periods", "how many", [0, 100_000_000], [1000, 1000]),
+            numbers(
+                "serial",
+                "steps in series in each",
+                [0, 100_000_000],
+                [20_000, 200_000],
+            ),
+            numbers(
+                "parallel",
+                "steps on either side of the fork",
+                [0, 100_000_000],
+                [5000, 50_000],
+            ),
+            SEED,
+        ],
+        kind: Kind::Chain,
     },
 ];

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{all, find};
+
 /// A text that names no program, or one that cannot be run.
 ///
 /// ```
@@ -22,10 +24,8 @@ pub enum SpecError {
     Name {
         /// The name.
         found: String,
-        /// The names that are nearest to it.
+        /// The names that are nearest to it; [`all`] knows all of them.
         nearest: Vec<&'static str>,
-        /// All of them.
-        possible: Vec<&'static str>,
     },
     /// The program has no such parameter.
     Parameter {
@@ -37,10 +37,8 @@ pub enum SpecError {
         found: String,
         /// The program.
         program: &'static str,
-        /// The parameters that are nearest to it.
+        /// The parameters that are nearest to it; [`find`](super::find) knows all of them.
         nearest: Vec<&'static str>,
-        /// All of them.
-        possible: Vec<&'static str>,
     },
     /// A parameter is said twice.
     Twice {
@@ -70,7 +68,7 @@ pub enum SpecError {
     TooMuch {
         /// The program with all its parameters.
         spec: String,
-        /// What there is too much of: memory, or steps.
+        /// What there is too much of: bytes, steps, nodes, ...
         what: &'static str,
         /// How much of it is asked for.
         needs: u64,
@@ -82,16 +80,13 @@ pub enum SpecError {
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SpecError::Name {
-                found,
-                nearest,
-                possible,
-            } => {
+            SpecError::Name { found, nearest } => {
                 match found.as_str() {
                     "" => write!(f, "no program is named: ")?,
                     _ => write!(f, "there is no program `{found}`: ")?,
                 }
                 suggest(f, nearest)?;
+                let possible: Vec<&str> = all().iter().map(|entry| entry.name).collect();
                 write!(f, "possible are {}", possible.join(", "))
             }
             SpecError::Parameter {
@@ -100,11 +95,12 @@ impl fmt::Display for SpecError {
                 found,
                 program,
                 nearest,
-                possible,
             } => {
                 let place = Place(text, *at);
                 write!(f, "{program} has no parameter `{found}` {place}: ")?;
                 suggest(f, nearest)?;
+                let parameters = find(program).map_or(&[][..], |entry| entry.parameters);
+                let possible: Vec<&str> = parameters.iter().map(|other| other.name).collect();
                 write!(f, "possible are {}", possible.join(", "))
             }
             SpecError::Twice {
@@ -135,7 +131,7 @@ impl fmt::Display for SpecError {
                 limit,
             } => write!(
                 f,
-                "`{spec}` asks for too much: about {} {what}, and at most {} are allowed; give \
+                "`{spec}` asks for too much: {} {what} or more, where {} are allowed; give \
                  smaller parameters",
                 Rounded(*needs),
                 Rounded(*limit)

@@ -55,7 +55,6 @@ impl Spec {
         let entry = find(name).ok_or_else(|| SpecError::Name {
             found: name.to_owned(),
             nearest: nearest(name, names()),
-            possible: names().collect(),
         })?;
         let reading = Reading { text, entry };
         let given = reading.given(name.len() + 1, rest)?;
@@ -223,7 +222,6 @@ impl Reading<'_> {
             found: name.unwrap_or(part).to_owned(),
             program: self.entry.name,
             nearest: nearest(name.unwrap_or(part), names()),
-            possible: names().collect(),
         })?;
         Ok((place, parameter, value))
     }

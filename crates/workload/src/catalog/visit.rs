@@ -1,8 +1,8 @@
-//! Building a program and handing it over.
+//! Handing a program over.
 
 use super::entries::Kind;
 use super::{Spec, SpecError};
-use crate::{Batch, Fib, Layout, Merge, Multiplication, Program, Queens, Sort, Tree, Uts, UtsTree};
+use crate::{Fib, Program, Queens};
 
 /// What is done with a program, whichever it is.
 ///
@@ -34,54 +34,34 @@ pub trait Visitor {
 }
 
 impl Spec {
-    /// Builds the program, its input and what must come out, and hands it to the visitor.
+    /// Builds the program, its input and what must come out, and hands it to the visitor. For some
+    /// programs this takes as long as a serial run.
     ///
     /// # Errors
     ///
     /// If the program turns out to be too large while it is built.
     pub fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, SpecError> {
         self.is_affordable()?;
-        let number = |parameter| self.number(parameter).unwrap_or_default();
-        let word = |parameter| self.word(parameter).unwrap_or_default();
         Ok(match self.entry().kind {
-            Kind::Fib => visitor.visit(Fib::new(number("n"))),
-            Kind::Queens => visitor.visit(Queens::new(number("n") as u32)),
-            Kind::Uts => {
-                // The words of the parameter are the names of the published trees.
-                let tree = UtsTree::published(word("tree")).unwrap_or(UtsTree::SMALLEST);
-                visitor.visit(Uts::known(tree.0, tree.1))
-            }
-            Kind::Sort => {
-                let merge = match word("merge") {
-                    "parallel" => Merge::Parallel,
-                    _ => Merge::Serial,
-                };
-                visitor.visit(Sort::with_merge(
-                    number("n") as usize,
-                    number("seed"),
-                    merge,
-                ))
-            }
-            Kind::Matrix => visitor.visit(Multiplication::new(number("n") as usize)),
-            Kind::Tree => {
-                let layout = match word("layout") {
-                    "postorder" => Layout::Postorder,
-                    _ => Layout::Preorder,
-                };
-                visitor.visit(Tree::new(number("layers") as u32, layout))
-            }
+            Kind::Fib => visitor.visit(Fib::new(self.long("n"))),
+            Kind::Integrate => visitor.visit(self.integrate()),
+            Kind::Queens => visitor.visit(Queens::new(self.short("n"))),
+            Kind::Uts => visitor.visit(self.uts()),
+            Kind::OwnUts => visitor.visit(self.own_uts()?),
+            Kind::Sort => visitor.visit(self.sort()),
+            Kind::Quicksort => visitor.visit(self.quicksort()),
+            Kind::Matrix => visitor.visit(self.matrix()),
+            Kind::Strassen => visitor.visit(self.strassen()),
+            Kind::Lu => visitor.visit(self.lu()),
+            Kind::Heat => visitor.visit(self.heat()),
+            Kind::Knapsack => visitor.visit(self.knapsack()?),
+            Kind::Tree => visitor.visit(self.tree()),
+            Kind::Mandelbrot => visitor.visit(self.mandelbrot()),
+            Kind::Rays => visitor.visit(self.rays()),
+            Kind::Words => visitor.visit(self.words()),
             Kind::Batch => visitor.visit(self.batch()),
+            Kind::Generator => visitor.visit(self.generator()),
+            Kind::Chain => visitor.visit(self.chain()),
         })
-    }
-
-    fn batch(&self) -> Batch {
-        let number = |parameter| self.number(parameter).unwrap_or_default();
-        let tasks = (number("threads") * number("tasks")) as usize;
-        let heavy = number("heavy");
-        match self.word("load") {
-            Some("even") => Batch::random(tasks, heavy..=heavy + 4, number("seed")),
-            Some("equal") => Batch::even(tasks, heavy),
-            _ => Batch::skewed(tasks, heavy),
-        }
     }
 }

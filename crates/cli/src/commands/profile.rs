@@ -1,0 +1,161 @@
+//! `locksley profile`: how parallel a program is, and how much of that is seen here.
+
+use clap::Args;
+use locksley::{Pool, Profile, Strategy};
+use locksley_measure::Progress;
+use locksley_measure::runtimes::Anywhere;
+use locksley_measure::table::{Style, Table};
+use locksley_report::{self as report, Results, SpeedupPoint};
+use locksley_workload::catalog::{Spec, Visitor};
+use locksley_workload::{Program, Task};
+
+use crate::contest::{self, Who};
+use crate::failure::Failure;
+use crate::names;
+use crate::output::{Output, Session};
+use crate::ranges::{self, Numbers};
+use crate::recorder;
+use crate::tables;
+use crate::units::{digits, time};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley profile sort:n=200000                    merges are serial: a short look says how much that costs
+  locksley profile sort:n=200000,merge=parallel     and here they are not
+  locksley profile heat --workers 1:4 --strategy steal-half";
+
+/// Beside the numbers of workers that are measured, the bounds are told for these.
+const BOUNDS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// Tells work, span and parallelism of a program, the speed-ups that they allow and promise, and those that are
+/// measured. Writes profile.json, .csv, .txt and .html. For a program of your own: `Pool::profile`.
+#[derive(Args)]
+pub(crate) struct ProfileRun {
+    /// The workload, with parameters or without: sort:n=200000, queens:n=10.
+    workload: String,
+    /// The pool's strategy, for what is measured.
+    #[arg(long, default_value = "asymmetric")]
+    strategy: String,
+    /// Numbers of workers that are measured: 4, 1:8, 1,2,4 [default: 1 to one per processor].
+    #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]
+    workers: Option<Numbers>,
+    /// Samples of each measurement.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// A larger workload.
+    #[arg(long)]
+    full: bool,
+}
+
+struct Profiled<'a>(&'a Spec);
+
+impl Visitor for Profiled<'_> {
+    type Output = Result<Profile, Failure>;
+
+    fn visit<P: Program>(self, mut program: P) -> Result<Profile, Failure> {
+        recorder::refuse_many_forks(self.0, &mut program)?;
+        // One worker: nobody else is in the caches. A frame of a recorded join is larger than usual.
+        let pool = Pool::builder()
+            .workers(1)
+            .stack_size(4 * self.0.stack())
+            .build()?;
+        let task = program.task();
+        let (output, profile) = pool.profile(move || task.run(Anywhere));
+        program
+            .check(output)
+            .map_err(|wrong| Failure::Check(format!("{} gave a wrong result: {wrong}", self.0)))?;
+        Ok(profile)
+    }
+}
+
+impl ProfileRun {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let spec = names::workload(&self.workload, self.full)?;
+        let strategy = names::strategy(&self.strategy)?;
+        let session = Session::start(output, "profile", "Profile", text);
+        let profile = {
+            let _progress = Progress::doing(&format!("profiling {spec}"), 1);
+            contest::visit(&spec, Profiled(&spec))??
+        };
+        session
+            .results()
+            .profiles
+            .push(started(&spec, strategy, &profile));
+        self.measure(&spec, strategy, &session)?;
+        output.say(text(&session.results()));
+        session.finish().map(drop)
+    }
+
+    fn measure(&self, spec: &Spec, strategy: Strategy, session: &Session) -> Result<(), Failure> {
+        let workers = match &self.workers {
+            Some(Numbers(workers)) => workers.clone(),
+            None => (1..=locksley::available_cpus().count()).collect(),
+        };
+        let entrants = contest::entrants(&[Who::Serial, Who::Ours(strategy)], &workers);
+        let plan = contest::plan(self.rounds as usize, None, 1);
+        contest::hold(spec, &entrants, &plan, &mut |index, seconds| {
+            let profile = &mut session.results().profiles[0];
+            let workers = entrants[index].workers;
+            let measured = &mut profile.measured;
+            match entrants[index].who {
+                Who::Serial => profile.serial.push(seconds),
+                _ => match measured.iter_mut().find(|point| point.workers == workers) {
+                    Some(point) => point.samples.push(seconds),
+                    None => measured.push(SpeedupPoint {
+                        workers,
+                        samples: vec![seconds],
+                    }),
+                },
+            }
+            measured.sort_by_key(|point| point.workers);
+        })
+    }
+}
+
+/// A profile of which nothing was measured yet.
+fn started(spec: &Spec, strategy: Strategy, profile: &Profile) -> report::Profile {
+    let [work, span, burdened] =
+        [profile.work, profile.span, profile.burdened_span].map(|time| time.as_secs_f64());
+    let mut started = report::Profile::new(spec.entry().name, work, span, burdened);
+    started.parameters = tables::parameters(spec);
+    started.strategy = strategy.to_string();
+    started
+}
+
+fn text(results: &Results) -> String {
+    results.profiles.iter().map(one).collect()
+}
+
+fn one(profile: &report::Profile) -> String {
+    let mut text = format!(
+        "{}\n  work                  {}\n  span                  {}\n  parallelism           {}\n  \
+         burdened parallelism  {}   if whatever is forked goes to another worker\n",
+        profile.heading(),
+        time(profile.work),
+        time(profile.span),
+        digits(profile.parallelism()),
+        digits(profile.burdened_parallelism()),
+    );
+    let measured = |workers| {
+        profile
+            .measured
+            .iter()
+            .find(|point| point.workers == workers)
+    };
+    let mut counts: Vec<usize> = profile.measured.iter().map(|point| point.workers).collect();
+    counts.extend(BOUNDS);
+    counts.sort_unstable();
+    counts.dedup();
+    let title = format!("Speed-up under {}, against serial code", profile.strategy);
+    let mut table = Table::new(title, &["workers", "at most", "at least", "measured"]);
+    for workers in counts {
+        let seen = measured(workers).and_then(|point| profile.speedup(point));
+        table.row(vec![
+            workers.to_string(),
+            digits(profile.at_most(workers)),
+            digits(profile.at_least(workers)),
+            seen.map(digits).unwrap_or_default(),
+        ]);
+    }
+    text += &table.render(Style::Plain);
+    text + "  at most: no scheduler can do better; at least: a greedy one that pays for every steal\n"
+}

@@ -1,0 +1,73 @@
+//! `locksley record`: the graph of a real run.
+
+use std::time::Duration;
+
+use clap::Args;
+use locksley_measure::Progress;
+use locksley_sim::dag::{Computation, Graph};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::names;
+use crate::output::Output;
+use crate::ranges;
+use crate::recorder;
+use crate::units::{self, count, digits, several, time};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley record queens:n=10                       then: locksley replay locksley-out/queens.recording.json
+  locksley record fib:n=20 --unit 10ns              a step of the graph is 10 ns
+  locksley simulate file:locksley-out/queens.dag.json --processors 1000";
+
+/// Records forks, joins and the time between them, and writes NAME.dag.json, which the simulator reads, and
+/// NAME.recording.json, which `locksley replay` reads.
+#[derive(Args)]
+pub(crate) struct Record {
+    /// The workload, with parameters or without: fib:n=20, queens:n=10.
+    workload: String,
+    /// How many workers; with one, nobody disturbs anybody.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = ranges::one_worker)]
+    workers: usize,
+    /// How long a step of the graph is: 100ns [default: so that there are about five million].
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    unit: Option<Duration>,
+    /// A larger workload.
+    #[arg(long)]
+    full: bool,
+}
+
+impl Record {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let spec = names::workload(&self.workload, self.full)?;
+        let (run, graph) = {
+            let _progress = Progress::doing(&format!("recording {spec}"), 1);
+            recorder::record(&spec, self.workers, self.unit)?
+        };
+        let size = Graph::parse(&graph)
+            .map_err(|error| Failure::Check(error.to_string()))?
+            .size();
+        let about = serde_json::to_string_pretty(&run).unwrap_or_default() + "\n";
+        let files = [
+            output.write(&format!("{}.recording.json", spec.entry().name), &about)?,
+            output.write(&run.graph, &graph)?,
+        ];
+        output.say(format!(
+            "{spec}, recorded with {}",
+            several(run.workers, "worker")
+        ));
+        output.say(format!("  forks        {}", count(run.forks)));
+        output.say(format!("  work         {}", time(run.work_seconds)));
+        output.say(format!("  parallelism  {}", digits(size.parallelism())));
+        output.say(format!(
+            "  recording    added {} to each strand, which replay takes out",
+            time(run.overhead_ns * 1e-9)
+        ));
+        output.say_files(&files);
+        output.document(&json!({
+            "command": "record",
+            "recording": run,
+            "parallelism": size.parallelism(),
+            "files": files.map(|file| file.display().to_string()),
+        }))
+    }
+}

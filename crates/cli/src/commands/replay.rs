@@ -1,0 +1,281 @@
+//! `locksley replay`: what a recorded run would do elsewhere.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use locksley::{Amount, StealHalf, Strategy};
+use locksley_measure::Progress;
+use locksley_measure::table::{Style, Table};
+use locksley_report::{self as report, ReplayPoint, Results};
+use locksley_sim::dag::{Computation, Graph};
+use locksley_sim::{Costs, Setup, simulate};
+use locksley_workload::catalog::{Scale, Spec};
+
+use crate::contest::{self, Entrant, Who};
+use crate::failure::Failure;
+use crate::machines::{self, Groups};
+use crate::names;
+use crate::output::{Output, Session};
+use crate::ranges::{self, Numbers};
+use crate::recorder::{self, Run};
+use crate::tables;
+use crate::units::{self, digits, time};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley replay queens:n=10                              recorded now; 1 to 64 processors
+  locksley replay locksley-out/queens.recording.json --processors 64,256,1024
+  locksley replay sort:n=100000 --strategies asymmetric,steal-half,sharing
+  locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16, 0.5 us within, 20 us across
+  locksley replay my-graph.dag.json --steal 1us                 any graph of the format locksley-dag/1";
+
+/// Simulates a recorded run with other numbers of processors, strategies and latencies, and puts measured
+/// times beside the predictions where this machine has enough processors. Writes replay.json, .csv, .txt and .html.
+#[derive(Args)]
+pub(crate) struct Replay {
+    /// A recording (NAME.recording.json, NAME.dag.json), or a workload, which is recorded first.
+    #[arg(value_name = "RECORDING|WORKLOAD")]
+    what: String,
+    /// Numbers of processors: 64, 1:8, or 1,2,64.
+    #[arg(long, short, value_name = "RANGE", default_value = "1,2,4,8,16,32,64", value_parser = ranges::processors)]
+    processors: Numbers,
+    /// Strategies of the pool, separated by commas.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "asymmetric,semi-private,steal-half,sharing,dealing"
+    )]
+    strategies: String,
+    /// How long an attempt to steal takes.
+    #[arg(long, value_name = "TIME", default_value = "200ns", value_parser = units::duration)]
+    steal: Duration,
+    /// How long a fence or a compare-and-swap takes.
+    #[arg(long, value_name = "TIME", default_value = "10ns", value_parser = units::duration)]
+    fence: Duration,
+    /// Who is near whom, latencies in nanoseconds: flat, sockets:CORES,NS, cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
+    #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
+    topology: Groups,
+    /// How long a step of a graph is about which nothing else is known.
+    #[arg(long, value_name = "TIME", default_value = "200ns", value_parser = units::duration)]
+    unit: Duration,
+    /// Measure nothing.
+    #[arg(long)]
+    no_measure: bool,
+    /// Samples of each measurement.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// A larger workload.
+    #[arg(long)]
+    full: bool,
+}
+
+/// A graph, and what is known of it.
+struct Source {
+    graph: Graph,
+    program: String,
+    spec: Option<Spec>,
+    workers: usize,
+    unit: Duration,
+}
+
+impl Replay {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let strategies = names::strategies(&self.strategies)?;
+        let mut source = self.source(output)?;
+        let session = Session::start(output, "replay", "Replay", table);
+        let name = source
+            .spec
+            .as_ref()
+            .map_or(&*source.program, |spec| spec.entry().name);
+        let mut replay = report::Replay::new(name, source.workers);
+        replay.parameters = source
+            .spec
+            .as_ref()
+            .map(tables::parameters)
+            .unwrap_or_default();
+        session.results().replays.push(replay);
+        self.predict(&mut source, &strategies, &session)?;
+        if let (false, Some(spec)) = (self.no_measure, &source.spec) {
+            self.measure(spec, &strategies, &session)?;
+        }
+        let text = table(&session.results());
+        output.say(text);
+        session.finish().map(drop)
+    }
+
+    /// Reads the recording, or makes one.
+    fn source(&self, output: &Output) -> Result<Source, Failure> {
+        let path = Path::new(&self.what);
+        let is_file = path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            || path.is_file();
+        let (run, graph) = match is_file {
+            true => recorder::read(path)?,
+            false => self.record()?,
+        };
+        let graph = Graph::parse(&graph)
+            .map_err(|error| Failure::System(format!("{} is no recording: {error}", self.what)))?;
+        let spec = |run: &Run| Spec::parse(&run.program, Scale::Quick).ok();
+        let size = graph.size();
+        let source = Source {
+            graph,
+            program: run
+                .as_ref()
+                .map_or_else(|| self.what.clone(), |run| run.program.clone()),
+            spec: run.as_ref().and_then(spec),
+            workers: run.as_ref().map_or(0, |run| run.workers),
+            unit: run
+                .as_ref()
+                .map_or(self.unit, |run| Duration::from_nanos(run.unit_ns)),
+        };
+        let seconds = |steps: u64| time(steps as f64 * source.unit.as_secs_f64());
+        output.say(format!(
+            "{}: work {}, span {}, parallelism {}",
+            source.program,
+            seconds(size.work),
+            seconds(size.span),
+            digits(size.parallelism())
+        ));
+        Ok(source)
+    }
+
+    fn record(&self) -> Result<(Option<Run>, String), Failure> {
+        let spec = names::workload(&self.what, self.full)?;
+        let _progress = Progress::doing(&format!("recording {spec}"), 1);
+        let (run, graph) = recorder::record(&spec, 1, None)?;
+        let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
+        Ok((Some(run), lighter))
+    }
+
+    fn predict(
+        &self,
+        source: &mut Source,
+        strategies: &[Strategy],
+        session: &Session,
+    ) -> Result<(), Failure> {
+        let steps = (self.processors.0.len() * strategies.len()) as u64;
+        let progress = Progress::doing("simulating", steps);
+        for strategy in strategies {
+            for &processors in &self.processors.0 {
+                let setup = self.setup(strategy, processors, source.unit);
+                let report = simulate(&mut source.graph, &setup).map_err(Failure::usage)?;
+                let point = ReplayPoint {
+                    strategy: strategy.to_string(),
+                    workers: processors,
+                    predicted: report.makespan as f64 * source.unit.as_secs_f64(),
+                    measured: Vec::new(),
+                };
+                session.results().replays[0].points.push(point);
+                progress.step();
+            }
+        }
+        Ok(())
+    }
+
+    /// The machine: what takes how long, in steps of the graph.
+    fn setup(&self, strategy: &Strategy, processors: usize, unit: Duration) -> Setup {
+        let unit_ns = unit.as_secs_f64() * 1e9;
+        let ticks = |time: Duration| (time.as_secs_f64() * 1e9 / unit_ns).round() as u32;
+        // The default strategy's owners issue no fence.
+        let fence = match strategy {
+            Strategy::Asymmetric => 0,
+            _ => ticks(self.fence),
+        };
+        Setup {
+            costs: Costs {
+                steal: ticks(self.steal).max(1),
+                cas: ticks(self.fence),
+                fence,
+                ..Costs::default()
+            },
+            topology: self.topology.topology(unit_ns),
+            ..Setup::new(processors, counterpart(strategy))
+        }
+    }
+
+    /// Measures what this machine has the processors for.
+    fn measure(
+        &self,
+        spec: &Spec,
+        strategies: &[Strategy],
+        session: &Session,
+    ) -> Result<(), Failure> {
+        let most = locksley::available_cpus().count();
+        let workers: Vec<usize> = self
+            .processors
+            .0
+            .iter()
+            .copied()
+            .filter(|&p| p <= most)
+            .collect();
+        let whos: Vec<Who> = strategies.iter().copied().map(Who::Ours).collect();
+        let entrants = contest::entrants(&whos, &workers);
+        let plan = contest::plan(self.rounds as usize, None, 1);
+        contest::hold(spec, &entrants, &plan, &mut |index, seconds| {
+            let Entrant { who, workers } = entrants[index];
+            let Who::Ours(strategy) = who else { return };
+            let mut results = session.results();
+            let mut points = results.replays[0].points.iter_mut();
+            let name = strategy.to_string();
+            if let Some(point) =
+                points.find(|point| point.strategy == name && point.workers == workers)
+            {
+                point.measured.push(seconds);
+            }
+        })
+    }
+}
+
+/// The scheduler of the simulator that does with forks and joins what a strategy of the pool does: of a join's forks the
+/// pool takes one at a time, and deals to who asks.
+fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
+    match *strategy {
+        Strategy::SemiPrivate | Strategy::Dealing(_) => locksley_sim::Strategy::SemiPrivate,
+        Strategy::Flexible(policy) => locksley_sim::Strategy::Flexible(policy),
+        Strategy::StealHalf(policy) => locksley_sim::Strategy::StealHalf(StealHalf {
+            amount: Amount::One,
+            ..policy
+        }),
+        Strategy::Sharing(policy) => locksley_sim::Strategy::Sharing(policy),
+        Strategy::Auto(policy) => locksley_sim::Strategy::Auto(policy),
+        _ => locksley_sim::Strategy::LockFree,
+    }
+}
+
+/// Predictions and measurements, for a person.
+fn table(results: &Results) -> String {
+    let mut text = String::new();
+    for replay in &results.replays {
+        let header = [
+            "strategy",
+            "processors",
+            "predicted",
+            "speed-up",
+            "measured",
+            "off by",
+        ];
+        let mut table = Table::new(replay.heading(), &header);
+        let alone = |strategy: &str| {
+            let mut points = replay.points.iter();
+            points
+                .find(|point| point.strategy == strategy && point.workers == 1)
+                .map(|point| point.predicted)
+        };
+        for point in &replay.points {
+            let speedup = alone(&point.strategy).map(|alone| digits(alone / point.predicted));
+            let measured = report::Summary::of(&point.measured).map(|summary| time(summary.median));
+            let error = point.error().map(|error| format!("{:+.0}%", 100.0 * error));
+            table.row(vec![
+                point.strategy.clone(),
+                point.workers.to_string(),
+                time(point.predicted),
+                speedup.unwrap_or_default(),
+                measured.unwrap_or_default(),
+                error.unwrap_or_default(),
+            ]);
+        }
+        text += &table.render(Style::Plain);
+    }
+    text
+}

@@ -1,0 +1,48 @@
+//! `locksley report`: one page of all results in a folder.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley report locksley-out            makes locksley-out/report.html, which needs no network
+  locksley report heat-31/compare.json    of one file
+  locksley report results --out site      makes site/report.html";
+
+/// Reads all results in a folder, or one file of them, and makes a page: report.html, in that folder unless --out
+/// names another.
+#[derive(Args)]
+pub(crate) struct Report {
+    /// A folder that commands wrote to, or a file of results.
+    #[arg(value_name = "DIR")]
+    from: PathBuf,
+}
+
+impl Report {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let results = locksley_report::read(&self.from)?;
+        let beside = match self.from.is_dir() {
+            true => self.from.clone(),
+            false => self.from.parent().map(PathBuf::from).unwrap_or_default(),
+        };
+        let output = Output {
+            folder: if output.chosen {
+                output.folder.clone()
+            } else {
+                beside
+            },
+            ..output.clone()
+        };
+        let page = output.write("report.html", &locksley_report::page(&results))?;
+        output.say_files(std::slice::from_ref(&page));
+        output.document(&json!({
+            "command": "report",
+            "results": results,
+            "files": [page.display().to_string()],
+        }))
+    }
+}

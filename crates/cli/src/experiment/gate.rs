@@ -1,0 +1,99 @@
+//! Threads that start together.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// So many wait.
+    Closed(usize),
+    Open(Instant),
+    /// Not all threads could be started: those that were go home.
+    Off,
+}
+
+/// Holds threads back until all of them are there.
+#[derive(Debug)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Gate {
+    pub(super) fn new() -> Gate {
+        Gate {
+            state: Mutex::new(State::Closed(0)),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'g>(&self, state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
+        let woken = self.changed.wait(state);
+        woken.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A thread's wait for the start: when that was, or nothing if there is none.
+    pub(super) fn pass(&self) -> Option<Instant> {
+        let mut state = self.state();
+        if let State::Closed(waiting) = &mut *state {
+            *waiting += 1;
+            self.changed.notify_all();
+        }
+        loop {
+            match *state {
+                State::Closed(_) => state = self.wait(state),
+                State::Open(start) => return Some(start),
+                State::Off => return None,
+            }
+        }
+    }
+
+    /// Lets so many threads start, when all of them are there.
+    pub(super) fn open(&self, threads: usize) -> Instant {
+        let mut state = self.state();
+        while matches!(*state, State::Closed(waiting) if waiting < threads) {
+            state = self.wait(state);
+        }
+        let start = Instant::now();
+        *state = State::Open(start);
+        self.changed.notify_all();
+        start
+    }
+
+    /// There will be no start.
+    pub(super) fn call_off(&self) {
+        *self.state() = State::Off;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_see_the_same_start() {
+        let gate = Gate::new();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| gate.pass())).collect();
+            let start = gate.open(3);
+            for thread in threads {
+                assert_eq!(thread.join().unwrap(), Some(start));
+            }
+        });
+    }
+
+    #[test]
+    fn who_waits_in_vain_goes_home() {
+        let gate = Gate::new();
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| gate.pass());
+            gate.call_off();
+            assert_eq!(thread.join().unwrap(), None);
+        });
+    }
+}

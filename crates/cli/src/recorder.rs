@@ -1,0 +1,223 @@
+//! Recorded runs: made, written, read again.
+//!
+//! A recording is two files: the graph, which the simulator reads (`NAME.dag.json`, `locksley-dag/1`), and what is
+//! known of the run (`NAME.recording.json`), which refers to it.
+
+use std::cell::Cell;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use locksley::{Pool, Recording, Strategy};
+use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_workload::catalog::{Spec, Visitor};
+use locksley_workload::{FibTask, Fork, Program, Task};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::contest;
+use crate::failure::Failure;
+use crate::units::count;
+
+/// The tag of what is known of a run.
+pub(crate) const FORMAT: &str = "locksley-recording/1";
+
+/// At most so many forks are recorded: each takes some 100 bytes, and then as many as text.
+const MOST_FORKS: u64 = 1_000_000;
+
+/// About so many steps make a simulation fast, and tell most strands apart.
+const STEPS: u64 = 5_000_000;
+
+/// What is known of a recorded run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) format: String,
+    /// The workload.
+    pub(crate) program: String,
+    /// With how many workers it was recorded.
+    pub(crate) workers: usize,
+    /// How long a step of the graph is.
+    pub(crate) unit_ns: u64,
+    pub(crate) forks: u64,
+    /// All strands together.
+    pub(crate) work_seconds: f64,
+    /// What recording added to each strand, as a calibration found.
+    pub(crate) overhead_ns: f64,
+    /// The graph's file, in the same folder.
+    pub(crate) graph: String,
+}
+
+/// What a run is given up with that forks too often.
+struct TooMany;
+
+/// Does a run of the program fork so few times that it can be recorded?
+fn forks_few_times<P: Program>(program: &mut P) -> bool {
+    let forks = Cell::new(0);
+    // Nobody looks at what the run leaves behind: the program makes a new task, or is dropped.
+    let run = AssertUnwindSafe(|| drop(program.task().run(Counter(&forks))));
+    match catch_unwind(run) {
+        Ok(()) => true,
+        Err(payload) if payload.is::<TooMany>() => false,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// Recording takes memory for each fork.
+pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Failure> {
+    if forks_few_times(program) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{spec} forks more than {} times, which is too much to record: give smaller parameters",
+        count(MOST_FORKS)
+    )))
+}
+
+/// Counts forks, and runs everything here, until there are too many.
+struct Counter<'c>(&'c Cell<u64>);
+
+impl Fork for Counter<'_> {
+    type Again<'a>
+        = Counter<'a>
+    where
+        Self: 'a;
+
+    fn again(&mut self) -> Counter<'_> {
+        Counter(self.0)
+    }
+
+    fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() > MOST_FORKS {
+            resume_unwind(Box::new(TooMany));
+        }
+        let a = a.run(Counter(self.0));
+        (a, b.run(Counter(self.0)))
+    }
+}
+
+struct Recorded<'a> {
+    spec: &'a Spec,
+    workers: usize,
+}
+
+impl Visitor for Recorded<'_> {
+    type Output = Result<Recording, Failure>;
+
+    fn visit<P: Program>(self, mut program: P) -> Result<Recording, Failure> {
+        refuse_many_forks(self.spec, &mut program)?;
+        // A frame of a recorded join is larger.
+        let pool = contest::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
+        let pool = pool.record(true).build()?;
+        let task = program.task();
+        let output = Worker(pool);
+        let (output, recording) = run_recorded(output, task);
+        program.check(output).map_err(|wrong| {
+            Failure::Check(format!("{} gave a wrong result: {wrong}", self.spec))
+        })?;
+        recording.ok_or_else(|| Failure::Check(format!("nothing of {} was recorded", self.spec)))
+    }
+}
+
+fn run_recorded<T: Task>(mut runtime: Worker, task: T) -> (T::Output, Option<Recording>) {
+    let output = runtime.run(task);
+    let recording = runtime.0.take_recording();
+    (output, recording)
+}
+
+/// Records a run of a workload: what is known of it, and its graph as text.
+pub(crate) fn record(
+    spec: &Spec,
+    workers: usize,
+    unit: Option<Duration>,
+) -> Result<(Run, String), Failure> {
+    let overhead_ns = overhead()?;
+    let recording = contest::visit(spec, Recorded { spec, workers })??;
+    let work = recording.work();
+    let nanoseconds = u64::try_from(work.as_nanos()).unwrap_or(u64::MAX);
+    let unit_ns = match unit {
+        Some(unit) => u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX),
+        None => (nanoseconds / STEPS).max(1),
+    };
+    let run = Run {
+        format: FORMAT.to_owned(),
+        program: spec.to_string(),
+        workers,
+        unit_ns,
+        forks: recording.forks() as u64,
+        work_seconds: work.as_secs_f64(),
+        overhead_ns,
+        graph: format!("{}.dag.json", spec.entry().name),
+    };
+    Ok((run, recording.to_json(Duration::from_nanos(unit_ns))))
+}
+
+/// What recording adds to a strand: fib, whose strands are short, with and without. The least of several, which
+/// disturbances only lengthen.
+fn overhead() -> Result<f64, Failure> {
+    const N: u64 = 18;
+    const TIMES: usize = 9;
+    let recorded = Pool::builder().workers(1).record(true).build()?;
+    let mut plain = Worker(Pool::builder().workers(1).build()?);
+    let (mut with, mut without, mut strands) = (f64::INFINITY, f64::INFINITY, 1.0);
+    let mut recorded = Worker(recorded);
+    for _ in 0..TIMES {
+        recorded.run(FibTask(N));
+        if let Some(recording) = recorded.0.take_recording() {
+            with = recording.work().as_secs_f64().min(with);
+            strands = 3.0 * recording.forks() as f64 + 1.0;
+        }
+        let start = Instant::now();
+        plain.run(FibTask(N));
+        without = start.elapsed().as_secs_f64().min(without);
+    }
+    Ok(((with - without) / strands * 1e9).max(0.0))
+}
+
+/// Reads a recording: its run, if that is known, and its graph with the overhead of recording taken out.
+pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Failure> {
+    let text =
+        |path: &Path| fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error));
+    let given = text(path)?;
+    match serde_json::from_str::<Run>(&given) {
+        Ok(run) if run.format == FORMAT => {
+            let graph = text(&path.with_file_name(&run.graph))?;
+            let graph = lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
+            Ok((Some(run), graph))
+        }
+        Ok(run) => Err(Failure::System(format!(
+            "{} has the format {}, and this version reads {FORMAT}: record it again",
+            path.display(),
+            run.format
+        ))),
+        Err(_) => Ok((None, given)),
+    }
+}
+
+/// A graph with so many steps less in each node, but one at least.
+pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Failure> {
+    let damaged =
+        |error: serde_json::Error| Failure::System(format!("the graph is damaged: {error}"));
+    let mut graph: Value = serde_json::from_str(graph).map_err(damaged)?;
+    let nodes = graph.get_mut("nodes").and_then(Value::as_array_mut);
+    for node in nodes.into_iter().flatten() {
+        if let Some(had) = node.get("steps").and_then(Value::as_f64) {
+            node["steps"] = ((had - steps).round().max(1.0) as u64).into();
+        }
+    }
+    Ok(graph.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_recording_costs_is_taken_out() {
+        let graph = r#"{"format": "locksley-dag/1", "nodes": [{"id": "0", "steps": 70, "next": ["1"]}, {"id": "1"}]}"#;
+        let lighter = |steps| lighter(graph, steps).unwrap();
+        assert!(lighter(60.0).contains(r#""steps":10"#));
+        assert!(lighter(100.0).contains(r#""steps":1"#));
+    }
+}

@@ -1,0 +1,115 @@
+//! What makes no sense is refused, with what would make sense.
+
+use crate::Lab;
+
+/// Runs a line that makes no sense: the exit code, and what the error must contain.
+fn refused(line: &str, code: i32, parts: &[&str]) {
+    let lab = Lab::new();
+    let ran = lab.run(line);
+    assert_eq!(ran.code, code, "{line}: {}{}", ran.out, ran.err);
+    assert!(
+        ran.err.starts_with("error: ") || ran.err.contains("\nerror: "),
+        "{line}: {}",
+        ran.err
+    );
+    for part in parts {
+        assert!(
+            ran.err.contains(part),
+            "{line}: `{part}` is not in: {}",
+            ran.err
+        );
+    }
+    assert!(!ran.err.contains("panicked"), "{line}: {}", ran.err);
+    assert!(lab.files().is_empty(), "{line} left {:?}", lab.files());
+}
+
+#[test]
+fn unknown_names_come_with_the_nearest() {
+    refused("run fibb", 2, &["did you mean `fib`?", "locksley list"]);
+    refused("run qeuens", 2, &["did you mean `queens`?"]);
+    refused(
+        "compare fib:m=3",
+        2,
+        &["has no parameter `m`", "possible are n"],
+    );
+    refused("run fib:n=x", 2, &["a whole number"]);
+    refused(
+        "run fib --strategy chase-leave",
+        2,
+        &["did you mean `chase-lev`?"],
+    );
+    refused(
+        "compare fib --strategies asymmetric,sharng",
+        2,
+        &["did you mean `sharing`?"],
+    );
+    refused("compare fib --rivals rayn", 2, &["did you mean `rayon`?"]);
+    refused("simulate fibs", 2, &["did you mean `fib`?"]);
+    refused(
+        "simulate fib --strategies lockfree",
+        2,
+        &["did you mean `lock-free`?"],
+    );
+    refused(
+        "simulate fib --costs stael=3",
+        2,
+        &["did you mean `steal`?"],
+    );
+    refused("simulate fib --topology ring", 2, &["flat, sockets"]);
+    refused("theory --only sortt", 2, &["possible are"]);
+    refused("topologie", 2, &["topology"]);
+    refused("completions tcsh", 2, &["bash"]);
+}
+
+#[test]
+fn impossible_numbers_are_refused() {
+    refused("run fib --workers 0", 2, &["the least is 1", "the most"]);
+    refused(
+        "run fib --workers 1000000",
+        2,
+        &["the least is 1", "the most"],
+    );
+    refused("compare fib --workers 0:4", 2, &["the least is 1"]);
+    refused("compare fib --workers 8:1", 2, &["1:8"]);
+    refused("compare fib --workers two", 2, &["is no number"]);
+    refused("compare fib --workers 1000000", 2, &["the most"]);
+    refused("compare fib --rounds 0", 2, &["1.."]);
+    refused("compare fib --limit 5", 2, &["with its unit"]);
+    refused("simulate fib --processors 0", 2, &["the least is 1"]);
+    refused("simulate fib --processors 99999999999", 2, &["the most"]);
+    refused(
+        "simulate fib --strategies dealing --processors 1000000",
+        2,
+        &["too many"],
+    );
+    refused(
+        "simulate fib --costs node=0",
+        2,
+        &["time would stand still"],
+    );
+    refused("record fib:n=45", 2, &["smaller parameters"]);
+    refused("record queens --workers 1:4", 2, &["one number"]);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    refused("report nowhere", 3, &["nowhere"]);
+    refused("replay nowhere.json", 3, &["nowhere.json"]);
+    refused("simulate file:nowhere.json", 3, &["nowhere.json"]);
+    let lab = Lab::new();
+    std::fs::write(lab.0.join("broken.json"), "{\"format\": \"locksley-dag/1\"").unwrap();
+    let ran = lab.run("replay broken.json");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("broken.json"), "{}", ran.err);
+    std::fs::create_dir(lab.0.join("empty")).unwrap();
+    assert_eq!(lab.run("report empty").code, 3);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let lab = Lab::new();
+    std::fs::write(lab.0.join("taken"), "a file").unwrap();
+    let ran = lab.run("simulate fib:n=5 --out taken/inside");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("taken"), "{}", ran.err);
+}

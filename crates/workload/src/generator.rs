@@ -1,0 +1,139 @@
+//! One generator that feeds all: the tasks come from one place, one after the other.
+//!
+//! Each task's input is computed from the one before, so that the generator is a chain. It forks
+//! off a task as soon as it knows its input, and goes on: a pool must hand out the tasks from one
+//! worker to all others. How many workers can be kept busy is the ratio of a task's work to that of
+//! the generator between two tasks.
+
+use crate::fork::{Fork, Task};
+use crate::program::{Mismatch, Program, expect};
+use crate::random::split_mix;
+
+/// Generates tasks and does them. An operation is a task.
+///
+/// ```
+/// use locksley_workload::{Generator, Program, Serial, Task};
+///
+/// let mut generator = Generator::new(100, 10, 1000, 7);
+/// let sum = generator.task().run(Serial);
+/// assert_eq!(generator.check(sum), Ok(()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Generator {
+    tasks: u32,
+    gap: u32,
+    grain: u32,
+    seed: u64,
+    expected: u64,
+}
+
+impl Generator {
+    /// That many tasks, each of `grain` steps, with `gap` steps of the generator before each. A step
+    /// is a number of a pseudo-random generator, a few nanoseconds. The recursion is as deep as
+    /// there are tasks. What must come out is computed here, in a loop.
+    pub fn new(tasks: u32, gap: u32, grain: u32, seed: u64) -> Generator {
+        let (mut state, mut expected) = (seed, 0_u64);
+        for _ in 0..tasks {
+            state = steps(state, gap);
+            expected = expected.wrapping_add(steps(!state, grain));
+        }
+        Generator {
+            tasks,
+            gap,
+            grain,
+            seed,
+            expected,
+        }
+    }
+}
+
+/// That many steps from a state on; what comes out depends on all of them.
+pub(crate) fn steps(mut state: u64, steps: u32) -> u64 {
+    for _ in 0..steps {
+        state = split_mix(&mut state);
+    }
+    state
+}
+
+impl Program for Generator {
+    type Task<'p> = Generate;
+    type Output = u64;
+
+    fn operations(&self) -> u64 {
+        u64::from(self.tasks)
+    }
+
+    fn task(&mut self) -> Generate {
+        Generate {
+            generator: *self,
+            left: self.tasks,
+            state: self.seed,
+        }
+    }
+
+    fn check(&self, output: u64) -> Result<(), Mismatch> {
+        expect(self.expected, output)
+    }
+}
+
+/// Generates the tasks that are left.
+///
+/// ```
+/// use locksley_workload::{Generate, Generator, Program, Serial, Task};
+///
+/// let task: Generate = Generator::new(0, 1, 1, 7).task();
+/// assert_eq!(task.run(Serial), 0);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Generate {
+    generator: Generator,
+    left: u32,
+    state: u64,
+}
+
+impl Task for Generate {
+    type Output = u64;
+
+    fn run<F: Fork>(self, fork: F) -> u64 {
+        if self.left == 0 {
+            return 0;
+        }
+        let Generator { gap, grain, .. } = self.generator;
+        let state = steps(self.state, gap);
+        let rest = Generate {
+            left: self.left - 1,
+            state,
+            ..self
+        };
+        // The generator first: it goes on here, and others take the tasks.
+        let (others, this) = fork.fork(rest, Grain(!state, grain));
+        others.wrapping_add(this)
+    }
+}
+
+/// A task: that many steps from this state on.
+struct Grain(u64, u32);
+
+impl Task for Grain {
+    type Output = u64;
+
+    fn run<F: Fork>(self, _: F) -> u64 {
+        steps(self.0, self.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Serial;
+
+    #[test]
+    fn the_sum_is_that_of_the_loop() {
+        for tasks in [0, 1, 2, 100] {
+            let mut generator = Generator::new(tasks, 3, 5, 42);
+            let sum = generator.task().run(Serial);
+            assert_eq!(generator.check(sum), Ok(()));
+            assert!(generator.check(sum ^ 1).is_err());
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Adaptive quadrature: an interval is halved where the function is steep.
+//!
+//! The function is the peak 1 / (x^2 + w^2) on [-1, 1], whose integral is 2/w atan(1/w). An interval
+//! is halved until the trapezoid over it and the two over its halves agree, so almost all of the work
+//! is near 0, and nobody knows beforehand how much there is in which part.
+
+use crate::fork::{Fork, Task};
+use crate::program::{Mismatch, Program, expect};
+
+/// How often an interval is halved at most. Beyond that its ends are neighbouring numbers.
+const MOST_HALVINGS: u32 = 50;
+
+/// The width of the peak.
+const WIDTH: f64 = 1.0e-3;
+
+/// What comes out of an integration.
+///
+/// ```
+/// use locksley_workload::{Integral, Integrate, Program, Serial, Task};
+///
+/// let Integral { area, intervals } = Integrate::new(9).task().run(Serial);
+/// assert!((area - 3139.592).abs() < 0.01 && intervals > 1000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Integral {
+    /// The integral.
+    pub area: f64,
+    /// Into how many intervals the whole was cut.
+    pub intervals: u64,
+}
+
+/// Integrates a function with a sharp peak. An operation is an interval.
+///
+/// ```
+/// use locksley_workload::{Integrate, Program, Serial, Task};
+///
+/// let mut integrate = Integrate::new(9);
+/// let integral = integrate.task().run(Serial);
+/// assert_eq!(integrate.check(integral), Ok(()));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Integrate {
+    tolerance: f64,
+    /// How many intervals there must be.
+    intervals: u64,
+}
+
+impl Integrate {
+    /// An interval is left as it is if halving it changes its area by less than 10^-digits; at most
+    /// 20 digits. The intervals are counted once, without recursion.
+    pub fn new(digits: u32) -> Integrate {
+        let tolerance = 0.1_f64.powi(digits.min(20) as i32);
+        let mut stack = vec![(-1.0, 1.0, MOST_HALVINGS)];
+        let mut intervals = 0;
+        while let Some((from, to, halvings)) = stack.pop() {
+            let middle = 0.5 * (from + to);
+            let [left, right] = [trapezoid(from, middle), trapezoid(middle, to)];
+            let change = (left + right - trapezoid(from, to)).abs();
+            if halvings == 0 || change <= tolerance {
+                intervals += 1;
+            } else {
+                stack.push((from, middle, halvings - 1));
+                stack.push((middle, to, halvings - 1));
+            }
+        }
+        Integrate {
+            tolerance,
+            intervals,
+        }
+    }
+
+    /// The integral, by its formula.
+    ///
+    /// ```
+    /// assert!((locksley_workload::Integrate::exact() - 3139.592).abs() < 0.001);
+    /// ```
+    pub fn exact() -> f64 {
+        2.0 / WIDTH * (1.0 / WIDTH).atan()
+    }
+}
+
+#[inline]
+fn height(x: f64) -> f64 {
+    1.0 / (x * x + WIDTH * WIDTH)
+}
+
+fn trapezoid(from: f64, to: f64) -> f64 {
+    0.5 * (to - from) * (height(from) + height(to))
+}
+
+impl Program for Integrate {
+    type Task<'p> = IntegrateTask;
+    type Output = Integral;
+
+    fn operations(&self) -> u64 {
+        self.intervals
+    }
+
+    fn task(&mut self) -> IntegrateTask {
+        let ends = [height(-1.0), height(1.0)];
+        IntegrateTask {
+            from: -1.0,
+            to: 1.0,
+            ends,
+            area: ends[0] + ends[1],
+            halvings: MOST_HALVINGS,
+            tolerance: self.tolerance,
+        }
+    }
+
+    /// The number of intervals must be right, and the area up to the tolerance of each of them and
+    /// rounding.
+    fn check(&self, output: Integral) -> Result<(), Mismatch> {
+        let exact = Integrate::exact();
+        let allowed = self.tolerance * self.intervals as f64 + 1.0e-11 * exact;
+        if (output.area - exact).abs() <= allowed {
+            return expect(self.intervals, output.intervals);
+        }
+        let expected = Integral {
+            area: exact,
+            intervals: self.intervals,
+        };
+        expect(expected, output)
+    }
+}
+
+/// Integrates over an interval.
+///
+/// ```
+/// use locksley_workload::{Integrate, IntegrateTask, Program, Serial, Task};
+///
+/// let task: IntegrateTask = Integrate::new(6).task();
+/// assert!(task.run(Serial).intervals > 100);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct IntegrateTask {
+    from: f64,
+    to: f64,
+    /// The function at both ends.
+    ends: [f64; 2],
+    /// The area of the trapezoid.
+    area: f64,
+    halvings: u32,
+    tolerance: f64,
+}
+
+impl Task for IntegrateTask {
+    type Output = Integral;
+
+    fn run<F: Fork>(self, fork: F) -> Integral {
+        let middle = 0.5 * (self.from + self.to);
+        let top = height(middle);
+        let [left, right] = self.ends;
+        let left_area = 0.5 * (middle - self.from) * (left + top);
+        let right_area = 0.5 * (self.to - middle) * (top + right);
+        let area = left_area + right_area;
+        if self.halvings == 0 || (area - self.area).abs() <= self.tolerance {
+            return Integral { area, intervals: 1 };
+        }
+        let halvings = self.halvings - 1;
+        let (a, b) = fork.fork(
+            IntegrateTask {
+                to: middle,
+                ends: [left, top],
+                area: left_area,
+                halvings,
+                ..self
+            },
+            IntegrateTask {
+                from: middle,
+                ends: [top, right],
+                area: right_area,
+                halvings,
+                ..self
+            },
+        );
+        Integral {
+            area: a.area + b.area,
+            intervals: a.intervals + b.intervals,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Serial;
+
+    #[test]
+    fn more_digits_come_nearer_to_the_formula() {
+        let mut error = f64::INFINITY;
+        for digits in [3, 6, 9, 12] {
+            let mut integrate = Integrate::new(digits);
+            let integral = integrate.task().run(Serial);
+            assert_eq!(integrate.check(integral), Ok(()), "{digits}");
+            let away = (integral.area - Integrate::exact()).abs();
+            assert!(away < error, "{digits}: {away}");
+            error = away;
+        }
+    }
+
+    #[test]
+    fn a_lost_interval_is_found_out() {
+        let mut integrate = Integrate::new(9);
+        let integral = integrate.task().run(Serial);
+        let lost = Integral {
+            area: integral.area - 0.01,
+            ..integral
+        };
+        assert!(integrate.check(lost).is_err());
+        let fewer = Integral {
+            intervals: integral.intervals - 1,
+            ..integral
+        };
+        assert!(integrate.check(fewer).is_err());
+    }
+}
