@@ -201,20 +201,16 @@ fn unfold<'f>(
             f.fork(
                 accesses,
                 |(reads, writes, mut updates, cumulates, renews)| {
-                    {
-                        ran.note(task);
-                        act(task, &reads, writes, &mut updates, cumulates, renews)
-                    };
+                    ran.note(task);
+                    act(task, &reads, writes, &mut updates, cumulates, renews);
                 },
             );
         } else {
             f.fork_nested(
                 accesses,
                 |f, (reads, writes, mut updates, cumulates, renews)| {
-                    let hash = {
-                        ran.note(task);
-                        act(task, &reads, writes, &mut updates, cumulates, renews)
-                    };
+                    ran.note(task);
+                    let hash = act(task, &reads, writes, &mut updates, cumulates, renews);
                     let held = updates.into_iter().map(|data| f.cumulative(data, Product));
                     let own = [(); 2].map(|()| f.cumulative_value(matrix(hash), Product));
                     let objects: Vec<_> = held.chain(own).collect();
