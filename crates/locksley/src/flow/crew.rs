@@ -15,8 +15,9 @@
 //!
 //! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so whoever makes more
 //! ready afterwards knows. Before it runs a task, and more is ready, a worker whose offer came back makes another one, and
-//! one whose helper is still there makes a further one, inside of the first. So it is never inside of more of them
-//! than there are helpers.
+//! one whose helper is still there makes a further one, inside of the first; but only if all that it is inside of have
+//! their helpers still. Else it goes on without, until it can leave that of its last helper. So it is never inside of more
+//! of them than there are helpers, and one more; and meanwhile its helpers make offers of their own.
 
 use std::ptr::NonNull;
 
@@ -28,28 +29,43 @@ use crate::worker::Worker;
 
 /// An offer to help.
 #[derive(Debug)]
-pub(crate) struct Offer(AtomicUsize);
+pub(crate) struct Offer<'a> {
+    state: AtomicUsize,
+    /// The one inside of which its maker has made it.
+    outer: Option<&'a Offer<'a>>,
+}
 
-impl Offer {
+impl<'a> Offer<'a> {
     const MADE: usize = 0;
     const TAKEN: usize = 1;
     const BACK: usize = 2;
 
-    fn new() -> Offer {
-        Offer(AtomicUsize::new(Offer::MADE))
+    fn new(outer: Option<&'a Offer<'a>>) -> Self {
+        Offer {
+            state: AtomicUsize::new(Offer::MADE),
+            outer,
+        }
     }
 
-    fn is_used(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != Offer::MADE
+    /// Should its maker make another one?
+    fn wants_another(&self) -> bool {
+        match self.state.load(Ordering::Relaxed) {
+            Offer::MADE => false,
+            Offer::TAKEN => {
+                let mut around = std::iter::successors(self.outer, |offer| offer.outer);
+                !around.any(Offer::is_back)
+            }
+            _ => true,
+        }
     }
 
     fn is_back(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == Offer::BACK
+        self.state.load(Ordering::Relaxed) == Offer::BACK
     }
 
     /// Whoever has taken it leaves. Called under the lock of what there was to help with.
     pub(crate) fn give_back(&self) {
-        self.0.store(Offer::BACK, Ordering::Relaxed);
+        self.state.store(Offer::BACK, Ordering::Relaxed);
     }
 }
 
@@ -61,7 +77,7 @@ pub(crate) trait Work: Sync {
     type End;
 
     /// Takes a piece that is ready; if there is none, gives the offer back.
-    fn take(&self, offer: &Offer) -> Option<Self::Piece>;
+    fn take(&self, offer: &Offer<'_>) -> Option<Self::Piece>;
     /// Runs a piece that was taken.
     fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::End;
     /// A piece is done; takes another one.
@@ -70,47 +86,67 @@ pub(crate) trait Work: Sync {
     fn has_spare(&self) -> bool;
 }
 
-/// How to work at something, from a piece on, until nothing is ready, or an offer is wanted: the closure says whether the
-/// last one was used.
+/// How to work at something, from a piece on, until nothing is ready, or an offer is wanted: the closure says whether
+/// another one may be made.
 type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> bool) -> Left<P>;
 
 /// Works at something, with an offer to help.
 pub(crate) fn work_announced<W: Work>(
     worker: &Worker,
     source: &W,
-    mut piece: Option<W::Piece>,
+    piece: Option<W::Piece>,
     work: Way<'_, W::Piece>,
 ) {
+    work_inside(worker, source, piece, work, None);
+}
+
+/// Works at something, with an offer to help that is made inside of another one; until nothing is ready, or both have
+/// come back, and the outer one can be made again.
+fn work_inside<W: Work>(
+    worker: &Worker,
+    source: &W,
+    mut piece: Option<W::Piece>,
+    work: Way<'_, W::Piece>,
+    outer: Option<&Offer<'_>>,
+) -> Left<W::Piece> {
     loop {
-        let offer = Offer::new();
+        let offer = Offer::new(outer);
         let help = |worker: &Worker, migrated: bool| {
             // If nobody came, whoever made the offer has left, or will make another one.
             if migrated {
-                offer.0.store(Offer::TAKEN, Ordering::Relaxed);
+                offer.state.store(Offer::TAKEN, Ordering::Relaxed);
                 help(worker, source, &offer);
             }
         };
-        let work = |worker: &Worker, _| match work(worker, piece, &|| offer.is_used()) {
-            Left::Unannounced(piece) if !offer.is_back() => {
-                work_announced(worker, source, Some(piece), work);
-                Left::Empty
+        let work_on = |worker: &Worker, _| {
+            let mut left = work(worker, piece, &|| offer.wants_another());
+            while let Left::Unannounced(next) = left
+                && !offer.is_back()
+            {
+                left = match work_inside(worker, source, Some(next), work, Some(&offer)) {
+                    Left::Unannounced(next) => work(worker, Some(next), &|| offer.wants_another()),
+                    Left::Empty => Left::Empty,
+                };
             }
-            left => left,
+            left
         };
-        match worker.fork(work, help).0 {
+        match worker.fork(work_on, help).0 {
+            Left::Unannounced(next) if outer.is_some_and(Offer::is_back) => {
+                return Left::Unannounced(next);
+            }
             Left::Unannounced(next) => piece = Some(next),
-            Left::Empty => return,
+            Left::Empty => return Left::Empty,
         }
     }
 }
 
 /// Works at something until nothing is left, with whoever comes to help.
 pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
-    help(worker, source, &Offer::new());
+    help(worker, source, &Offer::new(None));
 }
 
 /// Works at something until nothing is ready.
-fn help<W: Work>(worker: &Worker, source: &W, offer: &Offer) {
+fn help<W: Work>(worker: &Worker, source: &W, offer: &Offer<'_>) {
     while let Some(piece) = source.take(offer) {
         work_announced(worker, source, Some(piece), &|worker, piece, used| {
             work_on(worker, source, piece, used)
@@ -145,7 +181,7 @@ impl Work for Frame<'_> {
     type Piece = NonNull<Task>;
     type End = NonNull<Task>;
 
-    fn take(&self, offer: &Offer) -> Option<NonNull<Task>> {
+    fn take(&self, offer: &Offer<'_>) -> Option<NonNull<Task>> {
         task_of(self.list.take(Some(offer)))
     }
 

@@ -184,7 +184,7 @@ impl List {
     }
 
     /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner, who may have
-    /// taken one already. `used`: has somebody come for the last offer to help?
+    /// taken one already. `used`: has somebody come for the last offer to help, and may another one be made?
     pub(crate) fn run_in_order(
         &self,
         taken: Option<NonNull<Task>>,
@@ -244,7 +244,7 @@ impl List {
     }
 
     /// Takes a task that is ready. For a thief, which gives its offer back if there is none.
-    pub(crate) fn take(&self, offer: Option<&Offer>) -> Turn {
+    pub(crate) fn take(&self, offer: Option<&Offer<'_>>) -> Turn {
         let mut agenda = lock(&self.agenda);
         let turn = self.next_turn(&mut agenda, false);
         if let (Turn::None, Some(offer)) = (&turn, offer) {

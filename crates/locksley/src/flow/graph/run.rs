@@ -110,7 +110,7 @@ impl Work for Run<'_, '_> {
     type Piece = usize;
     type End = End;
 
-    fn take(&self, offer: &Offer) -> Option<usize> {
+    fn take(&self, offer: &Offer<'_>) -> Option<usize> {
         let mut state = lock(&self.state);
         let next = self.next(&mut state);
         if next.is_none() {
