@@ -198,6 +198,17 @@ impl Worker {
         }
     }
 
+    /// The worker is about to rest, and leaves what it has to others. Unless it is inside of a job, it is idle now.
+    pub(crate) fn trace_resting(&self) {
+        if self
+            .tracer
+            .as_ref()
+            .is_some_and(|tracer| tracer.depth.get() == 0)
+        {
+            self.trace_idle();
+        }
+    }
+
     /// The worker leaves its main loop.
     pub(crate) fn trace_leaving(&self) {
         if let Some(tracer) = &self.tracer {

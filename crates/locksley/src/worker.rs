@@ -321,6 +321,7 @@ impl Worker {
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.open();
         }
+        self.trace_resting();
         let mut any = false;
         while let Some(injected) = self.pop_moved() {
             self.registry().inject(injected);
