@@ -45,7 +45,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ptr::{self, NonNull};
 
-use super::crew::Offer;
+use super::crew::{Advice, Offer};
 use super::frame::Root;
 use super::queue::Mode;
 use super::task::{CLAIMED, Context, DONE, Task};
@@ -184,13 +184,14 @@ impl List {
     }
 
     /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner, who may have
-    /// taken one already. `used`: has somebody come for the last offer to help, and may another one be made?
+    /// taken one already. `advise` says what to do with a task
+    /// that is ready.
     pub(crate) fn run_in_order(
         &self,
         taken: Option<NonNull<Task>>,
         worker: Option<&Worker>,
         root: &Root,
-        used: impl Fn() -> bool,
+        advise: impl Fn() -> Advice,
     ) -> Left<NonNull<Task>> {
         let mut turn = match taken {
             Some(task) => Turn::Task(task),
@@ -202,15 +203,20 @@ impl List {
         // Somebody has looked.
         loop {
             turn = match turn {
-                Turn::Task(task) if self.has_spare() && used() => {
-                    return Left::Unannounced(task);
-                }
-                Turn::Task(task) => {
-                    // SAFETY: it was handed out, once.
-                    unsafe { self.execute(task, worker, root, false) };
-                    answer(worker);
-                    self.exchange(task, true)
-                }
+                Turn::Task(task) => match advise() {
+                    Advice::Run => {
+                        // SAFETY: it was handed out, once.
+                        unsafe { self.execute(task, worker, root, false) };
+                        answer(worker);
+                        self.exchange(task, true)
+                    }
+                    Advice::Announce => return Left::Unannounced(task),
+                    Advice::Leave => {
+                        self.put_back(task);
+                        return Left::Empty;
+                    }
+                },
+                Turn::InOrder(_) if advise() == Advice::Leave => return Left::Empty,
                 Turn::InOrder(task) => self.run_simply(Some(task), worker, root),
                 Turn::None => return Left::Empty,
             };
@@ -319,6 +325,14 @@ impl List {
         let watched = unsafe { task.as_ref() }.finish();
         debug_assert!(watched, "only watched tasks are handed out");
         self.leave_and_take(task, owner)
+    }
+
+    /// Puts back a task that was handed out, and did not run.
+    pub(crate) fn put_back(&self, task: NonNull<Task>) {
+        // SAFETY: it is in the list, so it stays.
+        let index = unsafe { task.as_ref() }.index;
+        lock(&self.agenda).ready.push(Reverse(Ready(task, index)));
+        self.spare.store(true, Ordering::Relaxed);
     }
 
     fn leave_and_take(&self, task: NonNull<Task>, owner: bool) -> Turn {
