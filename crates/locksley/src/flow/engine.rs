@@ -48,7 +48,7 @@ use std::ptr::{self, NonNull};
 use super::crew::{Advice, Offer};
 use super::frame::Root;
 use super::queue::Mode;
-use super::task::{CLAIMED, Context, DONE, Task};
+use super::task::{Bereft, CLAIMED, Context, DONE, Task};
 use crate::job::{Payload, catch, discard};
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
 use crate::worker::Worker;
@@ -275,6 +275,7 @@ impl List {
         let this = unsafe { task.as_ref() };
         let bereft = self.failed.load(Ordering::Relaxed) && depends_on_failed(this);
         let context = Context {
+            list: self,
             root,
             worker,
             in_order,
@@ -285,7 +286,8 @@ impl List {
         // SAFETY: the task is of its kind, and is run once, says the caller.
         let result = catch(|| unsafe { (this.kind.run)(task, &context) });
         if bereft || result.is_err() {
-            self.note_failure(this, result.err());
+            let panic = result.err().filter(|payload| !payload.is::<Bereft>());
+            self.note_failure(this, panic);
         }
     }
 
@@ -296,12 +298,13 @@ impl List {
         let written = task.entries().iter().filter(|e| e.mode != Mode::Read);
         written.for_each(|entry| entry.core().fail());
         if let Some(payload) = payload {
-            self.keep_panic(task.index, payload);
+            self.note_panic(task.index, payload);
         }
     }
 
     /// Keeps a panic, unless there is one of an earlier task.
-    pub(crate) fn keep_panic(&self, index: usize, payload: Payload) {
+    pub(crate) fn note_panic(&self, index: usize, payload: Payload) {
+        self.failed.store(true, Ordering::Relaxed);
         let mut first = lock(&self.panic);
         let other = match &*first {
             Some((before, _)) if *before <= index => Some(payload),

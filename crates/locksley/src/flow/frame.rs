@@ -152,20 +152,22 @@ impl Frame {
     /// The frame's objects and its tasks are not used again.
     pub(crate) unsafe fn complete<R>(&self, result: Result<R, Payload>) -> Result<R, Payload> {
         self.run_all();
-        let task = self.list.take_panic();
+        let broken = |(index, payload)| self.list.note_panic(index, payload);
         // SAFETY: all tasks are done; the objects are not used again, says the caller.
-        let object = unsafe { self.store.0.end() };
-        let mut panics = [task, object].into_iter().flatten();
-        let result = match (result, panics.next()) {
-            (Ok(result), None) => return Ok(result),
-            (Ok(_), Some(payload)) => Err(payload),
-            (Err(payload), other) => {
-                other.into_iter().for_each(discard);
-                Err(payload)
-            }
+        let object = unsafe { self.store.0.end(&broken) };
+        let task = self.list.take_panic();
+        let (result, body) = match result {
+            Ok(result) => (Some(result), None),
+            Err(payload) => (None, Some(payload)),
         };
+        // The body went on after the forks; objects are dropped at the end.
+        let mut panics = [task, body, object].into_iter().flatten();
+        let first = panics.next();
         panics.for_each(discard);
-        result
+        match (result, first) {
+            (Some(result), None) => Ok(result),
+            (_, first) => Err(first.expect("a body without a result has panicked")),
+        }
     }
 }
 
