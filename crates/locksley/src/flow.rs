@@ -340,7 +340,8 @@ impl<'f, 'env> Flow<'f, 'env> {
     ///
     /// # Panics
     ///
-    /// If two of the accesses are to the same object, and not both to read it.
+    /// If two of the accesses are to the same object, and not both to read it. The task is not forked then; but versions that
+    /// it was to [write](Object::write_new) are there.
     ///
     /// ```
     /// let (mut from, mut to) = (1, 2);

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use super::object::{Object, Slot, Storage};
 use super::queue::{Core, Mode};
-use super::reduce::{Cumulative, Reduce, Sink};
+use super::reduce::{Cumulative, Parts, Reduce, Sink};
 use super::task::{Bereft, Context};
 
 /// What accesses become when the task runs, for as long as it does.
@@ -202,13 +202,23 @@ fn part<T: ?Sized, O>(slot: &Place<T, O>, mode: Mode) -> Part {
 /// # Safety
 ///
 /// The task runs now; if it cumulates, in place.
+#[inline]
 unsafe fn fold<T: ?Sized, O>(slot: &Place<T, O>, running: &Running<'_, '_>) -> bool {
     let core = &slot.slot().head.core;
-    let Some(parts) = core.parts else {
-        return true;
-    };
-    // SAFETY: as slots.
-    let parts = unsafe { parts.as_ref() };
+    match core.parts {
+        None => true,
+        // SAFETY: parts stay as slots do; the rest says the caller.
+        Some(parts) => unsafe { fold_parts(core, parts.as_ref(), running) },
+    }
+}
+
+/// [`fold`] for an object that can be cumulated into.
+///
+/// # Safety
+///
+/// As `fold`.
+#[inline(never)]
+unsafe fn fold_parts(core: &Core, parts: &Parts, running: &Running<'_, '_>) -> bool {
     // SAFETY: what was cumulated before is done; what will be later waits, or has parts of its own.
     if let Err((index, payload)) = unsafe { parts.settle(running.0.index) } {
         core.fail();

@@ -156,19 +156,21 @@ impl Frame {
         // SAFETY: all tasks are done; the objects are not used again, says the caller.
         let object = unsafe { self.store.0.end(&broken) };
         let task = self.list.take_panic();
-        let (result, body) = match result {
-            Ok(result) => (Some(result), None),
-            Err(payload) => (None, Some(payload)),
-        };
-        // The body went on after the forks; objects are dropped at the end.
-        let mut panics = [task, body, object].into_iter().flatten();
-        let first = panics.next();
-        panics.for_each(discard);
-        match (result, first) {
-            (Some(result), None) => Ok(result),
-            (_, first) => Err(first.expect("a body without a result has panicked")),
+        match (task, result, object) {
+            (None, Ok(result), None) => Ok(result),
+            // The body went on after the forks; objects are dropped at the end.
+            (Some(first), body, object) => Err(first_of(first, [body.err(), object])),
+            (None, Err(first), object) => Err(first_of(first, [object, None])),
+            (None, Ok(_), Some(first)) => Err(first),
         }
     }
+}
+
+/// The first of several panics; the others are forgotten.
+#[cold]
+fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
+    others.into_iter().flatten().for_each(discard);
+    first
 }
 
 const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);

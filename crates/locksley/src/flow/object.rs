@@ -280,6 +280,7 @@ impl Storage {
         new
     }
 
+    #[inline]
     fn add<T: ?Sized, O>(
         &self,
         data: NonNull<T>,
