@@ -55,6 +55,19 @@ fn every_runtime_runs_every_program() {
 }
 
 #[test]
+fn flows_are_verified_and_have_their_bars() {
+    let output = bench(&["flow", "--quick", "--rounds", "1"]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    let bars = stdout.lines().filter(|line| line.starts_with("bar flow "));
+    assert_eq!(bars.clone().count(), 4, "{stdout}");
+    assert!(
+        bars.clone().all(|bar| !bar.ends_with("skipped")),
+        "{stdout}"
+    );
+}
+
+#[test]
 fn every_strategy_is_measured() {
     let output = bench(&["strategies", "--quick", "--rounds", "1"]);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

@@ -15,7 +15,7 @@ Examples:
   locksley                                   a tour: this machine, three programs, every strategy, who wins
   locksley run queens --stats                one run, checked, and what each worker did
   locksley compare fib sort --workers 1:4    strategies and rivals side by side, with a page to look at
-  locksley replay queens:n=10 -p 64          what would it do on 64 cores?
+  locksley replay sort -p 1,2,64             what would it do on 64 cores?
   locksley list                              workloads, strategies, rivals
 
 Exit codes:

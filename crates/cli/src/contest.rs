@@ -151,14 +151,8 @@ impl Visitor for Contest<'_> {
                     operations,
                     stack: self.spec.stack(),
                 };
-                turn.take(entrant, program)
-                    .map_err(|failure| match failure {
-                        Trouble::Wrong(wrong) => wrong,
-                        Trouble::Failure(why) => {
-                            *failed.borrow_mut() = Some(why);
-                            Wrong::new(label, &name, "a result".into(), "none".into())
-                        }
-                    })
+                let taken = turn.take(entrant, program);
+                taken.map_err(|trouble| turn.put_aside(trouble, &failed))
             })
         });
         let workload = Workload {
@@ -199,6 +193,17 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
+    /// The runner knows of wrong results only: anything else is put aside for whoever called it.
+    fn put_aside(&self, trouble: Trouble, failed: &RefCell<Option<Failure>>) -> Wrong {
+        match trouble {
+            Trouble::Wrong(wrong) => wrong,
+            Trouble::Failure(why) => {
+                *failed.borrow_mut() = Some(why);
+                Wrong::new(self.label, self.case, "a result".into(), "none".into())
+            }
+        }
+    }
+
     fn take<P: Program>(&self, entrant: &Entrant, program: &mut P) -> Result<Sample, Trouble> {
         match entrant.who {
             Who::Serial => self.with(Serial, program),

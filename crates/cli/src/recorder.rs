@@ -27,7 +27,7 @@ pub(crate) const FORMAT: &str = "locksley-recording/1";
 const MOST_FORKS: u64 = 1_000_000;
 
 /// About so many steps make a simulation fast, and tell most strands apart.
-const STEPS: u64 = 5_000_000;
+const STEPS: f64 = 5e6;
 
 /// What is known of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,6 +102,13 @@ struct Recorded<'a> {
     workers: usize,
 }
 
+impl Run {
+    /// How long a strand takes on average, without what recording adds.
+    pub(crate) fn strand_seconds(&self) -> f64 {
+        (self.work_seconds / strands(self.forks) - self.overhead_ns * 1e-9).max(0.0)
+    }
+}
+
 impl Visitor for Recorded<'_> {
     type Output = Result<Recording, Failure>;
 
@@ -134,23 +141,29 @@ pub(crate) fn record(
 ) -> Result<(Run, String), Failure> {
     let overhead_ns = overhead()?;
     let recording = contest::visit(spec, Recorded { spec, workers })??;
-    let work = recording.work();
-    let nanoseconds = u64::try_from(work.as_nanos()).unwrap_or(u64::MAX);
+    let (work, forks) = (recording.work(), recording.forks() as u64);
+    // A node has a step at least, so a step must be short beside a strand once the overhead is taken out.
+    let own = work.as_secs_f64() * 1e9 - overhead_ns * strands(forks);
     let unit_ns = match unit {
         Some(unit) => u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX),
-        None => (nanoseconds / STEPS).max(1),
+        None => ((own / STEPS) as u64).max(1),
     };
     let run = Run {
         format: FORMAT.to_owned(),
         program: spec.to_string(),
         workers,
         unit_ns,
-        forks: recording.forks() as u64,
+        forks,
         work_seconds: work.as_secs_f64(),
         overhead_ns,
         graph: format!("{}.dag.json", spec.entry().name),
     };
     Ok((run, recording.to_json(Duration::from_nanos(unit_ns))))
+}
+
+/// How many strands so many forks make: each one ends a strand, and begins two and a third after the join.
+fn strands(forks: u64) -> f64 {
+    3.0 * forks as f64 + 1.0
 }
 
 /// What recording adds to a strand: fib, whose strands are short, with and without. The least of several, which
@@ -160,19 +173,19 @@ fn overhead() -> Result<f64, Failure> {
     const TIMES: usize = 9;
     let recorded = Pool::builder().workers(1).record(true).build()?;
     let mut plain = Worker(Pool::builder().workers(1).build()?);
-    let (mut with, mut without, mut strands) = (f64::INFINITY, f64::INFINITY, 1.0);
+    let (mut with, mut without, mut strands_seen) = (f64::INFINITY, f64::INFINITY, 1.0);
     let mut recorded = Worker(recorded);
     for _ in 0..TIMES {
         recorded.run(FibTask(N));
         if let Some(recording) = recorded.0.take_recording() {
             with = recording.work().as_secs_f64().min(with);
-            strands = 3.0 * recording.forks() as f64 + 1.0;
+            strands_seen = strands(recording.forks() as u64);
         }
         let start = Instant::now();
         plain.run(FibTask(N));
         without = start.elapsed().as_secs_f64().min(without);
     }
-    Ok(((with - without) / strands * 1e9).max(0.0))
+    Ok(((with - without) / strands_seen * 1e9).max(0.0))
 }
 
 /// Reads a recording: its run, if that is known, and its graph with the overhead of recording taken out.

@@ -19,54 +19,62 @@ pub(crate) fn of(trace: &Trace, workers: usize) -> (Timeline, StealMap) {
     let mut nested: BTreeMap<usize, Vec<Slice>> =
         (0..workers).map(|worker| (worker, Vec::new())).collect();
     let start = start(trace);
-    let at = |ts: f64| (ts - start).max(0.0) * MICROSECOND;
+    for event in &trace.events {
+        if let TraceEvent::Slice {
+            name, ts, dur, tid, ..
+        } = event
+        {
+            nested.entry(*tid as usize).or_default().push(Slice {
+                kind: kind(name),
+                start: seconds(*ts, start),
+                end: seconds(ts + dur, start),
+                name: String::new(),
+            });
+        }
+    }
+    let tracks = nested.into_iter().map(|(worker, slices)| Track {
+        worker,
+        slices: flat(slices),
+    });
     let mut timeline = Timeline::new("", "");
-    let mut left = BTreeMap::new();
+    timeline.tracks = tracks.collect();
+    timeline.arrows = arrows(trace, start);
+    timeline.dropped = trace.source.lost;
+    let steals = map(&timeline);
+    timeline.cap(SLICES, ARROWS);
+    (timeline, steals)
+}
+
+fn seconds(ts: f64, start: f64) -> f64 {
+    (ts - start).max(0.0) * MICROSECOND
+}
+
+/// Arrows whose both ends are there.
+fn arrows(trace: &Trace, start: f64) -> Vec<Arrow> {
+    let (mut left, mut arrows) = (BTreeMap::new(), Vec::new());
     for event in &trace.events {
         match event {
-            TraceEvent::Slice {
-                name, ts, dur, tid, ..
-            } => {
-                let slice = Slice {
-                    kind: kind(name),
-                    start: at(*ts),
-                    end: at(ts + dur),
-                    name: String::new(),
-                };
-                nested.entry(*tid as usize).or_default().push(slice);
-            }
             TraceEvent::Left { id, ts, tid, .. } => {
-                left.insert(*id, (*tid as usize, at(*ts)));
+                left.insert(*id, (*tid as usize, seconds(*ts, start)));
             }
             TraceEvent::Arrived {
                 id, ts, tid, name, ..
             } => {
-                if let Some(&(from, gone)) = left.get(id) {
-                    let arrived = at(*ts).max(gone);
-                    let kind = way(name);
-                    timeline.arrows.push(Arrow {
-                        kind,
-                        from,
-                        to: *tid as usize,
-                        left: gone,
-                        arrived,
-                    });
-                }
+                let Some(&(from, gone)) = left.get(id) else {
+                    continue;
+                };
+                arrows.push(Arrow {
+                    kind: way(name),
+                    from,
+                    to: *tid as usize,
+                    left: gone,
+                    arrived: seconds(*ts, start).max(gone),
+                });
             }
             _ => {}
         }
     }
-    timeline.dropped = trace.source.lost;
-    timeline.tracks = nested
-        .into_iter()
-        .map(|(worker, slices)| Track {
-            worker,
-            slices: flat(slices),
-        })
-        .collect();
-    let steals = map(&timeline);
-    timeline.cap(SLICES, ARROWS);
-    (timeline, steals)
+    arrows
 }
 
 /// When the first slice begins.

@@ -194,7 +194,7 @@ where
     crate::pool::on_worker(|worker| flow_here(worker, &Root::default(), body))
 }
 
-/// [`flow`] that draws what it unfolds.
+/// [`flow`] that draws what it unfolds: as a graph, and as a [timeline](Unfolded::trace).
 ///
 /// ```
 /// let mut n = 1;

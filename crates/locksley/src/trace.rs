@@ -217,7 +217,7 @@ impl Worker {
 }
 
 /// Microseconds since 1970.
-fn wall_clock() -> Option<u64> {
+pub(crate) fn wall_clock() -> Option<u64> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.ok()?.as_micros().try_into().ok()
 }

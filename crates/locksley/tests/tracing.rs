@@ -120,6 +120,19 @@ fn check_arrows(trace: &Trace, kind: Arrow) -> u64 {
     left.len() as u64
 }
 
+/// Every arrow leads to a slice.
+fn check_landings(trace: &Trace) {
+    let slices = slices(trace);
+    for event in &trace.events {
+        if let TraceEvent::Arrived { name, ts, tid, .. } = event {
+            let at = (ts * 1000.0).round() as i64;
+            let mut around = slices.iter().filter(|slice| slice.0 == *tid);
+            let lands = around.any(|slice| (slice.1..=slice.2).contains(&at));
+            assert!(lands, "{name} arrives nowhere");
+        }
+    }
+}
+
 /// How many jobs a trace tells of. One that was under way when the last trace was taken goes on where that ended.
 fn count_jobs(trace: &Trace, last: Option<&Trace>) -> u64 {
     let is_work = |slice: &(u32, i64, i64, &str)| slice.3 == Activity::Work.name();
@@ -143,6 +156,7 @@ fn settle(pool: &Pool, what: &str) -> Vec<Trace> {
     loop {
         let trace = pool.take_trace();
         check_nesting(&trace);
+        check_landings(&trace);
         assert_eq!(trace.source.lost, 0, "{what}");
         for (sum, kind) in told
             .iter_mut()

@@ -18,116 +18,109 @@ pub(crate) fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"}}")
 }
 
-fn write_event(event: &TraceEvent, out: &mut impl Write) -> io::Result<()> {
-    match event {
-        TraceEvent::Name {
-            name,
-            pid,
-            tid,
-            args,
-        } => {
-            let name = match name {
-                Subject::Process => "process_name",
-                Subject::Thread => "thread_name",
-            };
-            write!(out, "{{\"ph\":\"M\",\"name\":\"{name}\",\"pid\":{pid}")?;
-            write!(
-                out,
-                ",\"tid\":{tid},\"args\":{{\"name\":{}}}}}",
-                Text(&args.name)
-            )
-        }
-        TraceEvent::Slice {
-            name,
-            cat,
-            ts,
-            dur,
-            pid,
-            tid,
-        } => {
-            write!(
-                out,
-                "{{\"ph\":\"X\",\"name\":{},\"cat\":{}",
-                Text(name),
-                Text(cat)
-            )?;
-            write!(out, ",\"ts\":{},\"dur\":{},", Number(*ts), Number(*dur))?;
-            write!(out, "\"pid\":{pid},\"tid\":{tid}}}")
-        }
-        TraceEvent::Instant {
-            name,
-            cat,
-            ts,
-            pid,
-            tid,
-        } => {
-            write!(
-                out,
-                "{{\"ph\":\"i\",\"s\":\"t\",\"name\":{},\"cat\":{}",
-                Text(name),
-                Text(cat)
-            )?;
-            write!(out, ",\"ts\":{},\"pid\":{pid},\"tid\":{tid}}}", Number(*ts))
-        }
-        TraceEvent::Left {
-            name,
-            cat,
-            id,
-            ts,
-            pid,
-            tid,
-        } => {
-            write!(
-                out,
-                "{{\"ph\":\"s\",\"name\":{},\"cat\":{}",
-                Text(name),
-                Text(cat)
-            )?;
-            write!(
-                out,
-                ",\"id\":{id},\"ts\":{},\"pid\":{pid},\"tid\":{tid}}}",
-                Number(*ts)
-            )
-        }
-        TraceEvent::Arrived {
-            name,
-            cat,
-            id,
-            ts,
-            pid,
-            tid,
-        } => {
+/// The fields of an event, in the order in which they are written.
+#[derive(Default)]
+struct Line<'a> {
+    /// What kind of event it is, and what belongs to that.
+    phase: &'static str,
+    name: &'a str,
+    category: Option<&'a str>,
+    id: Option<u64>,
+    time: Option<f64>,
+    duration: Option<f64>,
+    pid: u32,
+    tid: Option<u32>,
+    label: Option<&'a str>,
+    counters: Option<Counters>,
+}
+
+impl<'a> Line<'a> {
+    fn of(event: &'a TraceEvent) -> Line<'a> {
+        let mut line = Line {
+            pid: event.pid(),
+            ..Line::default()
+        };
+        match event {
+            TraceEvent::Name {
+                name, tid, args, ..
+            } => {
+                line.phase = "\"M\"";
+                line.name = match name {
+                    Subject::Process => "process_name",
+                    Subject::Thread => "thread_name",
+                };
+                (line.tid, line.label) = (Some(*tid), Some(args.name.as_ref()));
+            }
+            TraceEvent::Counter { name, ts, args, .. } => {
+                line.phase = "\"C\"";
+                (line.name, line.time, line.counters) = (name, Some(*ts), Some(*args));
+            }
+            TraceEvent::Slice { dur, .. } => {
+                (line.phase, line.duration) = ("\"X\"", Some(*dur));
+            }
+            TraceEvent::Instant { .. } => line.phase = "\"i\",\"s\":\"t\"",
+            TraceEvent::Left { id, .. } => (line.phase, line.id) = ("\"s\"", Some(*id)),
             // At the slice around it, not at the next one.
-            write!(
-                out,
-                "{{\"ph\":\"f\",\"bp\":\"e\",\"name\":{},\"cat\":{}",
-                Text(name),
-                Text(cat)
-            )?;
-            write!(
-                out,
-                ",\"id\":{id},\"ts\":{},\"pid\":{pid},\"tid\":{tid}}}",
-                Number(*ts)
-            )
+            TraceEvent::Arrived { id, .. } => {
+                (line.phase, line.id) = ("\"f\",\"bp\":\"e\"", Some(*id));
+            }
         }
-        TraceEvent::Counter {
-            name,
-            ts,
-            pid,
-            args,
-        } => {
-            write!(
-                out,
-                "{{\"ph\":\"C\",\"name\":{},\"ts\":{}",
-                Text(name),
-                Number(*ts)
-            )?;
-            let Counters { busy, mean, max } = *args;
-            let [busy, mean, max] = [busy, mean, max].map(Number);
-            write!(out, ",\"pid\":{pid},\"args\":")?;
-            write!(out, "{{\"busy\":{busy},\"mean\":{mean},\"max\":{max}}}}}")
-        }
+        line.place(event);
+        line
     }
+
+    /// What happens on a thread at a time has all of these.
+    fn place(&mut self, event: &'a TraceEvent) {
+        let (TraceEvent::Slice {
+            name, cat, ts, tid, ..
+        }
+        | TraceEvent::Instant {
+            name, cat, ts, tid, ..
+        }
+        | TraceEvent::Left {
+            name, cat, ts, tid, ..
+        }
+        | TraceEvent::Arrived {
+            name, cat, ts, tid, ..
+        }) = event
+        else {
+            return;
+        };
+        (self.name, self.category) = (name, Some(cat.as_ref()));
+        (self.time, self.tid) = (Some(*ts), Some(*tid));
+    }
+}
+
+fn write_event(event: &TraceEvent, out: &mut impl Write) -> io::Result<()> {
+    let line = Line::of(event);
+    write!(out, "{{\"ph\":{},\"name\":{}", line.phase, Text(line.name))?;
+    if let Some(category) = line.category {
+        write!(out, ",\"cat\":{}", Text(category))?;
+    }
+    if let Some(id) = line.id {
+        write!(out, ",\"id\":{id}")?;
+    }
+    if let Some(time) = line.time {
+        write!(out, ",\"ts\":{}", Number(time))?;
+    }
+    if let Some(duration) = line.duration {
+        write!(out, ",\"dur\":{}", Number(duration))?;
+    }
+    write!(out, ",\"pid\":{}", line.pid)?;
+    if let Some(tid) = line.tid {
+        write!(out, ",\"tid\":{tid}")?;
+    }
+    if let Some(label) = line.label {
+        write!(out, ",\"args\":{{\"name\":{}}}", Text(label))?;
+    }
+    if let Some(Counters { busy, mean, max }) = line.counters {
+        let [busy, mean, max] = [busy, mean, max].map(Number);
+        write!(
+            out,
+            ",\"args\":{{\"busy\":{busy},\"mean\":{mean},\"max\":{max}}}"
+        )?;
+    }
+    out.write_all(b"}")
 }
 
 /// A number as JSON has it. What JSON cannot say is 0.

@@ -234,8 +234,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + ends.map(|(a, b)| a * b).sum::<f64>()
 }
 
+/// A way to factor.
+type Version = fn(Tiled) -> Tiled;
+
 pub(super) fn workload(quick: bool) -> Workload {
-    let versions: [(&'static str, fn(Tiled) -> Tiled); 4] = [
+    let versions: [(&'static str, Version); 4] = [
         (SERIAL, Tiled::serial),
         (BARRIER, Tiled::barrier),
         (FORK_JOIN, Tiled::fork_join),
@@ -256,7 +259,7 @@ pub(super) fn workload(quick: bool) -> Workload {
 /// What may be between two programs that round in different places.
 const CLOSE: f64 = 1e-9;
 
-fn contender(name: &'static str, factor: fn(Tiled) -> Tiled, quick: bool) -> Contender {
+fn contender(name: &'static str, factor: Version, quick: bool) -> Contender {
     let pool: Pool = pool(2);
     let (count, side) = if quick { (4, 8) } else { (12, 40) };
     let matrix = Tiled::new(count, side);

@@ -217,8 +217,11 @@ impl Problem {
     }
 }
 
+/// A way to find the score.
+type Version = fn(&Problem) -> i32;
+
 pub(super) fn workload(quick: bool) -> Workload {
-    let versions: [(&'static str, fn(&Problem) -> i32); 4] = [
+    let versions: [(&'static str, Version); 4] = [
         (SERIAL, Problem::serial),
         (BARRIER, Problem::barrier),
         (FORK_JOIN, Problem::fork_join),
@@ -236,7 +239,7 @@ pub(super) fn workload(quick: bool) -> Workload {
     }
 }
 
-fn contender(name: &'static str, score: fn(&Problem) -> i32, quick: bool) -> Contender {
+fn contender(name: &'static str, score: Version, quick: bool) -> Contender {
     let pool: Pool = pool(2);
     let problem = match quick {
         true => Problem::new(200, 32),

@@ -70,10 +70,29 @@ impl Compare {
         let session = Session::start(output, "compare", "Comparison", tables::comparisons);
         let entrants = contest::entrants(&whos, &workers);
         for spec in &specs {
-            measure(output, &session, spec, &entrants, &plan)?;
+            if let Err(failure) = measure(output, &session, spec, &entrants, &plan) {
+                return Err(give_up(session, failure));
+            }
         }
         session.finish().map(drop)
     }
+}
+
+/// Keeps what was measured before something went wrong.
+fn give_up(session: Session, failure: Failure) -> Failure {
+    {
+        let mut results = session.results();
+        results.comparisons.pop();
+        results
+            .notes
+            .push(format!("The comparison ended early: {failure}."));
+        if results.is_empty() {
+            return failure;
+        }
+    }
+    // The first failure says more than one to write.
+    let _ = session.finish();
+    failure
 }
 
 /// Measures one workload, and says what came out.

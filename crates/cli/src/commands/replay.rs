@@ -23,9 +23,9 @@ use crate::tables;
 use crate::units::{self, digits, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley replay queens:n=10                              recorded now; 1 to 64 processors
+  locksley replay sort                                     recorded now; 1 to 64 processors
   locksley replay locksley-out/queens.recording.json --processors 64,256,1024
-  locksley replay sort:n=100000 --strategies asymmetric,steal-half,sharing
+  locksley replay mandelbrot --strategies asymmetric,steal-half,sharing
   locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16, 0.5 us within, 20 us across
   locksley replay my-graph.dag.json --steal 1us                 any graph of the format locksley-dag/1";
 
@@ -76,6 +76,21 @@ struct Source {
     spec: Option<Spec>,
     workers: usize,
     unit: Duration,
+    /// How long a strand takes on average, if that is known.
+    strand: Option<f64>,
+}
+
+impl Source {
+    /// Where strands are so short that recording them changes them.
+    fn caution(&self) -> Option<String> {
+        const SHORT: f64 = 300e-9;
+        let strand = self.strand.filter(|strand| *strand < SHORT)?;
+        Some(format!(
+            "between forks and joins this program runs for {} on average, and recording takes longer than that: \
+             predictions are rough",
+            time(strand)
+        ))
+    }
 }
 
 impl Replay {
@@ -94,6 +109,10 @@ impl Replay {
             .map(tables::parameters)
             .unwrap_or_default();
         session.results().replays.push(replay);
+        if let Some(note) = source.caution() {
+            output.say(format!("note: {note}"));
+            session.results().notes.push(note);
+        }
         self.predict(&mut source, &strategies, &session)?;
         if let (false, Some(spec)) = (self.no_measure, &source.spec) {
             self.measure(spec, &strategies, &session)?;
@@ -112,13 +131,7 @@ impl Replay {
             || path.is_file();
         let (run, graph) = match is_file {
             true => recorder::read(path)?,
-            false => {
-                let spec = names::workload(&self.what, self.full)?;
-                let _progress = Progress::doing(&format!("recording {spec}"), 1);
-                let (run, graph) = recorder::record(&spec, 1, None)?;
-                let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
-                (Some(run), lighter)
-            }
+            false => self.record()?,
         };
         let graph = Graph::parse(&graph)
             .map_err(|error| Failure::System(format!("{} is no recording: {error}", self.what)))?;
@@ -134,6 +147,7 @@ impl Replay {
             unit: run
                 .as_ref()
                 .map_or(self.unit, |run| Duration::from_nanos(run.unit_ns)),
+            strand: run.as_ref().map(Run::strand_seconds),
         };
         let seconds = |steps: u64| time(steps as f64 * source.unit.as_secs_f64());
         output.say(format!(
@@ -144,6 +158,14 @@ impl Replay {
             digits(size.parallelism())
         ));
         Ok(source)
+    }
+
+    fn record(&self) -> Result<(Option<Run>, String), Failure> {
+        let spec = names::workload(&self.what, self.full)?;
+        let _progress = Progress::doing(&format!("recording {spec}"), 1);
+        let (run, graph) = recorder::record(&spec, 1, None)?;
+        let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
+        Ok((Some(run), lighter))
     }
 
     fn predict(

@@ -115,20 +115,9 @@ impl Run {
             contest::visit(&spec, once)??
         };
         let seconds = outcome.elapsed.as_secs_f64();
-        let total = outcome.stats.total();
-        output.say(format!(
-            "{spec} under {strategy} with {}",
-            several(workers, "worker")
-        ));
-        output.say(format!("  time    {}", output.style.bold(&time(seconds))));
-        output.say(format!(
-            "  result  {}",
-            output.style.good("as the serial oracle says")
-        ));
-        output.say(format!("  moved   {}", moved(&total)));
-        if self.stats {
-            output.say(format!("\n{}", narrowed(&outcome.stats.to_string())));
-        }
+        let having = several(workers, "worker");
+        output.say(format!("{spec} under {strategy} with {having}"));
+        self.say(output, &outcome);
         if let Some(file) = &self.trace {
             trace::to_file(&outcome.trace, file)?;
             output.say_files(std::slice::from_ref(file));
@@ -143,6 +132,18 @@ impl Run {
             "trace": self.trace.as_ref().map(|file| file.display().to_string()),
             "stats": stats(&outcome.stats),
         }))
+    }
+
+    fn say(&self, output: &Output, outcome: &Outcome) {
+        let (style, stats) = (output.style, &outcome.stats);
+        let elapsed = time(outcome.elapsed.as_secs_f64());
+        output.say(format!("  time    {}", style.bold(&elapsed)));
+        let right = style.good("as the serial oracle says");
+        output.say(format!("  result  {right}"));
+        output.say(format!("  moved   {}", moved(&stats.total())));
+        if self.stats {
+            output.say(format!("\n{}", narrowed(&stats.to_string())));
+        }
     }
 }
 

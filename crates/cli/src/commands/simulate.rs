@@ -153,14 +153,7 @@ impl Simulate {
         setups: &[Setup],
         reports: &Reports,
     ) -> Result<(), Failure> {
-        let mut reports = lock(reports).clone();
-        let place = |report: &Report| {
-            setups.iter().position(|setup| {
-                setup.strategy.to_string() == report.strategy
-                    && (setup.processors, setup.seed) == (report.processors, report.seed)
-            })
-        };
-        reports.sort_by_key(place);
+        let reports = in_order(setups, lock(reports).clone());
         let mut files = vec![write(output, &dag.to_string(), &reports, false)?];
         if self.sample > 0 {
             let loads = loads(dag, &reports);
@@ -189,8 +182,19 @@ impl Simulate {
     }
 }
 
+/// Reports in the order of their setups: they came as they were done.
+fn in_order(setups: &[Setup], mut reports: Vec<Report>) -> Vec<Report> {
+    reports.sort_by_key(|report| {
+        setups.iter().position(|setup| {
+            setup.strategy.to_string() == report.strategy
+                && (setup.processors, setup.seed) == (report.processors, report.seed)
+        })
+    });
+    reports
+}
+
 /// A computation, or what was probably meant.
-pub(crate) fn computation(text: &str) -> Result<Dag, Failure> {
+fn computation(text: &str) -> Result<Dag, Failure> {
     text.parse::<Dag>().map_err(|error| {
         let name = text.split(':').next().unwrap_or(text);
         let all: Vec<String> = Dag::all().iter().map(ToString::to_string).collect();
@@ -225,7 +229,7 @@ fn write(
 }
 
 /// A text that can be part of a file's name.
-pub(crate) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || c == '-' {
             c

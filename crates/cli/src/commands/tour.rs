@@ -15,50 +15,77 @@ use crate::output::{Output, Session};
 use crate::tables;
 use crate::units::several;
 
-/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each.
+/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each. Without optimisation times mean
+/// nothing, and the programs are smaller.
 const PROGRAMS: [(&str, &str); 3] = [
-    ("fib:n=30", "Nothing but forks: what a fork costs"),
     (
-        "queens:n=12",
+        either("fib:n=30", "fib:n=16"),
+        "Nothing but forks: what a fork costs",
+    ),
+    (
+        either("queens:n=12", "queens:n=7"),
         "An irregular search: who keeps everybody busy",
     ),
     (
-        "heat:rows=1024,columns=1024,sweeps=10",
+        either(
+            "heat:rows=1024,columns=1024,sweeps=10",
+            "heat:rows=64,columns=64,sweeps=4",
+        ),
         "Sweeps over a plate: memory, and waiting for everybody at the end of each",
     ),
 ];
+
+const fn either(optimised: &'static str, not: &'static str) -> &'static str {
+    if cfg!(debug_assertions) {
+        not
+    } else {
+        optimised
+    }
+}
 
 /// What the page shows a timeline of.
 const PICTURED: &str = "queens:n=10";
 
 /// No further round of a program begins after this; three programs make less than half a minute.
-const LIMIT: Duration = match cfg!(debug_assertions) {
-    // Without optimisation times mean nothing, and a round takes long.
-    true => Duration::from_secs(1),
-    false => Duration::from_secs(6),
-};
+const LIMIT: Duration = Duration::from_secs(6);
 
 /// As many samples of each are enough to see the large differences.
 const ROUNDS: usize = 7;
 
 pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
     let (style, workers) = (output.style, locksley::available_cpus().count());
-    let machine = Machine::here(&["rayon", "chili"]);
-    output.say(style.bold("Locksley: what each way of scheduling does, on this machine"));
-    output.say(format!(
-        "  {}, {}, {}",
-        machine.cpu,
-        several(workers, "processor"),
-        machine.os
+    introduce(output, workers);
+    let session = Session::start(output, "tour", "The tour", tables::comparisons);
+    let rivals = [Who::Serial, Who::Rayon, Who::Chili].into_iter();
+    let whos: Vec<Who> = rivals.chain(Strategy::ALL.map(Who::Ours)).collect();
+    let entrants = contest::entrants(&whos, &[workers]);
+    let plan = contest::plan(ROUNDS, Some(LIMIT), 1);
+    for (program, about) in PROGRAMS {
+        output.say(style.bold(about));
+        let spec = names::workload(program, false)?;
+        compare::measure(output, &session, &spec, &entrants, &plan)?;
+    }
+    add_timeline(&session, workers)?;
+    output.say(style.bold("Who wins"));
+    say_winners(output, &session.results());
+    session.finish()?;
+    output.say("\nOpen the .html file in a browser. What to do next:");
+    output.say(style.faint(
+        "  locksley compare sort uts --workers 1:4    locksley replay sort    locksley --help",
     ));
+    Ok(())
+}
+
+/// Says where we are, and what comes.
+fn introduce(output: &Output, workers: usize) {
+    let (style, machine) = (output.style, Machine::here(&["rayon", "chili"]));
+    let processors = several(workers, "processor");
+    output.say(style.bold("Locksley: what each way of scheduling does, on this machine"));
+    output.say(format!("  {}, {processors}, {}", machine.cpu, machine.os));
     let busy = machine.load.filter(|load| *load > 0.5 * workers as f64);
     if let Some(load) = busy {
-        output.say(format!(
-            "  {}",
-            style.bad(&format!(
-                "others use it too (load {load}): times will scatter"
-            ))
-        ));
+        let warning = format!("others use it too (load {load}): times will scatter");
+        output.say(format!("  {}", style.bad(&warning)));
     }
     output.say(format!(
         "  three programs, {} strategies with {}, and serial code, rayon and chili beside them;\n  \
@@ -66,36 +93,6 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
         Strategy::ALL.len(),
         several(workers, "worker")
     ));
-
-    let session = Session::start(output, "tour", "The tour", tables::comparisons);
-    let rivals = [Who::Serial, Who::Rayon, Who::Chili];
-    let whos: Vec<Who> = rivals
-        .into_iter()
-        .chain(Strategy::ALL.map(Who::Ours))
-        .collect();
-    let entrants = contest::entrants(&whos, &[workers]);
-    let plan = contest::plan(ROUNDS, Some(LIMIT), 1);
-    for (program, about) in PROGRAMS {
-        output.say(style.bold(about));
-        compare::measure(
-            output,
-            &session,
-            &names::workload(program, false)?,
-            &entrants,
-            &plan,
-        )?;
-    }
-    add_timeline(&session, workers)?;
-    output.say(style.bold("Who wins"));
-    say_winners(output, &session.results());
-    session.finish()?;
-    output.say("");
-    output.say(
-        style.faint(
-            "Next: `locksley compare --help`, `locksley list`, `locksley replay queens:n=10`",
-        ),
-    );
-    Ok(())
 }
 
 /// A traced run, for the page: who did what when.

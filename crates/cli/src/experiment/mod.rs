@@ -1,6 +1,6 @@
 //! Experiments of the papers, made again.
 //!
-//! The report on work-stealing deques (Agrawal and Indurkhya) gives each of N threads a deque of its own with
+//! The report on work-stealing deques (Agrawal and Indurkha) gives each of N threads a deque of its own with
 //! K tasks in it, and measures how long everything takes, how long a task waits, and how much is stolen:
 //!
 //! | | |

@@ -75,3 +75,18 @@ fn a_single_run_can_be_stopped() {
     assert_eq!(ran.code, 130, "{ran:?}");
     assert!(lab.files().is_empty());
 }
+
+#[test]
+fn an_experiment_can_be_stopped() {
+    let lab = Lab::new();
+    // One thread at a time, a task of a second or so each, for hours.
+    let line = "experiment batch --threads 1 --tasks 1 --heavy 36 --rounds 1000";
+    let ran = interrupt_at(start(&lab, line), "measuring batch");
+    assert_eq!(ran.code, 130, "{ran:?}");
+    // Whether a repetition was complete by then is up to the machine.
+    let files = lab.files();
+    match ran.err.contains("is kept in") {
+        true => assert!(files.contains(&"locksley-out/experiment.json".to_owned())),
+        false => assert!(ran.err.contains("nothing had been measured") && files.is_empty()),
+    }
+}

@@ -284,7 +284,13 @@ impl List {
             node: this.node,
         };
         // SAFETY: the task is of its kind, and is run once, says the caller.
-        let result = catch(|| unsafe { (this.kind.run)(task, &context) });
+        let run = || catch(|| unsafe { (this.kind.run)(task, &context) });
+        let result = match &root.sketch {
+            Some(sketch) if !context.stopped => {
+                sketch.timed(this.node, worker.map_or(0, Worker::index), run)
+            }
+            _ => run(),
+        };
         if bereft || result.is_err() {
             let panic = result.err().filter(|payload| !payload.is::<Bereft>());
             self.note_failure(this, panic);

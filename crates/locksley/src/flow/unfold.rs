@@ -1,7 +1,10 @@
 //! The graph that a flow unfolds, as a picture.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::time::Instant;
+
+use locksley_trace::{Trace, TraceEvent};
 
 use super::queue::{Core, Entry, Mode};
 use crate::sync::{Mutex, lock};
@@ -27,7 +30,23 @@ use crate::sync::{Mutex, lock};
 #[derive(Clone, Debug)]
 pub struct Unfolded {
     nodes: Vec<Node>,
+    /// When it began, in microseconds since 1970.
+    origin: Option<u64>,
 }
+
+/// When and where a task ran: the worker's index, and two times in microseconds.
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    worker: u32,
+    from: f64,
+    to: f64,
+}
+
+/// The process of a flow's [`trace`](Unfolded::trace).
+const PROCESS: u32 = 1;
+
+/// The name and category of the arrows there.
+const DEPENDENCY: &str = "dependency";
 
 #[derive(Clone, Debug)]
 struct Node {
@@ -36,6 +55,19 @@ struct Node {
     parent: usize,
     /// What it waits for.
     after: Vec<usize>,
+    /// Not of the body, nor of a task that was stopped.
+    ran: Option<Ran>,
+}
+
+impl Node {
+    fn new(label: Option<String>, parent: usize, after: Vec<usize>) -> Node {
+        Node {
+            label,
+            parent,
+            after,
+            ran: None,
+        }
+    }
 }
 
 impl Unfolded {
@@ -51,6 +83,50 @@ impl Unfolded {
         numbered
             .flat_map(|(number, node)| node.after.iter().map(move |&before| (before, number)))
             .collect()
+    }
+
+    /// The same as a timeline: which worker ran which task when, and an arrow for each that had to wait for another. It can be
+    /// [merged](Trace::merge) with what the pool noted ([`Pool::take_trace`](crate::Pool::take_trace)).
+    ///
+    /// ```
+    /// let ((), picture) = locksley::flow::drawn(|f| {
+    ///     let n = f.value(1);
+    ///     f.label("double").fork(n.update(), |n| *n *= 2);
+    ///     f.label("show").fork(n.read(), |n| assert_eq!(*n, 2));
+    /// });
+    /// let json = picture.trace().to_json();       // for <https://ui.perfetto.dev>
+    /// assert!(json.contains("\"double\"") && json.contains("\"dependency\""));
+    /// ```
+    pub fn trace(&self) -> Trace {
+        let mut trace = Trace::new();
+        trace.source.origin = self.origin;
+        trace.name_process(PROCESS, "flow");
+        let workers: BTreeSet<u32> = self.runs().map(|(_, _, ran)| ran.worker).collect();
+        for worker in workers {
+            trace.name_thread(PROCESS, worker, format!("worker {worker}"));
+        }
+        for (number, node, ran) in self.runs() {
+            let name = node.label.clone();
+            trace.events.push(TraceEvent::Slice {
+                name: name.unwrap_or_else(|| format!("task {number}")).into(),
+                cat: "work".into(),
+                ts: ran.from,
+                dur: ran.to - ran.from,
+                pid: PROCESS,
+                tid: ran.worker,
+            });
+        }
+        for (_, node, ran) in self.runs() {
+            let before = node.after.iter().filter_map(|&one| self.nodes[one].ran);
+            before.for_each(|before| draw_arrow(&mut trace, before, ran));
+        }
+        trace
+    }
+
+    /// The tasks that have run, with their numbers.
+    fn runs(&self) -> impl Iterator<Item = (usize, &Node, Ran)> {
+        let numbered = self.nodes.iter().enumerate();
+        numbered.filter_map(|(number, node)| Some((number, node, node.ran?)))
     }
 
     fn write_inside(&self, f: &mut fmt::Formatter<'_>, children: &[Vec<usize>]) -> fmt::Result {
@@ -73,6 +149,28 @@ impl Unfolded {
         }
         Ok(())
     }
+}
+
+/// From inside of a task that has run, at its end, to the beginning of one that waited for it.
+fn draw_arrow(trace: &mut Trace, before: Ran, after: Ran) {
+    // Both ends are pushed together, so this is unique.
+    let id = trace.events.len() as u64;
+    trace.events.push(TraceEvent::Left {
+        name: DEPENDENCY.into(),
+        cat: DEPENDENCY.into(),
+        id,
+        ts: (before.to - 0.001).max(before.from),
+        pid: PROCESS,
+        tid: before.worker,
+    });
+    trace.events.push(TraceEvent::Arrived {
+        name: DEPENDENCY.into(),
+        cat: DEPENDENCY.into(),
+        id,
+        ts: after.from,
+        pid: PROCESS,
+        tid: after.worker,
+    });
 }
 
 /// A label, or a number in its place.
@@ -114,8 +212,12 @@ impl fmt::Display for Unfolded {
 }
 
 /// The picture while it is drawn.
-#[derive(Debug, Default)]
-pub(crate) struct Sketch(Mutex<Drawing>);
+#[derive(Debug)]
+pub(crate) struct Sketch {
+    drawing: Mutex<Drawing>,
+    start: Instant,
+    origin: Option<u64>,
+}
 
 #[derive(Debug, Default)]
 struct Drawing {
@@ -135,18 +237,37 @@ struct History {
 
 impl Sketch {
     pub(crate) fn new() -> Sketch {
-        let sketch = Sketch::default();
-        lock(&sketch.0).nodes.push(Node {
-            label: None,
-            parent: 0,
-            after: Vec::new(),
-        });
-        sketch
+        let body = Node::new(None, 0, Vec::new());
+        Sketch {
+            drawing: Mutex::new(Drawing {
+                nodes: vec![body],
+                objects: HashMap::new(),
+            }),
+            start: Instant::now(),
+            origin: crate::trace::wall_clock(),
+        }
+    }
+
+    fn now(&self) -> f64 {
+        self.start.elapsed().as_nanos() as f64 / 1e3
+    }
+
+    /// Runs a task, and notes when and where.
+    pub(crate) fn timed<R>(&self, number: usize, worker: usize, run: impl FnOnce() -> R) -> R {
+        let from = self.now();
+        let result = run();
+        let ran = Ran {
+            worker: u32::try_from(worker).unwrap_or(u32::MAX),
+            from,
+            to: self.now(),
+        };
+        lock(&self.drawing).nodes[number].ran = Some(ran);
+        result
     }
 
     /// Draws a task that `parent` forks. Its number.
     pub(crate) fn note(&self, parent: usize, label: Option<String>, entries: &[Entry]) -> usize {
-        let mut drawing = lock(&self.0);
+        let mut drawing = lock(&self.drawing);
         let number = drawing.nodes.len();
         let mut after = Vec::new();
         for entry in entries {
@@ -165,16 +286,79 @@ impl Sketch {
         after.sort_unstable();
         after.dedup();
         after.retain(|&before| before != number);
-        drawing.nodes.push(Node {
-            label,
-            parent,
-            after,
-        });
+        drawing.nodes.push(Node::new(label, parent, after));
         number
     }
 
     pub(crate) fn finish(self) -> Unfolded {
-        let nodes = std::mem::take(&mut lock(&self.0).nodes);
-        Unfolded { nodes }
+        let nodes = std::mem::take(&mut lock(&self.drawing).nodes);
+        Unfolded {
+            nodes,
+            origin: self.origin,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Pool;
+
+    /// Tasks that wait for each other in many ways, in a pool of two.
+    fn picture() -> Unfolded {
+        let pool = Pool::builder().workers(2).build().expect("a pool");
+        let ((), picture) = pool.install(|| {
+            super::super::drawn(|f| {
+                let objects: Vec<_> = (0..4).map(|_| f.value(0_u64)).collect();
+                for step in 0..40_usize {
+                    let (from, to) = (objects[step % 3], objects[(7 * step + 1) % 4]);
+                    if (step % 3) == (7 * step + 1) % 4 {
+                        f.fork_nested(from.update(), |f, n| {
+                            let n = f.object(n);
+                            f.fork(n.update(), |n| *n += 1);
+                        });
+                    } else {
+                        let name = f.label(format!("step {step}"));
+                        name.fork((from.read(), to.update()), |(from, to)| *to += from);
+                    }
+                }
+            })
+        });
+        picture
+    }
+
+    #[test]
+    fn the_timeline_has_a_slice_for_each_task_and_an_arrow_for_each_edge() {
+        let picture = picture();
+        let trace = picture.trace();
+        let count = |fits: fn(&TraceEvent) -> bool| trace.events.iter().filter(|e| fits(e)).count();
+        let slices = count(|event| matches!(event, TraceEvent::Slice { .. }));
+        let ends = count(|event| matches!(event, TraceEvent::Arrived { .. }));
+        assert_eq!(slices, picture.tasks());
+        assert_eq!(ends, picture.edges().len());
+        assert!(ends > 20);
+    }
+
+    #[test]
+    fn nobody_begins_before_what_it_waits_for_is_over() {
+        let picture = picture();
+        for (before, after) in picture.edges() {
+            let [before, after] = [before, after].map(|number| picture.nodes[number].ran);
+            assert!(before.expect("it ran").to <= after.expect("it ran").from);
+        }
+    }
+
+    #[test]
+    fn what_was_stopped_is_not_in_the_timeline() {
+        let sketch = std::panic::catch_unwind(|| {
+            super::super::drawn(|f| {
+                let n = f.value(0);
+                f.fork(n.update(), |n| *n += 1);
+                f.cancel();
+                f.fork(n.update(), |n| *n += 1);
+            })
+        });
+        let ((), picture) = sketch.expect("nothing panics");
+        assert_eq!((picture.tasks(), picture.runs().count()), (2, 0));
     }
 }

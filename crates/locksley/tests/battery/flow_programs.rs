@@ -93,6 +93,16 @@ fn task(random: &mut Random, objects: usize, depth: u32) -> Task {
     task
 }
 
+/// Which tasks have run: the sum of their seeds.
+#[derive(Default)]
+struct Ran(AtomicU64);
+
+impl Ran {
+    fn note(&self, task: &Task) {
+        self.0.fetch_add(task.seed, Ordering::Relaxed);
+    }
+}
+
 /// The sequential program.
 #[derive(Clone, Debug, PartialEq)]
 struct Variable {
@@ -101,7 +111,7 @@ struct Variable {
 }
 
 /// Runs the tasks one after the other. The seed of the first one that panics.
-fn run_sequentially(tasks: &[Task], objects: &mut [Variable]) -> Option<u64> {
+fn run_sequentially(tasks: &[Task], objects: &mut [Variable], ran: &Ran) -> Option<u64> {
     let mut panic = None;
     for task in tasks {
         let read: Vec<Variable> = task.reads.iter().map(|&o| objects[o].clone()).collect();
@@ -116,7 +126,7 @@ fn run_sequentially(tasks: &[Task], objects: &mut [Variable]) -> Option<u64> {
             read.iter().any(|v| v.failed) || needed.clone().any(|&object| objects[object].failed);
         let thrown = match stopped {
             true => None,
-            false => step(task, &read, objects),
+            false => step(task, &read, objects, ran),
         };
         if stopped || thrown.is_some() {
             let written = needed.chain(&task.cumulates).chain(&task.renews);
@@ -127,7 +137,8 @@ fn run_sequentially(tasks: &[Task], objects: &mut [Variable]) -> Option<u64> {
     panic
 }
 
-fn step(task: &Task, read: &[Variable], objects: &mut [Variable]) -> Option<u64> {
+fn step(task: &Task, read: &[Variable], objects: &mut [Variable], ran: &Ran) -> Option<u64> {
+    ran.note(task);
     if task.panics {
         return Some(task.seed);
     }
@@ -148,7 +159,7 @@ fn step(task: &Task, read: &[Variable], objects: &mut [Variable]) -> Option<u64>
     };
     let held = task.updates.iter().map(|&o| objects[o].clone());
     let mut within: Vec<Variable> = held.chain([own.clone(), own]).collect();
-    let panic = run_sequentially(inside, &mut within);
+    let panic = run_sequentially(inside, &mut within, ran);
     for (&object, variable) in task.updates.iter().zip(within) {
         objects[object].value = variable.value;
     }
@@ -156,7 +167,12 @@ fn step(task: &Task, read: &[Variable], objects: &mut [Variable]) -> Option<u64>
 }
 
 /// Forks the tasks.
-fn unfold<'f>(f: &'f Flow<'f, '_>, tasks: &'f [Task], objects: &[Object<'f, Matrix, Product>]) {
+fn unfold<'f>(
+    f: &'f Flow<'f, '_>,
+    tasks: &'f [Task],
+    objects: &[Object<'f, Matrix, Product>],
+    ran: &'f Ran,
+) {
     for task in tasks {
         let some = |numbers: &[usize]| -> Vec<_> { numbers.iter().map(|&o| objects[o]).collect() };
         let accesses = (
@@ -185,6 +201,7 @@ fn unfold<'f>(f: &'f Flow<'f, '_>, tasks: &'f [Task], objects: &[Object<'f, Matr
             f.fork(
                 accesses,
                 |(reads, writes, mut updates, cumulates, renews)| {
+                    ran.note(task);
                     act(task, &reads, writes, &mut updates, cumulates, renews);
                 },
             );
@@ -192,11 +209,12 @@ fn unfold<'f>(f: &'f Flow<'f, '_>, tasks: &'f [Task], objects: &[Object<'f, Matr
             f.fork_nested(
                 accesses,
                 |f, (reads, writes, mut updates, cumulates, renews)| {
+                    ran.note(task);
                     let hash = act(task, &reads, writes, &mut updates, cumulates, renews);
                     let held = updates.into_iter().map(|data| f.cumulative(data, Product));
                     let own = [(); 2].map(|()| f.cumulative_value(matrix(hash), Product));
                     let objects: Vec<_> = held.chain(own).collect();
-                    unfold(f, task.inside.as_ref().unwrap(), &objects);
+                    unfold(f, task.inside.as_ref().unwrap(), &objects, ran);
                 },
             );
         }
@@ -246,18 +264,24 @@ fn check(seed: u64) {
         })
         .collect();
     let mut expected = first.clone();
-    let panic = run_sequentially(&tasks, &mut expected);
+    let (expected_ran, ran) = (Ran::default(), Ran::default());
+    let panic = run_sequentially(&tasks, &mut expected, &expected_ran);
     let mut got: Vec<Matrix> = first.iter().map(|variable| variable.value).collect();
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
         flow(|f| {
             let data = got.iter_mut();
             let objects: Vec<_> = data.map(|data| f.cumulative(data, Product)).collect();
-            unfold(f, &tasks, &objects);
+            unfold(f, &tasks, &objects, &ran);
         });
     }));
     let thrown = result
         .err()
         .map(|payload| *payload.downcast::<u64>().unwrap());
+    assert_eq!(
+        ran.0.into_inner(),
+        expected_ran.0.into_inner(),
+        "seed {seed}: other tasks have run"
+    );
     assert_eq!(thrown, panic, "seed {seed}: {tasks:#?}");
     for (number, (got, expected)) in got.iter().zip(&expected).enumerate() {
         if !expected.failed {

@@ -322,7 +322,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry {
         name: "batch",
         about: "independent tasks, as many for each of several threads: even, skewed or all equal",
-        source: "Agrawal and Indurkhya, Work stealing dequeues (report)",
+        source: "Agrawal and Indurkha, Work stealing dequeues (report)",
         parameters: &[
             words(
                 "load",
@@ -356,7 +356,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry {
         name: "generator",
         about: "one generator feeds all: tasks come from one place, one after the other",
-        source: "Hendler and Shavit, Work dealing",
+        source: "imbalanced generation of work, as in Hendler and Shavit, Work dealing",
         parameters: &[
             numbers("tasks", "how many", [0, 20_000], [10_000, 20_000]),
             numbers(
@@ -373,7 +373,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     Entry {
         name: "chain",
         about: "a chain that forks rarely: long serial stretches, a little parallel work between",
-        source: "Rito, Scheduling computations with provably low synchronization overheads",
+        source: "Amdahl, Validity of the single processor approach",
         parameters: &[
             numbers("periods", "how many", [0, 100_000_000], [1000, 1000]),
             numbers(
