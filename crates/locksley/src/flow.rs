@@ -82,7 +82,8 @@
 //!
 //! If a task panics, what it might have written is lost: tasks that access it later do not run, nor do those that depend on
 //! them. A cumulative write depends on nothing. All others run, and then the panic reaches the caller of the flow; if several tasks
-//! have panicked, that of the first one in the order of the program. For a task with a flow of its own, all of that counts as the task's own panic.
+//! have panicked, that of the first one in the order of the program; one of the body itself comes after those of the tasks that it
+//! has forked. For a task with a flow of its own, all of that counts as the task's own panic.
 //! Objects that were borrowed are left as they are then.
 //!
 //! A flow that is [cancelled](Flow::cancel) starts no more tasks.
@@ -339,7 +340,8 @@ impl<'f, 'env> Flow<'f, 'env> {
     ///
     /// # Panics
     ///
-    /// If two of the accesses are to the same object, and not both to read it.
+    /// If two of the accesses are to the same object, and not both to read it. The task is not forked then; but versions that
+    /// it was to [write](Object::write_new) are there.
     ///
     /// ```
     /// let (mut from, mut to) = (1, 2);

@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use super::object::{Object, Slot, Storage};
 use super::queue::{Core, Mode};
-use super::reduce::{Cumulative, Reduce, Sink};
-use super::task::Context;
+use super::reduce::{Cumulative, Parts, Reduce, Sink};
+use super::task::{Bereft, Context};
 
 /// What accesses become when the task runs, for as long as it does.
 pub trait Lend<'f, 't, Bound = &'t &'f ()> {
@@ -197,28 +197,34 @@ fn part<T: ?Sized, O>(slot: &Place<T, O>, mode: Mode) -> Part {
     }
 }
 
-/// Folds all that was cumulated before this task into the object.
+/// Folds all that was cumulated before this task into the object. Is it whole then?
 ///
 /// # Safety
 ///
 /// The task runs now; if it cumulates, in place.
-unsafe fn fold<T: ?Sized, O>(slot: &Place<T, O>, running: &Running<'_, '_>) {
+#[inline]
+unsafe fn fold<T: ?Sized, O>(slot: &Place<T, O>, running: &Running<'_, '_>) -> bool {
     let core = &slot.slot().head.core;
-    if let Some(parts) = core.parts {
-        let fail = FailOnUnwind(core);
-        // SAFETY: as slots. What was cumulated before is done; what will be later waits, or has parts of its own.
-        unsafe { parts.as_ref().settle(running.0.index) };
-        std::mem::forget(fail);
+    match core.parts {
+        None => true,
+        // SAFETY: parts stay as slots do; the rest says the caller.
+        Some(parts) => unsafe { fold_parts(core, parts.as_ref(), running) },
     }
 }
 
-/// An operation that panics while parts are folded leaves the object half done.
-struct FailOnUnwind<'a>(&'a Core);
-
-impl Drop for FailOnUnwind<'_> {
-    fn drop(&mut self) {
-        self.0.fail();
+/// [`fold`] for an object that can be cumulated into.
+///
+/// # Safety
+///
+/// As `fold`.
+#[inline(never)]
+unsafe fn fold_parts(core: &Core, parts: &Parts, running: &Running<'_, '_>) -> bool {
+    // SAFETY: what was cumulated before is done; what will be later waits, or has parts of its own.
+    if let Err((index, payload)) = unsafe { parts.settle(running.0.index) } {
+        core.fail();
+        running.0.list.note_panic(index, payload);
     }
+    !parts.is_broken()
 }
 
 macro_rules! single {
@@ -248,7 +254,9 @@ macro_rules! single {
 
             unsafe fn hold(raw: &Self::Raw, running: &Running<'_, '_>) {
                 // SAFETY: the task runs now, says the caller.
-                unsafe { fold(raw, running) };
+                if !unsafe { fold(raw, running) } {
+                    std::panic::resume_unwind(Box::new(Bereft));
+                }
             }
 
             unsafe fn lend<'t>(raw: &Self::Raw, _: &'t mut ()) -> <Self as Lend<'f, 't>>::Refs

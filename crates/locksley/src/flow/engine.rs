@@ -45,10 +45,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ptr::{self, NonNull};
 
-use super::crew::Offer;
+use super::crew::{Advice, Offer};
 use super::frame::Root;
 use super::queue::Mode;
-use super::task::{CLAIMED, Context, DONE, Task};
+use super::task::{Bereft, CLAIMED, Context, DONE, Task};
 use crate::job::{Payload, catch, discard};
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
 use crate::worker::Worker;
@@ -184,13 +184,14 @@ impl List {
     }
 
     /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner, who may have
-    /// taken one already. `used`: has somebody come for the last offer to help, and may another one be made?
+    /// taken one already. `advise` says what to do with a task
+    /// that is ready.
     pub(crate) fn run_in_order(
         &self,
         taken: Option<NonNull<Task>>,
         worker: Option<&Worker>,
         root: &Root,
-        used: impl Fn() -> bool,
+        advise: impl Fn() -> Advice,
     ) -> Left<NonNull<Task>> {
         let mut turn = match taken {
             Some(task) => Turn::Task(task),
@@ -202,15 +203,20 @@ impl List {
         // Somebody has looked.
         loop {
             turn = match turn {
-                Turn::Task(task) if self.has_spare() && used() => {
-                    return Left::Unannounced(task);
-                }
-                Turn::Task(task) => {
-                    // SAFETY: it was handed out, once.
-                    unsafe { self.execute(task, worker, root, false) };
-                    answer(worker);
-                    self.exchange(task, true)
-                }
+                Turn::Task(task) => match advise() {
+                    Advice::Run => {
+                        // SAFETY: it was handed out, once.
+                        unsafe { self.execute(task, worker, root, false) };
+                        answer(worker);
+                        self.exchange(task, true)
+                    }
+                    Advice::Announce => return Left::Unannounced(task),
+                    Advice::Leave => {
+                        self.put_back(task);
+                        return Left::Empty;
+                    }
+                },
+                Turn::InOrder(_) if advise() == Advice::Leave => return Left::Empty,
                 Turn::InOrder(task) => self.run_simply(Some(task), worker, root),
                 Turn::None => return Left::Empty,
             };
@@ -269,6 +275,7 @@ impl List {
         let this = unsafe { task.as_ref() };
         let bereft = self.failed.load(Ordering::Relaxed) && depends_on_failed(this);
         let context = Context {
+            list: self,
             root,
             worker,
             in_order,
@@ -285,7 +292,8 @@ impl List {
             _ => run(),
         };
         if bereft || result.is_err() {
-            self.note_failure(this, result.err());
+            let panic = result.err().filter(|payload| !payload.is::<Bereft>());
+            self.note_failure(this, panic);
         }
     }
 
@@ -296,12 +304,13 @@ impl List {
         let written = task.entries().iter().filter(|e| e.mode != Mode::Read);
         written.for_each(|entry| entry.core().fail());
         if let Some(payload) = payload {
-            self.keep_panic(task.index, payload);
+            self.note_panic(task.index, payload);
         }
     }
 
     /// Keeps a panic, unless there is one of an earlier task.
-    pub(crate) fn keep_panic(&self, index: usize, payload: Payload) {
+    pub(crate) fn note_panic(&self, index: usize, payload: Payload) {
+        self.failed.store(true, Ordering::Relaxed);
         let mut first = lock(&self.panic);
         let other = match &*first {
             Some((before, _)) if *before <= index => Some(payload),
@@ -325,6 +334,14 @@ impl List {
         let watched = unsafe { task.as_ref() }.finish();
         debug_assert!(watched, "only watched tasks are handed out");
         self.leave_and_take(task, owner)
+    }
+
+    /// Puts back a task that was handed out, and did not run.
+    pub(crate) fn put_back(&self, task: NonNull<Task>) {
+        // SAFETY: it is in the list, so it stays.
+        let index = unsafe { task.as_ref() }.index;
+        lock(&self.agenda).ready.push(Reverse(Ready(task, index)));
+        self.spare.store(true, Ordering::Relaxed);
     }
 
     fn leave_and_take(&self, task: NonNull<Task>, owner: bool) -> Turn {

@@ -152,21 +152,25 @@ impl Frame {
     /// The frame's objects and its tasks are not used again.
     pub(crate) unsafe fn complete<R>(&self, result: Result<R, Payload>) -> Result<R, Payload> {
         self.run_all();
-        let task = self.list.take_panic();
+        let broken = |(index, payload)| self.list.note_panic(index, payload);
         // SAFETY: all tasks are done; the objects are not used again, says the caller.
-        let object = unsafe { self.store.0.end() };
-        let mut panics = [task, object].into_iter().flatten();
-        let result = match (result, panics.next()) {
-            (Ok(result), None) => return Ok(result),
-            (Ok(_), Some(payload)) => Err(payload),
-            (Err(payload), other) => {
-                other.into_iter().for_each(discard);
-                Err(payload)
-            }
-        };
-        panics.for_each(discard);
-        result
+        let object = unsafe { self.store.0.end(&broken) };
+        let task = self.list.take_panic();
+        match (task, result, object) {
+            (None, Ok(result), None) => Ok(result),
+            // The body went on after the forks; objects are dropped at the end.
+            (Some(first), body, object) => Err(first_of(first, [body.err(), object])),
+            (None, Err(first), object) => Err(first_of(first, [object, None])),
+            (None, Ok(_), Some(first)) => Err(first),
+        }
     }
+}
+
+/// The first of several panics; the others are forgotten.
+#[cold]
+fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
+    others.into_iter().flatten().for_each(discard);
+    first
 }
 
 const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);

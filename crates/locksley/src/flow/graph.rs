@@ -136,7 +136,9 @@ impl<'g> Graph<'g> {
     /// Adds a node that chooses what is next: the number that the closure returns is that of one of its
     /// [outcomes](Graph::outcomes). If there is no such one, nothing comes after it.
     ///
-    /// The node that is chosen runs then, whatever else leads to it.
+    /// The node that is chosen runs then, whatever else leads to it; at the same time as before, if it still does. A node that
+    /// comes round again counts again for those after it: one that has two nodes before it runs when the first of them has run
+    /// twice. So lead edges out of a circle by way of the condition only.
     pub fn condition(
         &mut self,
         name: impl Into<String>,

@@ -6,6 +6,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
+use super::crew::Advice;
 use super::engine::{List, Turn};
 use super::frame::Root;
 use super::queue::{Core, Entry, Mode};
@@ -128,7 +129,9 @@ fn model(
                 thread::spawn(move || steal(&frame))
             })
             .collect();
-        frame.list.run_in_order(None, None, &frame.root, || false);
+        frame
+            .list
+            .run_in_order(None, None, &frame.root, || Advice::Run);
         for thread in threads {
             thread.join().unwrap();
         }
@@ -205,7 +208,7 @@ fn parts_are_folded_before_anybody_reads() {
         }
         let read = |sum: &Sum| {
             // SAFETY: both tasks are done, and everybody folds first.
-            unsafe { sum.parts.settle(2) };
+            assert!(unsafe { sum.parts.settle(2) }.is_ok());
             // SAFETY: loom checks it.
             assert_eq!(sum.object.with(|sum| unsafe { *sum }), 12);
         };

@@ -9,16 +9,26 @@ use std::ptr::{self, NonNull};
 use super::access::{Cumulating, Reading, Renewing, Updating, Writing};
 use super::arena::Arena;
 use super::queue::Core;
-use super::reduce::{Parts, Reduce};
+use super::reduce::{Broken, Parts, Reduce};
 use crate::job::{Payload, catch, discard};
 
 /// Something that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object) and its kin.
 ///
 /// It is a name, to be copied freely; what it names is seen only by tasks that were forked with an access to it, in the mode
 /// that they asked for. `O` is the operation of objects that can be [cumulated](Object::cumulate) into.
+///
+/// It names a place for exactly its type: what lives shorter cannot be put there.
+///
+/// ```compile_fail
+/// use locksley::flow::Object;
+///
+/// fn shorten<'f, 'a: 'f>(object: Object<'f, &'static str>) -> Object<'f, &'a str> {
+///     object
+/// }
+/// ```
 pub struct Object<'f, T: ?Sized, O = ()> {
     pub(crate) slot: NonNull<Slot<T, O>>,
-    /// Invariant: it belongs to one flow.
+    /// Invariant: it belongs to one flow. In `T` and `O` it is invariant by the cell in its slot.
     brand: PhantomData<Cell<&'f ()>>,
 }
 
@@ -270,6 +280,7 @@ impl Storage {
         new
     }
 
+    #[inline]
     fn add<T: ?Sized, O>(
         &self,
         data: NonNull<T>,
@@ -298,12 +309,12 @@ impl Storage {
         slot
     }
 
-    /// Folds, restores and drops. Says what panicked first.
+    /// Folds, restores and drops. Says what panicked first of what was dropped; `broken` gets what the operations did.
     ///
     /// # Safety
     ///
     /// All tasks are done, and the objects are not used again.
-    pub(crate) unsafe fn end(&self) -> Option<Payload> {
+    pub(crate) unsafe fn end(&self, broken: &dyn Fn(Broken)) -> Option<Payload> {
         if !self.busy.get() {
             return None;
         }
@@ -324,8 +335,10 @@ impl Storage {
         attempt(&|head| {
             // SAFETY: all tasks are done, and with them what they borrowed.
             unsafe {
-                if let Some(parts) = head.as_ref().core.parts {
-                    parts.as_ref().settle(usize::MAX);
+                if let Some(parts) = head.as_ref().core.parts
+                    && let Err(panic) = parts.as_ref().settle(usize::MAX)
+                {
+                    broken(panic);
                 }
             }
         });

@@ -5,10 +5,13 @@
 //! object; whoever accesses the object next, in another mode or in place, folds the parts into it first, in the order of the
 //! program. So the values are combined in the order of the program, left to right, and only how they are grouped depends
 //! on the schedule: the operation must be associative, and need not be commutative.
+//!
+//! If the operation panics while a part is folded, that counts as a panic of the task that has left the part, wherever it was
+//! folded.
 
 use std::ptr::NonNull;
 
-use crate::job::{catch, discard};
+use crate::job::{Payload, catch, discard};
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 
 /// An associative operation by which values are cumulated.
@@ -128,13 +131,19 @@ pub(crate) struct Parts {
     /// Are there any? A task that may see the object knows that those before it are done, and with them
     /// what they have stored here.
     any: AtomicBool,
+    /// Has the operation panicked, so that something is missing in the object? Written before `any` says that all is folded.
+    broken: AtomicBool,
     list: Mutex<Vec<Part>>,
 }
+
+/// A panic of the operation, and of which task.
+pub(crate) type Broken = (usize, Payload);
 
 impl Parts {
     pub(crate) fn new() -> Parts {
         Parts {
             any: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
             list: Mutex::new(Vec::new()),
         }
     }
@@ -166,36 +175,44 @@ impl Parts {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Folds the parts of all tasks before this one into the object.
+    /// Folds the parts of all tasks before this one into the object. If the operation panics, the rest of them is dropped.
     ///
     /// # Safety
     ///
     /// Those tasks are done, and nobody accesses the object who has not folded its parts.
     #[inline]
-    pub(crate) unsafe fn settle(&self, before: usize) {
-        if self.any.load(Ordering::Acquire) {
-            self.fold(before);
+    pub(crate) unsafe fn settle(&self, before: usize) -> Result<(), Broken> {
+        match self.any.load(Ordering::Acquire) {
+            true => self.fold(before),
+            false => Ok(()),
         }
     }
 
+    /// Is something missing in the object, of what was settled?
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
     #[cold]
-    fn fold(&self, before: usize) {
+    fn fold(&self, before: usize) -> Result<(), Broken> {
         // Kept until they are folded: another reader must not see the object before.
         let mut list = lock(&self.list);
         list.sort_by_key(|part| part.index);
         let count = list.partition_point(|part| part.index < before);
-        let mut panic = None;
+        let mut result = Ok(());
         for part in list.drain(..count) {
-            let wanted = panic.is_none();
-            if let Err(payload) = catch(|| (part.fold)(wanted)) {
-                panic.get_or_insert(payload);
+            let wanted = result.is_ok();
+            match catch(|| (part.fold)(wanted)) {
+                Ok(()) => {}
+                Err(payload) if wanted => result = Err((part.index, payload)),
+                Err(payload) => discard(payload),
             }
         }
-        self.any.store(!list.is_empty(), Ordering::Release);
-        drop(list);
-        if let Some(payload) = panic {
-            std::panic::resume_unwind(payload);
+        if result.is_err() {
+            self.broken.store(true, Ordering::Relaxed);
         }
+        self.any.store(!list.is_empty(), Ordering::Release);
+        result
     }
 
     /// Drops what was left, and not folded.

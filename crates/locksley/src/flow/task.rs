@@ -16,6 +16,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
+use super::engine::List;
 use super::frame::Root;
 use super::queue::Entry;
 use crate::sync::{AtomicUsize, Ordering};
@@ -34,6 +35,7 @@ pub(crate) struct Kind {
 
 /// What a task is told when it runs.
 pub(crate) struct Context<'a> {
+    pub(crate) list: &'a List,
     pub(crate) root: &'a Root,
     /// None in tests of the engine alone.
     pub(crate) worker: Option<&'a Worker>,
@@ -44,6 +46,9 @@ pub(crate) struct Context<'a> {
     pub(crate) index: usize,
     pub(crate) node: usize,
 }
+
+/// What a task unwinds with that finds out too late that an object was lost which it needs.
+pub(crate) struct Bereft;
 
 /// The beginning of a task's record.
 #[repr(C)]

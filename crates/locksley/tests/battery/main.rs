@@ -6,6 +6,7 @@ mod builder;
 mod cancelling;
 mod combinations;
 mod fifo;
+mod flow_corners;
 mod flow_graphs;
 mod flow_programs;
 mod flows;

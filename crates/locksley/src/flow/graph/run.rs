@@ -137,6 +137,11 @@ impl Work for Run<'_, '_> {
         self.next(&mut state)
     }
 
+    fn put_back(&self, node: usize) {
+        lock(&self.state).ready.push_front(node);
+        self.spare.store(true, Ordering::Relaxed);
+    }
+
     fn has_spare(&self) -> bool {
         self.spare.load(Ordering::Relaxed)
     }
