@@ -18,7 +18,7 @@ use super::task::{Context, Kind, Task};
 struct Probe {
     task: Task,
     touches: Vec<(usize, Mode)>,
-    objects: *const Vec<Object>,
+    objects: NonNull<[Object]>,
     entries: Vec<Entry>,
 }
 
@@ -35,7 +35,7 @@ unsafe fn run(task: NonNull<Task>, _: &Context<'_>) {
     // SAFETY: the frame keeps probes and objects until the threads are joined.
     let (probe, objects) = unsafe {
         let probe = task.cast::<Probe>().as_ref();
-        (probe, &*probe.objects)
+        (probe, probe.objects.as_ref())
     };
     for &(object, mode) in &probe.touches {
         let value = &objects[object].value;
@@ -54,7 +54,7 @@ unsafe fn run(task: NonNull<Task>, _: &Context<'_>) {
 struct Frame {
     list: List,
     root: Root,
-    objects: Box<Vec<Object>>,
+    objects: Box<[Object]>,
     probes: Vec<NonNull<Probe>>,
 }
 
@@ -77,7 +77,7 @@ fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
         core: Core::new(None),
         value: UnsafeCell::new(0),
     };
-    let objects: Box<Vec<Object>> = Box::new((0..objects).map(|_| new()).collect());
+    let objects: Box<[Object]> = (0..objects).map(|_| new()).collect();
     let list = List::new();
     let mut probes = Vec::new();
     for (index, touches) in tasks.iter().enumerate() {
@@ -87,7 +87,7 @@ fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
         let mut probe = Box::new(Probe {
             task: Task::new(KIND, index, 0),
             touches: touches.to_vec(),
-            objects: &raw const *objects,
+            objects: NonNull::from(&*objects),
             entries: touches.iter().map(entry).collect(),
         });
         let entries = NonNull::from(&probe.entries[..]);
@@ -179,7 +179,7 @@ fn two_thieves_and_the_owner() {
 /// Two tasks leave parts; two readers come when both are done, and both see the sum.
 #[test]
 fn parts_are_folded_before_anybody_reads() {
-    type Value = std::sync::Arc<UnsafeCell<u32>>;
+    type Value = Box<UnsafeCell<u32>>;
     struct Sum {
         object: Value,
         parts: Parts,
