@@ -356,10 +356,11 @@ mod tests {
                     assert!(crew.is_deep() && offer.is_back());
                     assert_eq!(numbers.ran(), 0);
                 } else {
-                    crew.help(worker, &offer, DEEP + worker.num_workers());
+                    crew.help(worker, &offer, 0);
                 }
             });
-            assert_eq!((begun.into_inner(), numbers.ran()), (2, 100));
+            assert!(begun.into_inner() >= 2);
+            assert_eq!(numbers.ran(), 100);
         });
     }
 

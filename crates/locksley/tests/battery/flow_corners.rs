@@ -5,6 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 use locksley::Pool;
 use locksley::flow::flow;
@@ -35,10 +36,15 @@ impl Depths {
 
 /// Waits until somebody has come so far, but not for long: nobody has to come.
 fn wait_for(count: &AtomicUsize, goal: usize) {
-    for _ in 0..5000 {
-        if count.load(Ordering::Acquire) >= goal {
-            return;
-        }
+    let start = Instant::now();
+    while count.load(Ordering::Acquire) < goal && start.elapsed() < Duration::from_millis(20) {
+        thread::yield_now();
+    }
+}
+
+fn wait_a_little() {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_micros(300) {
         thread::yield_now();
     }
 }
@@ -52,7 +58,7 @@ fn helpers_that_come_and_go_take_no_stack() {
     pool.install(|| {
         flow(|f| {
             let gate = f.value(());
-            for round in 1..=600 {
+            for round in 1..=300 {
                 let (depths, began, went_on, ended) = (&depths, &began, &went_on, &ended);
                 f.fork(gate.update(), move |_| depths.note());
                 f.fork(gate.read(), move |_| wait_for(began, round));
@@ -64,14 +70,15 @@ fn helpers_that_come_and_go_take_no_stack() {
                     depths.note();
                     went_on.store(round, Ordering::Release);
                     wait_for(ended, round);
-                    (0..20).for_each(|_| thread::yield_now());
+                    // Until the helper has seen that there is nothing for it.
+                    wait_a_little();
                 });
                 f.fork(gate.read(), move |_| ended.store(round, Ordering::Release));
             }
         });
     });
     let deepest = depths.deepest();
-    assert!(deepest < 300_000, "{deepest} bytes");
+    assert!(deepest < 100_000, "{deepest} bytes");
 }
 
 /// Runs something that panics with a number.
