@@ -24,7 +24,11 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
-        let results = locksley_report::read(&self.from)?;
+        let mut results = locksley_report::read(&self.from)?;
+        if results.command.lines().count() > 1 {
+            // Not that of one of them.
+            results.title = "Everything that was measured".into();
+        }
         let beside = match self.from.is_dir() {
             true => self.from.clone(),
             false => self.from.parent().map(PathBuf::from).unwrap_or_default(),
