@@ -10,14 +10,13 @@
 //! Every version applies the same kernels to a tile in the same order, so the results are equal to the last bit; the
 //! serial one is compared with nalgebra's.
 
-use std::sync::RwLock;
-
-use locksley::Pool;
 use locksley::flow::{Object, flow};
 use nalgebra::DMatrix;
 
-use super::{BARRIER, FLOW, FORK_JOIN, SERIAL, pool};
-use crate::harness::{Contender, Sample, WallClock, Workload, Wrong, verify};
+use super::SERIAL;
+use super::tiles::{CLOSE, Loop, Shared, Tile, by_halves, by_scope, cut};
+use super::versions::Versions;
+use crate::harness::{Workload, verify};
 
 pub(super) const NAME: &str = "flow cholesky P=2";
 
@@ -27,7 +26,7 @@ pub(super) struct Tiled {
     /// How many tiles there are in a row, and rows in a tile.
     count: usize,
     side: usize,
-    tiles: Vec<Vec<f64>>,
+    tiles: Vec<Tile>,
 }
 
 /// The number of a tile of the lower half.
@@ -43,16 +42,11 @@ impl Tiled {
             true => size as f64 + 1.0,
             false => 1.0 / (1.0 + row.abs_diff(column) as f64) + ((row * column) % 7) as f64 / 7.0,
         };
-        let tile = |i: usize, j: usize| -> Vec<f64> {
-            let rows = i * side..(i + 1) * side;
-            rows.flat_map(|row| (j * side..(j + 1) * side).map(move |column| element(row, column)))
-                .collect()
-        };
         let tiles = (0..count).flat_map(|i| (0..=i).map(move |j| (i, j)));
         Tiled {
             count,
             side,
-            tiles: tiles.map(|(i, j)| tile(i, j)).collect(),
+            tiles: tiles.map(|place| cut(place, side, element)).collect(),
         }
     }
 
@@ -103,7 +97,7 @@ impl Tiled {
     pub(super) fn flow(mut self) -> Tiled {
         let (count, side) = (self.count, self.side);
         flow(|f| {
-            let tiles: Vec<Object<'_, Vec<f64>>> =
+            let tiles: Vec<Object<'_, Tile>> =
                 self.tiles.iter_mut().map(|tile| f.object(tile)).collect();
             let at = |i, j| tiles[number(i, j)];
             for k in 0..count {
@@ -126,63 +120,41 @@ impl Tiled {
 
     /// The loops with a scope for each that is parallel.
     pub(super) fn barrier(self) -> Tiled {
-        self.in_phases(|work, tasks| {
-            locksley::scope(|s| {
-                for &task in tasks {
-                    s.spawn(move |_| work(task));
-                }
-            });
-        })
+        self.in_phases(by_scope)
     }
 
     /// The loops with joins, by halves.
     pub(super) fn fork_join(self) -> Tiled {
-        fn halves(work: Work<'_>, tasks: &[(usize, usize)]) {
-            match tasks {
-                [] => {}
-                [task] => work(*task),
-                _ => {
-                    let (left, right) = tasks.split_at(tasks.len() / 2);
-                    locksley::join(|| halves(work, left), || halves(work, right));
-                }
-            }
-        }
-        self.in_phases(halves)
+        self.in_phases(by_halves)
     }
 
-    /// The factor, all solves, all updates. The locks are free: they stand for what the type system cannot know here.
-    fn in_phases(self, each: impl Fn(Work<'_>, &[(usize, usize)])) -> Tiled {
+    /// The factor, all solves, all updates.
+    fn in_phases(self, each: Loop<(usize, usize)>) -> Tiled {
         let (count, side) = (self.count, self.side);
-        let tiles: Vec<RwLock<Vec<f64>>> = self.tiles.into_iter().map(RwLock::new).collect();
-        let read = |i, j| tiles[number(i, j)].read().expect("nobody panics");
-        let write = |i, j| tiles[number(i, j)].write().expect("nobody panics");
+        let tiles = Shared::new(self.tiles);
+        let read = |i, j| tiles.read(number(i, j));
+        let write = |i, j| tiles.write(number(i, j));
         for k in 0..count {
             factor(&mut write(k, k), side);
-            let rows: Vec<_> = (k + 1..count).map(|i| (i, k)).collect();
-            each(&|(i, _)| solve(&read(k, k), &mut write(i, k), side), &rows);
-            let rest = (k + 1..count).flat_map(|i| (k + 1..=i).map(move |j| (i, j)));
-            let rest: Vec<_> = rest.collect();
+            let mut rows: Vec<_> = (k + 1..count).map(|i| (i, k)).collect();
             each(
-                &|(i, j)| update(&read(i, k), &read(j, k), &mut write(i, j), side),
-                &rest,
+                &|&mut (i, _)| solve(&read(k, k), &mut write(i, k), side),
+                &mut rows,
+            );
+            let rest = (k + 1..count).flat_map(|i| (k + 1..=i).map(move |j| (i, j)));
+            let mut rest: Vec<_> = rest.collect();
+            each(
+                &|&mut (i, j)| update(&read(i, k), &read(j, k), &mut write(i, j), side),
+                &mut rest,
             );
         }
-        let tiles = tiles
-            .into_iter()
-            .map(|tile| tile.into_inner().expect("nobody panics"));
         Tiled {
-            tiles: tiles.collect(),
-            ..Tiled {
-                count,
-                side,
-                tiles: Vec::new(),
-            }
+            count,
+            side,
+            tiles: tiles.into_tiles(),
         }
     }
 }
-
-/// What to do with a tile.
-type Work<'a> = &'a (dyn Fn((usize, usize)) + Sync);
 
 /// A tile on the diagonal becomes its factor.
 fn factor(tile: &mut [f64], side: usize) {
@@ -234,53 +206,24 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + ends.map(|(a, b)| a * b).sum::<f64>()
 }
 
-/// A way to factor.
-type Version = fn(Tiled) -> Tiled;
-
 pub(super) fn workload(quick: bool) -> Workload {
-    let versions: [(&'static str, Version); 4] = [
-        (SERIAL, Tiled::serial),
-        (BARRIER, Tiled::barrier),
-        (FORK_JOIN, Tiled::fork_join),
-        (FLOW, Tiled::flow),
-    ];
-    Workload {
-        name: NAME,
-        about: "a matrix of 480 by 480 in tiles of 40 by 40; one operation is one multiplication",
-        reference: BARRIER,
-        note: None,
-        contenders: versions
-            .into_iter()
-            .map(|(name, factor)| contender(name, factor, quick))
-            .collect(),
-    }
-}
-
-/// What may be between two programs that round in different places.
-const CLOSE: f64 = 1e-9;
-
-fn contender(name: &'static str, factor: Version, quick: bool) -> Contender {
-    let pool: Pool = pool(2);
     let (count, side) = if quick { (4, 8) } else { (12, 40) };
     let matrix = Tiled::new(count, side);
     let expected = matrix.clone().serial();
-    let distance = expected.distance_from_factor_of(&matrix);
-    Contender::new(name, move |operations| {
-        verify(SERIAL, "as nalgebra's", true, distance < CLOSE)?;
-        let times = operations.div_ceil(matrix.flops());
-        let matrices: Vec<Tiled> = (0..times).map(|_| matrix.clone()).collect();
-        let clock = WallClock::now();
-        let factors: Vec<Tiled> = pool.install(|| matrices.into_iter().map(factor).collect());
-        let elapsed = clock.elapsed();
-        for got in &factors {
-            verify(name, "as the serial one's", true, *got == expected)?;
-        }
-        Ok::<Sample, Wrong>(Sample {
-            elapsed,
-            operations: times * matrix.flops(),
-            note: 0.0,
-        })
-    })
+    let close = expected.distance_from_factor_of(&matrix) < CLOSE;
+    let program = Versions {
+        name: NAME,
+        about: "a matrix of 480 by 480 in tiles of 40 by 40; one operation is one multiplication or addition",
+        operations: matrix.flops(),
+        input: matrix,
+        expected,
+        oracle: verify(SERIAL, "as nalgebra's", true, close),
+        serial: Tiled::serial,
+        barrier: Tiled::barrier,
+        fork_join: Tiled::fork_join,
+        flow: Tiled::flow,
+    };
+    program.workload()
 }
 
 #[cfg(test)]

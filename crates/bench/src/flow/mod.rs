@@ -4,11 +4,19 @@
 //! |---|---|
 //! | [`overhead`] | with one worker a task with its dependencies costs little more than a spawned one, and less than half of a node of a graph with counters |
 //! | [`cholesky`], [`wavefront`] | with two workers a flow is faster than the same program with a barrier after every step |
+//! | [`lu`] | a factorisation with twice the tasks of Cholesky's in a step: beside barriers, without a limit |
+//! | [`heat`] | sweeps of a stencil, in which some tiles may be sweeps ahead of others: beside barriers, without a limit |
+//! | [`pipeline`] | a stream through four stages, one of them in order: beside stage after stage, without a limit |
 //! | [`fib`] | the program of Danjean's lecture "Work Stealing", as a flow and with joins |
 
 mod cholesky;
 mod fib;
+mod heat;
+mod lu;
 mod overhead;
+mod pipeline;
+mod tiles;
+mod versions;
 mod wavefront;
 
 use std::time::Duration;
@@ -49,6 +57,9 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         (fib::workload(plan.quick), plan),
         (cholesky::workload(plan.quick), &longer),
         (wavefront::workload(plan.quick), &longer),
+        (lu::workload(plan.quick), &longer),
+        (heat::workload(plan.quick), &longer),
+        (pipeline::workload(plan.quick), &longer),
     ] {
         if plan.includes(workload.name) {
             outcome.workloads.push(workload.run(plan)?);

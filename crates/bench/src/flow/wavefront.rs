@@ -3,13 +3,13 @@
 //! A tile comes after the one above it and the one to its left, and hands on its lower and right edges. With barriers all
 //! tiles of an antidiagonal are spawned, and the next one begins when they are done.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use locksley::Pool;
 use locksley::flow::{Object, flow};
 
-use super::{BARRIER, FLOW, FORK_JOIN, SERIAL, pool};
-use crate::harness::{Contender, Sample, WallClock, Workload, Wrong, verify};
+use super::SERIAL;
+use super::versions::Versions;
+use crate::harness::{Workload, verify};
 
 pub(super) const NAME: &str = "flow wavefront P=2";
 
@@ -217,49 +217,25 @@ impl Problem {
     }
 }
 
-/// A way to find the score.
-type Version = fn(&Problem) -> i32;
-
 pub(super) fn workload(quick: bool) -> Workload {
-    let versions: [(&'static str, Version); 4] = [
-        (SERIAL, Problem::serial),
-        (BARRIER, Problem::barrier),
-        (FORK_JOIN, Problem::fork_join),
-        (FLOW, Problem::flow),
-    ];
-    Workload {
-        name: NAME,
-        about: "Smith-Waterman on two sequences of 2000, tiles of 100 by 100; one operation is one cell",
-        reference: BARRIER,
-        note: None,
-        contenders: versions
-            .into_iter()
-            .map(|(name, score)| contender(name, score, quick))
-            .collect(),
-    }
-}
-
-fn contender(name: &'static str, score: Version, quick: bool) -> Contender {
-    let pool: Pool = pool(2);
     let problem = match quick {
         true => Problem::new(200, 32),
         false => Problem::new(2000, 100),
     };
     let expected = problem.score_directly();
-    Contender::new(name, move |operations| {
-        let times = operations.div_ceil(problem.cells());
-        let clock = WallClock::now();
-        let scores: Vec<i32> = pool.install(|| (0..times).map(|_| score(&problem)).collect());
-        let elapsed = clock.elapsed();
-        for got in scores {
-            verify(name, "score", expected, got)?;
-        }
-        Ok::<Sample, Wrong>(Sample {
-            elapsed,
-            operations: times * problem.cells(),
-            note: 0.0,
-        })
-    })
+    let program = Versions {
+        name: NAME,
+        about: "Smith-Waterman on two sequences of 2000, tiles of 100 by 100; one operation is one cell",
+        operations: problem.cells(),
+        oracle: verify(SERIAL, "score", expected, problem.serial()),
+        input: Arc::new(problem),
+        expected,
+        serial: |problem| problem.serial(),
+        barrier: |problem| problem.barrier(),
+        fork_join: |problem| problem.fork_join(),
+        flow: |problem| problem.flow(),
+    };
+    program.workload()
 }
 
 #[cfg(test)]

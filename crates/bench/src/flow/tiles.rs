@@ -1,0 +1,91 @@
+//! What programs with tiles share: how a tile is cut from a matrix, and parallel loops that end with a barrier.
+
+use std::sync::RwLock;
+
+/// A tile of a matrix, row by row.
+pub(super) type Tile = Vec<f64>;
+
+/// What may be between two programs that round in different places.
+pub(super) const CLOSE: f64 = 1e-9;
+
+/// The tile (i, j) of a matrix that is known by its elements.
+pub(super) fn cut(
+    (i, j): (usize, usize),
+    side: usize,
+    element: impl Fn(usize, usize) -> f64,
+) -> Tile {
+    let place = |n: usize| (i * side + n / side, j * side + n % side);
+    let places = (0..side * side).map(place);
+    places.map(|(row, column)| element(row, column)).collect()
+}
+
+/// Tiles that tasks of one loop share. The locks are free: they stand for what the type system cannot know, that
+/// nobody writes what another one accesses.
+pub(super) struct Shared(Vec<RwLock<Tile>>);
+
+impl Shared {
+    pub(super) fn new(tiles: Vec<Tile>) -> Shared {
+        Shared(tiles.into_iter().map(RwLock::new).collect())
+    }
+
+    pub(super) fn read(&self, number: usize) -> impl std::ops::Deref<Target = Tile> + '_ {
+        self.0[number].read().expect("nobody panics")
+    }
+
+    pub(super) fn write(&self, number: usize) -> impl std::ops::DerefMut<Target = Tile> + '_ {
+        self.0[number].write().expect("nobody panics")
+    }
+
+    pub(super) fn into_tiles(self) -> Vec<Tile> {
+        let tiles = self.0.into_iter();
+        tiles
+            .map(|tile| tile.into_inner().expect("nobody panics"))
+            .collect()
+    }
+}
+
+/// What a parallel loop does with each of its items.
+pub(super) type Work<'a, T> = &'a (dyn Fn(&mut T) + Sync);
+
+/// A loop over items that may be done at the same time.
+pub(super) type Loop<T> = fn(Work<'_, T>, &mut [T]);
+
+/// A parallel loop: a scope with a task for each item.
+pub(super) fn by_scope<T: Send>(work: Work<'_, T>, items: &mut [T]) {
+    locksley::scope(|s| {
+        for item in items {
+            s.spawn(move |_| work(item));
+        }
+    });
+}
+
+/// A parallel loop: joins, by halves.
+pub(super) fn by_halves<T: Send>(work: Work<'_, T>, items: &mut [T]) {
+    match items {
+        [] => {}
+        [item] => work(item),
+        _ => {
+            let (left, right) = items.split_at_mut(items.len() / 2);
+            locksley::join(|| by_halves(work, left), || by_halves(work, right));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tile_has_the_elements_of_its_place() {
+        let tile = cut((1, 2), 2, |row, column| (10 * row + column) as f64);
+        assert_eq!(tile, [24.0, 25.0, 34.0, 35.0]);
+    }
+
+    #[test]
+    fn loops_do_everything_once() {
+        let mut items: Vec<usize> = (0..37).collect();
+        by_scope(&|item| *item += 1, &mut items);
+        by_halves(&|item| *item *= 2, &mut items);
+        assert!(items.into_iter().eq((1..38).map(|n| 2 * n)));
+    }
+}
