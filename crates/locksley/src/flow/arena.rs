@@ -11,8 +11,9 @@ use std::ptr::{self, NonNull};
 /// Bytes in a chunk, its header included: a dozen tasks.
 const CHUNK: usize = 2048;
 
-/// How many chunks a thread keeps: those of frames nested this deep, and no more than a level-1 cache holds.
-const KEPT: usize = 16;
+/// How many chunks a thread keeps: as many as a frame with a thousand tasks fills. Given back and taken again each time,
+/// they would cost more than the tasks: the allocator returns that much to the system.
+const KEPT: usize = 256;
 
 thread_local! {
     static SPARE: RefCell<Spare> = const { RefCell::new(Spare(Vec::new())) };
