@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use locksley::BuildError;
 use locksley_measure::Wrong;
+use locksley_workload::Mismatch;
 
 /// For every `--help`.
 pub(crate) const EXIT_CODES: &str = "\
@@ -31,6 +32,11 @@ impl Failure {
     /// The command line makes no sense, because of this.
     pub(crate) fn usage(why: impl fmt::Display) -> Failure {
         Failure::Usage(why.to_string())
+    }
+
+    /// What was run gave a wrong result.
+    pub(crate) fn wrong(what: impl fmt::Display, wrong: &Mismatch) -> Failure {
+        Failure::Check(format!("{what} gave a wrong result: {wrong}"))
     }
 
     /// Something could not be done to a file.

@@ -120,9 +120,9 @@ impl Visitor for Recorded<'_> {
         let task = program.task();
         let output = Worker(pool);
         let (output, recording) = run_recorded(output, task);
-        program.check(output).map_err(|wrong| {
-            Failure::Check(format!("{} gave a wrong result: {wrong}", self.spec))
-        })?;
+        program
+            .check(output)
+            .map_err(|wrong| Failure::wrong(self.spec, &wrong))?;
         recording.ok_or_else(|| Failure::Check(format!("nothing of {} was recorded", self.spec)))
     }
 }

@@ -4,7 +4,7 @@
 //! taking much from the one that is busy.
 
 use crate::fork::{Fork, Task};
-use crate::generator::steps;
+use crate::generator::{Steps, steps};
 use crate::program::{Mismatch, Program, expect};
 
 /// Goes through the periods. An operation is a period, which has one fork.
@@ -95,22 +95,11 @@ impl Task for ChainTask {
         let mut state = chain.seed;
         for _ in 0..chain.periods {
             state = steps(state, chain.serial);
-            let side = |from| Side(from, chain.parallel);
+            let side = |from| Steps(from, chain.parallel);
             let (a, b) = fork.again().fork(side(state ^ 1), side(state ^ 2));
             state = a.wrapping_add(b.rotate_left(1));
         }
         state
-    }
-}
-
-/// One side of a fork: that many steps from this state on.
-struct Side(u64, u32);
-
-impl Task for Side {
-    type Output = u64;
-
-    fn run<F: Fork>(self, _: F) -> u64 {
-        steps(self.0, self.1)
     }
 }
 

@@ -106,15 +106,15 @@ impl Task for Generate {
             ..self
         };
         // The generator first: it goes on here, and others take the tasks.
-        let (others, this) = fork.fork(rest, Grain(!state, grain));
+        let (others, this) = fork.fork(rest, Steps(!state, grain));
         others.wrapping_add(this)
     }
 }
 
-/// A task: that many steps from this state on.
-struct Grain(u64, u32);
+/// A task without forks: that many steps from this state on.
+pub(crate) struct Steps(pub(crate) u64, pub(crate) u32);
 
-impl Task for Grain {
+impl Task for Steps {
     type Output = u64;
 
     fn run<F: Fork>(self, _: F) -> u64 {

@@ -62,7 +62,7 @@ impl Visitor for Profiled<'_> {
         let (output, profile) = pool.profile(move || task.run(Anywhere));
         program
             .check(output)
-            .map_err(|wrong| Failure::Check(format!("{} gave a wrong result: {wrong}", self.0)))?;
+            .map_err(|wrong| Failure::wrong(self.0, &wrong))?;
         Ok(profile)
     }
 }

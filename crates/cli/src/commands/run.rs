@@ -84,10 +84,8 @@ impl Visitor for Once<'_> {
         let stats = runtime.0.stats() - before;
         let trace = runtime.0.take_trace();
         program.check(output).map_err(|wrong| {
-            Failure::Check(format!(
-                "{} under {} gave a wrong result: {wrong}",
-                self.spec, self.strategy
-            ))
+            let what = format!("{} under {}", self.spec, self.strategy);
+            Failure::wrong(what, &wrong)
         })?;
         Ok(Outcome {
             elapsed,

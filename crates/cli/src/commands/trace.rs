@@ -95,10 +95,8 @@ impl Visitor for Tracer<'_> {
         });
         let trace = runtime.0.take_trace();
         program.check(output).map_err(|wrong| {
-            Failure::Check(format!(
-                "{} under {} gave a wrong result: {wrong}",
-                self.spec, self.strategy
-            ))
+            let what = format!("{} under {}", self.spec, self.strategy);
+            Failure::wrong(what, &wrong)
         })?;
         Ok(Traced {
             trace,
