@@ -22,6 +22,7 @@ const MOST_CHILDREN: f64 = 100.0;
 /// assert!(Uts::new(tree).size().depth <= 5);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Shape {
     /// It falls linearly to zero at the depth limit.
     Linear,
@@ -51,6 +52,7 @@ const T1XL: UtsTree = UtsTree::geometric(Shape::Fixed, 15, 4.0, 29);
 /// assert_eq!(UtsTree::named("T1"), Some(UtsTree::geometric(Shape::Fixed, 10, 4.0, 19)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UtsTree {
     kind: Kind,
     /// b: the branching factor at the root.
@@ -67,6 +69,7 @@ pub struct UtsTree {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Kind {
     Binomial,
     Geometric,
@@ -235,6 +238,7 @@ impl UtsTree {
 /// assert_eq!(root.child(0).depth(), 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct UtsNode {
     state: [u8; 20],
     depth: u32,
@@ -275,6 +279,7 @@ impl UtsNode {
 /// assert_eq!(Uts::new(childless).size(), size);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Size {
     /// How many nodes there are.
     pub nodes: u64,

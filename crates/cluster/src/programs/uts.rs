@@ -1,0 +1,97 @@
+//! The unbalanced tree search, over as many processes as there are.
+//!
+//! A [`Search`] is some nodes whose subtrees are to be counted. It goes depth first with a stack of its own; where tasks are
+//! [wanted](crate::Tasks::wanted), it spawns the older half of the stack, whose nodes lie nearer to the root.
+
+use serde::{Deserialize, Serialize};
+
+use locksley_workload::{Size, UtsNode, UtsTree};
+
+use crate::{Program, Reduce, Task, Tasks};
+
+/// After so many nodes a search looks whether tasks are wanted: some 50 us, and a task costs less than 1 us.
+const PATIENCE: u32 = 512;
+
+/// Counts what is below some nodes of a tree, and the nodes themselves.
+///
+/// ```
+/// use locksley_cluster::Local;
+/// use locksley_cluster::programs::uts::{self, Search};
+/// use locksley_workload::{Uts, UtsTree};
+///
+/// let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+/// let pool = locksley::Pool::builder().workers(2).build()?;
+/// let (counted, _) = Local::new(pool, &uts::program()).run([Search::whole(tree)])?;
+/// assert_eq!(counted.0, Uts::new(tree).size());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Search {
+    tree: UtsTree,
+    nodes: Vec<UtsNode>,
+}
+
+impl Search {
+    /// The whole tree.
+    pub fn whole(tree: UtsTree) -> Search {
+        Search {
+            tree,
+            nodes: vec![tree.root()],
+        }
+    }
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted(pub Size);
+
+impl Reduce for Counted {
+    fn identity() -> Counted {
+        Counted::default()
+    }
+
+    fn combine(&mut self, other: Counted) {
+        self.0.nodes += other.0.nodes;
+        self.0.leaves += other.0.leaves;
+        self.0.depth = self.0.depth.max(other.0.depth);
+    }
+}
+
+impl Task for Search {
+    const KIND: &'static str = "uts/search";
+    type Output = Counted;
+
+    fn run(self, tasks: &Tasks<Counted>) -> Counted {
+        let Search {
+            tree,
+            nodes: mut stack,
+        } = self;
+        let mut size = Size::default();
+        let mut patience = PATIENCE;
+        while let Some(node) = stack.pop() {
+            let children = tree.children(&node);
+            size.nodes += 1;
+            size.leaves += u64::from(children == 0);
+            size.depth = size.depth.max(node.depth());
+            stack.extend((0..children).map(|number| node.child(number)));
+            patience -= 1;
+            if patience == 0 {
+                patience = PATIENCE;
+                if tasks.cancelled() {
+                    break;
+                }
+                if stack.len() > 1 && tasks.wanted() {
+                    let newer = stack.split_off(stack.len().div_ceil(2));
+                    let nodes = std::mem::replace(&mut stack, newer);
+                    tasks.spawn(Search { tree, nodes });
+                }
+            }
+        }
+        Counted(size)
+    }
+}
+
+/// The program: one kind of task.
+pub fn program() -> Program<Counted> {
+    Program::new("uts").with::<Search>()
+}

@@ -1,0 +1,240 @@
+//! Tasks that can travel, and programs, which know them by name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::local::Shared;
+use crate::reduce::Reduce;
+
+/// A kind of task: a value that can be sent anywhere and run there.
+///
+/// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share, say). If it has effects
+/// besides its result they must be idempotent: on Redis a task whose worker dies is run again.
+pub trait Task: Serialize + DeserializeOwned + Send + 'static {
+    /// The name by which every process knows it: unique in its program.
+    const KIND: &'static str;
+
+    /// What is known when all tasks have been run.
+    type Output: Reduce;
+
+    /// Does what there is to do, or spawns it. It runs on a worker of a Locksley pool, so `locksley::join` and its kin work.
+    fn run(self, tasks: &Tasks<Self::Output>) -> Self::Output;
+}
+
+/// Where a running task spawns others.
+#[derive(Debug)]
+pub struct Tasks<R> {
+    pub(crate) shared: Arc<Shared<R>>,
+}
+
+impl<R: Reduce> Tasks<R> {
+    /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the workers of this process, and
+    /// another process may take it away.
+    ///
+    /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer parallelism inside of a
+    /// process there is `locksley::join`.
+    pub fn spawn<T: Task<Output = R>>(&self, task: T) {
+        self.shared.clone().spawn(Box::new(task));
+    }
+
+    /// Would it be good to have more tasks? True while fewer wait here than others may come for. A task that holds much
+    /// work, such as the nodes of a tree that it has still to visit, looks now and then, every 50 us or so, and spawns a part
+    /// of what it has if so. The better part to spawn is the one that was put off first.
+    pub fn wanted(&self) -> bool {
+        self.shared.wanted()
+    }
+
+    /// Has the run been given up? Nobody wants results any more; a long task may look now and then, and return at once.
+    pub fn cancelled(&self) -> bool {
+        self.shared.cancelled()
+    }
+}
+
+/// A task of any kind of a program.
+pub trait Runnable<R>: Send {
+    /// Its name.
+    fn kind(&self) -> &'static str;
+
+    /// The task as it travels.
+    fn pack(&self) -> Parcel;
+
+    /// Runs it.
+    fn run(self: Box<Self>, tasks: &Tasks<R>) -> R;
+}
+
+/// A task of any kind, in memory.
+pub type Boxed<R> = Box<dyn Runnable<R>>;
+
+impl<T: Task> Runnable<T::Output> for T {
+    fn kind(&self) -> &'static str {
+        T::KIND
+    }
+
+    fn pack(&self) -> Parcel {
+        Parcel::of(self)
+    }
+
+    fn run(self: Box<Self>, tasks: &Tasks<T::Output>) -> T::Output {
+        Task::run(*self, tasks)
+    }
+}
+
+/// A task on its way: the name of its kind, and its argument in postcard's format.
+///
+/// ```
+/// use locksley_cluster::Parcel;
+///
+/// let parcel = Parcel { kind: "count".to_owned(), argument: vec![1, 2] };
+/// assert_eq!(Parcel::decode(&parcel.encode()).unwrap(), parcel);
+/// assert!(Parcel::decode(&[200, 1]).is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parcel {
+    /// The name of its kind.
+    pub kind: String,
+    /// The task, serialised.
+    pub argument: Vec<u8>,
+}
+
+impl Parcel {
+    /// Packs a task.
+    pub fn of<T: Task>(task: &T) -> Parcel {
+        Parcel {
+            kind: T::KIND.to_owned(),
+            argument: encode(task),
+        }
+    }
+
+    /// The parcel as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        encode(self)
+    }
+
+    /// The parcel that these bytes are.
+    ///
+    /// # Errors
+    ///
+    /// If they are none.
+    pub fn decode(bytes: &[u8]) -> Result<Parcel, Malformed> {
+        decode(bytes)
+    }
+}
+
+/// A value in postcard's format.
+///
+/// # Panics
+///
+/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be written to.
+pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).unwrap_or_else(|error| {
+        panic!(
+            "a {} cannot be serialised: {error}",
+            std::any::type_name::<T>()
+        )
+    })
+}
+
+/// The value that all of these bytes are.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(Malformed(format!("{} bytes too many", rest.len()))),
+        Err(error) => Err(Malformed(error.to_string())),
+    }
+}
+
+/// Why bytes are no task, or no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed(pub(crate) String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "malformed: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
+
+/// The kinds of tasks that belong together, by name.
+pub struct Program<R> {
+    name: &'static str,
+    kinds: BTreeMap<&'static str, Unpack<R>>,
+}
+
+impl<R: Reduce> Program<R> {
+    /// A program with no kinds yet.
+    pub fn new(name: &'static str) -> Program<R> {
+        Program {
+            name,
+            kinds: BTreeMap::new(),
+        }
+    }
+
+    /// The program with one more kind.
+    ///
+    /// # Panics
+    ///
+    /// If it has a kind of that name.
+    #[must_use]
+    pub fn with<T: Task<Output = R>>(mut self) -> Program<R> {
+        let unpack: Unpack<R> = |bytes| decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>);
+        let before = self.kinds.insert(T::KIND, unpack);
+        assert!(
+            before.is_none(),
+            "the program {} has two kinds of the name {}",
+            self.name,
+            T::KIND
+        );
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The names of its kinds.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.kinds.keys().copied()
+    }
+
+    /// The task in a parcel.
+    ///
+    /// # Errors
+    ///
+    /// If the program has no such kind, or the argument is none of that kind.
+    pub fn unpack(&self, parcel: &Parcel) -> Result<Boxed<R>, Malformed> {
+        let unpack = self.kinds.get(parcel.kind.as_str()).ok_or_else(|| {
+            let kind: String = parcel.kind.chars().take(40).collect();
+            Malformed(format!("the program {} has no kind {kind:?}", self.name))
+        })?;
+        unpack(&parcel.argument).map_err(|Malformed(why)| {
+            Malformed(format!("not an argument of {}: {why}", parcel.kind))
+        })
+    }
+}
+
+impl<R> Clone for Program<R> {
+    fn clone(&self) -> Program<R> {
+        Program {
+            name: self.name,
+            kinds: self.kinds.clone(),
+        }
+    }
+}
+
+impl<R> fmt::Debug for Program<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds: Vec<_> = self.kinds.keys().collect();
+        f.debug_struct("Program")
+            .field("name", &self.name)
+            .field("kinds", &kinds)
+            .finish()
+    }
+}
