@@ -8,6 +8,8 @@ use locksley_workload::catalog::nearest;
 use locksley_workload::{Shape, Size, Uts, UtsTree};
 use serde_json::{Value, json};
 
+#[cfg(feature = "thumbnails")]
+use super::thumbnails;
 use crate::cli::help;
 use crate::failure::Failure;
 use crate::names::meant;
@@ -23,6 +25,10 @@ pub(crate) enum Chosen {
     /// Count the nodes of a tree that nobody knows before it is searched (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
+    /// Make thumbnails of all images below a folder.
+    #[cfg(feature = "thumbnails")]
+    #[command(after_help = help(thumbnails::EXAMPLES))]
+    Thumbnails(thumbnails::ThumbnailsOptions),
 }
 
 /// What is to be done: the first tasks of a program, and what to make of its result.
@@ -45,7 +51,7 @@ pub(crate) trait Job: Send + Sync {
     /// The result, for a program.
     fn document(&self, result: &Self::Output) -> Value;
 
-    /// Is the result what it must be, as far as that is known? `Ok(true)` if it is known.
+    /// Is the result what it must be? `Ok(true)` if that is known.
     fn check(&self, result: &Self::Output) -> Result<bool, Failure>;
 
     /// How long plain serial code would take for this result, in seconds of a processor, if a sample of it can tell.
@@ -64,6 +70,8 @@ impl Chosen {
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, Failure> {
         match self {
             Chosen::Uts(options) => Ok(visitor.visit(options.job()?)),
+            #[cfg(feature = "thumbnails")]
+            Chosen::Thumbnails(options) => Ok(visitor.visit(options.job()?)),
         }
     }
 }
