@@ -8,7 +8,7 @@
 //!     notes.txt                                   ignored: neither .jpg nor .jpeg nor .png
 //! ```
 //!
-//! A [`Folder`] lists what is in it, and spawns a task for each folder below, and [`Files`] for its images, which split where tasks are
+//! [`Folders`] are listed, with those below them, and spawn [`Files`] for their images. Both split where tasks are
 //! [wanted](crate::Tasks::wanted). The folders are those of a file system that all hosts share, under the same paths.
 //!
 //! **Resumable.** A thumbnail that is there, not older than its image, and of the right size, is left as it is. So a run that was cut off is
@@ -38,8 +38,11 @@ use picture::{Done, Trouble};
 
 use crate::{Program, Task, Tasks};
 
-/// How many images a task has at most when it is spawned: with names of common length, some kilobytes.
+/// How many images a task has when it is spawned: with names of common length, some kilobytes.
 const CHUNK: usize = 256;
+
+/// How many tasks a folder's images become at most: those of a huge folder have more images instead.
+const MOST_CHUNKS: usize = 1024;
 
 /// The largest thumbnail, in pixels: larger than any screen.
 pub const LARGEST: u32 = 16_384;
@@ -137,10 +140,10 @@ impl Batch {
     }
 
     /// The task to begin with.
-    pub fn whole(&self) -> Folder {
-        Folder {
+    pub fn whole(&self) -> Folders {
+        Folders {
             batch: self.clone(),
-            path: OsString::new(),
+            paths: vec![OsString::new()],
         }
     }
 
@@ -163,12 +166,12 @@ fn nearest_there(path: &Path) -> &Path {
     path.ancestors().find(there).unwrap_or(path)
 }
 
-/// Lists a folder.
+/// Lists folders, and those below them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Folder {
+pub struct Folders {
     batch: Batch,
     /// Below the input folder.
-    path: OsString,
+    paths: Vec<OsString>,
 }
 
 /// Makes thumbnails of some images of a folder.
@@ -181,60 +184,80 @@ pub struct Files {
     names: Vec<OsString>,
 }
 
-impl Task for Folder {
-    const KIND: &'static str = "thumbnails/folder";
+impl Task for Folders {
+    const KIND: &'static str = "thumbnails/folders";
     type Output = Made;
 
     fn run(self, tasks: &Tasks<Made>) -> Made {
+        let Folders { batch, mut paths } = self;
         let mut made = Made::default();
-        let folder = Path::new(&self.batch.input).join(&self.path);
-        let mut names = Vec::new();
-        let listed = fs::read_dir(&folder)
-            .and_then(|entries| self.sort(entries, &mut names, &mut made, tasks));
-        if let Err(error) = listed {
-            made.broken.add(&folder, error);
-        }
-        sweep(&Path::new(&self.batch.output).join(&self.path));
-        names.sort_unstable_by(|a, b| b.cmp(a));
-        for names in names.chunks(CHUNK) {
-            tasks.spawn(Files {
-                batch: self.batch.clone(),
-                path: self.path.clone(),
-                names: names.to_vec(),
-            });
+        while !tasks.cancelled() {
+            if paths.len() > 1 && tasks.wanted() {
+                let newer = paths.split_off(paths.len().div_ceil(2));
+                let older = std::mem::replace(&mut paths, newer);
+                let batch = batch.clone();
+                tasks.spawn(Folders {
+                    batch,
+                    paths: older,
+                });
+            }
+            let Some(path) = paths.pop() else {
+                break;
+            };
+            let listing = Listing::of(&batch, Path::new(&path), &mut made);
+            sweep(&Path::new(&batch.output).join(&path));
+            paths.extend(listing.folders);
+            let chunk = listing.names.len().div_ceil(MOST_CHUNKS).max(CHUNK);
+            for names in listing.names.chunks(chunk) {
+                tasks.spawn(Files {
+                    batch: batch.clone(),
+                    path: path.clone(),
+                    names: names.to_vec(),
+                });
+            }
         }
         made
     }
 }
 
-impl Folder {
-    /// Which entries are images, and which are folders: these become tasks.
-    fn sort(
-        &self,
-        entries: fs::ReadDir,
-        names: &mut Vec<OsString>,
-        made: &mut Made,
-        tasks: &Tasks<Made>,
-    ) -> io::Result<()> {
-        for entry in entries {
-            let entry = entry?;
-            let (name, kind) = (entry.file_name(), entry.file_type()?);
-            if name.as_encoded_bytes().starts_with(b".") {
-                made.ignored += 1;
-            } else if kind.is_dir() {
-                tasks.spawn(Folder {
-                    batch: self.batch.clone(),
-                    path: Path::new(&self.path).join(&name).into(),
-                });
-            } else if !picture::is_named_so(Path::new(&name)) {
-                made.ignored += 1;
-            } else {
-                // A link's end is looked at, and what is neither file nor link, such as a pipe, is not opened.
-                match fs::metadata(entry.path()) {
-                    Ok(end) if end.is_file() => names.push(name),
-                    Ok(_) => made.ignored += 1,
-                    Err(error) => made.broken.add(&entry.path(), error),
-                }
+/// What is in a folder.
+#[derive(Default)]
+struct Listing {
+    /// Below the input folder, in order.
+    folders: Vec<OsString>,
+    /// Of images, in reverse order.
+    names: Vec<OsString>,
+}
+
+impl Listing {
+    fn of(batch: &Batch, path: &Path, made: &mut Made) -> Listing {
+        let folder = Path::new(&batch.input).join(path);
+        let mut listing = Listing::default();
+        let entries = fs::read_dir(&folder);
+        let listed = entries
+            .and_then(|mut entries| entries.try_for_each(|entry| listing.add(path, &entry?, made)));
+        if let Err(error) = listed {
+            made.broken.add(&folder, error);
+        }
+        listing.folders.sort_unstable();
+        listing.names.sort_unstable_by(|a, b| b.cmp(a));
+        listing
+    }
+
+    fn add(&mut self, path: &Path, entry: &fs::DirEntry, made: &mut Made) -> io::Result<()> {
+        let (name, kind) = (entry.file_name(), entry.file_type()?);
+        if name.as_encoded_bytes().starts_with(b".") {
+            made.ignored += 1;
+        } else if kind.is_dir() {
+            self.folders.push(path.join(&name).into());
+        } else if !picture::is_named_so(Path::new(&name)) {
+            made.ignored += 1;
+        } else {
+            // A link's end is looked at, and what is neither file nor link, such as a pipe, is not opened.
+            match fs::metadata(entry.path()) {
+                Ok(end) if end.is_file() => self.names.push(name),
+                Ok(_) => made.ignored += 1,
+                Err(error) => made.broken.add(&entry.path(), error),
             }
         }
         Ok(())
@@ -308,5 +331,5 @@ impl Files {
 
 /// The program: folders and files.
 pub fn program() -> Program<Made> {
-    Program::new("thumbnails").with::<Folder>().with::<Files>()
+    Program::new("thumbnails").with::<Folders>().with::<Files>()
 }

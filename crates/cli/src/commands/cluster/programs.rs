@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use locksley_cluster::programs::uts::{self, Counted, Search};
-use locksley_cluster::{Boxed, Program, Reduce};
+use locksley_cluster::{Program, Reduce, Task};
 use locksley_measure::ThreadClock;
 use locksley_workload::catalog::nearest;
 use locksley_workload::{Shape, Size, Uts, UtsTree};
@@ -36,6 +36,9 @@ pub(crate) trait Job: Send + Sync {
     /// What comes out.
     type Output: Reduce;
 
+    /// What it starts with.
+    type Task: Task<Output = Self::Output>;
+
     /// The program.
     fn program(&self) -> Program<Self::Output>;
 
@@ -43,7 +46,7 @@ pub(crate) trait Job: Send + Sync {
     fn title(&self) -> String;
 
     /// The tasks that it starts with. Two jobs of the same options have the same ones.
-    fn first(&self) -> Vec<Boxed<Self::Output>>;
+    fn first(&self) -> Vec<Self::Task>;
 
     /// The result, as labelled lines for a person.
     fn lines(&self, result: &Self::Output) -> Vec<(&'static str, String)>;
@@ -206,6 +209,7 @@ pub(crate) struct UtsJob {
 
 impl Job for UtsJob {
     type Output = Counted;
+    type Task = Search;
 
     fn program(&self) -> Program<Counted> {
         uts::program()
@@ -215,8 +219,8 @@ impl Job for UtsJob {
         format!("uts {}", self.name)
     }
 
-    fn first(&self) -> Vec<Boxed<Counted>> {
-        vec![Box::new(Search::whole(self.tree))]
+    fn first(&self) -> Vec<Search> {
+        vec![Search::whole(self.tree)]
     }
 
     fn lines(&self, Counted(size): &Counted) -> Vec<(&'static str, String)> {

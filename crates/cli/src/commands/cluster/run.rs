@@ -98,7 +98,7 @@ impl Once<'_> {
         let local = Local::new(pool, &job.program());
         let (start, before) = (Instant::now(), clock::process());
         for task in job.first() {
-            local.submit(task);
+            local.submit(Box::new(task));
         }
         while !local.wait(Duration::MAX) {}
         let elapsed = start.elapsed();

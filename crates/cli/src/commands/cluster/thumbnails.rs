@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use locksley_cluster::programs::thumbnails::{self, Batch, Complaints, LARGEST, Made, Refused};
-use locksley_cluster::{Boxed, Program};
+use locksley_cluster::Program;
+use locksley_cluster::programs::thumbnails::{
+    self, Batch, Complaints, Folders, LARGEST, Made, Refused,
+};
 use serde_json::{Value, json};
 
 use super::programs::Job;
@@ -57,6 +59,7 @@ pub(crate) struct ThumbnailsJob {
 
 impl Job for ThumbnailsJob {
     type Output = Made;
+    type Task = Folders;
 
     fn program(&self) -> Program<Made> {
         thumbnails::program()
@@ -66,8 +69,8 @@ impl Job for ThumbnailsJob {
         self.title.clone()
     }
 
-    fn first(&self) -> Vec<Boxed<Made>> {
-        vec![Box::new(self.batch.whole())]
+    fn first(&self) -> Vec<Folders> {
+        vec![self.batch.whole()]
     }
 
     fn lines(&self, made: &Made) -> Vec<(&'static str, String)> {
