@@ -2,6 +2,8 @@
 
 mod programs;
 mod run;
+#[cfg(feature = "thumbnails")]
+mod thumbnails;
 
 use clap::{Args, Subcommand};
 
@@ -11,6 +13,7 @@ use crate::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1         counts a tree in this process: nothing to install
+  locksley cluster run thumbnails photos small   thumbnails of all images below a folder
   locksley cluster run --help                all programs, and all options";
 
 /// See the command's description in `cli`.

@@ -2,12 +2,14 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use locksley_cluster::programs::uts::{self, Counted, Search};
-use locksley_cluster::{Boxed, Program, Reduce};
+use locksley_cluster::{Program, Reduce, Task};
 use locksley_measure::ThreadClock;
 use locksley_workload::catalog::nearest;
 use locksley_workload::{Shape, Size, Uts, UtsTree};
 use serde_json::{Value, json};
 
+#[cfg(feature = "thumbnails")]
+use super::thumbnails;
 use crate::cli::help;
 use crate::failure::Failure;
 use crate::names::meant;
@@ -23,12 +25,19 @@ pub(crate) enum Chosen {
     /// Count the nodes of a tree that nobody knows before it is searched (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
+    /// Make thumbnails of all images below a folder.
+    #[cfg(feature = "thumbnails")]
+    #[command(after_help = help(thumbnails::EXAMPLES))]
+    Thumbnails(thumbnails::ThumbnailsOptions),
 }
 
 /// What is to be done: the first tasks of a program, and what to make of its result.
 pub(crate) trait Job: Send + Sync {
     /// What comes out.
     type Output: Reduce;
+
+    /// What it starts with.
+    type Task: Task<Output = Self::Output>;
 
     /// The program.
     fn program(&self) -> Program<Self::Output>;
@@ -37,7 +46,7 @@ pub(crate) trait Job: Send + Sync {
     fn title(&self) -> String;
 
     /// The tasks that it starts with. Two jobs of the same options have the same ones.
-    fn first(&self) -> Vec<Boxed<Self::Output>>;
+    fn first(&self) -> Vec<Self::Task>;
 
     /// The result, as labelled lines for a person.
     fn lines(&self, result: &Self::Output) -> Vec<(&'static str, String)>;
@@ -45,7 +54,7 @@ pub(crate) trait Job: Send + Sync {
     /// The result, for a program.
     fn document(&self, result: &Self::Output) -> Value;
 
-    /// Is the result what it must be, as far as that is known? `Ok(true)` if it is known.
+    /// Is the result what it must be? `Ok(true)` if that is known.
     fn check(&self, result: &Self::Output) -> Result<bool, Failure>;
 
     /// How long plain serial code would take for this result, in seconds of a processor, if a sample of it can tell.
@@ -64,6 +73,8 @@ impl Chosen {
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, Failure> {
         match self {
             Chosen::Uts(options) => Ok(visitor.visit(options.job()?)),
+            #[cfg(feature = "thumbnails")]
+            Chosen::Thumbnails(options) => Ok(visitor.visit(options.job()?)),
         }
     }
 }
@@ -198,6 +209,7 @@ pub(crate) struct UtsJob {
 
 impl Job for UtsJob {
     type Output = Counted;
+    type Task = Search;
 
     fn program(&self) -> Program<Counted> {
         uts::program()
@@ -207,8 +219,8 @@ impl Job for UtsJob {
         format!("uts {}", self.name)
     }
 
-    fn first(&self) -> Vec<Boxed<Counted>> {
-        vec![Box::new(Search::whole(self.tree))]
+    fn first(&self) -> Vec<Search> {
+        vec![Search::whole(self.tree)]
     }
 
     fn lines(&self, Counted(size): &Counted) -> Vec<(&'static str, String)> {
