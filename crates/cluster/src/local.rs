@@ -55,7 +55,7 @@ use crate::task::{Boxed, Program, Task, Tasks};
 #[derive(Debug)]
 pub struct Local<R> {
     // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not ended from inside.
-    pool: Pool,
+    pool: Arc<Pool>,
     program: Program<R>,
     shared: Arc<Shared<R>>,
 }
@@ -127,8 +127,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<R: Reduce> Local<R> {
-    /// A process with this pool, and nothing to do yet.
-    pub fn new(pool: Pool, program: &Program<R>) -> Local<R> {
+    /// A process with this pool, which it may share with others, and nothing to do yet.
+    pub fn new(pool: impl Into<Arc<Pool>>, program: &Program<R>) -> Local<R> {
+        let pool = pool.into();
         let kept = || {
             Mutex::new(Kept {
                 result: R::identity(),
