@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    compare, completions, experiment, list, profile, record, replay, report, run, simulate, theory,
-    topology, trace,
+    cluster, compare, completions, experiment, list, profile, record, replay, report, run,
+    simulate, theory, topology, trace,
 };
 use crate::failure::EXIT_CODES;
 
@@ -69,6 +69,9 @@ pub(crate) enum Command {
     /// Check the papers' claims, and draw their figures with measured points.
     #[command(after_help = help(theory::EXAMPLES))]
     Theory(theory::Theory),
+    /// Run a task program over threads, processes and hosts.
+    #[command(after_help = help(cluster::EXAMPLES))]
+    Cluster(cluster::Cluster),
     /// Show what a pool sees of this machine.
     #[command(after_help = help(topology::EXAMPLES))]
     Topology,

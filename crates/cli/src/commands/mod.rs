@@ -1,5 +1,6 @@
 //! A file for each command.
 
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod experiment;
@@ -34,6 +35,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<(), Failure> {
         Some(Command::Experiment(experiment)) => experiment.run(&output),
         Some(Command::Simulate(simulate)) => simulate.run(&output),
         Some(Command::Theory(theory)) => theory.run(&output),
+        Some(Command::Cluster(cluster)) => cluster.run(&output),
         Some(Command::Topology) => topology::topology(&output),
         Some(Command::List) => list::list(&output),
         Some(Command::Completions(completions)) => completions.run(&output),

@@ -92,6 +92,22 @@ fn impossible_numbers_are_refused() {
 }
 
 #[test]
+fn programs_of_a_cluster_say_what_they_need() {
+    refused("cluster run uts --tree T9", 2, &["possible are T1"]);
+    refused("cluster run uts --depth 5", 2, &["--type"]);
+    refused(
+        "cluster run uts --type binomial --q 0.5 --m 4",
+        2,
+        &["less than 1"],
+    );
+    refused("cluster run utz", 2, &["uts"]);
+    refused("cluster run uts --workers 0", 2, &["the least is 1"]);
+    refused("cluster run uts --strategy abb", 2, &["`abp`"]);
+    #[cfg(feature = "thumbnails")]
+    refused("cluster run thumbnails nowhere out", 3, &["nowhere"]);
+}
+
+#[test]
 fn files_that_cannot_be_read_are_named() {
     refused("report nowhere", 3, &["nowhere"]);
     refused("replay nowhere.json", 3, &["nowhere.json"]);

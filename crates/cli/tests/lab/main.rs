@@ -1,6 +1,7 @@
 //! The binary, as a person or a program uses it.
 
 mod bad_input;
+mod cluster;
 mod commands;
 mod experiments;
 mod files;

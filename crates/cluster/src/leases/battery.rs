@@ -100,6 +100,11 @@ impl<'a> Case<'a> {
         completed.expect("the pool is there")
     }
 
+    fn renew(&self, lease: &Lease) -> bool {
+        let renewed = self.pool.renew(std::slice::from_ref(&lease.ticket));
+        renewed.expect("the pool is there")[0]
+    }
+
     fn status(&self) -> Status {
         let status = self.pool.status(&self.job.id).expect("the pool is there");
         status.expect("the job is there")
@@ -231,11 +236,11 @@ pub(super) fn a_renewed_lease_does_not_run_out(world: &dyn World) {
     let lease = case.lease("w").expect("a waits");
     for _ in 0..4 {
         world.pass(LEASE / 2);
-        assert_eq!(case.pool.renew(&[lease.ticket.clone()]), Ok(vec![true]));
+        assert!(case.renew(&lease));
         assert_eq!(case.reclaim("other", true), Reclaimed::default());
     }
     assert_eq!(case.complete(&lease, "A", &[]), counted(0, 1));
-    assert_eq!(case.pool.renew(&[lease.ticket]), Ok(vec![false]));
+    assert!(!case.renew(&lease));
 }
 
 pub(super) fn a_void_ticket_cannot_be_renewed_and_takes_nothing_back(world: &dyn World) {
@@ -243,10 +248,10 @@ pub(super) fn a_void_ticket_cannot_be_renewed_and_takes_nothing_back(world: &dyn
     let slow = case.lease("slow").expect("a waits");
     world.pass(LATE);
     // Late, but nobody has taken it: the lease goes on.
-    assert_eq!(case.pool.renew(&[slow.ticket.clone()]), Ok(vec![true]));
+    assert!(case.renew(&slow));
     world.pass(LATE);
     let again = case.reclaim("other", true).leases.remove(0);
-    assert_eq!(case.pool.renew(&[slow.ticket.clone()]), Ok(vec![false]));
+    assert!(!case.renew(&slow));
     assert_eq!(case.complete(&again, "A", &[]), counted(0, 1));
 }
 
@@ -396,7 +401,7 @@ pub(super) fn cancelling_voids_everything(world: &dyn World) {
         case.pool.cancel(&case.job.id, false),
         Ok(Some(State::Cancelled))
     );
-    assert_eq!(case.pool.renew(&[lease.ticket.clone()]), Ok(vec![false]));
+    assert!(!case.renew(&lease));
     assert_eq!(case.complete(&lease, "B", &["x"]), Completed::Fenced);
     assert_eq!(case.lease("w"), None);
     assert_eq!(case.reclaim("w", true), Reclaimed::default());

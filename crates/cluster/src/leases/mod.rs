@@ -60,6 +60,8 @@ mod worker;
 
 #[cfg(test)]
 mod battery;
+#[cfg(test)]
+mod flaky;
 
 use std::time::Duration;
 

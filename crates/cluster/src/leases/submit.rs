@@ -47,13 +47,16 @@ pub struct Progress {
     pub rate: f64,
 }
 
+/// Partial results, encoded.
+type Results = Vec<Vec<u8>>;
+
 /// A job that is over.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// How it ended.
     pub status: Status,
     /// Its partial results.
-    pub results: Vec<Vec<u8>>,
+    pub results: Results,
 }
 
 impl Ended {
@@ -114,7 +117,7 @@ fn look(
     leases: &dyn LeasePool,
     job: &JobId,
     seen: &mut VecDeque<(Instant, u64)>,
-) -> Result<(Progress, Option<Vec<Vec<u8>>>), Trouble> {
+) -> Result<(Progress, Option<Results>), Trouble> {
     let status = leases.status(job)?;
     let status = status.ok_or_else(|| Trouble::Vanished(job.clone()))?;
     let now = Instant::now();

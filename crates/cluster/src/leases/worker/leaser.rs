@@ -41,14 +41,14 @@ impl<'a> Leaser<'a> {
 
     /// Gets leases until the worker is to stop.
     pub(super) fn run(mut self) -> Result<(), Trouble> {
-        let mut pause = Duration::from_millis(50);
+        let mut pause = Duration::from_millis(20);
         while !self.over() {
             let Some(free) = self.free_slots() else {
                 continue;
             };
             match self.service.told(self.gather(free)) {
                 Ok(leases) => {
-                    pause = Duration::from_millis(50);
+                    pause = Duration::from_millis(20);
                     self.dispatch(leases);
                 }
                 Err(trouble) if trouble.passes() => {

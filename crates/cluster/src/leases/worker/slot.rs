@@ -144,7 +144,8 @@ impl Service {
     fn drain(&self, lease: &Lease, run: &dyn Run) -> Vec<Vec<u8>> {
         let most = lease.job.terms.limits.children;
         let (mut children, mut bytes) = (Vec::new(), 0);
-        let mut pause = Duration::from_micros(100);
+        // Often at first: what is spawned now would else be begun here.
+        let (mut looks, mut pause) = (0, Duration::from_micros(100));
         run.set_appetite(Some(usize::MAX));
         loop {
             if children.len() < most && bytes < CHILDREN {
@@ -157,7 +158,10 @@ impl Service {
             if run.wait(pause) {
                 return children;
             }
-            pause = (2 * pause).min(LOOK / 5);
+            looks += 1;
+            if looks > 50 {
+                pause = (2 * pause).min(LOOK / 5);
+            }
         }
     }
 
@@ -203,7 +207,7 @@ impl Service {
         &self,
         mut act: impl FnMut() -> Result<T, Trouble>,
     ) -> Option<Result<T, Trouble>> {
-        let mut pause = Duration::from_millis(50);
+        let mut pause = Duration::from_millis(20);
         while !self.abandoned.load(Ordering::Relaxed) {
             match self.told(act()) {
                 Err(trouble) if trouble.passes() => {
