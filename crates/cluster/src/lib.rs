@@ -41,6 +41,7 @@
 mod build;
 mod local;
 pub mod programs;
+pub mod ranks;
 mod reduce;
 mod task;
 

@@ -61,6 +61,10 @@ pub struct Local<R> {
 }
 
 /// What a process has done so far.
+///
+/// ```
+/// assert_eq!(locksley_cluster::Usage::default().tasks, 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
     /// How many tasks it has run.
@@ -72,6 +76,13 @@ pub struct Usage {
 }
 
 /// A task panicked.
+///
+/// ```
+/// use locksley_cluster::Panicked;
+///
+/// let panicked = Panicked { kind: "count", message: "overflow".to_owned() };
+/// assert_eq!(panicked.to_string(), "a task of the kind count panicked: overflow");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
     /// The name of its kind.
@@ -128,6 +139,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<R: Reduce> Local<R> {
     /// A process with this pool, and nothing to do yet.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert!(local.is_passive());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(pool: Pool, program: &Program<R>) -> Local<R> {
         let kept = || {
             Mutex::new(Kept {
@@ -158,6 +180,17 @@ impl<R: Reduce> Local<R> {
 
     /// Runs tasks, and all that they spawn, to the end, in this process alone.
     ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let (counted, usage) = Local::new(pool, &uts::program()).run([Search::whole(tree)])?;
+    /// assert!(counted.0.nodes >= 101 && usage.tasks >= 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// The first task that panicked, when those that were running are done. Those that were waiting are dropped.
@@ -176,43 +209,149 @@ impl<R: Reduce> Local<R> {
     }
 
     /// Adds a task from outside.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// local.submit(Box::new(Search::whole(tree)));
+    /// local.wait(std::time::Duration::MAX);
+    /// assert!(local.take_result().0.nodes >= 101);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn submit(&self, task: Boxed<R>) {
         let job = self.shared.clone().enter(task);
         self.pool.spawn_detached(job);
     }
 
     /// The program.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert_eq!(local.program().name(), "uts");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn program(&self) -> &Program<R> {
         &self.program
     }
 
     /// The pool.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert_eq!(local.pool().workers(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
     /// From now on tasks are [wanted](Tasks::wanted) while fewer than this many wait. At first it is twice the number of workers, or
     /// none if there is one worker: enough for the pool, and nothing for other processes.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// local.set_appetite(16); // for others to come and take some
+    /// local.run([Search::whole(tree)])?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_appetite(&self, tasks: usize) {
         self.shared.appetite.store(tasks, Ordering::Relaxed);
     }
 
     /// How many tasks wait: what could be [withdrawn](Local::withdraw). It may be out of date at once.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert_eq!(local.surplus(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn surplus(&self) -> usize {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
     /// Takes up to this many of the oldest tasks that wait away from here.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// local.submit(Box::new(Search::whole(tree)));
+    /// // It may be running already.
+    /// for task in local.withdraw(1) {
+    ///     assert_eq!(task.pack().kind, "uts/search");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn withdraw(&self, at_most: usize) -> Vec<Boxed<R>> {
         self.shared.withdraw(at_most)
     }
 
+    /// How many tasks wait or run here. It may be out of date at once.
+    pub fn pending(&self) -> usize {
+        self.shared.pending.load(Ordering::Relaxed)
+    }
+
     /// Is there nothing to do here, and will there be nothing until somebody submits a task?
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// local.submit(Box::new(Search::whole(tree)));
+    /// while !local.is_passive() {
+    ///     std::thread::yield_now();
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_passive(&self) -> bool {
         self.shared.pending.load(Ordering::Acquire) == 0
     }
 
     /// Waits until the process is passive, or for so long. Is it passive?
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// local.submit(Box::new(Search::whole(tree)));
+    /// while !local.wait(std::time::Duration::from_millis(100)) {
+    ///     println!("still at it");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wait(&self, at_most: Duration) -> bool {
         let shared = &self.shared;
         let busy = |(): &mut ()| !self.is_passive();
@@ -228,16 +367,51 @@ impl<R: Reduce> Local<R> {
     }
 
     /// Gives up: what waits is dropped, and what runs is [told](Tasks::cancelled).
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// local.submit(Box::new(Search::whole(tree)));
+    /// local.cancel();
+    /// local.wait(std::time::Duration::MAX);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cancel(&self) {
         self.shared.cancel();
     }
 
     /// The first task that panicked, if any did. After that no further task is started here.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert_eq!(local.fault(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fault(&self) -> Option<Panicked> {
         lock(&self.shared.fault).clone()
     }
 
     /// The result of all tasks that were finished here since the last call.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert_eq!(local.take_result(), uts::Counted::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn take_result(&self) -> R {
         let mut result = R::identity();
         for kept in &self.shared.results {
@@ -248,6 +422,17 @@ impl<R: Reduce> Local<R> {
     }
 
     /// What was done here so far.
+    ///
+    /// ```
+    /// # use locksley_cluster::Local;
+    /// # use locksley_cluster::programs::uts::{self, Search};
+    /// # use locksley_workload::UtsTree;
+    /// # let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+    /// # let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let local = Local::new(pool, &uts::program());
+    /// assert_eq!(local.usage().tasks, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn usage(&self) -> Usage {
         Usage {
             tasks: self
@@ -380,3 +565,6 @@ impl<R> fmt::Debug for Shared<R> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,38 @@ use crate::reduce::Reduce;
 ///
 /// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share, say). If it has effects
 /// besides its result they must be idempotent: on Redis a task whose worker dies is run again.
+///
+/// ```
+/// use locksley_cluster::{Sum, Task, Tasks};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// Adds up a range of numbers.
+/// #[derive(Serialize, Deserialize)]
+/// struct Range {
+///     from: u64,
+///     to: u64,
+/// }
+///
+/// impl Task for Range {
+///     const KIND: &'static str = "range";
+///     type Output = Sum<u64>;
+///
+///     fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+///         let Range { from, mut to } = self;
+///         while to - from > 1000 && tasks.wanted() {
+///             let middle = from + (to - from) / 2;
+///             tasks.spawn(Range { from: middle, to });
+///             to = middle;
+///         }
+///         Sum((from..to).sum())
+///     }
+/// }
+/// # let program = locksley_cluster::Program::new("ranges").with::<Range>();
+/// # let pool = locksley::Pool::builder().workers(2).build()?;
+/// # let (sum, _) = locksley_cluster::Local::new(pool, &program).run([Range { from: 0, to: 100_000 }])?;
+/// # assert_eq!(sum, Sum(4_999_950_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     /// The name by which every process knows it: unique in its program.
     const KIND: &'static str;
@@ -25,7 +57,7 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     fn run(self, tasks: &Tasks<Self::Output>) -> Self::Output;
 }
 
-/// Where a running task spawns others.
+/// Where a running task spawns others. A [`Task`] has an example.
 #[derive(Debug)]
 pub struct Tasks<R> {
     pub(crate) shared: Arc<Shared<R>>,
@@ -54,7 +86,17 @@ impl<R: Reduce> Tasks<R> {
     }
 }
 
-/// A task of any kind of a program.
+/// A task of any kind of a program: every [`Task`] is one.
+///
+/// ```
+/// use locksley_cluster::Boxed;
+/// use locksley_cluster::programs::uts::{Counted, Search};
+/// use locksley_workload::UtsTree;
+///
+/// let task: Boxed<Counted> = Box::new(Search::whole(UtsTree::named("T1").unwrap()));
+/// assert_eq!(task.kind(), "uts/search");
+/// assert_eq!(task.pack().kind, "uts/search");
+/// ```
 pub trait Runnable<R>: Send {
     /// Its name.
     fn kind(&self) -> &'static str;
@@ -148,6 +190,13 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> 
 }
 
 /// Why bytes are no task, or no result.
+///
+/// ```
+/// use locksley_cluster::Parcel;
+///
+/// let malformed = Parcel::decode(&[]).unwrap_err();
+/// assert!(malformed.to_string().starts_with("malformed: "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed(pub(crate) String);
 
@@ -162,6 +211,17 @@ impl std::error::Error for Malformed {}
 type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 
 /// The kinds of tasks that belong together, by name.
+///
+/// ```
+/// use locksley_cluster::programs::uts;
+/// use locksley_cluster::{Parcel, Program};
+///
+/// let program: Program<uts::Counted> = Program::new("trees").with::<uts::Search>();
+/// assert_eq!(program.kinds().collect::<Vec<_>>(), ["uts/search"]);
+/// let stray = Parcel { kind: "count".to_owned(), argument: Vec::new() };
+/// let error = program.unpack(&stray).err().unwrap();
+/// assert_eq!(error.to_string(), "malformed: the program trees has no kind \"count\"");
+/// ```
 pub struct Program<R> {
     name: &'static str,
     kinds: BTreeMap<&'static str, Unpack<R>>,

@@ -33,6 +33,13 @@ pub struct Search {
 
 impl Search {
     /// The whole tree.
+    ///
+    /// ```
+    /// use locksley_cluster::programs::uts::Search;
+    /// use locksley_workload::UtsTree;
+    ///
+    /// let search = Search::whole(UtsTree::named("T1L").unwrap());
+    /// ```
     pub fn whole(tree: UtsTree) -> Search {
         Search {
             tree,
@@ -42,6 +49,16 @@ impl Search {
 }
 
 /// What was counted.
+///
+/// ```
+/// use locksley_cluster::Reduce;
+/// use locksley_cluster::programs::uts::Counted;
+/// use locksley_workload::Size;
+///
+/// let mut counted = Counted(Size { nodes: 3, depth: 1, leaves: 2 });
+/// counted.combine(Counted(Size { nodes: 1, depth: 4, leaves: 1 }));
+/// assert_eq!(counted.0, Size { nodes: 4, depth: 4, leaves: 3 });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted(pub Size);
 
@@ -92,6 +109,10 @@ impl Task for Search {
 }
 
 /// The program: one kind of task.
+///
+/// ```
+/// assert_eq!(locksley_cluster::programs::uts::program().name(), "uts");
+/// ```
 pub fn program() -> Program<Counted> {
     Program::new("uts").with::<Search>()
 }

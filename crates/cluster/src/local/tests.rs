@@ -1,0 +1,184 @@
+use std::sync::Barrier;
+
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::{Parcel, Sum};
+
+/// What a task of the tests does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Deed {
+    Give(u64),
+    /// A tree of tasks: so many children, down to this depth.
+    Grow(u32, u32),
+    Panic,
+    /// Runs until it is told to stop.
+    Linger,
+    /// Waits for the test, which then waits for it.
+    Meet,
+}
+
+static MEETING: Barrier = Barrier::new(2);
+
+impl Task for Deed {
+    const KIND: &'static str = "deed";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        match self {
+            Deed::Give(number) => return Sum(number),
+            Deed::Grow(_, 0) => return Sum(1),
+            Deed::Grow(children, depth) => {
+                (0..children).for_each(|_| tasks.spawn(Deed::Grow(children, depth - 1)));
+            }
+            Deed::Panic => panic!("a deed most foul"),
+            Deed::Linger => {
+                while !tasks.cancelled() {
+                    std::thread::yield_now();
+                }
+            }
+            Deed::Meet => {
+                MEETING.wait();
+                MEETING.wait();
+            }
+        }
+        Sum(0)
+    }
+}
+
+fn local(workers: usize) -> Local<Sum<u64>> {
+    let pool = Pool::builder().workers(workers).build().unwrap();
+    Local::new(pool, &Program::new("deeds").with::<Deed>())
+}
+
+#[test]
+fn every_task_is_run_once() {
+    for workers in [1, 2, 3] {
+        let local = local(workers);
+        let (sum, usage) = local.run([Deed::Grow(3, 6), Deed::Give(1000)]).unwrap();
+        assert_eq!(sum, Sum(729 + 1000));
+        let tasks = (3_u64.pow(7) - 1) / 2 + 1;
+        assert_eq!(
+            (usage.tasks, usage.added, usage.withdrawn),
+            (tasks, tasks, 0)
+        );
+        assert!(local.is_passive());
+        assert_eq!(local.surplus(), 0);
+    }
+}
+
+#[test]
+fn a_local_can_run_again() {
+    let local = local(2);
+    for round in 1..5 {
+        let (sum, usage) = local.run([Deed::Give(round)]).unwrap();
+        assert_eq!((sum, usage.tasks), (Sum(round), round));
+    }
+}
+
+/// One test for all that needs the meeting: the only worker is kept from running what waits.
+#[test]
+fn the_oldest_leave_first_and_are_not_run_here() {
+    let local = local(1);
+    local.submit(Box::new(Deed::Meet));
+    MEETING.wait();
+    for number in 0..10 {
+        local.submit(Box::new(Deed::Give(number)));
+    }
+    assert_eq!(local.surplus(), 10);
+    assert!(!local.wait(Duration::from_millis(1)), "the meeting goes on");
+
+    let away = local.withdraw(4);
+    let numbers: Vec<Parcel> = away.iter().map(|task| task.pack()).collect();
+    let expected: Vec<Parcel> = (0..4)
+        .map(|number| Parcel::of(&Deed::Give(number)))
+        .collect();
+    assert_eq!(numbers, expected);
+    assert_eq!(local.surplus(), 6);
+
+    // They come back as parcels, one by one, and are like new.
+    for parcel in &numbers[..2] {
+        local.submit(local.program().unpack(parcel).unwrap());
+    }
+    MEETING.wait();
+    assert!(local.wait(Duration::MAX));
+    assert_eq!(local.take_result(), Sum((4..10).sum::<u64>() + 1));
+    assert_eq!(local.take_result(), Sum(0), "it was taken");
+    let usage = local.usage();
+    assert_eq!((usage.tasks, usage.added, usage.withdrawn), (9, 13, 4));
+}
+
+#[test]
+fn what_is_wanted_depends_on_what_waits() {
+    let local = local(1);
+    assert!(!local.shared.wanted(), "nobody else is here");
+    local.set_appetite(1);
+    assert!(local.shared.wanted());
+    let job = local.shared.clone().enter(Box::new(Deed::Give(1)));
+    assert!(!local.shared.wanted());
+    assert!(!local.is_passive());
+    job();
+    assert!(local.shared.wanted());
+    assert!(local.is_passive());
+}
+
+#[test]
+fn empty_slots_are_thrown_away() {
+    let local = local(1);
+    for _ in 0..10_000 {
+        local.shared.clone().enter(Box::new(Deed::Give(1)))();
+    }
+    assert!(lock(&local.shared.line).len() <= 65);
+    assert_eq!(local.take_result(), Sum(10_000));
+}
+
+#[test]
+fn a_panic_is_reported_and_ends_the_run() {
+    let local = local(2);
+    let tasks = [Deed::Give(1), Deed::Panic, Deed::Linger];
+    let panicked = local.run(tasks).unwrap_err();
+    assert_eq!(panicked.kind, "deed");
+    assert_eq!(
+        panicked.to_string(),
+        "a task of the kind deed panicked: a deed most foul"
+    );
+    assert!(local.is_passive());
+}
+
+#[test]
+fn cancelling_ends_what_runs_and_drops_what_waits() {
+    let local = local(1);
+    local.submit(Box::new(Deed::Linger));
+    for _ in 0..100 {
+        local.submit(Box::new(Deed::Linger));
+    }
+    local.cancel();
+    assert!(local.wait(Duration::MAX));
+    assert!(local.usage().tasks <= 1);
+    assert_eq!(local.surplus(), 0);
+}
+
+/// Thieves from outside, workers inside, tasks that go round: nothing is lost, nothing is run twice.
+#[test]
+fn tasks_that_leave_and_return_are_counted_once() {
+    let local = local(2);
+    local.set_appetite(usize::MAX);
+    local.submit(Box::new(Deed::Grow(2, 12)));
+    let mut moved = 0;
+    loop {
+        let away = local.withdraw(3);
+        moved += away.len();
+        // While these are away the process may be passive.
+        let done = local.is_passive() && away.is_empty();
+        for task in away {
+            local.submit(local.program().unpack(&task.pack()).unwrap());
+        }
+        if done {
+            break;
+        }
+    }
+    assert_eq!(local.take_result(), Sum(1 << 12));
+    let usage = local.usage();
+    assert_eq!(usage.tasks, (1 << 13) - 1);
+    assert_eq!(usage.withdrawn, moved as u64);
+}
