@@ -42,6 +42,7 @@ mod build;
 pub mod leases;
 mod local;
 pub mod programs;
+pub mod ranks;
 mod reduce;
 mod task;
 

@@ -314,6 +314,11 @@ impl<R: Reduce> Local<R> {
         self.shared.withdraw(at_most)
     }
 
+    /// How many tasks wait or run here. It may be out of date at once.
+    pub fn pending(&self) -> usize {
+        self.shared.pending.load(Ordering::Relaxed)
+    }
+
     /// Is there nothing to do here, and will there be nothing until somebody submits a task?
     ///
     /// ```

@@ -17,6 +17,7 @@
 //! | to whom? | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
 //! | to whom is an item dealt? | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
 //! | which of these? | [`Auto`] | | thesis, 5.3 |
+//! | all of this between processes, and when are they done? | [`rank::Protocol`] | [`rank::Rank`] | EWD998; Saraswat et al. |
 //!
 //! Each module says which part of which paper it is, what the paper proves of it, and where the code
 //! differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Non-Blocking
@@ -31,6 +32,7 @@
 //! | `sharing` | [`Sharing`] | `sharing:tit-for-tat,theta_s=0.25`, `sharing:greedy,target=shortest,l_p=3` |
 //! | `dealing` | [`Dealing`] | `dealing:locality,l=4`, `dealing:adaptive` |
 //! | `auto` | [`Tuning`] | `auto`, `auto:patience=5` |
+//! | between processes | [`rank::Protocol`] | `nearest`, `lifelines:w=4`, `uniform:floor=8,backoff=50us..2ms` |
 //!
 //! ```
 //! use locksley_policy::{Memory, Outcome, Random, Seeker, Victims};
@@ -58,6 +60,7 @@ pub mod heuristic;
 pub mod numbers;
 pub mod order;
 pub mod random;
+pub mod rank;
 pub mod sharing;
 #[cfg(test)]
 mod statistics;
@@ -76,6 +79,7 @@ pub use heuristic::{Heuristic, Spread, Update};
 pub use numbers::{Factor, Mu, OutOfRange, Theta};
 pub use order::{Order, Sweep};
 pub use random::{Random, Source};
+pub use rank::Lifelines;
 pub use sharing::{Offer, Sharing, Target};
 pub use text::{ParseError, Reader, Spell, Writer};
 pub use theory::{

@@ -61,10 +61,11 @@ mod trace;
 
 pub use draw::Draw;
 pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
+pub use locksley_policy::Lifelines;
 pub use locksley_trace::Trace;
 pub use report::{Report, Stability};
 pub use setup::{MOST_DEALERS, MOST_PROCESSORS, OwnBalancer, Setup, SimError};
-pub use strategy::{Lifelines, Strategy};
+pub use strategy::Strategy;
 pub use sweep::Sweep;
 
 /// The examples of the README are tests.

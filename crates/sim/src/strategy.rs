@@ -3,8 +3,8 @@
 use std::fmt;
 
 use locksley_policy::{
-    Dealing, Flexible, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf, Target, Tuning,
-    Writer,
+    Dealing, Flexible, Lifelines, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf,
+    Target, Tuning, Writer,
 };
 
 /// A scheduler, with its policies.
@@ -61,46 +61,6 @@ pub enum Strategy {
     SynchronousSharing(Sharing),
     /// One queue for all.
     Greedy,
-}
-
-/// When a thief falls back on its lifelines, and which they are.
-///
-/// ```
-/// use locksley_sim::Lifelines;
-///
-/// assert_eq!(Lifelines::default(), Lifelines { w: 2, base: 2 });
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lifelines {
-    /// After so many failed attempts.
-    pub w: u32,
-    /// So many places along each dimension of the hypercube; at least 2.
-    pub base: u32,
-}
-
-impl Default for Lifelines {
-    /// A binary hypercube, and two attempts: few messages, and log2 P lifelines.
-    fn default() -> Lifelines {
-        Lifelines { w: 2, base: 2 }
-    }
-}
-
-impl Spell for Lifelines {
-    const NAME: Option<&'static str> = Some("lifelines");
-
-    fn read(reader: &mut Reader<'_>) -> Result<Lifelines, ParseError> {
-        let usual = Lifelines::default();
-        Ok(Lifelines {
-            w: reader.number("w", usual.w, 0..=u32::MAX)?,
-            base: reader.number("base", usual.base, 2..=u32::MAX)?,
-        })
-    }
-
-    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
-        let usual = Lifelines::default();
-        writer.pair("w", self.w, usual.w)?;
-        writer.pair("base", self.base, usual.base)
-    }
 }
 
 /// The targets that a sender may have, and how they are written.

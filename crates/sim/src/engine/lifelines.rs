@@ -10,12 +10,11 @@
 
 use std::collections::VecDeque;
 
-use locksley_policy::other;
+use locksley_policy::{Lifelines, other};
 
 use super::core::{Core, Scheduler};
 use super::watch::Move;
 use crate::dag::{Computation, Enabled};
-use crate::strategy::Lifelines;
 
 struct Processor<N> {
     /// The oldest node first.
@@ -51,29 +50,11 @@ impl<N: Copy> Lines<N> {
             coming: Vec::new(),
             contended: 0,
         };
-        let mut lines = Lines {
+        Lines {
             policy,
-            dimensions: 0,
+            dimensions: policy.dimensions(count),
             processors: (0..count).map(processor).collect(),
-        };
-        while lines.lifeline(0, lines.dimensions).is_some() {
-            lines.dimensions += 1;
         }
-        lines
-    }
-
-    /// A processor's lifeline along a dimension: the next one in a ring of `base`; `None` if there
-    /// are no more dimensions, or nobody is there.
-    fn lifeline(&self, p: usize, dimension: u32) -> Option<usize> {
-        let (base, count) = (self.policy.base as usize, self.processors.len());
-        let stride = base
-            .checked_pow(dimension)
-            .filter(|&stride| stride < count)?;
-        let digit = p / stride % base;
-        let first = p - digit * stride;
-        let next = first + (digit + 1) % base * stride;
-        // The ring may be cut short by the number of processors.
-        Some(if next < count { next } else { first })
     }
 
     /// An idle processor begins an attempt, or rests until it is sent something.
@@ -81,7 +62,9 @@ impl<N: Copy> Lines<N> {
         let tried = self.processors[p].failures;
         let victim = match tried.checked_sub(self.policy.w) {
             None => other(p, core.count(), &mut core.draw(p, now)),
-            Some(dimension) if dimension < self.dimensions => self.lifeline(p, dimension),
+            Some(dimension) if dimension < self.dimensions => {
+                Some(self.policy.along(p, dimension, core.count()))
+            }
             Some(_) => return,
         };
         let mut there = core.after(p, now, core.costs.steal);

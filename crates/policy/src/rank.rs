@@ -1,0 +1,627 @@
+//! Ranks: how processes without a common memory balance their loads, and how they find out that all work is done.
+//!
+//! A [`Rank`] is the part of one process in a protocol of messages: steal-half between processes, with the choice of
+//! victims and amounts of this crate, [lifelines](Lifelines), Safra's detection of termination, and a watch over the
+//! others' life. It has no clock, no thread and no connection: it is told the time and what came, and says what is to be
+//! sent. So MPI, threads in a test and a simulation of ten thousand hosts run the same code. The transport delivers what
+//! one rank sends another once and in order, as MPI does; different pairs may be as much out of step as they like.
+//!
+//! ```text
+//!            requests go anywhere                        everything else goes along a tree
+//!
+//!     thief ---- Steal ----> victim                                  0
+//!        |                     | has it more than its floor?       / | \ \      child i of p is 4p + i
+//!        | <---- Work ---------+ half of it                       1  2  3  4
+//!        | <---- Nothing ------+ no                             / | \
+//!        |                                                     5  6  7 ...
+//!        | w failures later, on a lifeline:               up:   Hello, Token, Bye
+//!        | ---- Steal -------> has nothing: remembers     down: Hello, Again, Done, Leave
+//!        | <---- Nothing -----+                           both: Beat
+//!        |        ...         | gets more than its floor
+//!        | <---- Work --------+
+//! ```
+//!
+//! # Beginning
+//!
+//! A rank says Hello with its build to its parent, which answers as soon as it has been answered itself. So whoever has an
+//! answer knows that its build is the root's. Before that it asks for nothing and gives nothing; another build ends
+//! the job, on both sides.
+//!
+//! # Stealing
+//!
+//! A rank whose store is [hungry](Store::is_hungry) has one request under way at a time. The victim gives the oldest half of its
+//! surplus, but keeps a floor ([`Protocol::share`]). After a failure the thief waits, each time twice as long up to a limit; or it
+//! has lifelines, and falls silent after `w + z` failures for z lifelines. So with lifelines an idle rank costs
+//! a bounded number of messages until somebody has work for it.
+//!
+//! # Termination
+//!
+//! From Dijkstra, "Shmuel Safra's version of termination detection" (EWD998). A rank is *active* or *passive*; only an active one sends
+//! `Work`, and only `Work` makes a passive one active. Each rank counts `Work` messages sent minus received, its *balance* c,
+//! and turns *black* when it receives one. In a wave every rank once, and only when passive, adds its balance and colour to a
+//! token, and turns white.
+//!
+//! **Deviation from the paper.** There the token goes round a ring, which takes P messages one after the other: ten seconds for
+//! ten thousand hosts and a latency of 1 ms. Here tokens are summed up along the tree, in 2 log4 P steps; and a
+//! wave begins when the last has failed, not when it is sent for. The paper's proof needs no ring:
+//!
+//! **Theorem.** If the sum of all tokens of a wave is white and its balance is zero, then all ranks are passive and no work is on
+//! its way.
+//!
+//! *Proof sketch.* Let V be the ranks that have added their token in this wave, U the others, q the sum of the balances added, and B the number of
+//! `Work` messages on their way. Always B = the sum of all c. At each moment one of these holds:
+//!
+//! | | |
+//! |---|---|
+//! | P1 | all ranks in V are passive, and the sum of their c is q |
+//! | P2 | q + the sum of c over U is above zero |
+//! | P3 | a rank in U is black |
+//! | P4 | a token that was added is black |
+//!
+//! At the beginning V is empty, and P1 holds. P1 ends only when a rank in V receives work; then B was above zero before, and
+//! B = q + the sum of c over U, which is P2. P2 ends only when a rank in U receives work, and that turns black: P3. P3 ends only when
+//! the black rank adds its token: P4, which stays. (A white, passive rank that goes from U to V changes none of them.) At the
+//! end U is empty: P3 is false, P4 is false if the sum is white, P2 is false if q is zero; so P1 holds, and B = q = 0.
+//!
+//! **Liveness.** When all work is done, nobody turns black any more, so the wave after the one that is under way is white; and
+//! all balances add up to zero.
+//!
+//! # End
+//!
+//! The root sends Done down the tree. Requests may still be under way, so everybody goes on answering them, with Nothing; a rank that
+//! waits for no answer, and whose children have said Bye, says Bye. When the root has all of them, it sends Leave. Bye is the last
+//! message of a child to its parent, Leave the last of a parent to its child, and all requests were answered: so a
+//! rank that [leaves](Next::Done) has received everything that was ever sent to it.
+//!
+//! # Failures
+//!
+//! Everything is fail-stop: a rank that dies takes tasks with it, which nobody can bring back. It must be noticed, and end the job.
+//! Ranks that are neighbours in the tree send each other signs of life; whoever is silent for too long, or leaves a request
+//! unanswered, is [`Trouble`]. A process that was itself stopped for a while accuses nobody because of that time.
+//!
+//! ```
+//! use locksley_policy::rank::{Message, Next, Protocol, Rank, Store};
+//! use locksley_policy::Blind;
+//!
+//! /// Tasks that are done at once when somebody looks.
+//! struct Pile(Vec<u32>);
+//!
+//! impl Store for Pile {
+//!     type Work = Vec<u32>;
+//!     fn surplus(&self) -> usize { self.0.len() }
+//!     fn is_passive(&self) -> bool { self.0.is_empty() }
+//!     fn give(&mut self, at_most: usize) -> Option<Vec<u32>> {
+//!         let some = at_most.min(self.0.len());
+//!         (some > 0).then(|| self.0.drain(..some).collect())
+//!     }
+//!     fn take(&mut self, work: Vec<u32>) { self.0.extend(work) }
+//!     fn size(work: &Vec<u32>) -> usize { work.len() }
+//! }
+//!
+//! let protocol = Protocol { floor: 1, ..Protocol::default() };
+//! let mut ranks = [0, 1].map(|me| Rank::new(me, protocol, Blind(2), 1, 42));
+//! let mut piles = [Pile((0..100).collect()), Pile(vec![])];
+//! let (mut now, mut run, mut left) = (0, [0, 0], [false; 2]);
+//! while left != [true; 2] {
+//!     now += 10_000;
+//!     for me in 0..2 {
+//!         run[me] += usize::from(piles[me].0.pop().is_some());
+//!         let mut out = Vec::new();
+//!         left[me] = ranks[me].step(now, &mut piles[me], &mut out)? == Next::Done;
+//!         while !out.is_empty() {
+//!             let (to, message) = out.remove(0);
+//!             let from = 1 - to;
+//!             ranks[to].receive(now, from, message, &mut piles[to], &mut out)?;
+//!         }
+//!     }
+//! }
+//! assert_eq!(run[0] + run[1], 100);
+//! assert!(run[1] > 40, "rank 1 has run about half: {run:?}");
+//! # Ok::<(), locksley_policy::rank::Trouble>(())
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::balancer::{Memory, Outcome, Seeker};
+use crate::random::{Random, Source};
+use crate::view::View;
+
+mod hosts;
+mod lifelines;
+mod message;
+mod protocol;
+mod safra;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use hosts::Hosts;
+pub use lifelines::Lifelines;
+pub use message::{Counts, Message, Next, Store, Token, Trouble};
+pub use protocol::Protocol;
+
+use safra::Safra;
+use watch::Watch;
+
+/// How many children a rank has in the tree. Few, since the root waits for all of them; not two, since each level costs a latency.
+const FAN: usize = 4;
+
+/// What is to be sent: to whom, and what.
+type Out<W> = Vec<(usize, Message<W>)>;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    victim: usize,
+    since: u64,
+}
+
+/// How far a rank is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    /// Nothing has happened yet.
+    Fresh,
+    /// It has said Hello, and waits for the answer.
+    Greeting,
+    /// It has the same build as the root.
+    Working,
+    /// All work is done.
+    Ending,
+    /// It has said Bye.
+    Closing,
+    /// It has left.
+    Left,
+}
+
+/// One rank of the protocol: the root is rank 0. See the [module](self).
+///
+/// What [`receive`](Rank::receive) and [`step`](Rank::step) put into `out` is to be sent, in that order, also after
+/// [`Trouble`].
+///
+/// ```
+/// use locksley_policy::rank::{Counts, Protocol, Rank};
+/// use locksley_policy::Blind;
+///
+/// let rank = Rank::new(3, Protocol::default(), Blind(8), 0xb0b, 42);
+/// assert_eq!(rank.counts(), &Counts::default());
+/// assert_eq!(rank.remembered(), 0);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rank<V> {
+    me: usize,
+    view: V,
+    protocol: Protocol,
+    build: u64,
+    random: Random,
+    phase: Phase,
+    /// Its children that have said Hello before it was answered itself.
+    unanswered: Vec<usize>,
+    memory: Memory,
+    lines: Vec<usize>,
+    request: Option<Request>,
+    /// Failed attempts since it last got work.
+    failures: u32,
+    /// When the next attempt may be made.
+    next_try: u64,
+    /// Who has left a request here, those first that have waited longest.
+    remembered: VecDeque<usize>,
+    safra: Safra,
+    /// How many children have said Bye.
+    byes: usize,
+    watch: Watch,
+    counts: Counts,
+}
+
+impl<V: View> Rank<V> {
+    /// One of as many ranks as the view shows. `build` tells builds apart, and the choice of victims is a function of
+    /// `seed`, the rank, and what comes.
+    pub fn new(me: usize, protocol: Protocol, view: V, build: u64, seed: u64) -> Rank<V> {
+        let count = view.count().max(me + 1);
+        let children = children(me, count);
+        let neighbours = parent(me).into_iter().chain(children.clone());
+        let lines = protocol.lifelines.map(|lines| lines.of(me, count));
+        Rank {
+            me,
+            protocol,
+            build,
+            random: Random::new(seed, me as u64),
+            phase: Phase::Fresh,
+            unanswered: Vec::new(),
+            memory: Memory::default(),
+            lines: lines.unwrap_or_default(),
+            request: None,
+            failures: 0,
+            next_try: 0,
+            remembered: VecDeque::new(),
+            safra: Safra::new(children.len()),
+            byes: 0,
+            watch: Watch::new(neighbours, protocol.beat, protocol.patience),
+            counts: Counts::default(),
+            view,
+        }
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// How many ranks wait on their lifelines for work from here. If there are any, a [`step`](Rank::step) is due as soon
+    /// as there is surplus.
+    pub fn remembered(&self) -> usize {
+        self.remembered.len()
+    }
+
+    /// Has this rank heard that all work is done?
+    ///
+    /// ```
+    /// # use locksley_policy::{Blind, rank::{Protocol, Rank}};
+    /// assert!(!Rank::new(0, Protocol::default(), Blind(2), 1, 42).is_done());
+    /// ```
+    pub fn is_done(&self) -> bool {
+        self.phase >= Phase::Ending
+    }
+
+    fn children(&self) -> std::ops::Range<usize> {
+        children(self.me, self.view.count())
+    }
+
+    fn to_children<W>(&self, out: &mut Out<W>, message: impl Fn() -> Message<W>) {
+        out.extend(self.children().map(|child| (child, message())));
+    }
+}
+
+/// The parent of a rank in the tree.
+fn parent(me: usize) -> Option<usize> {
+    Some(me.checked_sub(1)? / FAN)
+}
+
+/// The children of a rank in the tree.
+fn children(me: usize, count: usize) -> std::ops::Range<usize> {
+    let child = |number| me.saturating_mul(FAN).saturating_add(number).min(count);
+    child(1)..child(FAN + 1)
+}
+
+/// What comes.
+impl<V: View> Rank<V> {
+    /// Takes a message in, and answers it.
+    ///
+    /// # Errors
+    ///
+    /// If the job cannot go on.
+    pub fn receive<S: Store>(
+        &mut self,
+        now: u64,
+        from: usize,
+        message: Message<S::Work>,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) -> Result<(), Trouble> {
+        self.begin(now, out);
+        self.watch.heard(now, from);
+        let unexpected = Err(Trouble::Unexpected {
+            rank: from,
+            message: message.name(),
+        });
+        let (up, down) = (
+            parent(self.me) == Some(from),
+            self.children().contains(&from),
+        );
+        if from == self.me || from >= self.view.count() || self.phase == Phase::Left {
+            return unexpected;
+        }
+        match message {
+            Message::Hello { build } if up || down => return self.greet(from, build, out),
+            Message::Beat if up || down => {}
+            Message::Steal { lifeline } => self.answer(from, lifeline, store, out),
+            Message::Work { tasks, lifeline } if self.may_bring(from, lifeline) => {
+                self.take(from, tasks, lifeline, store);
+            }
+            Message::Nothing if self.awaits(from) => self.fail(now, from),
+            Message::Token(token) if down => match self.safra.gather(token) {
+                true => {}
+                false => return unexpected,
+            },
+            Message::Again if up && self.safra.again() => self.to_children(out, || Message::Again),
+            Message::Done if up && self.phase == Phase::Working => self.end(out),
+            Message::Bye if down && self.phase == Phase::Ending => {
+                self.byes += 1;
+                self.watch.release(from);
+            }
+            Message::Leave if up && self.phase == Phase::Closing => self.leave(out),
+            _ => return unexpected,
+        }
+        Ok(())
+    }
+
+    /// The first thing that happens here.
+    fn begin<W>(&mut self, now: u64, out: &mut Out<W>) {
+        if self.phase > Phase::Fresh {
+            return;
+        }
+        self.watch.begin(now);
+        self.phase = match parent(self.me) {
+            Some(parent) => {
+                out.push((parent, Message::Hello { build: self.build }));
+                Phase::Greeting
+            }
+            None => Phase::Working,
+        };
+    }
+
+    fn greet<W>(&mut self, from: usize, build: u64, out: &mut Out<W>) -> Result<(), Trouble> {
+        let hello = || Message::Hello { build: self.build };
+        let from_child = parent(self.me) != Some(from);
+        if build != self.build {
+            if from_child {
+                // It shall know, too.
+                out.push((from, hello()));
+            }
+            return Err(Trouble::OtherBuild {
+                rank: from,
+                theirs: build,
+                ours: self.build,
+            });
+        }
+        match (from_child, self.phase) {
+            (true, Phase::Greeting) => self.unanswered.push(from),
+            (true, _) => out.push((from, hello())),
+            (false, Phase::Greeting) => {
+                out.extend(self.unanswered.drain(..).map(|child| (child, hello())));
+                self.phase = Phase::Working;
+            }
+            (false, _) => {
+                let (rank, message) = (from, "Hello");
+                return Err(Trouble::Unexpected { rank, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Somebody asks for work.
+    fn answer<S: Store>(
+        &mut self,
+        thief: usize,
+        lifeline: bool,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) {
+        if self.give(thief, 1, false, store, out) {
+            self.remembered.retain(|&rank| rank != thief);
+            return;
+        }
+        out.push((thief, Message::Nothing));
+        if lifeline && !self.is_done() && !self.remembered.contains(&thief) {
+            self.remembered.push_back(thief);
+        }
+    }
+
+    /// Gives a rank its share, if there is anything to share among so many.
+    fn give<S: Store>(
+        &mut self,
+        to: usize,
+        requests: usize,
+        lifeline: bool,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) -> bool {
+        if self.phase != Phase::Working {
+            return false;
+        }
+        let share = self.protocol.share(store.surplus(), requests);
+        let Some(tasks) = (share > 0).then(|| store.give(share)).flatten() else {
+            return false;
+        };
+        self.counts.gifts += 1;
+        self.counts.lifeline_gifts += u64::from(lifeline);
+        self.counts.given += S::size(&tasks) as u64;
+        self.memory.robbed_by(to);
+        self.safra.sent();
+        out.push((to, Message::Work { tasks, lifeline }));
+        true
+    }
+
+    fn awaits(&self, victim: usize) -> bool {
+        self.request.is_some_and(|request| request.victim == victim)
+    }
+
+    /// May work come from this rank?
+    fn may_bring(&self, from: usize, lifeline: bool) -> bool {
+        let asked = match lifeline {
+            true => self.lines.contains(&from),
+            false => self.awaits(from),
+        };
+        asked && self.phase == Phase::Working
+    }
+
+    fn take<S: Store>(&mut self, from: usize, tasks: S::Work, lifeline: bool, store: &mut S) {
+        self.safra.received();
+        self.counts.taken += S::size(&tasks) as u64;
+        if !lifeline {
+            self.request = None;
+            self.counts.successes += 1;
+            self.memory.tried(from, Outcome::Success);
+        }
+        self.failures = 0;
+        store.take(tasks);
+    }
+
+    /// A request was in vain.
+    fn fail(&mut self, now: u64, victim: usize) {
+        self.request = None;
+        self.memory.tried(victim, Outcome::Empty);
+        self.back_off(now);
+    }
+
+    fn back_off(&mut self, now: u64) {
+        let (least, most) = self.protocol.backoff;
+        let doublings = self.failures.min(32);
+        self.failures = self.failures.saturating_add(1);
+        if self.protocol.lifelines.is_none() {
+            let longest = least.saturating_mul(1 << doublings).min(most.max(least));
+            // Not all at the same time.
+            let spread = self.random.below(longest as usize / 2 + 1) as u64;
+            self.next_try = now.saturating_add(longest - spread);
+        }
+    }
+}
+
+/// What a rank does of its own accord.
+impl<V: View> Rank<V> {
+    /// Does what is due: to be called after messages were received, when the store has become passive or hungry, when it has
+    /// surplus and somebody is [remembered](Rank::remembered), and at the time that the last step named.
+    ///
+    /// # Errors
+    ///
+    /// If the job cannot go on.
+    pub fn step<S: Store>(
+        &mut self,
+        now: u64,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) -> Result<Next, Trouble> {
+        if self.phase == Phase::Left {
+            return Ok(Next::Done);
+        }
+        self.begin(now, out);
+        self.look_round(now, out)?;
+        if self.phase == Phase::Working {
+            self.serve(store, out);
+            if self.request.is_none() && store.is_hungry() {
+                self.seek(now, out);
+            }
+            if store.is_passive() {
+                self.pass(out);
+            }
+        }
+        if self.phase == Phase::Ending {
+            self.close(out);
+        }
+        if self.phase == Phase::Left {
+            return Ok(Next::Done);
+        }
+        let seeks = self.phase == Phase::Working && self.request.is_none() && store.is_hungry();
+        let wake = self.watch.next_beat();
+        Ok(Next::At(match seeks && !self.rests() {
+            true => wake.min(self.next_try.max(now)),
+            false => wake,
+        }))
+    }
+
+    /// Is everybody alive? And let others know that this rank is.
+    fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
+        if let (Some(slept), Some(request)) = (self.watch.wake(now), &mut self.request) {
+            request.since = request.since.saturating_add(slept).min(now);
+        }
+        let mut trouble = self.watch.silent(now);
+        if let Some(Request { victim, since }) = self.request {
+            trouble = self.watch.overdue(victim, since, now).or(trouble);
+        }
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
+        if self.watch.beats(now) {
+            // After its Bye a rank is not watched by its parent any more.
+            let up = parent(self.me).filter(|_| self.phase < Phase::Closing);
+            let before = out.len();
+            out.extend(up.map(|parent| (parent, Message::Beat)));
+            self.to_children(out, || Message::Beat);
+            self.counts.beats += (out.len() - before) as u64;
+        }
+        Ok(())
+    }
+
+    /// Those who are remembered get their shares.
+    fn serve<S: Store>(&mut self, store: &mut S, out: &mut Out<S::Work>) {
+        while let Some(&rank) = self.remembered.front() {
+            if !self.give(rank, self.remembered.len(), true, store, out) {
+                return;
+            }
+            self.remembered.pop_front();
+        }
+    }
+
+    /// Has it asked everybody whom it asks, and waits for somebody to remember it?
+    fn rests(&self) -> bool {
+        let lifelines = self.protocol.lifelines;
+        lifelines.is_some_and(|lines| {
+            self.line(lines)
+                .is_some_and(|line| line >= self.lines.len())
+        })
+    }
+
+    /// Which lifeline is next, if it is time for lifelines.
+    fn line(&self, lifelines: Lifelines) -> Option<usize> {
+        self.failures
+            .checked_sub(lifelines.w)
+            .map(|line| line as usize)
+    }
+
+    /// Asks somebody for work.
+    fn seek<W>(&mut self, now: u64, out: &mut Out<W>) {
+        if now < self.next_try {
+            return;
+        }
+        let line = self.protocol.lifelines.and_then(|lines| self.line(lines));
+        let victim = match line {
+            Some(line) if line >= self.lines.len() => return,
+            Some(line) => Some(self.lines[line]),
+            None => {
+                let (me, memory) = (self.me, self.memory);
+                let seeker = Seeker { me, memory };
+                self.protocol
+                    .victims
+                    .choose(seeker, &self.view, &mut self.random)
+            }
+        };
+        let Some(victim) = victim else {
+            return self.back_off(now);
+        };
+        self.request = Some(Request { victim, since: now });
+        self.counts.requests += 1;
+        let lifeline = line.is_some();
+        out.push((victim, Message::Steal { lifeline }));
+    }
+
+    /// Passes the token of this rank's subtree on, if it is time for that. The store is passive.
+    fn pass<W>(&mut self, out: &mut Out<W>) {
+        let Some(token) = self.safra.pass() else {
+            return;
+        };
+        self.counts.tokens += 1;
+        match parent(self.me) {
+            Some(parent) => out.push((parent, Message::Token(token))),
+            None if token.is_clean() => self.end(out),
+            None => {
+                self.safra.again();
+                self.to_children(out, || Message::Again);
+            }
+        }
+    }
+
+    /// All work is done.
+    fn end<W>(&mut self, out: &mut Out<W>) {
+        self.phase = Phase::Ending;
+        self.remembered.clear();
+        self.to_children(out, || Message::Done);
+    }
+
+    /// Says Bye, if there is nothing more to wait for.
+    fn close<W>(&mut self, out: &mut Out<W>) {
+        if self.request.is_some() || self.byes < self.children().len() {
+            return;
+        }
+        match parent(self.me) {
+            Some(parent) => {
+                out.push((parent, Message::Bye));
+                self.phase = Phase::Closing;
+            }
+            None => self.leave(out),
+        }
+    }
+
+    fn leave<W>(&mut self, out: &mut Out<W>) {
+        self.phase = Phase::Left;
+        self.to_children(out, || Message::Leave);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which ranks share a host.
+
+use crate::random::Source;
+use crate::view::View;
+
+/// A view of ranks for which those of the same host are near, and all others far.
+///
+/// ```
+/// use locksley_policy::rank::Hosts;
+/// use locksley_policy::{Random, View};
+///
+/// let hosts = Hosts::new(["a", "b", "a", "b", "b"]);
+/// let mut random = Random::new(1, 0);
+/// assert_eq!(hosts.count(), 5);
+/// assert_eq!(hosts.hosts(), 2);
+/// assert_eq!(hosts.host(3), 1);
+/// assert_eq!(hosts.neighbour(0, 0, &mut random), Some(2));
+/// assert!([3, 4].contains(&hosts.neighbour(1, 0, &mut random).unwrap()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// For each rank its host, numbered in the order in which they came.
+    host: Vec<usize>,
+    /// For each host its ranks.
+    ranks: Vec<Vec<usize>>,
+}
+
+impl Hosts {
+    /// From the names of the ranks' hosts.
+    pub fn new<N: Ord>(names: impl IntoIterator<Item = N>) -> Hosts {
+        let mut known = std::collections::BTreeMap::new();
+        let mut hosts = Hosts {
+            host: Vec::new(),
+            ranks: Vec::new(),
+        };
+        for (rank, name) in names.into_iter().enumerate() {
+            let next = known.len();
+            let host = *known.entry(name).or_insert(next);
+            if host == next {
+                hosts.ranks.push(Vec::new());
+            }
+            hosts.ranks[host].push(rank);
+            hosts.host.push(host);
+        }
+        hosts
+    }
+
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// The number of a rank's host.
+    pub fn host(&self, rank: usize) -> usize {
+        self.host[rank]
+    }
+}
+
+impl View for Hosts {
+    fn count(&self) -> usize {
+        self.host.len()
+    }
+
+    /// Loads are not known: everybody seems to have one task.
+    fn load(&self, _: usize) -> usize {
+        1
+    }
+
+    fn rings(&self, _: usize) -> usize {
+        1
+    }
+
+    fn neighbour(&self, me: usize, ring: usize, random: &mut dyn Source) -> Option<usize> {
+        let ranks = (ring == 0).then(|| &self.ranks[self.host[me]])?;
+        let others = ranks.len() - 1;
+        if others == 0 {
+            return None;
+        }
+        let drawn = random.below(others);
+        let place = ranks.partition_point(|&rank| rank < me);
+        Some(ranks[drawn + usize::from(drawn >= place)])
+    }
+}

@@ -1,0 +1,193 @@
+//! How ranks balance their loads, as a text.
+
+use std::fmt;
+
+use super::lifelines::Lifelines;
+use crate::amount::Amount;
+use crate::text::{ParseError, Reader, Spell, Writer};
+use crate::victims::Victims;
+
+/// How ranks balance their loads. All ranks of a job have the same.
+///
+/// | text | ranks out of work |
+/// |---|---|
+/// | `uniform` | ask anybody, and wait longer after each failure |
+/// | `nearest:theta_r=0.75` | ask near ones more often, see [`Victims`] |
+/// | `lifelines`, `nearest:lifelines,w=4` | fall silent after `w` failures, see [`Lifelines`] |
+///
+/// Behind that may stand `amount`, `floor`, `batch`, `backoff`, `beat` and `patience`.
+///
+/// ```
+/// use locksley_policy::rank::Protocol;
+/// use locksley_policy::{Lifelines, Victims};
+///
+/// let text = "nearest:theta_r=0.75,lifelines,w=4,floor=8,backoff=50us..2ms,patience=3s";
+/// let protocol: Protocol = text.parse()?;
+/// assert_eq!(protocol.lifelines, Some(Lifelines { w: 4, base: 2 }));
+/// assert_eq!(protocol.backoff, (50_000, 2_000_000));
+/// assert_eq!(protocol.to_string(), text);
+/// assert_eq!("uniform".parse(), Ok(Protocol::default()));
+/// assert_eq!("lifelines".parse::<Protocol>()?.victims, Victims::Uniform);
+/// let error = "uniform:beat=soon".parse::<Protocol>().unwrap_err();
+/// assert!(error.to_string().contains("a time such as 50us, 2ms or 1s"));
+/// # Ok::<(), locksley_policy::ParseError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Protocol {
+    /// Whom a rank asks that has run out of work.
+    pub victims: Victims,
+    /// How much of its surplus a rank gives.
+    pub amount: Amount,
+    /// It keeps so many waiting tasks for its own workers. At 0, all rests on what a store calls its [surplus](super::Store::surplus).
+    pub floor: usize,
+    /// A message has at most so many tasks.
+    pub batch: usize,
+    /// Whether and when a rank falls silent.
+    pub lifelines: Option<Lifelines>,
+    /// How long a rank waits after a failure before it asks again, in nanoseconds: at first, and at most. With lifelines it
+    /// does not wait, since it soon gives up.
+    pub backoff: (u64, u64),
+    /// How often a rank sends a sign of life, in nanoseconds.
+    pub beat: u64,
+    /// After so many nanoseconds of silence a rank is taken for dead. At least four beats.
+    pub patience: u64,
+}
+
+impl Default for Protocol {
+    /// Half of the surplus of anybody. The floor and the batch are those of UTS on MPI (Dinan et al., "Dynamic load balancing of
+    /// unbalanced computations using message passing"), to an order of magnitude; the first wait is about a round
+    /// trip over TCP; and the patience leaves room for a busy machine, yet ends a job within ten seconds.
+    fn default() -> Protocol {
+        Protocol {
+            victims: Victims::Uniform,
+            amount: Amount::Half,
+            floor: 16,
+            batch: 4096,
+            lifelines: None,
+            backoff: (20_000, 1_000_000),
+            beat: 1_000_000_000,
+            patience: 5_000_000_000,
+        }
+    }
+}
+
+impl Protocol {
+    /// How many tasks of a surplus a rank gives if `requests` ranks have asked for some.
+    ///
+    /// ```
+    /// use locksley_policy::rank::Protocol;
+    ///
+    /// let protocol = Protocol::default();
+    /// assert_eq!(protocol.share(100, 1), 50);
+    /// assert_eq!(protocol.share(100, 3), 25);
+    /// assert_eq!(protocol.share(20, 1), 4); // 16 are kept
+    /// assert_eq!(protocol.share(16, 1), 0);
+    /// assert_eq!(protocol.share(1_000_000, 1), 4096);
+    /// ```
+    pub fn share(&self, surplus: usize, requests: usize) -> usize {
+        let fair = surplus.div_ceil(requests + 1);
+        let amount = self.amount.of_load(0, surplus).min(fair);
+        amount
+            .min(surplus.saturating_sub(self.floor))
+            .min(self.batch.max(1))
+    }
+}
+
+const WANTED: &str = "a time such as 50us, 2ms or 1s";
+
+/// The units of time, the longest first.
+const UNITS: [(&str, u64); 4] = [
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+fn read_time(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, name) = text.split_at(digits);
+    let &(_, unit) = UNITS.iter().find(|(unit, _)| *unit == name)?;
+    number
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(unit)
+        .filter(|&time| time > 0)
+}
+
+struct Time(u64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fits = UNITS.iter().find(|(_, unit)| self.0.is_multiple_of(*unit));
+        let &(name, unit) = fits.unwrap_or(&("ns", 1));
+        write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
+impl Spell for Protocol {
+    fn read(reader: &mut Reader<'_>) -> Result<Protocol, ParseError> {
+        let usual = Protocol::default();
+        let mut ahead = reader.clone();
+        let lifelines = [("lifelines", ())];
+        let quiet = ahead.word("", &lifelines).is_ok();
+        let victims = match quiet {
+            true => {
+                *reader = ahead;
+                usual.victims
+            }
+            false => Victims::read(reader)?,
+        };
+        let quiet = match reader.has_word() && !quiet {
+            true => reader.word("protocol", &lifelines).map(|()| true)?,
+            false => quiet,
+        };
+        let lifelines = quiet.then(|| Lifelines::read(reader)).transpose()?;
+        let named = Amount::ALL.map(|amount| (amount.name(), amount));
+        let time =
+            |reader: &mut Reader<'_>, key, usual| reader.value(key, usual, WANTED, read_time);
+        Ok(Protocol {
+            victims,
+            lifelines,
+            amount: reader.choice("amount", usual.amount, &named)?,
+            floor: reader.number("floor", usual.floor as u32, 0..=u32::MAX)? as usize,
+            batch: reader.number("batch", usual.batch as u32, 1..=u32::MAX)? as usize,
+            backoff: reader.value(
+                "backoff",
+                usual.backoff,
+                "two times such as 50us..2ms",
+                |found| {
+                    let (least, most) = found.split_once("..")?;
+                    let (least, most) = (read_time(least)?, read_time(most)?);
+                    (least <= most).then_some((least, most))
+                },
+            )?,
+            beat: time(reader, "beat", usual.beat)?,
+            patience: time(reader, "patience", usual.patience)?,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        let usual = Protocol::default();
+        let times = |(least, most)| format!("{}..{}", Time(least), Time(most));
+        if self.victims != usual.victims || self.lifelines.is_none() {
+            self.victims.write(writer)?;
+        }
+        if let Some(lifelines) = self.lifelines {
+            writer.word("lifelines")?;
+            lifelines.write(writer)?;
+        }
+        writer.pair("amount", self.amount.name(), usual.amount.name())?;
+        writer.pair("floor", self.floor, usual.floor)?;
+        writer.pair("batch", self.batch, usual.batch)?;
+        writer.pair("backoff", times(self.backoff), times(usual.backoff))?;
+        writer.pair(
+            "beat",
+            Time(self.beat).to_string(),
+            Time(usual.beat).to_string(),
+        )?;
+        let patience = Time(self.patience).to_string();
+        writer.pair("patience", patience, Time(usual.patience).to_string())
+    }
+}
+
+crate::text::spell!(Protocol);

@@ -1,0 +1,6 @@
+use super::*;
+use crate::view::Blind;
+
+mod failures;
+mod schedules;
+mod world;

@@ -1,0 +1,236 @@
+//! What must end a job does.
+
+use super::schedules::protocols;
+use super::world::{Fault, Pile, World};
+use super::*;
+
+type Out = Vec<(usize, Message<Vec<u32>>)>;
+
+fn pile(waiting: impl IntoIterator<Item = u32>) -> Pile {
+    Pile {
+        waiting: waiting.into_iter().collect(),
+        running: None,
+        done: 0,
+        lies: false,
+    }
+}
+
+#[test]
+fn a_rank_that_dies_is_noticed() {
+    for seed in 0..200 {
+        let protocol = Protocol {
+            beat: 1_000,
+            patience: 1_000_000,
+            ..protocols()[seed as usize % 5]
+        };
+        let count = 2 + seed as usize % 9;
+        let victim = seed as usize % count;
+        let mut world = World::new(count, 2_000, protocol, seed);
+        for _ in 0..50 * count {
+            world.turn().unwrap();
+        }
+        world.dead[victim] = true;
+        let died = world.now;
+        let fault = world.run().unwrap_err();
+        assert!(
+            matches!(fault, Fault::Trouble(Trouble::Silent { rank, .. }) if rank == victim),
+            "seed {seed}: {fault:?}"
+        );
+        assert!(
+            world.now - died < 2_000_000,
+            "seed {seed}: after {}",
+            world.now - died
+        );
+    }
+}
+
+#[test]
+fn a_rank_that_was_stopped_itself_accuses_nobody() {
+    let protocol = Protocol::default();
+    let mut rank = Rank::new(1, protocol, Blind(3), 7, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    rank.step(0, &mut idle, &mut out).unwrap();
+    rank.receive(5, 0, Message::Hello { build: 7 }, &mut idle, &mut out)
+        .unwrap();
+    rank.step(10, &mut idle, &mut out).unwrap();
+    assert!(rank.request.is_some());
+    // Stopped for a minute; the answer lies there, but is not read yet.
+    let later = 60_000_000_000;
+    rank.step(later, &mut idle, &mut out).unwrap();
+    // But if nothing comes from now on, somebody is to blame.
+    let mut now = later;
+    let trouble = loop {
+        now += 1_000_000_000;
+        if let Err(trouble) = rank.step(now, &mut idle, &mut out) {
+            break trouble;
+        }
+    };
+    assert!(matches!(trouble, Trouble::Silent { .. }));
+    assert!(now - later <= protocol.patience + 1_000_000_000);
+}
+
+#[test]
+fn two_builds_are_trouble_on_both_sides() {
+    let mut parent = Rank::new(0, Protocol::default(), Blind(2), 7, 1);
+    let mut child = Rank::new(1, Protocol::default(), Blind(2), 8, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    child.step(0, &mut idle, &mut out).unwrap();
+    assert_eq!(out, [(0, Message::Hello { build: 8 })]);
+    let mut back = Out::new();
+    let (_, hello) = out.remove(0);
+    let trouble = parent
+        .receive(0, 1, hello, &mut idle, &mut back)
+        .unwrap_err();
+    let (theirs, ours) = (8, 7);
+    assert_eq!(
+        trouble,
+        Trouble::OtherBuild {
+            rank: 1,
+            theirs,
+            ours
+        }
+    );
+    assert_eq!(back, [(1, Message::Hello { build: 7 })]);
+    let (_, hello) = back.remove(0);
+    let trouble = child.receive(0, 0, hello, &mut idle, &mut out).unwrap_err();
+    assert!(matches!(trouble, Trouble::OtherBuild { rank: 0, .. }));
+    assert!(trouble.to_string().contains("the same executable"));
+}
+
+/// A rank whose build may differ neither asks nor gives.
+#[test]
+fn nothing_moves_before_the_greeting() {
+    let mut rank = Rank::new(1, Protocol::default(), Blind(9), 7, 1);
+    let (mut full, mut out) = (pile(1..100), Out::new());
+    rank.receive(
+        0,
+        3,
+        Message::Steal { lifeline: false },
+        &mut full,
+        &mut out,
+    )
+    .unwrap();
+    assert_eq!(
+        out,
+        [(0, Message::Hello { build: 7 }), (3, Message::Nothing)]
+    );
+    out.clear();
+    // A child's Hello waits until the rank itself is greeted.
+    rank.receive(1, 5, Message::Hello { build: 7 }, &mut full, &mut out)
+        .unwrap();
+    rank.step(2, &mut pile([]), &mut out).unwrap();
+    assert_eq!(out, []);
+    rank.receive(3, 0, Message::Hello { build: 7 }, &mut full, &mut out)
+        .unwrap();
+    assert_eq!(out, [(5, Message::Hello { build: 7 })]);
+    rank.receive(
+        4,
+        3,
+        Message::Steal { lifeline: false },
+        &mut full,
+        &mut out,
+    )
+    .unwrap();
+    assert_eq!(out[1].1.name(), "Work");
+}
+
+#[test]
+fn what_nobody_can_say_is_trouble() {
+    let work = |lifeline| Message::Work {
+        tasks: vec![1],
+        lifeline,
+    };
+    let token = |wave| {
+        Message::Token(Token {
+            wave,
+            ..Token::default()
+        })
+    };
+    let cases = [
+        (1, Message::Hello { build: 7 }),
+        (2, work(false)),
+        (2, work(true)),
+        (3, Message::Nothing),
+        (0, token(0)),
+        (5, token(1)),
+        (0, Message::Again),
+        (5, Message::Done),
+        (5, Message::Bye),
+        (0, Message::Leave),
+        (9, Message::Beat),
+        (1, Message::Steal { lifeline: true }),
+        (usize::MAX, Message::Steal { lifeline: true }),
+    ];
+    for (from, message) in cases {
+        let mut rank = Rank::new(1, Protocol::default(), Blind(9), 7, 1);
+        let (mut busy, mut out) = (pile([1]), Out::new());
+        rank.receive(0, 0, Message::Hello { build: 7 }, &mut busy, &mut out)
+            .unwrap();
+        let said = message.name();
+        let trouble = rank
+            .receive(1, from, message, &mut busy, &mut out)
+            .unwrap_err();
+        let expected = Trouble::Unexpected {
+            rank: from,
+            message: said,
+        };
+        assert_eq!(trouble, expected);
+    }
+}
+
+#[test]
+fn a_hungry_rank_with_lifelines_falls_silent_and_is_fed() {
+    let protocol = Protocol {
+        lifelines: Some(Lifelines::default()),
+        ..Protocol::default()
+    };
+    let mut rank = Rank::new(0, protocol, Blind(8), 7, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    for now in 0..20 {
+        rank.step(now, &mut idle, &mut out).unwrap();
+        if let Some((victim, Message::Steal { .. })) = out.last() {
+            let victim = *victim;
+            out.push((0, Message::Nothing));
+            rank.receive(now, victim, Message::Nothing, &mut idle, &mut out)
+                .unwrap();
+        }
+    }
+    let asked: Vec<_> = out
+        .iter()
+        .filter_map(|(to, message)| match message {
+            Message::Steal { lifeline } => Some((*lifeline, *to)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        asked.len(),
+        5,
+        "two at random and three lifelines: {asked:?}"
+    );
+    assert_eq!(asked[2..], [(true, 1), (true, 2), (true, 4)]);
+    // The other side: one that is remembered gets its share when there is some.
+    let mut rank = Rank::new(0, protocol, Blind(8), 7, 1);
+    out.clear();
+    for thief in [1, 2, 1] {
+        rank.receive(
+            1,
+            thief,
+            Message::Steal { lifeline: true },
+            &mut idle,
+            &mut out,
+        )
+        .unwrap();
+    }
+    assert_eq!(rank.remembered(), 2);
+    out.clear();
+    rank.step(2, &mut pile(0..91), &mut out).unwrap();
+    let sizes: Vec<_> = out
+        .iter()
+        .map(|(to, message)| match message {
+            Message::Work { tasks, lifeline } => (*to, tasks.len(), *lifeline),
+            _ => (*to, 0, false),
+        })
+        .collect();
+    assert_eq!(sizes, [(1, 30, true), (2, 30, true)]);
+    assert_eq!(rank.remembered(), 0);
+}

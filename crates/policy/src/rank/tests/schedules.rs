@@ -1,0 +1,108 @@
+//! Random schedules: nobody is told too early that all is done, everybody is in the end, and no task is lost or run twice.
+
+use super::world::{Fault, Mutant, World};
+use super::*;
+use crate::victims::Victims;
+
+/// A protocol of each kind, with times that suit the world's.
+pub(super) fn protocols() -> [Protocol; 5] {
+    let plain = Protocol {
+        floor: 1,
+        backoff: (50, 2_000),
+        beat: 1_000_000,
+        patience: 1_000_000_000,
+        ..Protocol::default()
+    };
+    let lifelines = |w, base| Some(Lifelines { w, base });
+    [
+        plain,
+        Protocol {
+            victims: Victims::STEAL_BACK,
+            floor: 0,
+            batch: 3,
+            ..plain
+        },
+        Protocol {
+            lifelines: lifelines(2, 2),
+            ..plain
+        },
+        Protocol {
+            lifelines: lifelines(0, 3),
+            floor: 0,
+            ..plain
+        },
+        Protocol {
+            victims: Victims::SKIP,
+            lifelines: lifelines(1, 2),
+            beat: 2_000,
+            ..plain
+        },
+    ]
+}
+
+fn run(seed: u64, mutant: Mutant) -> Result<Vec<Counts>, Fault> {
+    let mut random = Random::new(seed, 5);
+    let protocol = protocols()[seed as usize % 5];
+    let (count, tasks) = (1 + random.below(12), random.below(300) as u32);
+    let mut world = World::new(count, tasks, protocol, seed).with(mutant);
+    world.run()?;
+    Ok(world.ranks.iter().map(|rank| *rank.counts()).collect())
+}
+
+#[test]
+fn all_work_is_done_once_and_everybody_knows_then() {
+    for seed in 0..3_000 {
+        let counts =
+            run(seed, Mutant::None).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
+        let mut sum = Counts::default();
+        counts.iter().for_each(|&one| sum += one);
+        assert_eq!(sum.given, sum.taken, "seed {seed}");
+        assert!(
+            sum.successes + sum.lifeline_gifts == sum.gifts,
+            "seed {seed}: {sum:?}"
+        );
+    }
+}
+
+/// The first seed, if any, for which a mutant is found out.
+fn found(mutant: Mutant, as_what: impl Fn(Fault) -> bool) -> Option<u64> {
+    (0..3_000).find(|&seed| run(seed, mutant).is_err_and(&as_what))
+}
+
+#[test]
+fn without_blackening_it_would_end_too_early() {
+    assert!(found(Mutant::NotBlack, |fault| fault == Fault::Early).is_some());
+}
+
+#[test]
+fn without_counts_it_would_end_too_early() {
+    assert!(found(Mutant::NoCounts, |fault| fault == Fault::Early).is_some());
+}
+
+#[test]
+fn held_for_passive_too_early_it_would_end_too_early() {
+    assert!(found(Mutant::PassiveTooEarly, |fault| fault == Fault::Early).is_some());
+}
+
+#[test]
+fn with_half_of_the_counts_or_black_for_ever_it_would_not_end() {
+    for mutant in [
+        Mutant::ReceiptNotCounted,
+        Mutant::SendingNotCounted,
+        Mutant::StaysBlack,
+    ] {
+        // Forgotten on one side only, a count may also cancel another too early.
+        let found = found(mutant, |fault| {
+            matches!(fault, Fault::Endless | Fault::Early)
+        });
+        assert!(found.is_some(), "{mutant:?}");
+    }
+}
+
+/// What is lost or repeated on the way is not mistaken for a good end.
+#[test]
+fn a_network_that_loses_or_repeats_work_is_noticed() {
+    let lost = |fault| matches!(fault, Fault::Endless | Fault::Trouble(_));
+    assert!(found(Mutant::LosesWork, lost).is_some());
+    assert!(found(Mutant::RepeatsWork, |fault| fault != Fault::Endless).is_some());
+}

@@ -1,0 +1,269 @@
+//! Some ranks, a network that delays as it likes, and a god that sees everything.
+
+use std::collections::VecDeque;
+
+use super::*;
+
+/// A task is a number: how many tasks there are below it, with itself.
+pub(super) struct Pile {
+    pub(super) waiting: VecDeque<u32>,
+    pub(super) running: Option<u32>,
+    pub(super) done: u32,
+    /// A mutant: says that it is passive when only nothing waits.
+    pub(super) lies: bool,
+}
+
+impl Store for Pile {
+    type Work = Vec<u32>;
+
+    fn surplus(&self) -> usize {
+        let next = usize::from(self.running.is_none());
+        self.waiting.len().saturating_sub(next)
+    }
+
+    fn is_passive(&self) -> bool {
+        self.waiting.is_empty() && (self.lies || self.running.is_none())
+    }
+
+    fn give(&mut self, at_most: usize) -> Option<Vec<u32>> {
+        let some = at_most.min(self.waiting.len());
+        (some > 0).then(|| self.waiting.drain(..some).collect())
+    }
+
+    fn take(&mut self, work: Vec<u32>) {
+        self.waiting.extend(work);
+    }
+
+    fn size(work: &Vec<u32>) -> usize {
+        work.len()
+    }
+}
+
+impl Pile {
+    fn new() -> Pile {
+        Pile {
+            waiting: VecDeque::new(),
+            running: None,
+            done: 0,
+            lies: false,
+        }
+    }
+
+    /// Begins or ends a task. One that ends has up to three children.
+    fn work(&mut self, random: &mut Random) {
+        let Some(size) = self.running.take() else {
+            self.running = self.waiting.pop_back();
+            return;
+        };
+        self.done += 1;
+        let mut below = size - 1;
+        for _ in 0..2 {
+            let child = random.below(below as usize + 1) as u32;
+            self.waiting.extend((child > 0).then_some(child));
+            below -= child;
+        }
+        self.waiting.extend((below > 0).then_some(below));
+    }
+
+    fn is_busy(&self) -> bool {
+        self.running.is_some() || !self.waiting.is_empty()
+    }
+}
+
+/// What is changed in the protocol to see whether somebody notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mutant {
+    /// The protocol as it is.
+    None,
+    /// Work that is received does not blacken.
+    NotBlack,
+    /// Work that is received is not counted.
+    ReceiptNotCounted,
+    /// Work that is sent is not counted.
+    SendingNotCounted,
+    /// Neither is: as if only colours were needed.
+    NoCounts,
+    /// A rank keeps its colour when it passes its token.
+    StaysBlack,
+    /// A rank is held for passive while it runs its last task.
+    PassiveTooEarly,
+    /// The network loses work now and then.
+    LosesWork,
+    /// The network delivers work twice now and then.
+    RepeatsWork,
+}
+
+/// Why a run is not what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Somebody was told that all is done, and it was not.
+    Early,
+    /// It went on and on.
+    Endless,
+    /// Tasks were lost or run twice.
+    Miscounted,
+    /// Somebody left before everything sent to it had come.
+    Undelivered,
+    /// A rank saw trouble.
+    Trouble(Trouble),
+}
+
+type Network = Vec<VecDeque<(u64, Message<Vec<u32>>)>>;
+
+pub(super) struct World {
+    pub(super) now: u64,
+    pub(super) ranks: Vec<Rank<Blind>>,
+    pub(super) piles: Vec<Pile>,
+    /// For each pair what is on its way, with the earliest time at which it comes.
+    network: Network,
+    pub(super) left: Vec<bool>,
+    /// These do nothing any more.
+    pub(super) dead: Vec<bool>,
+    random: Random,
+    mutant: Mutant,
+    slow: u64,
+    tasks: u32,
+}
+
+impl World {
+    pub(super) fn new(count: usize, tasks: u32, protocol: Protocol, seed: u64) -> World {
+        let mut random = Random::new(seed, 99);
+        let mut piles: Vec<Pile> = (0..count).map(|_| Pile::new()).collect();
+        piles[random.below(count)]
+            .waiting
+            .extend((tasks > 0).then_some(tasks));
+        World {
+            now: 1_000,
+            ranks: (0..count)
+                .map(|me| Rank::new(me, protocol, Blind(count), 7, seed))
+                .collect(),
+            piles,
+            network: vec![VecDeque::new(); count * count],
+            left: vec![false; count],
+            dead: vec![false; count],
+            // From nearly at once to much slower than the tasks.
+            slow: 1 << random.below(8),
+            random,
+            mutant: Mutant::None,
+            tasks,
+        }
+    }
+
+    pub(super) fn with(mut self, mutant: Mutant) -> World {
+        self.mutant = mutant;
+        for pile in &mut self.piles {
+            pile.lies = mutant == Mutant::PassiveTooEarly;
+        }
+        self
+    }
+
+    /// Runs it to the end.
+    pub(super) fn run(&mut self) -> Result<(), Fault> {
+        for _ in 0..400_000 {
+            self.turn()?;
+            if self.left.iter().all(|&left| left) {
+                return self.verdict();
+            }
+        }
+        Err(Fault::Endless)
+    }
+
+    fn verdict(&self) -> Result<(), Fault> {
+        if self.network.iter().any(|line| !line.is_empty()) {
+            return Err(Fault::Undelivered);
+        }
+        let done: u32 = self.piles.iter().map(|pile| pile.done).sum();
+        match done == self.tasks {
+            true => Ok(()),
+            false => Err(Fault::Miscounted),
+        }
+    }
+
+    /// Somebody works, or reads its messages and takes a step.
+    pub(super) fn turn(&mut self) -> Result<(), Fault> {
+        self.now += 1 + self.random.below(40) as u64;
+        let me = self.random.below(self.ranks.len());
+        if self.left[me] || self.dead[me] {
+            return Ok(());
+        }
+        if self.random.below(2) == 0 {
+            self.piles[me].work(&mut self.random);
+            return Ok(());
+        }
+        self.read(me)?;
+        let mut out = Vec::new();
+        let black = self.ranks[me].safra.black;
+        let passed = self.ranks[me].counts.tokens;
+        let next = self.ranks[me].step(self.now, &mut self.piles[me], &mut out);
+        if self.mutant == Mutant::StaysBlack && self.ranks[me].counts.tokens > passed {
+            self.ranks[me].safra.black = black;
+        }
+        self.send(me, out);
+        self.left[me] = next.map_err(Fault::Trouble)? == Next::Done;
+        self.look()
+    }
+
+    fn read(&mut self, me: usize) -> Result<(), Fault> {
+        let count = self.ranks.len();
+        for from in 0..count {
+            while self.network[from * count + me]
+                .front()
+                .is_some_and(|&(time, _)| time <= self.now)
+            {
+                let Some((_, message)) = self.network[from * count + me].pop_front() else {
+                    break;
+                };
+                self.deliver(me, from, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, me: usize, from: usize, message: Message<Vec<u32>>) -> Result<(), Fault> {
+        let mut out = Vec::new();
+        let is_work = message.name() == "Work";
+        let rank = &mut self.ranks[me];
+        let black = rank.safra.black;
+        let received = rank.receive(self.now, from, message, &mut self.piles[me], &mut out);
+        match self.mutant {
+            Mutant::NotBlack if is_work => rank.safra.black = black,
+            Mutant::ReceiptNotCounted | Mutant::NoCounts if is_work => rank.safra.balance += 1,
+            _ => {}
+        }
+        self.send(me, out);
+        received.map_err(Fault::Trouble)
+    }
+
+    fn send(&mut self, me: usize, out: Vec<(usize, Message<Vec<u32>>)>) {
+        for (to, message) in out {
+            let line = &mut self.network[me * self.ranks.len() + to];
+            let time = self.now + 1 + self.random.below(self.slow as usize * 100) as u64;
+            if message.name() == "Work" {
+                let odd = self.random.below(4) == 0;
+                match self.mutant {
+                    Mutant::SendingNotCounted | Mutant::NoCounts => {
+                        self.ranks[me].safra.balance -= 1;
+                    }
+                    Mutant::LosesWork if odd => continue,
+                    Mutant::RepeatsWork if odd => line.push_back((time, message.clone())),
+                    _ => {}
+                }
+            }
+            line.push_back((time, message));
+        }
+    }
+
+    /// Whoever believes that all is done must be right.
+    fn look(&self) -> Result<(), Fault> {
+        if !self.ranks.iter().any(Rank::is_done) {
+            return Ok(());
+        }
+        let mut lines = self.network.iter().flatten();
+        let busy = self.piles.iter().any(Pile::is_busy)
+            || lines.any(|(_, message)| message.name() == "Work");
+        match busy {
+            true => Err(Fault::Early),
+            false => Ok(()),
+        }
+    }
+}
