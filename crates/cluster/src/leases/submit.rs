@@ -92,18 +92,23 @@ pub fn follow(
     mut tell: impl FnMut(Result<&Progress, &Trouble>),
 ) -> Result<Ended, Trouble> {
     let mut seen = VecDeque::new();
-    let mut heard = Instant::now();
+    // Since when the server is away. From the first failure on: a process that was suspended has had no chance to hear anything.
+    let mut away: Option<Instant> = None;
     loop {
         match look(leases, job, &mut seen) {
             Ok((progress, results)) => {
-                heard = Instant::now();
+                away = None;
                 tell(Ok(&progress));
                 if let Some(results) = results {
                     let status = progress.status;
                     return Ok(Ended { status, results });
                 }
             }
-            Err(trouble) if trouble.passes() && heard.elapsed() < patience => {
+            Err(trouble) if trouble.passes() => {
+                let since = *away.get_or_insert_with(Instant::now);
+                if since.elapsed() >= patience {
+                    return Err(trouble);
+                }
                 tell(Err(&trouble));
                 std::thread::sleep(LOOK);
             }

@@ -46,7 +46,7 @@ impl Connections {
             .and_then(|()| act(&mut connection));
         match &done {
             // Something may still be under way on it; and where one is broken, all are.
-            Err(error) if error.code().is_none() => self.idle().clear(),
+            Err(error) if code(error).is_none() => self.idle().clear(),
             _ => self.idle().push(connection),
         }
         done.map_err(|error| self.trouble(&error))
@@ -65,8 +65,8 @@ impl Connections {
 
     fn trouble(&self, error: &RedisError) -> Trouble {
         let text = format!("{}: {error}", self.server);
-        let code = error.code().unwrap_or_default();
-        match (error.kind(), code) {
+        let code = code(error).unwrap_or_default();
+        match (error.kind(), code.as_str()) {
             (_, "NOAUTH") => Trouble::Denied(format!(
                 "{} wants a password: put it into the environment as {PASSWORD}, or into a file that {PASSWORD_FILE} names",
                 self.server
@@ -88,6 +88,15 @@ impl Connections {
             _ => Trouble::Refused(text),
         }
     }
+}
+
+/// The word with which an answer of the server begins that is an error, if it is one: of a command, or of the first one of several.
+fn code(error: &RedisError) -> Option<String> {
+    let of_several = || {
+        let errors = error.clone().into_server_errors()?;
+        errors.first().map(|(_, error)| error.code().to_owned())
+    };
+    error.code().map(str::to_owned).or_else(of_several)
 }
 
 /// Is it the server's certificate that is wrong?

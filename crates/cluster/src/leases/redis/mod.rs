@@ -92,7 +92,7 @@ macro_rules! scripts {
     };
 }
 
-scripts!(submit complete give_up renew reclaim compact cancel status beat workers);
+scripts!(submit complete give_up renew reclaim compact cancel status beat leave workers);
 
 fn key(job: &JobId, what: &str) -> String {
     format!("locksley:{{{job}}}:{what}")
@@ -465,14 +465,12 @@ impl LeasePool for Redis {
     }
 
     fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
-        let mut all = redis::pipe();
-        all.atomic();
-        all.cmd("ZREM").arg(WORKERS[0]).arg(&worker.name);
-        all.cmd("HDEL").arg(WORKERS[1]).arg(&worker.name);
-        all.cmd("HDEL").arg(WORKERS[2]).arg(&worker.name);
-        self.connections.with(Duration::ZERO, |connection| {
-            all.query::<Value>(connection).map(drop)
-        })
+        let mut ask = self.scripts.leave.prepare_invoke();
+        for key in WORKERS {
+            ask.key(key);
+        }
+        ask.arg(&worker.name);
+        self.script(&ask).map(drop)
     }
 
     fn workers(&self) -> Result<Vec<Present>, Trouble> {
