@@ -1,9 +1,11 @@
 //! `locksley cluster`: one task program over threads, processes and hosts.
 
+mod engine;
 mod programs;
 mod run;
 #[cfg(feature = "thumbnails")]
 mod thumbnails;
+mod waiting;
 
 use clap::{Args, Subcommand};
 
