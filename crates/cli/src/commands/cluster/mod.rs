@@ -2,6 +2,7 @@
 
 #[cfg(feature = "redis")]
 mod cancel;
+mod engine;
 mod programs;
 mod run;
 #[cfg(feature = "redis")]
@@ -12,6 +13,7 @@ mod status;
 mod submit;
 #[cfg(feature = "thumbnails")]
 mod thumbnails;
+mod waiting;
 #[cfg(feature = "redis")]
 mod worker;
 
