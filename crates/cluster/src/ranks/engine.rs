@@ -28,7 +28,7 @@ use super::peer::{Link, Peer};
 use super::post::{Post, converse};
 use crate::local::Local;
 use crate::reduce::Reduce;
-use crate::task::Parcel;
+use crate::task::{Boxed, Parcel};
 
 /// The first sleep after something has come: the system makes 100 us of it.
 const SHORTEST: Duration = Duration::from_micros(50);
@@ -41,6 +41,9 @@ const HEAVY: usize = 4 << 20;
 
 /// At most so many letters are read before the rank looks at itself again.
 const AT_ONCE: usize = 64;
+
+/// At most so many first tasks are added before the rank looks round: others wait for its answers meanwhile.
+const FIRST: usize = 64;
 
 /// At most so many movements of work are kept for a trace.
 const MOST_MOVES: usize = 1 << 16;
@@ -66,17 +69,18 @@ pub(super) struct Done {
     pub(super) moves: Vec<Move>,
 }
 
-/// Works until everybody's work is done.
+/// Works until everybody's work is done. This rank has the `first` tasks.
 pub(super) fn work<R: Reduce>(
     peer: &mut dyn Peer,
     post: &mut Post,
-    local: &Local<R>,
+    (local, first): (&Local<R>, &mut dyn Iterator<Item = Boxed<R>>),
     rank: Rank<Hosts>,
     hosts: &[String],
 ) -> Result<Done, RankError> {
     let mut engine = Engine {
         shelf: Shelf {
             local,
+            first: Some(first),
             spoiled: None,
         },
         rank,
@@ -120,6 +124,7 @@ impl<R: Reduce> Engine<'_, R> {
                 letter => post.put_off(from, letter),
             }
         }
+        self.shelf.fill();
         let mut out = Vec::new();
         let since = clock::wall();
         let next = self.rank.step(now, &mut self.shelf, &mut out);
@@ -131,7 +136,8 @@ impl<R: Reduce> Engine<'_, R> {
                 moves: std::mem::take(&mut self.moves),
             })),
             Next::At(time) => {
-                self.sleep(letters > 0, Duration::from_nanos(time.saturating_sub(now)));
+                let busy = letters > 0 || self.shelf.first.is_some();
+                self.sleep(busy, Duration::from_nanos(time.saturating_sub(now)));
                 Ok(ControlFlow::Continue(()))
             }
         }
@@ -248,39 +254,59 @@ impl<R: Reduce> Engine<'_, R> {
 /// The tasks of a process, as a rank sees them.
 struct Shelf<'a, R> {
     local: &'a Local<R>,
+    /// Where the first tasks come from, until there are no more.
+    first: Option<&'a mut dyn Iterator<Item = Boxed<R>>>,
     /// What was wrong with tasks that came.
     spoiled: Option<String>,
+}
+
+impl<R: Reduce> Shelf<'_, R> {
+    fn workers(&self) -> usize {
+        self.local.pool().workers()
+    }
+
+    /// Adds some of the first tasks.
+    fn fill(&mut self) {
+        let Some(first) = &mut self.first else { return };
+        let mut added = 0;
+        for task in first.take(FIRST) {
+            self.local.submit(task);
+            added += 1;
+        }
+        if added < FIRST {
+            self.first = None;
+        }
+    }
 }
 
 impl<R: Reduce> Store for Shelf<'_, R> {
     type Work = Tasks;
 
+    /// Without those that a free worker is about to take: two hungry ranks could hand a task to and fro for ever.
     fn surplus(&self) -> usize {
-        self.local.surplus()
+        let beyond = self.local.pending().saturating_sub(self.workers());
+        beyond.min(self.local.surplus())
     }
 
     fn is_passive(&self) -> bool {
-        self.local.is_passive()
+        self.first.is_none() && self.local.is_passive()
     }
 
     /// Is a worker without a task? Then it need not wait until all are.
     fn is_hungry(&self) -> bool {
-        self.local.pending() < self.local.pool().workers()
+        self.local.pending() < self.workers()
     }
 
     fn give(&mut self, at_most: usize) -> Option<Tasks> {
-        let mut tasks = self.local.withdraw(at_most).into_iter();
         let (mut work, mut bytes) = (Vec::new(), 0);
-        for task in tasks.by_ref() {
+        // One by one, so that nothing is withdrawn that then is too heavy to go with the others.
+        while work.len() < at_most
+            && bytes < HEAVY
+            && let Some(task) = self.local.withdraw(1).pop()
+        {
             let parcel = task.pack();
             bytes += parcel.kind.len() + parcel.argument.len();
             work.push(parcel);
-            if bytes >= HEAVY {
-                break;
-            }
-        }
-        for task in tasks {
-            self.local.submit(task);
         }
         (!work.is_empty()).then_some(work)
     }

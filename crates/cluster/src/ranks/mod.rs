@@ -31,6 +31,8 @@ mod timeline;
 #[cfg(feature = "mpi")]
 mod watchdog;
 
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::{Pool, Strategy};
@@ -40,7 +42,7 @@ use locksley_trace::Trace;
 use crate::build::Build;
 use crate::local::Local;
 use crate::reduce::Reduce;
-use crate::task::{Program, Task, decode, encode};
+use crate::task::{Boxed, Program, Task, decode, encode};
 
 pub use error::RankError;
 #[cfg(feature = "mpi")]
@@ -116,12 +118,12 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     if worked.is_err() {
         local.cancel();
     }
-    let Worked { gathered, wall } = worked?;
+    let worked = worked?;
     let rank = post.me;
     // MPI ends here, with all ranks at the same time; nobody waits for what is left to do.
     drop(peer);
     match rank {
-        0 => combine(gathered, wall, options.trace.is_some()).map(Some),
+        0 => combine(worked, options.trace.is_some()).map(Some),
         _ => Ok(None),
     }
 }
@@ -143,7 +145,10 @@ fn prepare<R: Reduce>(
 
 /// What is known when all has been said.
 struct Worked<R> {
-    gathered: Vec<Parts<R>>,
+    /// Of this rank.
+    parts: Parts<R>,
+    /// Of the others, if this is rank 0, as they came.
+    others: Vec<Vec<u8>>,
     wall: Duration,
 }
 
@@ -164,29 +169,17 @@ fn work<R: Reduce, T: Task<Output = R>>(
     if post.count > 1 {
         local.set_appetite(APPETITE * local.pool().workers());
     }
-    if post.me == 0 {
-        for task in first {
-            local.submit(Box::new(task));
-        }
-    }
-    let done = engine::work(peer, post, local, rank, &roll.hosts)?;
+    let first = first.take(if post.me == 0 { usize::MAX } else { 0 });
+    let mut first = first.map(|task| Box::new(task) as Boxed<R>);
+    let done = engine::work(peer, post, (local, &mut first), rank, &roll.hosts)?;
     let wall = start.elapsed();
-    let parts = report(local, peer, post, &roll, done);
-    let bytes = if post.me > 0 {
-        encode(&parts)
-    } else {
-        Vec::new()
-    };
+    let (parts, bytes) = report(local, peer, post, &roll, done)?;
     let others = outcome::gather(peer, post, &bytes, patience)?;
-    let mut gathered = vec![parts];
-    for (before, bytes) in others.iter().enumerate() {
-        let parts = decode(bytes).map_err(|malformed| RankError::Malformed {
-            rank: before + 1,
-            why: malformed.to_string(),
-        })?;
-        gathered.push(parts);
-    }
-    Ok(Worked { gathered, wall })
+    Ok(Worked {
+        parts,
+        others,
+        wall,
+    })
 }
 
 /// How many tasks for each worker had better wait: enough for some thieves to take half of them one after another. To keep more costs
@@ -202,14 +195,14 @@ fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     }
 }
 
-/// What this rank has to tell.
+/// What this rank has to tell, and that as bytes if it is not rank 0. Others are not kept waiting for a sign of life.
 fn report<R: Reduce>(
     local: &Local<R>,
-    peer: &dyn Peer,
-    post: &Post,
+    peer: &mut dyn Peer,
+    post: &mut Post,
     roll: &hello::Roll,
     done: engine::Done,
-) -> Parts<R> {
+) -> Result<(Parts<R>, Vec<u8>), RankError> {
     let processor_time = peer.processor_time().or_else(|| {
         let workers = local.pool().broadcast(|_| clock::thread());
         workers.into_iter().chain([clock::thread()]).sum()
@@ -223,12 +216,29 @@ fn report<R: Reduce>(
         traffic: post.traffic,
         processor_time,
     };
-    let mut moves = done.moves;
+    let is_root = post.me == 0;
+    thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let parts = write_down(local, report, done.moves, roll.ahead);
+            let bytes = if is_root { Vec::new() } else { encode(&parts) };
+            (parts, bytes)
+        });
+        outcome::bridge(peer, post, || writing.is_finished())?;
+        Ok(writing.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+fn write_down<R: Reduce>(
+    local: &Local<R>,
+    report: Report,
+    mut moves: Vec<engine::Move>,
+    ahead: i64,
+) -> Parts<R> {
     let mut trace = local.pool().take_trace();
     if trace.is_empty() {
         moves.clear();
     } else {
-        trace = timeline::of_rank(trace, &report, &mut moves, roll.ahead);
+        trace = timeline::of_rank(trace, &report, &mut moves, ahead);
     }
     Parts {
         result: local.take_result(),
@@ -243,21 +253,23 @@ fn report<R: Reduce>(
 }
 
 /// Makes one outcome of all reports.
-fn combine<R: Reduce>(
-    gathered: Vec<Parts<R>>,
-    wall: Duration,
-    traced: bool,
-) -> Result<Outcome<R>, RankError> {
+fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, RankError> {
     let mut result = R::identity();
     let (mut ranks, mut moves, mut traces) = (Vec::new(), Vec::new(), Vec::new());
-    for parts in gathered {
+    let others = worked.others.iter().map(|bytes| decode::<Parts<R>>(bytes));
+    for (rank, parts) in std::iter::once(Ok(worked.parts)).chain(others).enumerate() {
+        let malformed = |why| RankError::Malformed { rank, why };
+        let parts = parts.map_err(|error| malformed(error.to_string()))?;
+        if parts.report.rank != rank {
+            return Err(malformed(format!("a report of rank {}", parts.report.rank)));
+        }
         result.combine(parts.result);
         if traced {
-            let trace = Trace::from_json(&parts.trace).map_err(|error| RankError::Malformed {
-                rank: parts.report.rank,
-                why: error.to_string(),
-            })?;
-            traces.push(trace);
+            let trace = match parts.trace.is_empty() {
+                true => Ok(Trace::default()),
+                false => Trace::from_json(&parts.trace),
+            };
+            traces.push(trace.map_err(|error| malformed(error.to_string()))?);
         }
         moves.extend(parts.moves);
         ranks.push(parts.report);
@@ -266,7 +278,7 @@ fn combine<R: Reduce>(
     Ok(Outcome {
         result,
         ranks,
-        wall,
+        wall: worked.wall,
         trace,
     })
 }
@@ -325,7 +337,7 @@ where
     let Some(zero) = peers.next() else {
         return Err(RankError::Dead);
     };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let part = |peer| scope.spawn(move || run(program, None::<T>, options, peer));
         let others: Vec<_> = peers.map(part).collect();
         let mut outcome = run(program, first, options, zero);

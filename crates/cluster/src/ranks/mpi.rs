@@ -6,7 +6,8 @@
 //! **Buffers.** An immediate send reads its buffer until it is complete, and the `mpi` crate's types insist that the buffer lives
 //! longer than the scope in which the send was started. So the buffers of a scope live in an [`Arena`] around it, which only grows;
 //! when it has become large, the next moment in which no send is under way ends the scope and the arena, and new ones begin.
-//! Nobody ever waits for that.
+//! If that moment does not come by itself, large messages are held back until it does, and with them what follows them to the same rank;
+//! signs of life to others go on. Nobody ever waits: messages are received all the time, here and by those who must receive.
 //!
 //! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its standard error and calls `MPI_Abort`; if
 //! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job.
@@ -30,6 +31,12 @@ use super::watchdog::{Watchdog, end_by_force};
 
 /// An arena as large as this is replaced when no send is under way.
 const LARGE: usize = 1 << 20;
+
+/// An arena as large as this takes no more large messages.
+const FULL: usize = 64 << 20;
+
+/// A message as large as this is a large one. MPI copies smaller ones away, so that their sends are soon complete.
+const LARGE_MESSAGE: usize = 4 << 10;
 
 /// How long any call may take that should return at once. Longer than it takes to notice a silent rank, which says more.
 const STUCK: Duration = Duration::from_secs(7);
@@ -80,6 +87,7 @@ impl Mpi {
     /// Turns in one scope. Is that all?
     fn drive_for_a_while(
         &self,
+        held: &mut Held,
         turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let arena = Arena::default();
@@ -89,7 +97,11 @@ impl Mpi {
                 scope,
                 arena: &arena,
                 sends: Vec::new(),
+                held,
             };
+            for (to, message) in std::mem::take(link.held) {
+                link.send(to, message);
+            }
             loop {
                 self.dog.feed();
                 let flow = turn(&mut link);
@@ -141,7 +153,11 @@ impl Peer for Mpi {
 
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>) {
         self.dog.expect("a call of MPI", STUCK);
-        while self.drive_for_a_while(turn).is_continue() {}
+        let mut held = Held::new();
+        while self.drive_for_a_while(&mut held, turn).is_continue() {}
+        while !held.is_empty() {
+            let _ = self.drive_for_a_while(&mut held, &mut |_| ControlFlow::Break(()));
+        }
         self.dog.rest();
     }
 
@@ -150,6 +166,9 @@ impl Peer for Mpi {
     }
 }
 
+/// Messages that are sent later, in this order, and to whom.
+type Held = Vec<(usize, Vec<u8>)>;
+
 /// The link of one scope `'s`, whose buffers live for `'a`.
 struct Scoped<'a, 's> {
     mpi: &'s Mpi,
@@ -157,6 +176,8 @@ struct Scoped<'a, 's> {
     arena: &'a Arena,
     /// What is under way.
     sends: Vec<Request<'a, [u8], &'s LocalScope<'a>>>,
+    /// What must wait for the next scope.
+    held: &'s mut Held,
 }
 
 impl Scoped<'_, '_> {
@@ -172,6 +193,10 @@ impl Scoped<'_, '_> {
 
 impl Link for Scoped<'_, '_> {
     fn send(&mut self, to: usize, message: Vec<u8>) {
+        let full = self.arena.bytes.get() > FULL && message.len() >= LARGE_MESSAGE;
+        if full || self.held.iter().any(|&(rank, _)| rank == to) {
+            return self.held.push((to, message));
+        }
         let to = self.mpi.world.process_at_rank(to as Rank);
         let message = self.arena.keep(message);
         self.sends.push(to.immediate_send(self.scope, message));

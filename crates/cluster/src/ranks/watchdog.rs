@@ -73,10 +73,11 @@ fn watch(shared: &Shared, bite: &impl Fn(&str)) {
     let (mut seen, mut looks) = (0, 0);
     while !shared.over.load(Ordering::Relaxed) {
         thread::sleep(TICK);
+        // In this order: whoever sees what is expected now sees that the dog was fed for it. Else the looks of a long rest would count.
+        let (doing, most) = *lock(&shared.doing);
         let fed = shared.fed.load(Ordering::Relaxed);
         looks = if fed == seen { looks + 1 } else { 0 };
         seen = fed;
-        let (doing, most) = *lock(&shared.doing);
         if looks > most {
             bite(doing);
             return;
