@@ -39,8 +39,10 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod leases;
 mod local;
 pub mod programs;
+pub mod ranks;
 mod reduce;
 mod task;
 

@@ -9,7 +9,8 @@
 //!
 //! A [`Trace`] is written as JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every worker or
 //! processor is a thread; what it does is a slice, by [`Activity`]; work that moves from one to another is an
-//! arrow, by [`Arrow`]; loads are [`Counters`]. Traces of several processes can be [merged](Trace::merge).
+//! arrow, by [`Arrow`]; loads are [`Counters`]. Traces of several processes can be [merged](Trace::merge), and arrows
+//! lead from one to [another](Trace::arrow_between).
 //!
 //! ```
 //! use locksley_trace::{Activity, Arrow, Trace};
@@ -164,25 +165,78 @@ impl Trace {
     /// assert_eq!(trace.events.len(), 2, "an end at each of them");
     /// ```
     pub fn arrow(&mut self, how: Arrow, pid: u32, left: (u32, f64), arrived: (u32, f64)) {
+        self.arrow_between(how, ((pid, left.0), left.1), ((pid, arrived.0), arrived.1));
+    }
+
+    /// Work left a thread, which is given with its process, at a time, and arrived at one of another process.
+    ///
+    /// ```
+    /// use locksley_trace::{Arrow, Trace, TraceEvent};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.arrow_between(Arrow::Steal, ((1, 0), 3.0), ((2, 5), 4.0));
+    /// assert!(matches!(trace.events[0], TraceEvent::Left { id: 0, pid: 1, tid: 0, .. }));
+    /// assert!(matches!(trace.events[1], TraceEvent::Arrived { id: 0, pid: 2, tid: 5, .. }));
+    /// ```
+    pub fn arrow_between(
+        &mut self,
+        how: Arrow,
+        left: ((u32, u32), f64),
+        arrived: ((u32, u32), f64),
+    ) {
         // Unique in this trace: both ends are pushed together.
         let id = self.events.len() as u64;
         let name = || Cow::Borrowed(how.name());
+        let ((pid, tid), ts) = left;
         self.events.push(TraceEvent::Left {
             name: name(),
             cat: name(),
             id,
-            ts: left.1,
+            ts,
             pid,
-            tid: left.0,
+            tid,
         });
+        let ((pid, tid), ts) = arrived;
         self.events.push(TraceEvent::Arrived {
             name: name(),
             cat: name(),
             id,
-            ts: arrived.1,
+            ts,
             pid,
-            tid: arrived.0,
+            tid,
         });
+    }
+
+    /// Makes everything that is here that of one process, with this number and this name.
+    ///
+    /// ```
+    /// use locksley_trace::{Activity, Trace};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.name_process(4711, "pool");
+    /// trace.slice(Activity::Work, (4711, 0), 0.0, 10.0);
+    /// trace.become_process(3, "rank 3");
+    /// assert!(trace.events.iter().all(|event| event.pid() == 3));
+    /// assert!(trace.to_json().contains("rank 3") && !trace.to_json().contains("pool"));
+    /// ```
+    pub fn become_process(&mut self, pid: u32, name: impl Into<Cow<'static, str>>) {
+        let label = Label { name: name.into() };
+        let mut named = false;
+        for event in &mut self.events {
+            event.set_pid(pid);
+            if let TraceEvent::Name {
+                name: Subject::Process,
+                args,
+                ..
+            } = event
+            {
+                *args = label.clone();
+                named = true;
+            }
+        }
+        if !named {
+            self.name_process(pid, label.name);
+        }
     }
 
     /// The loads of a process's threads from a time on.

@@ -1,0 +1,300 @@
+//! The second phase: ranks work, and steal from each other.
+//!
+//! ```text
+//!   workers of the pool          the thread that talks, no worker itself
+//!   | task | task | task | <── submit ── Shelf <── take ── Rank <── letters ── Link
+//!                          ── withdraw ──>     ── give ──>      ── letters ──>
+//! ```
+//!
+//! What is decided is decided by [`Rank`]; here is what it needs: the time, letters in and out, and the process's tasks.
+//!
+//! **How the thread waits.** No call of MPI waits for a message without burning the processor, so the thread sleeps and looks, and
+//! sleeps longer each time it looks in vain: from [`SHORTEST`] to [`LONGEST`]. A look costs some 5 us, so that a busy rank spends less
+//! than 1% of a processor on it, and a thief waits half a millisecond for an answer on average, during which the victim does 0.5 ms
+//! of work. It wakes at once when its own process runs out of work.
+
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use locksley_policy::rank::{Counts, Hosts, Message, Next, Rank, Store, Trouble};
+
+use super::clock;
+use super::error::RankError;
+use super::letter::{Letter, Sealed};
+use super::peer::{Link, Peer};
+use super::post::{Post, converse};
+use crate::local::Local;
+use crate::reduce::Reduce;
+use crate::task::Parcel;
+
+/// The first sleep after something has come: the system makes 100 us of it.
+const SHORTEST: Duration = Duration::from_micros(50);
+
+/// The longest sleep.
+const LONGEST: Duration = Duration::from_millis(1);
+
+/// A batch of tasks is not made larger than this, unless a single task is.
+const HEAVY: usize = 4 << 20;
+
+/// At most so many letters are read before the rank looks at itself again.
+const AT_ONCE: usize = 64;
+
+/// At most so many movements of work are kept for a trace.
+const MOST_MOVES: usize = 1 << 16;
+
+/// Work went from one rank to another: one end of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Move {
+    /// From whom, and to whom.
+    pub(super) ends: (usize, usize),
+    /// How many came before it, from this one to that one.
+    pub(super) number: u64,
+    /// Was it sent to somebody who was remembered?
+    pub(super) lifeline: bool,
+    pub(super) tasks: usize,
+    /// Since when and until when the rank was busy with it, in nanoseconds since 1970.
+    pub(super) time: (u64, u64),
+}
+
+/// What a rank has done when all work is done.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) counts: Counts,
+    pub(super) moves: Vec<Move>,
+}
+
+/// Works until everybody's work is done.
+pub(super) fn work<R: Reduce>(
+    peer: &mut dyn Peer,
+    post: &mut Post,
+    local: &Local<R>,
+    rank: Rank<Hosts>,
+    hosts: &[String],
+) -> Result<Done, RankError> {
+    let mut engine = Engine {
+        shelf: Shelf {
+            local,
+            spoiled: None,
+        },
+        rank,
+        hosts,
+        sleep: SHORTEST,
+        numbers: vec![(0, 0); post.count],
+        moves: Vec::new(),
+    };
+    converse(peer, post, |post, link| engine.turn(post, link))
+}
+
+type Tasks = Vec<Parcel>;
+
+struct Engine<'a, R> {
+    rank: Rank<Hosts>,
+    shelf: Shelf<'a, R>,
+    hosts: &'a [String],
+    /// How long to sleep next.
+    sleep: Duration,
+    /// How often work went to each rank, and came from it.
+    numbers: Vec<(u64, u64)>,
+    moves: Vec<Move>,
+}
+
+impl<R: Reduce> Engine<'_, R> {
+    fn turn(
+        &mut self,
+        post: &mut Post,
+        link: &mut dyn Link,
+    ) -> Result<ControlFlow<Done>, RankError> {
+        let now = post.now().as_nanos() as u64;
+        let mut letters = 0;
+        while letters < AT_ONCE
+            && let Some((from, letter)) = post.receive(link)?
+        {
+            letters += 1;
+            match letter {
+                Letter::Sealed(Sealed::Protocol(message)) => {
+                    self.receive(now, (from, message), post, link)?;
+                }
+                letter => post.put_off(from, letter),
+            }
+        }
+        let mut out = Vec::new();
+        let since = clock::wall();
+        let next = self.rank.step(now, &mut self.shelf, &mut out);
+        self.send(since, out, post, link);
+        self.check(post)?;
+        match next.map_err(|trouble| self.trouble(post, trouble))? {
+            Next::Done => Ok(ControlFlow::Break(Done {
+                counts: *self.rank.counts(),
+                moves: std::mem::take(&mut self.moves),
+            })),
+            Next::At(time) => {
+                self.sleep(letters > 0, Duration::from_nanos(time.saturating_sub(now)));
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        now: u64,
+        (from, message): (usize, Message<Tasks>),
+        post: &mut Post,
+        link: &mut dyn Link,
+    ) -> Result<(), RankError> {
+        let since = clock::wall();
+        let brought = match &message {
+            Message::Work { tasks, lifeline } => Some((tasks.len(), *lifeline)),
+            _ => None,
+        };
+        let mut out = Vec::new();
+        let shelf = &mut self.shelf;
+        let received = self.rank.receive(now, from, message, shelf, &mut out);
+        if let Some((tasks, lifeline)) = brought {
+            let number = &mut self.numbers[from].1;
+            *number += 1;
+            let number = *number - 1;
+            self.note((from, post.me), number, (tasks, lifeline), since);
+        }
+        self.send(since, out, post, link);
+        if let Some(why) = self.shelf.spoiled.take() {
+            return Err(RankError::Malformed { rank: from, why });
+        }
+        received.map_err(|trouble| self.trouble(post, trouble))
+    }
+
+    fn send(
+        &mut self,
+        since: u64,
+        out: Vec<(usize, Message<Tasks>)>,
+        post: &mut Post,
+        link: &mut dyn Link,
+    ) {
+        for (to, message) in out {
+            if let Message::Work { tasks, lifeline } = &message {
+                let number = &mut self.numbers[to].0;
+                *number += 1;
+                let number = *number - 1;
+                self.note((post.me, to), number, (tasks.len(), *lifeline), since);
+            }
+            post.send(link, to, &Letter::Sealed(Sealed::Protocol(message)));
+        }
+    }
+
+    fn note(
+        &mut self,
+        ends: (usize, usize),
+        number: u64,
+        (tasks, lifeline): (usize, bool),
+        since: u64,
+    ) {
+        if self.moves.len() < MOST_MOVES {
+            self.moves.push(Move {
+                ends,
+                number,
+                lifeline,
+                tasks,
+                time: (since, clock::wall()),
+            });
+        }
+    }
+
+    /// Has a task panicked here?
+    fn check(&self, post: &Post) -> Result<(), RankError> {
+        match self.shelf.local.fault() {
+            None => Ok(()),
+            Some(panicked) => Err(RankError::Panicked {
+                rank: post.me,
+                host: self.hosts[post.me].clone(),
+                panicked,
+            }),
+        }
+    }
+
+    fn trouble(&self, post: &Post, trouble: Trouble) -> RankError {
+        let to_blame = match trouble {
+            Trouble::OtherBuild { rank, .. }
+            | Trouble::Silent { rank, .. }
+            | Trouble::Unexpected { rank, .. } => Some(rank),
+            _ => None,
+        };
+        let host = to_blame.and_then(|rank| self.hosts.get(rank)).cloned();
+        RankError::Trouble {
+            rank: post.me,
+            host,
+            trouble,
+        }
+    }
+
+    /// Sleeps until something may be due, unless there was something just now.
+    fn sleep(&mut self, busy: bool, due: Duration) {
+        if busy {
+            self.sleep = SHORTEST;
+            return;
+        }
+        let sleep = self.sleep.min(due);
+        self.sleep = (self.sleep * 2).min(LONGEST);
+        if self.shelf.is_passive() {
+            thread::sleep(sleep);
+        } else if self.shelf.local.wait(sleep) {
+            // Work has just run out: an answer is wanted soon.
+            self.sleep = SHORTEST;
+        }
+    }
+}
+
+/// The tasks of a process, as a rank sees them.
+struct Shelf<'a, R> {
+    local: &'a Local<R>,
+    /// What was wrong with tasks that came.
+    spoiled: Option<String>,
+}
+
+impl<R: Reduce> Store for Shelf<'_, R> {
+    type Work = Tasks;
+
+    fn surplus(&self) -> usize {
+        self.local.surplus()
+    }
+
+    fn is_passive(&self) -> bool {
+        self.local.is_passive()
+    }
+
+    /// Is a worker without a task? Then it need not wait until all are.
+    fn is_hungry(&self) -> bool {
+        self.local.pending() < self.local.pool().workers()
+    }
+
+    fn give(&mut self, at_most: usize) -> Option<Tasks> {
+        let mut tasks = self.local.withdraw(at_most).into_iter();
+        let (mut work, mut bytes) = (Vec::new(), 0);
+        for task in tasks.by_ref() {
+            let parcel = task.pack();
+            bytes += parcel.kind.len() + parcel.argument.len();
+            work.push(parcel);
+            if bytes >= HEAVY {
+                break;
+            }
+        }
+        for task in tasks {
+            self.local.submit(task);
+        }
+        (!work.is_empty()).then_some(work)
+    }
+
+    fn take(&mut self, work: Tasks) {
+        for parcel in &work {
+            match self.local.program().unpack(parcel) {
+                Ok(task) => self.local.submit(task),
+                Err(malformed) => self.spoiled = Some(malformed.to_string()),
+            }
+        }
+    }
+
+    fn size(work: &Tasks) -> usize {
+        work.len()
+    }
+}

@@ -1,0 +1,135 @@
+//! What ranks send each other, as bytes.
+//!
+//! | first byte | the rest | |
+//! |---|---|---|
+//! | 0 | build (8 bytes, little-endian), name of the host (UTF-8) | greeting |
+//! | 1 | a text (UTF-8) | abort |
+//! | 2 | [`Sealed`] in postcard's format | anything else |
+//!
+//! The first two must never change: they are what different builds say to each other before they part.
+
+use serde::{Deserialize, Serialize};
+
+use locksley_policy::rank::Message;
+
+use crate::task::{Malformed, Parcel, decode, encode};
+
+const GREETING: u8 = 0;
+const ABORT: u8 = 1;
+const SEALED: u8 = 2;
+
+/// A message between ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Letter {
+    /// To rank 0: here is somebody of this build, on this host.
+    Greeting { build: u64, host: String },
+    /// To everybody: it is over, for this reason.
+    Abort(String),
+    /// What only the same build can read.
+    Sealed(Sealed),
+}
+
+/// What ranks of the same build say to each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Sealed {
+    /// From rank 0: the names of all ranks' hosts.
+    Roll(Vec<String>),
+    /// To rank 0: what time is it?
+    Ping,
+    /// From rank 0: nanoseconds since 1970.
+    Pong(u64),
+    /// The protocol that moves work.
+    Protocol(Message<Vec<Parcel>>),
+    /// To rank 0: a part of a report, and whether it is the last.
+    Piece { last: bool, bytes: Vec<u8> },
+    /// From rank 0: all reports have come, or, if it is not `last`, they are still coming.
+    Thanks { last: bool },
+}
+
+impl Letter {
+    /// The letter as bytes.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        match self {
+            Letter::Greeting { build, host } => {
+                let mut bytes = vec![GREETING];
+                bytes.extend(build.to_le_bytes());
+                bytes.extend(host.as_bytes());
+                bytes
+            }
+            Letter::Abort(why) => [&[ABORT], why.as_bytes()].concat(),
+            Letter::Sealed(sealed) => encode(&(SEALED, sealed)),
+        }
+    }
+
+    /// The letter that these bytes are.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Letter, Malformed> {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let malformed = |why: &str| Malformed(why.to_owned());
+        let (kind, rest) = bytes.split_first().ok_or_else(|| malformed("empty"))?;
+        match *kind {
+            GREETING => match rest.split_first_chunk() {
+                Some((build, host)) => Ok(Letter::Greeting {
+                    build: u64::from_le_bytes(*build),
+                    host: text(host),
+                }),
+                None => Err(malformed("a short greeting")),
+            },
+            ABORT => Ok(Letter::Abort(text(rest))),
+            SEALED => decode(rest).map(Letter::Sealed),
+            _ => Err(malformed("of an unknown kind")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_is_what_arrives() {
+        let parcel = Parcel {
+            kind: "count".to_owned(),
+            argument: vec![1, 2, 3],
+        };
+        let work = Message::Work {
+            tasks: vec![parcel],
+            lifeline: true,
+        };
+        for letter in [
+            Letter::Greeting {
+                build: u64::MAX - 1,
+                host: "Nottingham ü".to_owned(),
+            },
+            Letter::Abort(String::new()),
+            Letter::Sealed(Sealed::Roll(vec!["a".to_owned(), String::new()])),
+            Letter::Sealed(Sealed::Pong(u64::MAX)),
+            Letter::Sealed(Sealed::Protocol(work)),
+            Letter::Sealed(Sealed::Piece {
+                last: true,
+                bytes: vec![0; 1000],
+            }),
+        ] {
+            assert_eq!(Letter::decode(&letter.encode()), Ok(letter));
+        }
+    }
+
+    #[test]
+    fn greetings_have_a_format_that_never_changes() {
+        let greeting = Letter::Greeting {
+            build: 0x0102_0304_0506_0708,
+            host: "elm".to_owned(),
+        };
+        assert_eq!(greeting.encode(), b"\0\x08\x07\x06\x05\x04\x03\x02\x01elm");
+        assert_eq!(Letter::Abort("no".to_owned()).encode(), b"\x01no");
+    }
+
+    #[test]
+    fn what_is_no_letter_is_refused() {
+        for bytes in [&b""[..], b"\0short", b"\x02", b"\x02\x63", b"\x03abc"] {
+            assert!(Letter::decode(bytes).is_err(), "{bytes:?}");
+        }
+        let mut long = Letter::Sealed(Sealed::Ping).encode();
+        long.push(0);
+        assert!(Letter::decode(&long).is_err());
+    }
+}

@@ -1,0 +1,345 @@
+//! Ranks: processes, or threads, that steal tasks from each other.
+//!
+//! ```text
+//!   rank 0, 2 workers          rank 1, 2 workers            rank 2, 2 workers
+//!   | pool | ── talks ── Steal, Work, Nothing ── talks ── | pool | ── talks ── ...
+//!        '- the pool's strategy inside of a rank, the protocol between ranks
+//! ```
+//!
+//! All ranks run the same executable with the same program and options ([`run`]). Rank 0 has the first tasks; a rank that runs out
+//! of work asks another for half of its surplus; when nobody has any, and nothing is on its way, all of them notice, and rank 0
+//! gets the results. How ranks choose and when they stop is [`locksley_policy::rank`].
+//!
+//! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name, is this process's place among those that
+//! `mpirun` has started.
+//!
+//! **All or nothing.** A rank that dies, is stopped, loses its link, runs another build, or whose task panics ends the whole job, within
+//! twice the protocol's patience, with one message that says why.
+
+mod clock;
+mod engine;
+mod error;
+mod hello;
+mod letter;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod outcome;
+mod peer;
+mod post;
+mod threads;
+mod timeline;
+#[cfg(feature = "mpi")]
+mod watchdog;
+
+use std::time::{Duration, Instant};
+
+use locksley::{Pool, Strategy};
+use locksley_policy::rank::{Hosts, Protocol, Rank};
+use locksley_trace::Trace;
+
+use crate::build::Build;
+use crate::local::Local;
+use crate::reduce::Reduce;
+use crate::task::{Program, Task, decode, encode};
+
+pub use error::RankError;
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
+pub use outcome::{Outcome, Report};
+pub use peer::{Link, Peer};
+pub use post::Traffic;
+pub use threads::{Network, Threads};
+
+use outcome::Parts;
+use post::{Post, converse};
+
+/// How ranks run. All ranks of a job have the same.
+///
+/// ```
+/// use locksley_cluster::ranks::Options;
+///
+/// let options = Options { workers: 2, ..Options::default() };
+/// assert!(options.trace.is_none());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many workers each rank has; 0 means one for each processor.
+    pub workers: usize,
+    /// How the workers of a rank share their work.
+    pub strategy: Strategy,
+    /// How ranks do.
+    pub protocol: Protocol,
+    /// Trace everything, and keep so many entries of each worker.
+    pub trace: Option<usize>,
+    /// Where random choices start from.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    /// A worker for each processor, and nothing traced.
+    fn default() -> Options {
+        Options {
+            workers: 0,
+            strategy: Strategy::default(),
+            protocol: Protocol::default(),
+            trace: None,
+            seed: 42,
+        }
+    }
+}
+
+/// Runs a rank's part of a program. On rank 0 this gives the outcome; `first` is looked at only there.
+///
+/// The calling thread talks to the other ranks until all is done.
+///
+/// # Errors
+///
+/// Why the job failed. On MPI most of these are said on standard error instead, and end the process.
+pub fn run<R: Reduce, T: Task<Output = R>>(
+    program: &Program<R>,
+    first: impl IntoIterator<Item = T>,
+    options: &Options,
+    mut peer: impl Peer,
+) -> Result<Option<Outcome<R>>, RankError> {
+    let mut post = Post::new(&peer);
+    let (local, build) = match prepare(program, options) {
+        Ok(prepared) => prepared,
+        // The others must not wait for it.
+        Err(error) => {
+            let mut error = Some(error);
+            let mut failed = || error.take().unwrap_or(RankError::Dead);
+            return converse(&mut peer, &mut post, |_, _| Err(failed()));
+        }
+    };
+    let first = first.into_iter();
+    let worked = work(&local, build, first, options, &mut peer, &mut post);
+    if worked.is_err() {
+        local.cancel();
+    }
+    let Worked { gathered, wall } = worked?;
+    let rank = post.me;
+    // MPI ends here, with all ranks at the same time; nobody waits for what is left to do.
+    drop(peer);
+    match rank {
+        0 => combine(gathered, wall, options.trace.is_some()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A pool with the program, and which build this is.
+fn prepare<R: Reduce>(
+    program: &Program<R>,
+    options: &Options,
+) -> Result<(Local<R>, Build), RankError> {
+    let build = Build::current().map_err(RankError::Executable)?;
+    let pool = Pool::builder()
+        .workers(options.workers)
+        .strategy(options.strategy)
+        .seed(options.seed)
+        .trace(options.trace.unwrap_or(0));
+    let pool = pool.build().map_err(RankError::Pool)?;
+    Ok((Local::new(pool, program), build))
+}
+
+/// What is known when all has been said.
+struct Worked<R> {
+    gathered: Vec<Parts<R>>,
+    wall: Duration,
+}
+
+fn work<R: Reduce, T: Task<Output = R>>(
+    local: &Local<R>,
+    build: Build,
+    first: impl Iterator<Item = T>,
+    options: &Options,
+    peer: &mut dyn Peer,
+    post: &mut Post,
+) -> Result<Worked<R>, RankError> {
+    let patience = Duration::from_nanos(options.protocol.patience);
+    let roll = hello::hello(peer, post, build, options.trace.is_some(), patience)?;
+    let start = Instant::now();
+    let hosts = Hosts::new(roll.hosts.iter());
+    let protocol = adapted(options.protocol, local.pool().workers());
+    let rank = Rank::new(post.me, protocol, hosts, build.0, options.seed);
+    if post.count > 1 {
+        local.set_appetite(APPETITE * local.pool().workers());
+    }
+    if post.me == 0 {
+        for task in first {
+            local.submit(Box::new(task));
+        }
+    }
+    let done = engine::work(peer, post, local, rank, &roll.hosts)?;
+    let wall = start.elapsed();
+    let parts = report(local, peer, post, &roll, done);
+    let bytes = if post.me > 0 {
+        encode(&parts)
+    } else {
+        Vec::new()
+    };
+    let others = outcome::gather(peer, post, &bytes, patience)?;
+    let mut gathered = vec![parts];
+    for (before, bytes) in others.iter().enumerate() {
+        let parts = decode(bytes).map_err(|malformed| RankError::Malformed {
+            rank: before + 1,
+            why: malformed.to_string(),
+        })?;
+        gathered.push(parts);
+    }
+    Ok(Worked { gathered, wall })
+}
+
+/// How many tasks for each worker had better wait: enough for some thieves to take half of them one after another. To keep more costs
+/// little, yet where tasks are halves of halves, as in a tree search, there are never many more.
+const APPETITE: usize = 16;
+
+/// The protocol with a floor for tasks like these. Workers share what waits, and a waiting task is a chunk of work rather than a node of
+/// a tree, so that one for each worker is enough to bridge the time until somebody spawns or sends more.
+fn adapted(protocol: Protocol, workers: usize) -> Protocol {
+    Protocol {
+        floor: protocol.floor.min(workers),
+        ..protocol
+    }
+}
+
+/// What this rank has to tell.
+fn report<R: Reduce>(
+    local: &Local<R>,
+    peer: &dyn Peer,
+    post: &Post,
+    roll: &hello::Roll,
+    done: engine::Done,
+) -> Parts<R> {
+    let processor_time = peer.processor_time().or_else(|| {
+        let workers = local.pool().broadcast(|_| clock::thread());
+        workers.into_iter().chain([clock::thread()]).sum()
+    });
+    let report = Report {
+        rank: post.me,
+        host: roll.hosts[post.me].clone(),
+        workers: local.pool().workers(),
+        usage: local.usage(),
+        counts: done.counts,
+        traffic: post.traffic,
+        processor_time,
+    };
+    let mut moves = done.moves;
+    let mut trace = local.pool().take_trace();
+    if trace.is_empty() {
+        moves.clear();
+    } else {
+        trace = timeline::of_rank(trace, &report, &mut moves, roll.ahead);
+    }
+    Parts {
+        result: local.take_result(),
+        trace: if trace.is_empty() {
+            String::new()
+        } else {
+            trace.to_json()
+        },
+        report,
+        moves,
+    }
+}
+
+/// Makes one outcome of all reports.
+fn combine<R: Reduce>(
+    gathered: Vec<Parts<R>>,
+    wall: Duration,
+    traced: bool,
+) -> Result<Outcome<R>, RankError> {
+    let mut result = R::identity();
+    let (mut ranks, mut moves, mut traces) = (Vec::new(), Vec::new(), Vec::new());
+    for parts in gathered {
+        result.combine(parts.result);
+        if traced {
+            let trace = Trace::from_json(&parts.trace).map_err(|error| RankError::Malformed {
+                rank: parts.report.rank,
+                why: error.to_string(),
+            })?;
+            traces.push(trace);
+        }
+        moves.extend(parts.moves);
+        ranks.push(parts.report);
+    }
+    let trace = traced.then(|| timeline::merge(traces, &ranks, &moves));
+    Ok(Outcome {
+        result,
+        ranks,
+        wall,
+        trace,
+    })
+}
+
+/// Ranks that are threads of this process, for [`run`] on as many threads.
+///
+/// ```
+/// use locksley_cluster::ranks::{Peer, threads};
+///
+/// let peers = threads(3);
+/// assert_eq!(peers.iter().map(Peer::me).collect::<Vec<_>>(), [0, 1, 2]);
+/// ```
+pub fn threads(count: usize) -> Vec<Threads> {
+    Network::default().connect(&vec!["localhost"; count])
+}
+
+/// This process's place among those that `mpirun` has started, or alone without it. Once in a process, on its main thread.
+///
+/// # Errors
+///
+/// If MPI cannot be used.
+#[cfg(feature = "mpi")]
+pub fn mpi() -> Result<Mpi, RankError> {
+    Mpi::start()
+}
+
+/// Runs a program on ranks that are threads of this process.
+///
+/// ```
+/// use locksley_cluster::programs::uts::{self, Search};
+/// use locksley_cluster::ranks::{self, Options};
+/// use locksley_workload::{Uts, UtsTree};
+///
+/// let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+/// let options = Options { workers: 1, ..Options::default() };
+/// let outcome = ranks::run_threads(&uts::program(), [Search::whole(tree)], &options, ranks::threads(2))?;
+/// assert_eq!(outcome.result.0, Uts::new(tree).size());
+/// assert_eq!(outcome.ranks.len(), 2);
+/// # Ok::<(), locksley_cluster::ranks::RankError>(())
+/// ```
+///
+/// # Errors
+///
+/// Why the job failed, from the rank that noticed it first.
+pub fn run_threads<R, T>(
+    program: &Program<R>,
+    first: impl IntoIterator<Item = T>,
+    options: &Options,
+    peers: Vec<Threads>,
+) -> Result<Outcome<R>, RankError>
+where
+    R: Reduce,
+    T: Task<Output = R>,
+{
+    let mut peers = peers.into_iter();
+    let Some(zero) = peers.next() else {
+        return Err(RankError::Dead);
+    };
+    std::thread::scope(|scope| {
+        let part = |peer| scope.spawn(move || run(program, None::<T>, options, peer));
+        let others: Vec<_> = peers.map(part).collect();
+        let mut outcome = run(program, first, options, zero);
+        for other in others {
+            let other = other.join();
+            let error = other.ok().and_then(Result::err);
+            // Rather the one who knows why than the one who was told, or who died.
+            if let Some(error) = error
+                && !matches!(error, RankError::Told { .. } | RankError::Dead)
+                && !matches!(&outcome, Err(cause) if !matches!(cause, RankError::Told { .. } | RankError::Dead))
+            {
+                outcome = Err(error);
+            }
+        }
+        outcome.and_then(|outcome| outcome.ok_or(RankError::Dead))
+    })
+}

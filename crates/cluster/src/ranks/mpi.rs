@@ -1,0 +1,236 @@
+//! Ranks that are processes, which MPI starts and connects (feature `mpi`).
+//!
+//! Two-sided messages only, from the one thread that MPI was started on (`MPI_THREAD_FUNNELED`). Sends are immediate, so that two ranks
+//! that send each other large batches cannot wait for each other; receiving is a matched probe and the receipt of what it found.
+//!
+//! **Buffers.** An immediate send reads its buffer until it is complete, and the `mpi` crate's types insist that the buffer lives
+//! longer than the scope in which the send was started. So the buffers of a scope live in an [`Arena`] around it, which only grows;
+//! when it has become large, the next moment in which no send is under way ends the scope and the arena, and new ones begin.
+//! Nobody ever waits for that.
+//!
+//! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its standard error and calls `MPI_Abort`; if
+//! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job.
+
+use std::cell::{Cell, OnceCell};
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use mpi::environment::{Universe, processor_name};
+use mpi::point_to_point::MatchedReceiveVec;
+use mpi::request::{LocalScope, Request, scope};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Destination, Source};
+use mpi::{Rank, Threading};
+
+use super::clock;
+use super::error::RankError;
+use super::peer::{Link, Peer};
+use super::watchdog::{Watchdog, end_by_force};
+
+/// An arena as large as this is replaced when no send is under way.
+const LARGE: usize = 1 << 20;
+
+/// How long any call may take that should return at once. Longer than it takes to notice a silent rank, which says more.
+const STUCK: Duration = Duration::from_secs(7);
+
+/// How long `MPI_Abort` may take.
+const ABORT: Duration = Duration::from_secs(2);
+
+/// What the process tells its caller when a rank gives up.
+const EXIT: i32 = 1;
+
+/// A rank that MPI started. Made by [`mpi`](super::mpi()).
+pub struct Mpi {
+    world: SimpleCommunicator,
+    host: String,
+    /// The processor time at the start.
+    start: Option<Duration>,
+    _universe: Universe,
+    // The last to go: the end of MPI is watched, too.
+    dog: Watchdog,
+    /// All calls must come from the thread that started MPI, so this stays there.
+    _here: PhantomData<*const ()>,
+}
+
+impl Mpi {
+    /// Starts MPI.
+    pub(super) fn start() -> Result<Mpi, RankError> {
+        let dog = Watchdog::start(|doing| {
+            eprintln!(
+                "error: {doing} does not return: a host or a link is gone, or MPI's own processes are; this rank ends by force"
+            );
+            end_by_force();
+        });
+        let started = mpi::initialize_with_threading(Threading::Funneled);
+        let (universe, threading) = started.ok_or(RankError::Used)?;
+        if threading < Threading::Funneled {
+            return Err(RankError::Threading);
+        }
+        Ok(Mpi {
+            dog,
+            world: universe.world(),
+            host: processor_name().unwrap_or_default(),
+            start: clock::process(),
+            _universe: universe,
+            _here: PhantomData,
+        })
+    }
+
+    /// Turns in one scope. Is that all?
+    fn drive_for_a_while(
+        &self,
+        turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let arena = Arena::default();
+        scope(|scope| {
+            let mut link = Scoped {
+                mpi: self,
+                scope,
+                arena: &arena,
+                sends: Vec::new(),
+            };
+            loop {
+                self.dog.feed();
+                let flow = turn(&mut link);
+                link.sweep();
+                if flow.is_break() {
+                    while !link.sends.is_empty() {
+                        std::thread::yield_now();
+                        link.sweep();
+                    }
+                    return ControlFlow::Break(());
+                }
+                if arena.bytes.get() > LARGE && link.sends.is_empty() {
+                    return ControlFlow::Continue(());
+                }
+            }
+        })
+    }
+}
+
+impl std::fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mpi")
+            .field("me", &self.me())
+            .field("count", &self.count())
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        // Fields are dropped after this, among them the universe, and the dog last.
+        self.dog.expect("MPI_Finalize", STUCK);
+    }
+}
+
+impl Peer for Mpi {
+    fn me(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    fn count(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    fn host(&self) -> String {
+        self.host.clone()
+    }
+
+    fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>) {
+        self.dog.expect("a call of MPI", STUCK);
+        while self.drive_for_a_while(turn).is_continue() {}
+        self.dog.rest();
+    }
+
+    fn processor_time(&self) -> Option<Duration> {
+        Some(clock::process()?.saturating_sub(self.start?))
+    }
+}
+
+/// The link of one scope `'s`, whose buffers live for `'a`.
+struct Scoped<'a, 's> {
+    mpi: &'s Mpi,
+    scope: &'s LocalScope<'a>,
+    arena: &'a Arena,
+    /// What is under way.
+    sends: Vec<Request<'a, [u8], &'s LocalScope<'a>>>,
+}
+
+impl Scoped<'_, '_> {
+    /// Forgets the sends that are complete.
+    fn sweep(&mut self) {
+        for send in std::mem::take(&mut self.sends) {
+            if let Err(send) = send.test() {
+                self.sends.push(send);
+            }
+        }
+    }
+}
+
+impl Link for Scoped<'_, '_> {
+    fn send(&mut self, to: usize, message: Vec<u8>) {
+        let to = self.mpi.world.process_at_rank(to as Rank);
+        let message = self.arena.keep(message);
+        self.sends.push(to.immediate_send(self.scope, message));
+    }
+
+    fn receive(&mut self) -> Option<(usize, Vec<u8>)> {
+        let found = self.mpi.world.any_process().immediate_matched_probe()?;
+        let (message, status) = found.matched_receive_vec();
+        Some((status.source_rank() as usize, message))
+    }
+
+    fn give_up(&mut self, why: Option<&str>) {
+        match why {
+            Some(why) => eprintln!("error: {why}"),
+            // Whoever has said why ends this process, too.
+            None => std::thread::sleep(ABORT),
+        }
+        self.mpi.dog.expect("MPI_Abort", ABORT);
+        self.mpi.world.abort(EXIT);
+    }
+}
+
+/// Room for some byte strings.
+type Block = Box<[OnceCell<Vec<u8>>]>;
+
+/// Byte strings that stay where they are until all of them go.
+#[derive(Default)]
+struct Arena {
+    /// Number `k` has room for `2^k`.
+    blocks: [OnceCell<Block>; 32],
+    count: Cell<usize>,
+    bytes: Cell<usize>,
+}
+
+impl Arena {
+    fn keep(&self, bytes: Vec<u8>) -> &[u8] {
+        let number = self.count.replace(self.count.get() + 1) + 1;
+        self.bytes.set(self.bytes.get() + bytes.len());
+        // Number 1 is in block 0, 2 and 3 in block 1, and so on.
+        let block = number.ilog2();
+        let room = || (0..1_usize << block).map(|_| OnceCell::new()).collect();
+        let place = number - (1 << block);
+        self.blocks[block as usize].get_or_init(room)[place].get_or_init(|| bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arena_keeps_everything_where_it_is() {
+        let arena = Arena::default();
+        let kept: Vec<&[u8]> = (0..1000_u32)
+            .map(|number| arena.keep(number.to_le_bytes().to_vec()))
+            .collect();
+        for (number, bytes) in (0..1000_u32).zip(kept) {
+            assert_eq!(bytes, number.to_le_bytes());
+        }
+        assert_eq!(arena.bytes.get(), 4000);
+    }
+}

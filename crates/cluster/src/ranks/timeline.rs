@@ -1,0 +1,85 @@
+//! One trace of all ranks: their pools' traces, on one clock, and work that moved from rank to rank as arrows.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use locksley_trace::{Arrow, Trace, TraceEvent};
+
+use super::engine::Move;
+use super::outcome::Report;
+
+/// A rank's own part: what its pool did, and what its thread that talks gave and took. The clock of rank 0 is `ahead`.
+pub(super) fn of_rank(mut trace: Trace, report: &Report, moves: &mut [Move], ahead: i64) -> Trace {
+    let pid = report.rank as u32;
+    let tid = talker(report);
+    for end in moves.iter_mut() {
+        let (since, until) = end.time;
+        end.time = (
+            since.saturating_add_signed(ahead),
+            until.saturating_add_signed(ahead),
+        );
+    }
+    let origin = trace.source.origin.unwrap_or_default();
+    let origin = origin.saturating_add_signed(ahead / 1000);
+    trace.source.origin = Some(origin);
+    trace.become_process(pid, format!("rank {} on {}", report.rank, report.host));
+    trace.name_thread(pid, tid, "messages");
+    for end in moves.iter() {
+        let gave = end.ends.0 == report.rank;
+        let (verb, word, other) = match gave {
+            true => ("give", "to", end.ends.1),
+            false => ("take", "from", end.ends.0),
+        };
+        trace.events.push(TraceEvent::Slice {
+            name: format!("{verb} {} {word} rank {other}", end.tasks).into(),
+            cat: Cow::Borrowed("work"),
+            ts: since(origin, end.time.0),
+            dur: end.time.1.saturating_sub(end.time.0) as f64 / 1e3,
+            pid,
+            tid,
+        });
+    }
+    trace
+}
+
+/// The traces of all ranks in one, with arrows between those ends of movements that belong together.
+pub(super) fn merge(traces: Vec<Trace>, reports: &[Report], moves: &[Move]) -> Trace {
+    let mut traces = traces.into_iter();
+    let mut whole = traces.next().unwrap_or_default();
+    for trace in traces {
+        whole.merge(trace);
+    }
+    let origin = whole.source.origin.unwrap_or_default();
+    let mut ends: HashMap<_, Vec<&Move>> = HashMap::new();
+    for end in moves {
+        ends.entry((end.ends, end.number)).or_default().push(end);
+    }
+    let mut pairs: Vec<_> = ends.into_iter().collect();
+    pairs.sort_unstable_by_key(|&(key, _)| key);
+    for ((ends, _), pair) in pairs {
+        // One end may be missing: a rank keeps only so many.
+        let [one, other] = pair[..] else { continue };
+        let (left, arrived) = (one.time.0.min(other.time.0), one.time.0.max(other.time.0));
+        let how = match one.lifeline {
+            true => Arrow::Lifeline,
+            false => Arrow::Steal,
+        };
+        let place = |rank: usize| (rank as u32, talker(&reports[rank]));
+        whole.arrow_between(
+            how,
+            (place(ends.0), since(origin, left)),
+            (place(ends.1), since(origin, arrived)),
+        );
+    }
+    whole
+}
+
+/// The number of the thread that talks: after the workers.
+fn talker(report: &Report) -> u32 {
+    report.workers as u32
+}
+
+/// A time, in nanoseconds, as microseconds since an origin.
+fn since(origin: u64, time: u64) -> f64 {
+    (time as i64 - origin as i64 * 1000) as f64 / 1e3
+}

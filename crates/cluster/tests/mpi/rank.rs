@@ -1,0 +1,149 @@
+//! The tested: what one rank runs.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use std::{env, fs};
+
+use locksley_cluster::programs::uts::{self, Search};
+use locksley_cluster::ranks::{self, Options, Outcome, Peer, RankError};
+use locksley_cluster::{Program, Reduce, Sum, Task, Tasks};
+use locksley_workload::UtsTree;
+use serde::{Deserialize, Serialize};
+
+/// The variable that says which program to run.
+pub(crate) const PROGRAM: &str = "LOCKSLEY_TEST_PROGRAM";
+/// The folder in which ranks leave the numbers of their processes.
+pub(crate) const FOLDER: &str = "LOCKSLEY_TEST_FOLDER";
+/// The file for a trace, if there is to be one.
+pub(crate) const TRACE: &str = "LOCKSLEY_TEST_TRACE";
+
+/// The programs.
+pub(crate) const SEARCH: &str = "search";
+pub(crate) const ENDLESS: &str = "endless";
+pub(crate) const HEAVY: &str = "heavy";
+pub(crate) const FRAGILE: &str = "fragile";
+
+/// Some 50,000 nodes.
+pub(crate) fn tree() -> UtsTree {
+    UtsTree::binomial(2000.0, 0.24, 4, 19)
+}
+
+/// Runs one rank.
+pub(crate) fn run(program: &str) -> ExitCode {
+    let ran = match program {
+        SEARCH => part(&uts::program(), [Search::whole(tree())]),
+        // A billion and a half of nodes take an hour.
+        ENDLESS => UtsTree::named("T1XL").map_or(Err(RankError::Dead), |tree| {
+            part(&uts::program(), [Search::whole(tree)])
+        }),
+        HEAVY => part(&Program::new("heavy").with::<Heavy>(), [Heavy::first()]),
+        FRAGILE => part(&Program::new("fragile").with::<Fragile>(), [Fragile(0)]),
+        _ => return ExitCode::from(64),
+    };
+    match ran {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
+    program: &Program<R>,
+    first: [T; 1],
+) -> Result<(), RankError> {
+    let peer = ranks::mpi()?;
+    let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
+    let mark = folder.join(format!("rank.{}", peer.me()));
+    // First elsewhere: whoever sees the file finds the number in it.
+    let unfinished = mark.with_extension("new");
+    fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
+    fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
+    let trace = env::var_os(TRACE);
+    let options = Options {
+        workers: 1,
+        trace: trace.as_ref().map(|_| 1 << 14),
+        ..Options::default()
+    };
+    if let Some(outcome) = ranks::run(program, first, &options, peer)? {
+        print(&outcome);
+        if let (Some(file), Some(trace)) = (trace, &outcome.trace) {
+            fs::write(file, trace.to_json()).map_err(RankError::Executable)?;
+        }
+    }
+    Ok(())
+}
+
+fn print<R: std::fmt::Debug>(outcome: &Outcome<R>) {
+    println!("result {:?}", outcome.result);
+    let counts = outcome.counts();
+    println!("moved {} {}", counts.given, counts.taken);
+    let hosts: Vec<&str> = outcome.ranks.iter().map(|rank| &*rank.host).collect();
+    println!("ranks {} hosts {}", hosts.len(), hosts.join(","));
+}
+
+/// A task with a burden, far beyond what MPI sends eagerly.
+#[derive(Serialize, Deserialize)]
+struct Heavy {
+    height: u32,
+    burden: Vec<u8>,
+}
+
+/// How many halvings there are, and how heavy a task is.
+const HEIGHT: u32 = 7;
+const BURDEN: usize = 300_000;
+
+impl Heavy {
+    fn first() -> Heavy {
+        Heavy {
+            height: HEIGHT,
+            burden: vec![1; BURDEN],
+        }
+    }
+}
+
+impl Task for Heavy {
+    const KIND: &'static str = "heavy";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        std::thread::sleep(Duration::from_millis(2));
+        if self.height == 0 {
+            return Sum(self.burden.iter().map(|&byte| u64::from(byte)).sum());
+        }
+        for _ in 0..2 {
+            tasks.spawn(Heavy {
+                height: self.height - 1,
+                burden: self.burden.clone(),
+            });
+        }
+        Sum(0)
+    }
+}
+
+/// What [`HEAVY`] finds.
+pub(crate) fn heavy_result() -> String {
+    format!("result {:?}", Sum(BURDEN as u64 * (1 << HEIGHT)))
+}
+
+/// A task that spawns others, of which one panics.
+#[derive(Serialize, Deserialize)]
+struct Fragile(u32);
+
+impl Task for Fragile {
+    const KIND: &'static str = "fragile";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        if self.0 == 0 {
+            for number in 1..=1000 {
+                tasks.spawn(Fragile(number));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(self.0 != 700, "number {} broke", self.0);
+        Sum(1)
+    }
+}

@@ -1,0 +1,223 @@
+//! Ranks that are threads, on good and on bad networks: exact counts, or one error that says why.
+
+use std::time::Duration;
+
+use locksley_cluster::programs::uts::{self, Search};
+use locksley_cluster::ranks::{self, Network, Options, Outcome, RankError};
+use locksley_cluster::{Program, Sum, Task, Tasks};
+use locksley_policy::rank::{Protocol, Trouble};
+use locksley_trace::{Arrow, Trace, TraceEvent};
+use locksley_workload::{Size, Uts, UtsTree};
+use serde::{Deserialize, Serialize};
+
+/// Some 50,000 nodes, unevenly spread.
+fn tree() -> UtsTree {
+    UtsTree::binomial(2000.0, 0.24, 4, 19)
+}
+
+fn size() -> Size {
+    Uts::new(tree()).size()
+}
+
+fn options() -> Options {
+    Options {
+        workers: 1,
+        ..Options::default()
+    }
+}
+
+/// With little patience, so that tests of the worst don't take long.
+fn impatient() -> Options {
+    let protocol = Protocol {
+        patience: 800_000_000,
+        beat: 100_000_000,
+        ..Protocol::default()
+    };
+    Options {
+        protocol,
+        ..options()
+    }
+}
+
+fn search(
+    options: &Options,
+    network: Network,
+    hosts: &[&str],
+) -> Result<Outcome<uts::Counted>, RankError> {
+    let peers = network.connect(hosts);
+    ranks::run_threads(&uts::program(), [Search::whole(tree())], options, peers)
+}
+
+/// Nothing is lost, nothing is done twice, and the books agree.
+fn check(outcome: &Outcome<uts::Counted>) {
+    assert_eq!(outcome.result.0, size());
+    let counts = outcome.counts();
+    assert_eq!(counts.given, counts.taken);
+    let sum = |part: fn(&ranks::Report) -> u64| outcome.ranks.iter().map(part).sum::<u64>();
+    assert_eq!(
+        sum(|rank| rank.usage.added),
+        sum(|rank| rank.usage.tasks + rank.usage.withdrawn)
+    );
+    assert_eq!(sum(|rank| rank.usage.withdrawn), counts.given);
+}
+
+#[test]
+fn counts_are_exact_on_any_number_of_ranks() {
+    for ranks in 1..=5 {
+        let outcome = search(&options(), Network::default(), &vec!["here"; ranks]).unwrap();
+        check(&outcome);
+        assert_eq!(outcome.ranks.len(), ranks);
+        let counts = outcome.counts();
+        assert_eq!(counts.successes > 0, ranks > 1, "{counts:?}");
+    }
+}
+
+#[test]
+fn counts_are_exact_with_every_protocol_and_several_workers() {
+    for protocol in [
+        "uniform",
+        "nearest:theta_r=0.75",
+        "lifelines",
+        "uniform:floor=0",
+    ] {
+        let options = Options {
+            workers: 2,
+            protocol: protocol.parse().unwrap(),
+            ..options()
+        };
+        let network = Network {
+            delay: Duration::from_millis(2),
+            seed: 7,
+            ..Network::default()
+        };
+        let outcome = search(&options, network, &["oak", "oak", "elm", "elm"]).unwrap();
+        check(&outcome);
+        assert_eq!(outcome.ranks[2].host, "elm");
+        assert!(outcome.ranks.iter().all(|rank| rank.workers == 2));
+    }
+}
+
+#[test]
+fn a_dead_rank_ends_the_job_and_is_named() {
+    for (rank, after) in [(1, 0), (1, 3), (2, 10)] {
+        let network = Network {
+            death: Some((rank, after)),
+            ..Network::default()
+        };
+        let error = search(&impatient(), network, &["a", "b", "c"]).unwrap_err();
+        let RankError::Trouble {
+            trouble: Trouble::Silent { rank: silent, .. },
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(silent, rank);
+    }
+}
+
+#[test]
+fn a_network_that_loses_messages_gives_an_error_and_no_wrong_result() {
+    for seed in 0..3 {
+        let network = Network {
+            loss: 0.2,
+            seed,
+            ..Network::default()
+        };
+        match search(&impatient(), network, &["a", "b", "c"]) {
+            Ok(outcome) => assert_eq!(outcome.result.0, size()),
+            Err(RankError::Trouble { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// A task that spawns others, of which one panics.
+#[derive(Serialize, Deserialize)]
+struct Fragile(u32);
+
+impl Task for Fragile {
+    const KIND: &'static str = "fragile";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        if self.0 == 0 {
+            for number in 1..=400 {
+                tasks.spawn(Fragile(number));
+            }
+        }
+        std::thread::sleep(Duration::from_micros(200));
+        assert!(self.0 != 300, "number {} broke", self.0);
+        Sum(1)
+    }
+}
+
+#[test]
+fn a_task_that_panics_ends_every_rank_and_is_named() {
+    let program = Program::new("fragile").with::<Fragile>();
+    let peers = ranks::threads(3);
+    let error = ranks::run_threads(&program, [Fragile(0)], &options(), peers).unwrap_err();
+    let said = error.to_string();
+    assert!(matches!(error, RankError::Panicked { .. }), "{said}");
+    assert!(said.contains("rank") && said.contains("fragile"), "{said}");
+    assert!(said.contains("number 300 broke"), "{said}");
+}
+
+#[test]
+fn a_pool_that_cannot_be_built_is_an_error_of_all() {
+    let options = Options {
+        workers: usize::MAX,
+        ..options()
+    };
+    let error = search(&options, Network::default(), &["a", "b"]).unwrap_err();
+    assert!(matches!(error, RankError::Pool(_)), "{error}");
+}
+
+#[test]
+fn a_trace_has_all_ranks_and_an_arrow_for_each_steal() {
+    let options = Options {
+        trace: Some(1 << 14),
+        ..options()
+    };
+    let outcome = search(&options, Network::default(), &["oak", "elm", "oak"]).unwrap();
+    check(&outcome);
+    let trace = outcome.trace.as_ref().unwrap();
+    assert_eq!(Trace::from_json(&trace.to_json()).unwrap(), *trace);
+    for rank in 0..3 {
+        assert!(trace.events.iter().any(|event| event.pid() == rank));
+    }
+    assert!(trace.to_json().contains("rank 1 on elm"));
+    let (mut left, mut arrived) = (Vec::new(), Vec::new());
+    for event in &trace.events {
+        match event {
+            TraceEvent::Left {
+                cat,
+                id,
+                pid,
+                ts,
+                tid: 1,
+                ..
+            } if cat == Arrow::Steal.name() => {
+                left.push((*id, *pid, *ts));
+            }
+            TraceEvent::Arrived {
+                cat,
+                id,
+                pid,
+                ts,
+                tid: 1,
+                ..
+            } if cat == Arrow::Steal.name() => {
+                arrived.push((*id, *pid, *ts));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(left.len() as u64, outcome.counts().gifts);
+    assert!(!left.is_empty() && left.len() == arrived.len());
+    for (left, arrived) in left.iter().zip(&arrived) {
+        assert_eq!(left.0, arrived.0);
+        assert_ne!(left.1, arrived.1, "between different ranks");
+        assert!(left.2 <= arrived.2);
+    }
+}
