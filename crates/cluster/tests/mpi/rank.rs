@@ -8,6 +8,7 @@ use std::{env, fs};
 use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::ranks::{self, Options, Outcome, Peer, RankError};
 use locksley_cluster::{Program, Reduce, Sum, Task, Tasks};
+use locksley_policy::rank::Protocol;
 use locksley_workload::UtsTree;
 use serde::{Deserialize, Serialize};
 
@@ -62,8 +63,14 @@ fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
+    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job within ten seconds.
+    let protocol = Protocol {
+        patience: 5_000_000_000,
+        ..Protocol::default()
+    };
     let options = Options {
         workers: 1,
+        protocol,
         trace: trace.as_ref().map(|_| 1 << 14),
         ..Options::default()
     };
