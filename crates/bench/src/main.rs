@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod flow;
 mod harness;
 mod joins;
@@ -54,6 +55,10 @@ const SERVE: &str = "serve";
 /// The hidden subcommand with which the binary looks at a contender that does nothing.
 const PROBE: &str = "probe";
 
+/// The hidden subcommand with which the binary is a rank of a job.
+#[cfg(feature = "mpi")]
+const RANK: &str = "rank";
+
 const EXAMPLES: &str = "\
 Examples:
   locksley-bench queues                     the queues beside their rivals, about a minute
@@ -62,6 +67,7 @@ Examples:
   locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
   locksley-bench sim                        the simulator, about three minutes
   locksley-bench flow                       dataflow beside fork-join and barriers, seconds
+  locksley-bench cluster                    several processes, about a minute
   locksley-bench queues --json queues.json  the same, raw samples kept
   locksley-bench queues --markdown          tables to paste into a README
   locksley-bench all --quick                a check that everything works, bars not enforced
@@ -98,6 +104,8 @@ enum Command {
     Sim,
     /// Dataflow: what a task costs, and flows beside fork-join and barriers.
     Flow,
+    /// Several processes beside one.
+    Cluster,
     /// Every suite there is.
     All,
     /// One turn of one contender, untimed: what valgrind counts.
@@ -121,6 +129,10 @@ enum Command {
         contender: String,
         milliseconds: u64,
     },
+    /// One rank of a job that `mpirun` has started.
+    #[cfg(feature = "mpi")]
+    #[command(name = RANK, hide = true)]
+    Rank { tree: String },
 }
 
 #[derive(Args)]
@@ -180,6 +192,7 @@ fn main() -> ExitCode {
         Command::Rayon => &[rayon_core::run],
         Command::Sim => &[sim::run],
         Command::Flow => &[flow::run],
+        Command::Cluster => &[cluster::run],
         Command::All => &[
             queues::run,
             joins::run,
@@ -187,6 +200,7 @@ fn main() -> ExitCode {
             rayon_core::run,
             sim::run,
             flow::run,
+            cluster::run,
         ],
         Command::Turn {
             workload,
@@ -203,6 +217,8 @@ fn main() -> ExitCode {
             contender,
             milliseconds,
         } => return joins::probe(probe, &contender, milliseconds),
+        #[cfg(feature = "mpi")]
+        Command::Rank { tree } => return cluster::mpi::rank(&tree),
     };
     match measure(suites, &cli.options) {
         Ok(code) => code,

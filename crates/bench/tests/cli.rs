@@ -120,3 +120,12 @@ fn exit_codes_tell_usage_from_failure() {
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+#[test]
+fn what_this_build_has_no_feature_for_or_finds_no_program_for_is_skipped() {
+    let output = bench(&["cluster", "--quick"]);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    let bar = "bar cluster mpi T1L processor time / ideal half: unknown (limit 1.176) skipped";
+    assert!(stdout.contains(bar), "{stdout}");
+}

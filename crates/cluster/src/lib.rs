@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod leases;
 mod local;
 pub mod programs;
 pub mod ranks;

@@ -55,7 +55,7 @@ use crate::task::{Boxed, Program, Task, Tasks};
 #[derive(Debug)]
 pub struct Local<R> {
     // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not ended from inside.
-    pool: Pool,
+    pool: Arc<Pool>,
     program: Program<R>,
     shared: Arc<Shared<R>>,
 }
@@ -138,7 +138,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<R: Reduce> Local<R> {
-    /// A process with this pool, and nothing to do yet.
+    /// A process with this pool, which it may share with others, and nothing to do yet.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -150,7 +150,8 @@ impl<R: Reduce> Local<R> {
     /// assert!(local.is_passive());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(pool: Pool, program: &Program<R>) -> Local<R> {
+    pub fn new(pool: impl Into<Arc<Pool>>, program: &Program<R>) -> Local<R> {
+        let pool = pool.into();
         let kept = || {
             Mutex::new(Kept {
                 result: R::identity(),

@@ -1,11 +1,21 @@
 //! `locksley cluster`: one task program over threads, processes and hosts.
 
+#[cfg(feature = "redis")]
+mod cancel;
 mod engine;
 mod programs;
 mod run;
+#[cfg(feature = "redis")]
+mod server;
+#[cfg(feature = "redis")]
+mod status;
+#[cfg(feature = "redis")]
+mod submit;
 #[cfg(feature = "thumbnails")]
 mod thumbnails;
 mod waiting;
+#[cfg(feature = "redis")]
+mod worker;
 
 use clap::{Args, Subcommand};
 
@@ -14,9 +24,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster run uts --tree T1         counts a tree in this process: nothing to install
-  locksley cluster run thumbnails photos small   thumbnails of all images below a folder
-  locksley cluster run --help                all programs, and all options";
+  locksley cluster run uts --tree T1               counts a tree in this process: nothing to install
+  locksley cluster run thumbnails photos small     thumbnails of all images below a folder
+  mpirun -n 4 locksley cluster run uts --tree T1L  on ranks that steal from each other (a build with the feature mpi)
+  locksley cluster worker                          takes tasks from a Redis server, and may come and go
+  locksley cluster submit uts --tree T1L           hands such tasks out, and waits for the result
+  locksley cluster run --help                      all programs, and all options";
 
 /// See the command's description in `cli`.
 #[derive(Args)]
@@ -30,12 +43,42 @@ enum Command {
     /// Run a program to its end, check its result, and tell who did what.
     #[command(after_help = help(run::EXAMPLES))]
     Run(run::Run),
+    /// Take tasks from a server, and run them.
+    #[cfg(feature = "redis")]
+    #[command(after_help = served(worker::EXAMPLES))]
+    Worker(worker::Worker),
+    /// Hand a program to the workers at a server, and wait for the result.
+    #[cfg(feature = "redis")]
+    #[command(after_help = served(submit::EXAMPLES))]
+    Submit(submit::Submit),
+    /// Show what a server has to do, and who does it.
+    #[cfg(feature = "redis")]
+    #[command(after_help = served(status::EXAMPLES))]
+    Status(status::ShowStatus),
+    /// End a job.
+    #[cfg(feature = "redis")]
+    #[command(after_help = served(cancel::EXAMPLES))]
+    Cancel(cancel::Cancel),
+}
+
+/// Help for what needs a server.
+#[cfg(feature = "redis")]
+fn served(examples: &str) -> String {
+    help(&format!("{examples}\n\n{}", server::ENVIRONMENT))
 }
 
 impl Cluster {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
         match &self.command {
             Command::Run(run) => run.run(output),
+            #[cfg(feature = "redis")]
+            Command::Worker(worker) => worker.run(output),
+            #[cfg(feature = "redis")]
+            Command::Submit(submit) => submit.run(output),
+            #[cfg(feature = "redis")]
+            Command::Status(status) => status.run(output),
+            #[cfg(feature = "redis")]
+            Command::Cancel(cancel) => cancel.run(output),
         }
     }
 }

@@ -79,6 +79,15 @@ impl Chosen {
     }
 }
 
+/// All programs, for a worker.
+#[cfg(feature = "redis")]
+pub(crate) fn catalogue() -> locksley_cluster::leases::Catalogue {
+    let catalogue = locksley_cluster::leases::Catalogue::default().with(uts::program());
+    #[cfg(feature = "thumbnails")]
+    let catalogue = catalogue.with(locksley_cluster::programs::thumbnails::program());
+    catalogue
+}
+
 /// Names of the trees of the literature.
 const TREES: [&str; 9] = ["T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"];
 

@@ -1,0 +1,142 @@
+//! `locksley cluster status`: what a server has to do, and who does it.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use locksley_cluster::leases::{JobId, LeasePool, Present, State, Status};
+use serde_json::{Value, json};
+
+use super::server::{self, ServerOptions};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::units::{count, several, time};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley cluster status            all running jobs, and all workers
+  locksley cluster status nightly    one job, running or over, and who did how much of it";
+
+/// Shows the jobs that are running and the workers that are alive, or one job.
+#[derive(Args)]
+pub(crate) struct ShowStatus {
+    #[command(flatten)]
+    server: ServerOptions,
+    /// A job, running or over.
+    #[arg(value_name = "JOB", value_parser = server::job)]
+    job: Option<JobId>,
+}
+
+impl ShowStatus {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let redis = self.server.connect()?;
+        let workers = redis.workers()?;
+        if let Some(id) = &self.job {
+            let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;
+            output.say(text(&status, &workers));
+            let mut document = document(&status);
+            document["command"] = "cluster status".into();
+            return output.document(&document);
+        }
+        let mut jobs = Vec::new();
+        for (id, _) in redis.running()? {
+            jobs.extend(redis.status(&id)?);
+        }
+        if jobs.is_empty() {
+            output.say("no job is running");
+        }
+        for status in &jobs {
+            output.say(text(status, &workers));
+        }
+        output.say(crew(&workers));
+        output.document(&json!({
+            "command": "cluster status",
+            "jobs": jobs.iter().map(document).collect::<Vec<_>>(),
+            "workers": workers.iter().map(|present| json!({
+                "worker": present.worker.name,
+                "build": present.worker.build.to_string(),
+                "leases": present.slots,
+            })).collect::<Vec<_>>(),
+        }))
+    }
+}
+
+/// A job for a person.
+fn text(status: &Status, workers: &[Present]) -> String {
+    let state = match status.state {
+        State::Running => "running for",
+        State::Done => "done after",
+        State::Cancelled => "cancelled after",
+    };
+    let mut text = format!(
+        "{}: {}, {state} {}, build {}\n  {} leases done ({} tasks), {} in flight, {} waiting",
+        status.job.id,
+        status.job.program,
+        time(status.age.as_secs_f64()),
+        status.job.build,
+        count(status.done),
+        count(status.tasks),
+        count(status.in_flight),
+        count(status.outstanding.saturating_sub(status.in_flight)),
+    );
+    let able = workers
+        .iter()
+        .any(|present| present.worker.build == status.job.build);
+    if status.state == State::Running && !able {
+        text +=
+            "\n  no worker of its build is alive: start some with the executable that submitted it";
+    }
+    for share in &status.shares {
+        let (done, held) = (count(share.done), count(share.in_flight));
+        text += &format!("\n  {}: {done} done, {held} in flight", share.worker);
+    }
+    if status.aside > 0 {
+        text += &format!("\n  {} set aside:", several(status.aside as usize, "task"));
+    }
+    for aside in &status.reasons {
+        text += &format!(
+            "\n    {} ({} tried): {}",
+            aside.entry, aside.attempts, aside.reason
+        );
+    }
+    text
+}
+
+/// The workers for a person.
+fn crew(workers: &[Present]) -> String {
+    let mut builds: BTreeMap<String, Vec<&Present>> = BTreeMap::new();
+    for present in workers {
+        builds
+            .entry(present.worker.build.to_string())
+            .or_default()
+            .push(present);
+    }
+    let mut text = several(workers.len(), "worker");
+    for (build, present) in builds {
+        text += &format!("\n  build {build}:");
+        for present in present {
+            text += &format!(
+                "\n    {}, {} at once",
+                present.worker.name,
+                several(present.slots as usize, "lease")
+            );
+        }
+    }
+    text
+}
+
+/// A job for a program.
+pub(crate) fn document(status: &Status) -> Value {
+    json!({
+        "job": status.job.id.as_str(),
+        "program": status.job.program,
+        "build": status.job.build.to_string(),
+        "state": status.state,
+        "done": status.done,
+        "tasks": status.tasks,
+        "outstanding": status.outstanding,
+        "in_flight": status.in_flight,
+        "set_aside": status.aside,
+        "reasons": status.reasons,
+        "shares": status.shares,
+        "seconds": status.age.as_secs_f64(),
+    })
+}

@@ -1,0 +1,269 @@
+//! `locksley cluster submit`: a job for the workers, followed to its end.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use locksley_cluster::leases::{
+    Aside, Ended, JobId, JobInfo, Progress, State, Status, Submitted, Terms, follow, submit,
+};
+use serde_json::json;
+
+use super::programs::{Chosen, Job, Visitor};
+use super::server::{self, ServerOptions};
+use super::status;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::Output;
+use crate::units::{self, count, digits, several, time};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley cluster submit uts --tree T1L                   waits for the workers, and tells how far they are
+  locksley cluster submit --job nightly uts --tree T1XL    a name: whoever submits the same again waits for the same job
+  locksley cluster submit --detach --job nightly uts       does not wait";
+
+/// Hands a program to the workers, tells how far they are, and prints the result. If it is interrupted the job goes on.
+#[derive(Args)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    server: ServerOptions,
+    /// A name for the job. Submitting the same program again under the same name waits for the same job [default: a new one].
+    #[arg(long, value_name = "NAME", global = true, value_parser = server::job)]
+    job: Option<JobId>,
+    /// Do not wait for the end.
+    #[arg(long, global = true)]
+    detach: bool,
+    /// A worker that is silent for so long has lost its tasks to others.
+    #[arg(long, value_name = "TIME", default_value = "15s", global = true, value_parser = units::duration)]
+    lease: Duration,
+    /// A task that fails, or kills its workers, so many times is set aside.
+    #[arg(long, value_name = "N", default_value_t = 4, global = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    tries: u32,
+    /// How long to wait for a server that is away before giving up.
+    #[arg(long, value_name = "TIME", default_value = "300s", global = true, value_parser = units::duration)]
+    patience: Duration,
+    #[command(subcommand)]
+    program: Chosen,
+}
+
+impl Submit {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        self.program.visit(Once {
+            submit: self,
+            output,
+        })?
+    }
+}
+
+struct Once<'a> {
+    submit: &'a Submit,
+    output: &'a Output,
+}
+
+impl Visitor for Once<'_> {
+    type Output = Result<(), Failure>;
+
+    fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
+        let (submit_options, output) = (self.submit, self.output);
+        let redis = submit_options.server.connect()?;
+        let info = submit_options.info(job.program().name())?;
+        let id = info.id.clone();
+        let submitted = submit(&redis, &info, job.first())?;
+        eprintln!("{}", greeting(&job.title(), &id, submitted));
+        if submit_options.detach {
+            output.say(format!("{id}"));
+            return output.document(&json!({
+                "command": "cluster submit", "job": id.as_str(), "new": submitted == Submitted::New,
+            }));
+        }
+        interrupt::keep(move || {
+            format!(
+                "the job goes on; `locksley cluster status {id}` tells how far it is, `cancel {id}` ends it"
+            )
+        });
+        let mut shown = Shown::new(output.json);
+        let ended = follow(&redis, &info.id, submit_options.patience, |progress| {
+            shown.tell(progress)
+        })?;
+        shown.bar.finish_and_clear();
+        interrupt::finish(|| tell(output, &job, &ended, submitted))
+    }
+}
+
+impl Submit {
+    fn info(&self, program: &str) -> Result<JobInfo, Failure> {
+        let terms = Terms {
+            lease: self.lease.max(Duration::from_millis(100)),
+            tries: self.tries,
+            ..Terms::default()
+        };
+        let fresh = || {
+            let chance = RandomState::new().hash_one(Instant::now()) as u32;
+            server::job(&format!("{program}-{chance:08x}")).map_err(Failure::usage)
+        };
+        Ok(JobInfo {
+            id: self.job.clone().map_or_else(fresh, Ok)?,
+            build: server::build()?,
+            program: program.to_owned(),
+            terms,
+        })
+    }
+}
+
+fn greeting(title: &str, id: &JobId, submitted: Submitted) -> String {
+    match submitted {
+        Submitted::New => format!("{title} is submitted as {id}"),
+        Submitted::Attached => {
+            format!("{title} was submitted as {id} before: this is the same job")
+        }
+    }
+}
+
+/// Progress on standard error: a line that changes on a terminal, else a line every few seconds.
+struct Shown {
+    bar: ProgressBar,
+    last: Option<Instant>,
+    away: bool,
+}
+
+impl Shown {
+    fn new(quiet: bool) -> Shown {
+        let bar = if quiet {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner()
+        };
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        Shown {
+            bar,
+            last: None,
+            away: false,
+        }
+    }
+
+    fn tell(&mut self, progress: Result<&Progress, &locksley_cluster::leases::Trouble>) {
+        let line = match progress {
+            Err(trouble) => {
+                if !std::mem::replace(&mut self.away, true) {
+                    self.bar.suspend(|| eprintln!("{trouble}; trying again"));
+                }
+                return;
+            }
+            Ok(progress) => line(progress),
+        };
+        self.away = false;
+        self.bar.set_message(line.clone());
+        self.bar.tick();
+        let due = self
+            .last
+            .is_none_or(|last| last.elapsed() >= Duration::from_secs(2));
+        if self.bar.is_hidden() && due {
+            self.last = Some(Instant::now());
+            eprintln!("{line}");
+        }
+    }
+}
+
+/// How far a job is, in one line.
+fn line(Progress { status, rate }: &Progress) -> String {
+    let waiting = status.outstanding.saturating_sub(status.in_flight);
+    let mut line = format!(
+        "{} leases done, {} in flight, {} waiting, {} a second",
+        count(status.done),
+        count(status.in_flight),
+        count(waiting),
+        digits(*rate)
+    );
+    if status.aside > 0 {
+        line += &format!(", {} set aside", count(status.aside));
+    }
+    let mut shares: Vec<_> = status.shares.iter().collect();
+    shares.sort_by_key(|share| std::cmp::Reverse(share.done));
+    let shown: Vec<String> = shares
+        .iter()
+        .take(4)
+        .map(|share| format!("{} {}", share.worker, count(share.done)))
+        .collect();
+    if shares.is_empty() {
+        return line + "; no worker has begun";
+    }
+    let more = shares.len() - shown.len();
+    line += &format!("; {}", shown.join(", "));
+    if more > 0 {
+        line += &format!(", and {more} more");
+    }
+    line
+}
+
+/// Tells what came of a job.
+fn tell<J: Job>(
+    output: &Output,
+    job: &J,
+    ended: &Ended,
+    submitted: Submitted,
+) -> Result<(), Failure> {
+    let status = &ended.status;
+    if status.state == State::Cancelled {
+        return Err(Failure::Check(format!(
+            "the job {} was cancelled",
+            status.job.id
+        )));
+    }
+    let result = ended.result(&job.program()).map_err(|why| {
+        Failure::Check(format!(
+            "what the server has is no result of {}: {why}",
+            job.title()
+        ))
+    })?;
+    // Without what was set aside it need not be what it would be.
+    let checked = match status.aside {
+        0 => job.check(&result),
+        _ => Err(set_aside(status)),
+    };
+    output.say(format!(
+        "{} as the job {}, by {}",
+        job.title(),
+        status.job.id,
+        several(status.shares.len(), "worker")
+    ));
+    for (label, line) in job.lines(&result) {
+        output.say(format!("  {label:<7} {line}"));
+    }
+    if matches!(checked, Ok(true)) {
+        output.say(format!("          {}", output.style.good("as published")));
+    }
+    output.say(format!(
+        "  time    {}",
+        output.style.bold(&time(status.age.as_secs_f64()))
+    ));
+    output.say(format!(
+        "  tasks   {} in {} leases",
+        count(status.tasks),
+        count(status.done)
+    ));
+    let mut document = status::document(status);
+    document["command"] = "cluster submit".into();
+    document["new"] = (submitted == Submitted::New).into();
+    document["result"] = job.document(&result);
+    document["verified"] = matches!(checked, Ok(true)).into();
+    output.document(&document)?;
+    checked.map(drop)
+}
+
+fn set_aside(status: &Status) -> Failure {
+    let reason = |aside: &Aside| {
+        let (task, why) = (&aside.entry, &aside.reason);
+        format!("\n  task {task}, tried {} times: {why}", aside.attempts)
+    };
+    let reasons = status.reasons.iter().map(reason);
+    Failure::Check(format!(
+        "the result lacks {}, which nobody could do:{}",
+        several(status.aside as usize, "task"),
+        reasons.collect::<String>()
+    ))
+}

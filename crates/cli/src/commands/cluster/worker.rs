@@ -1,0 +1,106 @@
+//! `locksley cluster worker`: a process that takes tasks from a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use locksley_cluster::leases::{
+    Catalogue, LeasePool, Redis, Setup, Stop, WorkerId, serve, worker_name,
+};
+use serde_json::json;
+
+use super::programs;
+use super::server::{ServerOptions, build};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::names;
+use crate::output::Output;
+use crate::ranges;
+use crate::units::{self, count, several};
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley cluster worker                                 on this machine, a thread for each processor
+  locksley cluster worker --server rediss://tasks:6380    on another, with TLS
+  locksley cluster worker --linger 60s                    until there has been nothing to do for a minute";
+
+/// Takes tasks of all jobs of its build from a server, and runs them, until it is stopped: with Ctrl-C or SIGTERM it hands over
+/// what it has, and ends. Any number of workers may come and go at any time.
+#[derive(Args)]
+pub(crate) struct Worker {
+    #[command(flatten)]
+    server: ServerOptions,
+    /// How many workers its pool has [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
+    workers: Option<usize>,
+    /// The pool's strategy.
+    #[arg(long, default_value = "asymmetric")]
+    strategy: String,
+    /// How many leases it holds at once [default: as many as workers].
+    #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
+    leases: Option<usize>,
+    /// How long it runs a task before it hands what is left over to the server.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = units::duration)]
+    quantum: Duration,
+    /// How long what runs may take to end when the worker is stopped; then it is given back.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
+    grace: Duration,
+    /// End when there has been nothing to do for so long [default: never].
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    linger: Option<Duration>,
+}
+
+impl Worker {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let server = self.server.find()?;
+        let setup = self.setup(programs::catalogue())?;
+        let stop = Stop::default();
+        let (told, grace) = (stop.clone(), self.grace);
+        interrupt::keep(move || {
+            told.stop();
+            // The process ends as soon as the worker does. If even giving things back takes too long their leases run out.
+            std::thread::sleep(grace + Duration::from_secs(15));
+            "what was not done will be done by others".to_owned()
+        });
+        let (name, threads) = (setup.worker.name.clone(), setup.pool.workers());
+        eprintln!(
+            "worker {name} of build {} at {server}, with {}",
+            setup.worker.build,
+            several(threads, "thread")
+        );
+        let redis: Arc<dyn LeasePool> = Arc::new(Redis::later(server));
+        let tally = serve(redis, setup, &stop, |notice| eprintln!("{notice}"))?;
+        output.say(format!(
+            "worker {name}: {} leases completed, {} tasks run, {} handed over, {} leases lost, {} given up",
+            count(tally.completed),
+            count(tally.tasks),
+            count(tally.children),
+            count(tally.lost),
+            count(tally.given_up)
+        ));
+        output.document(&json!({
+            "command": "cluster worker",
+            "worker": name,
+            "completed": tally.completed,
+            "tasks": tally.tasks,
+            "children": tally.children,
+            "lost": tally.lost,
+            "given_up": tally.given_up,
+        }))
+    }
+
+    fn setup(&self, catalogue: Catalogue) -> Result<Setup, Failure> {
+        let workers = self
+            .workers
+            .unwrap_or_else(|| locksley::available_cpus().count());
+        let builder = locksley::Pool::builder().workers(workers);
+        let pool = builder.strategy(names::strategy(&self.strategy)?).build()?;
+        let worker = WorkerId {
+            name: worker_name(),
+            build: build()?,
+        };
+        let mut setup = Setup::new(worker, pool, catalogue);
+        setup.slots = self.leases.unwrap_or(workers);
+        (setup.quantum, setup.grace, setup.linger) = (self.quantum, self.grace, self.linger);
+        Ok(setup)
+    }
+}

@@ -1,0 +1,634 @@
+//! What every lease pool does, whatever it is made of.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::*;
+use crate::Build;
+
+/// A pool, and its time.
+pub(super) trait World: Sync {
+    fn pool(&self) -> &dyn LeasePool;
+
+    /// Lets time pass.
+    fn pass(&self, time: Duration);
+}
+
+/// The lease of the tests. Short, since some pools have a clock that cannot be set; and long enough that nothing runs out by chance
+/// in those tests where nothing shall.
+pub(super) const LEASE: Duration = Duration::from_millis(300);
+
+/// A little longer than a lease.
+const LATE: Duration = Duration::from_millis(330);
+
+const NOW: Duration = Duration::ZERO;
+
+/// One test's job, with a build of its own: no other test sees its tasks.
+struct Case<'a> {
+    pool: &'a dyn LeasePool,
+    job: JobInfo,
+}
+
+impl<'a> Case<'a> {
+    fn new(world: &'a dyn World) -> Case<'a> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let unique = number << 32 | u64::from(std::process::id());
+        let job = JobInfo {
+            id: format!("case-{unique}").parse().expect("it is plain"),
+            build: Build(unique),
+            program: "battery".to_owned(),
+            terms: Terms {
+                lease: LEASE,
+                tries: 4,
+                keep: Duration::from_secs(60),
+                limits: Limits {
+                    task: 100,
+                    children: 5,
+                    result: 50,
+                },
+            },
+        };
+        Case {
+            pool: world.pool(),
+            job,
+        }
+    }
+
+    fn with(world: &'a dyn World, tasks: &[&str]) -> Case<'a> {
+        let case = Case::new(world);
+        assert_eq!(case.submit(tasks), Ok(Submitted::New));
+        case
+    }
+
+    fn submit(&self, tasks: &[&str]) -> Result<Submitted, Trouble> {
+        self.pool.submit(&Order {
+            job: self.job.clone(),
+            tasks: tasks.iter().map(|task| task.as_bytes().to_vec()).collect(),
+        })
+    }
+
+    fn worker(&self, name: &str) -> WorkerId {
+        WorkerId {
+            name: name.to_owned(),
+            build: self.job.build,
+        }
+    }
+
+    fn lease(&self, name: &str) -> Option<Lease> {
+        let leases = self.pool.lease(&self.worker(name), 1, NOW);
+        leases.expect("the pool is there").pop()
+    }
+
+    fn reclaim(&self, name: &str, idle: bool) -> Reclaimed {
+        let reclaimed = self.pool.reclaim(&self.worker(name), 8, idle);
+        reclaimed.expect("the pool is there")
+    }
+
+    fn complete(&self, lease: &Lease, result: &str, children: &[&str]) -> Completed {
+        let completion = Completion {
+            result: result.as_bytes().to_vec(),
+            children: children
+                .iter()
+                .map(|task| task.as_bytes().to_vec())
+                .collect(),
+            tasks: 2,
+        };
+        let completed = self.pool.complete(&lease.ticket, &completion);
+        completed.expect("the pool is there")
+    }
+
+    fn renew(&self, lease: &Lease) -> bool {
+        let renewed = self.pool.renew(std::slice::from_ref(&lease.ticket));
+        renewed.expect("the pool is there")[0]
+    }
+
+    fn status(&self) -> Status {
+        let status = self.pool.status(&self.job.id).expect("the pool is there");
+        status.expect("the job is there")
+    }
+
+    fn results(&self) -> Vec<String> {
+        let results = self.pool.results(&self.job.id).expect("the pool is there");
+        let text = |bytes| String::from_utf8(bytes).expect("it is text");
+        results.into_iter().map(text).collect()
+    }
+}
+
+fn counted(outstanding: u64, results: u64) -> Completed {
+    Completed::Counted {
+        outstanding,
+        results,
+    }
+}
+
+/// Runs every test of the battery.
+macro_rules! battery {
+    ($world:expr) => {
+        $crate::leases::battery::battery!($world;
+            tasks_become_results_and_children
+            a_job_without_tasks_is_done
+            what_ran_out_goes_to_another_and_the_late_completion_is_fenced
+            a_ticket_of_an_earlier_delivery_is_void_even_for_the_same_worker
+            a_renewed_lease_does_not_run_out
+            a_void_ticket_cannot_be_renewed_and_takes_nothing_back
+            a_repeated_completion_counts_once
+            the_same_job_is_attached_and_another_refused
+            of_many_who_submit_at_once_one_creates
+            giving_up_lets_others_try
+            what_fails_too_often_is_set_aside
+            what_kills_its_workers_is_set_aside
+            suspects_run_alone
+            cancelling_voids_everything
+            compaction_replaces_what_is_still_there
+            limits_are_kept
+            other_builds_get_nothing
+            a_worker_that_waits_is_woken
+            the_living_are_counted
+            a_storm_loses_nothing_and_counts_nothing_twice
+        );
+    };
+    ($world:expr; $($test:ident)*) => {
+        $(#[test]
+        fn $test() {
+            if let Some(world) = $world {
+                $crate::leases::battery::$test(world);
+            }
+        })*
+    };
+}
+pub(super) use battery;
+
+pub(super) fn tasks_become_results_and_children(world: &dyn World) {
+    let case = Case::with(world, &["a", "b"]);
+    let lease = case.lease("w").expect("a waits");
+    assert_eq!(lease.task.as_deref(), Some(&b"a"[..]));
+    assert_eq!((lease.attempt, &*lease.job), (1, &case.job));
+    let status = case.status();
+    assert_eq!((status.outstanding, status.in_flight), (2, 1));
+    assert_eq!(case.complete(&lease, "A", &["c", "d"]), counted(3, 1));
+    for (result, left) in [("B", 2), ("C", 1), ("D", 0)] {
+        let lease = case.lease("w").expect("there is more");
+        assert_eq!(lease.task, Some(result.to_lowercase().into_bytes()));
+        let results = 4 - left;
+        assert_eq!(case.complete(&lease, result, &[]), counted(left, results));
+    }
+    let status = case.status();
+    assert_eq!((status.state, status.outstanding), (State::Done, 0));
+    assert_eq!((status.done, status.tasks), (4, 8));
+    assert_eq!(status.shares.len(), 1);
+    assert_eq!(
+        (status.shares[0].worker.as_str(), status.shares[0].done),
+        ("w", 4)
+    );
+    assert_eq!(case.results(), ["A", "B", "C", "D"]);
+    assert_eq!(case.lease("w"), None);
+    let running = case.pool.running().expect("the pool is there");
+    assert!(running.iter().all(|(job, _)| *job != case.job.id));
+}
+
+pub(super) fn a_job_without_tasks_is_done(world: &dyn World) {
+    let case = Case::with(world, &[]);
+    assert_eq!(case.status().state, State::Done);
+    assert_eq!(
+        case.pool.await_end(&case.job.id, Duration::from_secs(60)),
+        Ok(())
+    );
+}
+
+pub(super) fn what_ran_out_goes_to_another_and_the_late_completion_is_fenced(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let slow = case.lease("slow").expect("a waits");
+    assert_eq!(case.reclaim("other", true), Reclaimed::default());
+    world.pass(LATE);
+    assert_eq!(case.lease("other"), None, "it is delivered, not new");
+    let again = case.reclaim("other", true).leases.remove(0);
+    assert_eq!((again.attempt, &again.task), (2, &slow.task));
+    assert_eq!(case.complete(&slow, "SLOW", &["x"]), Completed::Fenced);
+    assert_eq!(case.complete(&again, "A", &[]), counted(0, 1));
+    assert_eq!(case.complete(&slow, "SLOW", &["x"]), Completed::Fenced);
+    assert_eq!(case.results(), ["A"]);
+    assert_eq!((case.status().state, case.status().done), (State::Done, 1));
+}
+
+pub(super) fn a_ticket_of_an_earlier_delivery_is_void_even_for_the_same_worker(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let first = case.lease("w").expect("a waits");
+    world.pass(LATE);
+    let second = case.reclaim("w", true).leases.remove(0);
+    assert_eq!(
+        case.pool
+            .renew(&[first.ticket.clone(), second.ticket.clone()]),
+        Ok(vec![false, true])
+    );
+    assert_eq!(case.complete(&first, "1", &[]), Completed::Fenced);
+    assert_eq!(
+        case.pool.give_up(&first.ticket, &GiveUp::Stopping),
+        Ok(false)
+    );
+    assert_eq!(case.complete(&second, "2", &[]), counted(0, 1));
+}
+
+pub(super) fn a_renewed_lease_does_not_run_out(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let lease = case.lease("w").expect("a waits");
+    for _ in 0..4 {
+        world.pass(LEASE / 2);
+        assert!(case.renew(&lease));
+        assert_eq!(case.reclaim("other", true), Reclaimed::default());
+    }
+    assert_eq!(case.complete(&lease, "A", &[]), counted(0, 1));
+    assert!(!case.renew(&lease));
+}
+
+pub(super) fn a_void_ticket_cannot_be_renewed_and_takes_nothing_back(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let slow = case.lease("slow").expect("a waits");
+    world.pass(LATE);
+    // Late, but nobody has taken it: the lease goes on.
+    assert!(case.renew(&slow));
+    world.pass(LATE);
+    let again = case.reclaim("other", true).leases.remove(0);
+    assert!(!case.renew(&slow));
+    assert_eq!(case.complete(&again, "A", &[]), counted(0, 1));
+}
+
+pub(super) fn a_repeated_completion_counts_once(world: &dyn World) {
+    let case = Case::with(world, &["a", "z"]);
+    let lease = case.lease("w").expect("a waits");
+    assert_eq!(case.complete(&lease, "A", &["c"]), counted(2, 1));
+    assert_eq!(case.complete(&lease, "A", &["c"]), Completed::Fenced);
+    let status = case.status();
+    assert_eq!((status.done, status.outstanding), (1, 2));
+    assert_eq!(case.results(), ["A"]);
+}
+
+pub(super) fn the_same_job_is_attached_and_another_refused(world: &dyn World) {
+    let mut case = Case::with(world, &["a"]);
+    assert_eq!(case.submit(&["a"]), Ok(Submitted::Attached));
+    let taken = Err(Trouble::Taken(case.job.id.clone()));
+    assert_eq!(case.submit(&["b"]), taken);
+    let lease = case.lease("w").expect("a waits");
+    assert_eq!(case.lease("w"), None);
+    assert_eq!(case.complete(&lease, "A", &[]), counted(0, 1));
+    assert_eq!(
+        case.submit(&["a"]),
+        Ok(Submitted::Attached),
+        "also when it is over"
+    );
+    case.job.program = "another".to_owned();
+    assert_eq!(case.submit(&["a"]), taken);
+    assert_eq!(case.status().done, 1);
+}
+
+pub(super) fn of_many_who_submit_at_once_one_creates(world: &dyn World) {
+    let case = &Case::new(world);
+    let created = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| match case.submit(&["a", "b"]) {
+                Ok(Submitted::New) => drop(created.fetch_add(1, Ordering::Relaxed)),
+                other => assert_eq!(other, Ok(Submitted::Attached)),
+            });
+        }
+    });
+    assert_eq!(created.into_inner(), 1);
+    assert_eq!(case.status().outstanding, 2);
+}
+
+pub(super) fn giving_up_lets_others_try(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let lease = case.lease("w").expect("a waits");
+    assert_eq!(
+        case.pool.give_up(&lease.ticket, &GiveUp::Stopping),
+        Ok(true)
+    );
+    assert_eq!(
+        case.pool.give_up(&lease.ticket, &GiveUp::Stopping),
+        Ok(false)
+    );
+    assert_eq!(case.complete(&lease, "LATE", &[]), Completed::Fenced);
+    let lease = case.lease("v").expect("it waits again");
+    assert_eq!((lease.attempt, lease.task.as_deref()), (1, Some(&b"a"[..])));
+    let failed = GiveUp::Failed("it did not".to_owned());
+    assert_eq!(case.pool.give_up(&lease.ticket, &failed), Ok(true));
+    let lease = case.lease("u").expect("it waits again");
+    assert_eq!(lease.attempt, 2);
+    assert_eq!(case.complete(&lease, "A", &[]), counted(0, 1));
+    assert_eq!(case.status().aside, 0);
+}
+
+pub(super) fn what_fails_too_often_is_set_aside(world: &dyn World) {
+    let case = Case::with(world, &["a", "b", "c"]);
+    let hopeless = case.lease("w").expect("a waits");
+    let why = GiveUp::Hopeless("no such kind".to_owned());
+    assert_eq!(case.pool.give_up(&hopeless.ticket, &why), Ok(true));
+    let good = case.lease("w").expect("b waits");
+    for attempt in 1..=4 {
+        let lease = case.lease("w").expect("c waits");
+        assert_eq!(lease.attempt, attempt);
+        let why = GiveUp::Failed(format!("it broke at {attempt}"));
+        assert_eq!(case.pool.give_up(&lease.ticket, &why), Ok(true));
+    }
+    assert_eq!(case.lease("w"), None);
+    assert_eq!(case.status().state, State::Running);
+    assert_eq!(case.complete(&good, "B", &[]), counted(0, 1));
+    let status = case.status();
+    assert_eq!(
+        (status.state, status.done, status.aside),
+        (State::Done, 1, 2)
+    );
+    assert_eq!(
+        (
+            status.reasons[0].attempts,
+            status.reasons[0].reason.as_str()
+        ),
+        (1, "no such kind")
+    );
+    assert_eq!(
+        (
+            status.reasons[1].attempts,
+            status.reasons[1].reason.as_str()
+        ),
+        (4, "it broke at 4")
+    );
+}
+
+pub(super) fn what_kills_its_workers_is_set_aside(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let mut last = case.lease("w1").expect("a waits");
+    for attempt in 2..=4 {
+        world.pass(LATE);
+        last = case.reclaim(&format!("w{attempt}"), true).leases.remove(0);
+        assert_eq!(last.attempt, attempt);
+    }
+    world.pass(LATE);
+    assert_eq!(case.reclaim("w5", true), Reclaimed::default());
+    let status = case.status();
+    assert_eq!(
+        (status.state, status.aside, status.outstanding),
+        (State::Done, 1, 0)
+    );
+    assert!(status.reasons[0].reason.ends_with("w4"), "{status:?}");
+    assert_eq!(case.complete(&last, "A", &[]), Completed::Fenced);
+}
+
+pub(super) fn suspects_run_alone(world: &dyn World) {
+    let case = Case::with(world, &["a", "b"]);
+    assert!(case.lease("w").is_some() && case.lease("w").is_some());
+    world.pass(LATE);
+    let second = case.reclaim("w", false);
+    assert_eq!((second.leases.len(), second.suspects), (2, false));
+    world.pass(LATE);
+    let third = case.reclaim("w", false);
+    assert_eq!((third.leases.len(), third.suspects), (0, true));
+    let third = case.reclaim("w", true);
+    assert_eq!((third.leases.len(), third.suspects), (1, true));
+    assert_eq!(third.leases[0].attempt, 3);
+    assert_eq!(case.complete(&third.leases[0], "A", &[]), counted(1, 1));
+    let other = case.reclaim("w", true);
+    assert_eq!((other.leases.len(), other.suspects), (1, false));
+}
+
+pub(super) fn cancelling_voids_everything(world: &dyn World) {
+    let case = Case::with(world, &["a", "b", "c"]);
+    let done = case.lease("w").expect("a waits");
+    assert_eq!(case.complete(&done, "A", &[]), counted(2, 1));
+    let lease = case.lease("w").expect("b waits");
+    assert_eq!(
+        case.pool.cancel(&case.job.id, false),
+        Ok(Some(State::Cancelled))
+    );
+    assert!(!case.renew(&lease));
+    assert_eq!(case.complete(&lease, "B", &["x"]), Completed::Fenced);
+    assert_eq!(case.lease("w"), None);
+    assert_eq!(case.reclaim("w", true), Reclaimed::default());
+    let status = case.status();
+    assert_eq!(
+        (status.state, status.done, status.outstanding),
+        (State::Cancelled, 1, 0)
+    );
+    assert!(case.results().is_empty());
+    assert_eq!(
+        case.pool.await_end(&case.job.id, Duration::from_secs(60)),
+        Ok(())
+    );
+    assert_eq!(case.submit(&["a", "b", "c"]), Ok(Submitted::Attached));
+    assert_eq!(
+        case.pool.cancel(&case.job.id, true),
+        Ok(Some(State::Cancelled))
+    );
+    assert_eq!(case.pool.cancel(&case.job.id, true), Ok(None));
+    assert_eq!(case.pool.status(&case.job.id), Ok(None));
+    assert_eq!(case.submit(&["b"]), Ok(Submitted::New));
+    assert_eq!(case.complete(&lease, "B", &["x"]), Completed::Fenced);
+    assert_eq!(case.status().outstanding, 1);
+}
+
+pub(super) fn compaction_replaces_what_is_still_there(world: &dyn World) {
+    let case = Case::with(world, &["1", "2", "3"]);
+    let complete = |result: &str| {
+        let lease = case.lease("w").expect("one waits");
+        case.complete(&lease, result, &[])
+    };
+    complete("1");
+    complete("2");
+    let first = case.pool.results(&case.job.id).expect("the pool is there");
+    complete("3");
+    assert_eq!(case.pool.compact(&case.job.id, &first, b"12"), Ok(true));
+    assert_eq!(case.results(), ["3", "12"]);
+    assert_eq!(case.pool.compact(&case.job.id, &first, b"12"), Ok(false));
+    // The same bytes, otherwise divided, are other results.
+    assert_eq!(
+        case.pool
+            .compact(&case.job.id, &[b"31".to_vec(), b"2".to_vec()], b"x"),
+        Ok(false)
+    );
+    let all = case.pool.results(&case.job.id).expect("the pool is there");
+    assert_eq!(case.pool.compact(&case.job.id, &all, b"123"), Ok(true));
+    assert_eq!(case.results(), ["123"]);
+}
+
+pub(super) fn limits_are_kept(world: &dyn World) {
+    let case = Case::new(world);
+    let (large, many) = ("x".repeat(101), vec!["x"; 6]);
+    let oversized = |what, size, limit| {
+        Err::<Submitted, _>(Trouble::Oversized(Oversized { what, size, limit }))
+    };
+    assert_eq!(case.submit(&[&large]), oversized("a task", 101, 100));
+    assert_eq!(case.submit(&many), oversized("a number of tasks", 6, 5));
+    assert_eq!(case.pool.status(&case.job.id), Ok(None));
+    assert_eq!(case.submit(&["a"]), Ok(Submitted::New));
+    let lease = case.lease("w").expect("a waits");
+    let attempt = |result: usize, children: Vec<usize>| {
+        let bytes = |size| vec![0; size];
+        let completion = Completion {
+            result: bytes(result),
+            children: children.into_iter().map(bytes).collect(),
+            tasks: 1,
+        };
+        let refused = case.pool.complete(&lease.ticket, &completion);
+        assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
+    };
+    attempt(51, vec![]);
+    attempt(1, vec![101]);
+    attempt(1, vec![1; 6]);
+    assert_eq!(
+        case.complete(&lease, &"r".repeat(50), &["c"; 5]),
+        counted(5, 1)
+    );
+}
+
+pub(super) fn other_builds_get_nothing(world: &dyn World) {
+    let case = Case::with(world, &["a"]);
+    let other = WorkerId {
+        name: "other".to_owned(),
+        build: Build(!case.job.build.0),
+    };
+    assert_eq!(case.pool.lease(&other, 1, NOW), Ok(vec![]));
+    let running = case.pool.running().expect("the pool is there");
+    assert!(running.contains(&(case.job.id.clone(), case.job.build)));
+    assert!(case.lease("w").is_some());
+    world.pass(LATE);
+    assert_eq!(case.pool.reclaim(&other, 1, true), Ok(Reclaimed::default()));
+}
+
+pub(super) fn a_worker_that_waits_is_woken(world: &dyn World) {
+    let case = &Case::new(world);
+    // Whoever leases may be told early that there is nothing.
+    let wait = |name: &str| {
+        for _ in 0..60 {
+            let leases = case
+                .pool
+                .lease(&case.worker(name), 1, Duration::from_secs(1));
+            if let Some(lease) = leases.expect("the pool is there").pop() {
+                return lease;
+            }
+        }
+        panic!("{name} was not woken")
+    };
+    let got = thread::scope(|scope| {
+        let sleeper = scope.spawn(|| wait("sleeper"));
+        assert_eq!(case.submit(&["a"]), Ok(Submitted::New));
+        sleeper.join().expect("it got it")
+    });
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| wait("another"));
+        assert_eq!(case.complete(&got, "A", &["b"]), counted(1, 1));
+        let lease = sleeper.join().expect("it got it");
+        assert_eq!(lease.task.as_deref(), Some(&b"b"[..]));
+    });
+}
+
+pub(super) fn the_living_are_counted(world: &dyn World) {
+    let case = Case::new(world);
+    let worker = case.worker(&format!("alive-{}", case.job.build));
+    let present = Present {
+        worker: worker.clone(),
+        slots: 3,
+    };
+    let here = || {
+        let workers = case.pool.workers().expect("the pool is there");
+        workers.contains(&present)
+    };
+    let slots = case.pool.beat(&present, LEASE).expect("the pool is there");
+    assert!(slots >= 3 && here());
+    world.pass(LATE);
+    assert!(!here());
+    case.pool
+        .beat(&present, Duration::from_secs(60))
+        .expect("the pool is there");
+    assert!(here());
+    assert_eq!(case.pool.leave(&worker), Ok(()));
+    assert!(!here());
+}
+
+/// A task is a number n below 300; its children are 2n + 1 and 2n + 2, its result is itself. Workers die, are late, repeat
+/// themselves, and give back, by chance.
+pub(super) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &dyn World) {
+    const NODES: u64 = 300;
+    let mut case = Case::new(world);
+    case.job.terms.tries = 1000;
+    assert_eq!(case.submit(&["0"]), Ok(Submitted::New));
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64 ^ case.job.build.0;
+    let mut roll = |sides: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % sides
+    };
+    let (mut here, mut late) = (Vec::new(), Vec::new());
+    let mut passed = 0;
+    while case.status().state == State::Running {
+        let name = format!("w{}", roll(3));
+        match roll(12) {
+            0..=3 => here.extend(case.lease(&name)),
+            4 => here.extend(case.reclaim(&name, roll(2) == 0).leases),
+            // It dies, or is slow: then it comes back when it is too late, or not.
+            5 if !here.is_empty() => late.push(here.swap_remove(roll(here.len() as u64) as usize)),
+            6 if passed < 12 => {
+                passed += 1;
+                world.pass(LATE);
+            }
+            7 if !here.is_empty() => {
+                let lease: Lease = here.swap_remove(roll(here.len() as u64) as usize);
+                case.pool
+                    .give_up(&lease.ticket, &GiveUp::Stopping)
+                    .expect("the pool is there");
+            }
+            8 => late.extend(here.first().cloned()),
+            9 => {
+                let results = case.pool.results(&case.job.id).expect("the pool is there");
+                let first = &results[..results.len() / 2];
+                let number = |part: &Vec<u8>| {
+                    String::from_utf8_lossy(part)
+                        .parse::<u64>()
+                        .expect("it is a number")
+                };
+                let sum: u64 = first.iter().map(number).sum();
+                if !first.is_empty() {
+                    case.pool
+                        .compact(&case.job.id, first, sum.to_string().as_bytes())
+                        .expect("the pool is there");
+                }
+            }
+            choice => {
+                let from = if choice == 10 { &mut late } else { &mut here };
+                if !from.is_empty() {
+                    let lease = from.swap_remove(roll(from.len() as u64) as usize);
+                    let node: u64 =
+                        String::from_utf8_lossy(lease.task.as_ref().expect("it has a task"))
+                            .parse()
+                            .expect("it is a number");
+                    let children: Vec<String> = [2 * node + 1, 2 * node + 2]
+                        .iter()
+                        .filter(|child| **child < NODES)
+                        .map(u64::to_string)
+                        .collect();
+                    let children: Vec<&str> = children.iter().map(String::as_str).collect();
+                    case.complete(&lease, &(node << 16 | 1).to_string(), &children);
+                }
+            }
+        }
+        if passed >= 12 && here.is_empty() && case.status().in_flight > 0 {
+            world.pass(LATE);
+            here.extend(case.reclaim("last", false).leases);
+        }
+    }
+    let sum: u64 = case
+        .results()
+        .iter()
+        .map(|part| part.parse::<u64>().expect("it is a number"))
+        .sum();
+    assert_eq!((sum & 0xFFFF, sum >> 16), (NODES, NODES * (NODES - 1) / 2));
+    assert_eq!(case.status().done, NODES);
+    let names: BTreeSet<String> = case
+        .status()
+        .shares
+        .into_iter()
+        .map(|share| share.worker)
+        .collect();
+    assert!(names.len() >= 3, "{names:?}");
+}

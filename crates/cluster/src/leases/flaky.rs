@@ -1,0 +1,103 @@
+//! A link that loses requests and replies, for tests.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::*;
+use crate::Build;
+
+/// A pool behind such a link.
+pub(super) struct Flaky<P> {
+    pub(super) pool: P,
+    /// One of so many requests is lost, and one of so many replies.
+    pub(super) one_in: u64,
+    pub(super) random: Mutex<u64>,
+}
+
+impl<P> Flaky<P> {
+    fn lost(&self) -> Result<(), Trouble> {
+        let mut random = self.random.lock().expect("nobody panics here");
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        match random.is_multiple_of(self.one_in) {
+            true => Err(Trouble::Away("lost".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    /// The request may get lost, and then the reply.
+    fn through<T>(&self, ask: impl FnOnce(&P) -> Result<T, Trouble>) -> Result<T, Trouble> {
+        self.lost()?;
+        let reply = ask(&self.pool)?;
+        self.lost()?;
+        Ok(reply)
+    }
+}
+
+impl<P: LeasePool> LeasePool for Flaky<P> {
+    fn submit(&self, order: &Order) -> Result<Submitted, Trouble> {
+        self.through(|pool| pool.submit(order))
+    }
+
+    fn running(&self) -> Result<Vec<(JobId, Build)>, Trouble> {
+        self.through(P::running)
+    }
+
+    fn lease(
+        &self,
+        worker: &WorkerId,
+        at_most: usize,
+        wait: Duration,
+    ) -> Result<Vec<Lease>, Trouble> {
+        self.through(|pool| pool.lease(worker, at_most, wait))
+    }
+
+    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble> {
+        self.through(|pool| pool.reclaim(worker, at_most, idle))
+    }
+
+    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
+        self.through(|pool| pool.renew(tickets))
+    }
+
+    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
+        self.through(|pool| pool.complete(ticket, completion))
+    }
+
+    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
+        self.through(|pool| pool.give_up(ticket, why))
+    }
+
+    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble> {
+        self.through(|pool| pool.results(job))
+    }
+
+    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble> {
+        self.through(|pool| pool.compact(job, first, combined))
+    }
+
+    fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
+        self.through(|pool| pool.status(job))
+    }
+
+    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {
+        self.through(|pool| pool.await_end(job, wait))
+    }
+
+    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble> {
+        self.through(|pool| pool.cancel(job, forget))
+    }
+
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble> {
+        self.through(|pool| pool.beat(present, alive_for))
+    }
+
+    fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
+        self.through(|pool| pool.leave(worker))
+    }
+
+    fn workers(&self) -> Result<Vec<Present>, Trouble> {
+        self.through(P::workers)
+    }
+}

@@ -1,0 +1,195 @@
+//! Tasks that are leased from a server: elastic workers that may die at any moment.
+//!
+//! ```text
+//!   submit ──> waiting ── lease ──> leased ── complete ──> gone: its result is in the list, its children wait
+//!                 ^                   │ │
+//!                 │   give up         │ │ silent for longer than the lease: whoever looks next leases it anew,
+//!                 '───────────────────' '─ with a delivery count one higher, or sets it aside after the last try
+//! ```
+//!
+//! A [`LeasePool`] is a server, or a stand-in for one in memory ([`Memory`]). A [worker](serve) leases a task, runs it in its
+//! Locksley pool for a while, and [completes](LeasePool::complete) it with the result of what it did and the tasks that it did
+//! not get to, its *children*. Of these, the result is added, the children are added, and the task is taken away, in one step
+//! that happens completely or not at all.
+//!
+//! **Invariant.** At any moment, the results in the list, combined with the results of all tasks that wait, are leased, or are set
+//! aside, each run from the start to the end, are the result of the job. Every operation keeps it:
+//!
+//! - `submit` makes it true, in one step, and only if there is no such job;
+//! - `lease`, `renew`, `give_up` and `reclaim` change who runs a task, not which tasks there are;
+//! - `complete` replaces a task by its partial result and its children, if the [ticket](Ticket) is that of the last delivery;
+//! - `compact` replaces some results by their combination, if they are still there.
+//!
+//! So when nothing waits or is leased the list is the result, except for what was set aside. Nothing depends on a client's clock or
+//! on a message that arrives: whoever does not know whether an operation was done may repeat it.
+//!
+//! | what happens | what follows | why nothing is lost or counted twice |
+//! |---|---|---|
+//! | a worker dies | its leases run out by the server's clock, and are delivered anew | what it had done so far had no effect on the list |
+//! | a worker stops for longer than a lease, and goes on | its renewals and completions are refused (`Fenced`) | the delivery count in its ticket is no longer that of the entry; or the entry is gone |
+//! | a request is lost | the worker repeats it | nothing had happened |
+//! | a reply is lost | the worker repeats the request; a completion is `Fenced` now | the entry is gone, so the repetition has no effect |
+//! | the reply to `lease` is lost | entries are leased by somebody who does not know; they run out | as if the worker had died |
+//! | `complete` and the end of the lease at the same time | one of them is first | each is one step; the second finds the delivery count changed, or no entry |
+//! | two submit the same job | one creates it, the other is attached | creation is one step, and looks first |
+//! | two compact | one of them succeeds | the second finds other results at the front of the list |
+//! | a compaction is repeated after its reply was lost | it fails; or equal results are at the front again | then it replaces these by their combination, which is right too |
+//! | cancel, and a late completion | `Fenced` | there are no entries any more |
+//! | a job is submitted again under the name of one that is over | late tickets are void | entries have other numbers: the server's time and a sequence |
+//! | clients' clocks differ, or jump | nothing | no client's clock is compared with anything |
+//! | the server's clock jumps ahead | leases run out early: some work is done twice | as when a worker stops |
+//! | the server is killed and restarted, with an append-only file | clients retry until it is back | scripts are written as a whole; a half-written one at the end of the file is dropped as a whole |
+//! | the server's machine loses power, and with it the last second (`appendfsync everysec`) | what was done in that second is done again; a job may be unknown again, or not be over any more | the state is an earlier one, whole; tickets of what came after fit no entry |
+//! | the server loses everything | submitters are told so (`Vanished`) | nothing of the job is left that could be counted |
+//!
+//! With `appendfsync always` also the last second is kept, so that a job that was reported to be over remains so. What a server
+//! needs besides is `maxmemory-policy noeviction`: one that throws entries away when memory is short loses tasks.
+//!
+//! A task that is run twice has its effects outside twice. So those have to be idempotent ([`Task`](crate::Task)).
+
+mod catalogue;
+mod memory;
+#[cfg(feature = "redis")]
+mod redis;
+mod submit;
+mod terms;
+mod trouble;
+#[cfg(feature = "redis")]
+pub mod url;
+mod worker;
+
+#[cfg(test)]
+mod battery;
+#[cfg(test)]
+mod flaky;
+
+use std::time::Duration;
+
+pub use catalogue::{Catalogue, Run, Served};
+pub use memory::Memory;
+#[cfg(feature = "redis")]
+pub use redis::Redis;
+pub use submit::{Ended, Progress, follow, submit};
+pub use terms::*;
+pub use trouble::Trouble;
+#[cfg(feature = "redis")]
+pub use url::{BadServer, Server};
+pub use worker::{Notice, Setup, Stop, Tally, serve, worker_name};
+
+/// Where tasks are leased from. Any number of threads may use it.
+///
+/// Every operation may fail with [`Trouble`]; then it has been done, or not, and may be repeated.
+pub trait LeasePool: Send + Sync {
+    /// Adds a job, unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`].
+    fn submit(&self, order: &Order) -> Result<Submitted, Trouble>;
+
+    /// The jobs that are running, of all builds.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn running(&self) -> Result<Vec<(JobId, crate::Build)>, Trouble>;
+
+    /// Leases some tasks of jobs of the worker's build, in the order in which they came. Where there are none it waits. It may give
+    /// none before the time is over, and one of each job even if that is more than asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn lease(
+        &self,
+        worker: &WorkerId,
+        at_most: usize,
+        wait: Duration,
+    ) -> Result<Vec<Lease>, Trouble>;
+
+    /// Leases some of the tasks whose leases ran out, and sets those aside that were tried too often. Of those that have to run
+    /// alone it leases one, and nothing else, and only if the worker says that it is idle.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble>;
+
+    /// Lets leases begin anew. Says of each whether the ticket is still good.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble>;
+
+    /// Replaces a task by its result and its children, if the ticket is good.
+    ///
+    /// # Errors
+    ///
+    /// [`Trouble::Oversized`].
+    fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
+
+    /// Gives a task back, or sets it aside. Was the ticket good?
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble>;
+
+    /// The partial results of a job, as they are now.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble>;
+
+    /// Replaces the first results by their combination, if they still are the first. Were they?
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble>;
+
+    /// A job, now; nothing if there is none of that name.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble>;
+
+    /// Waits until a job is over, or for so long.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble>;
+
+    /// Ends a job, if it is running: its tasks and results are dropped. If it is to be forgotten the name is free then. Where it
+    /// is, or was; nothing if there is none of that name.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
+
+    /// Says that a worker is alive, for so long. How many leases all living workers hold together, at most?
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble>;
+
+    /// Says that a worker is gone.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn leave(&self, worker: &WorkerId) -> Result<(), Trouble>;
+
+    /// The workers that are alive.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn workers(&self) -> Result<Vec<Present>, Trouble>;
+}

@@ -1,0 +1,117 @@
+//! Connections to a server: as many as there are threads that use it at the same time.
+
+use std::fmt;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError, RedisResult};
+
+use crate::leases::Trouble;
+use crate::leases::url::{PASSWORD, PASSWORD_FILE, Server};
+
+/// So long a server may take to accept a connection, and to answer: a link that is cut says nothing. Scripts take far less than a
+/// millisecond, and a server that loads its file says so.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) struct Connections {
+    server: Server,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Connections {
+    pub(super) fn new(server: Server) -> Connections {
+        Connections {
+            server,
+            idle: Mutex::default(),
+        }
+    }
+
+    pub(super) fn query<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, Trouble> {
+        self.with(Duration::ZERO, |connection| command.query(connection))
+    }
+
+    /// Does something with a connection, on which the server lets us wait for so long.
+    pub(super) fn with<T>(
+        &self,
+        wait: Duration,
+        act: impl FnOnce(&mut Connection) -> RedisResult<T>,
+    ) -> Result<T, Trouble> {
+        let mut connection = match self.idle().pop() {
+            Some(connection) => connection,
+            None => self.open().map_err(|error| self.trouble(&error))?,
+        };
+        let done = connection
+            .set_read_timeout(Some(wait + PATIENCE))
+            .and_then(|()| act(&mut connection));
+        match &done {
+            // Something may still be under way on it; and where one is broken, all are.
+            Err(error) if code(error).is_none() => self.idle().clear(),
+            _ => self.idle().push(connection),
+        }
+        done.map_err(|error| self.trouble(&error))
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) -> RedisResult<Connection> {
+        let client: Client = self.server.client()?;
+        let connection = client.get_connection_with_timeout(PATIENCE)?;
+        connection.set_write_timeout(Some(PATIENCE))?;
+        Ok(connection)
+    }
+
+    fn trouble(&self, error: &RedisError) -> Trouble {
+        let text = format!("{}: {error}", self.server);
+        let code = code(error).unwrap_or_default();
+        match (error.kind(), code.as_str()) {
+            (_, "NOAUTH") => Trouble::Denied(format!(
+                "{} wants a password: put it into the environment as {PASSWORD}, or into a file that {PASSWORD_FILE} names",
+                self.server
+            )),
+            (ErrorKind::AuthenticationFailed, _) | (_, "WRONGPASS" | "NOPERM") => {
+                Trouble::Denied(text)
+            }
+            (
+                _,
+                "LOADING" | "READONLY" | "MASTERDOWN" | "TRYAGAIN" | "CLUSTERDOWN" | "BUSY" | "OOM"
+                | "MISCONF" | "NOREPLICAS",
+            ) => Trouble::Away(text),
+            (ErrorKind::Io, _) if certificate(error) => Trouble::Denied(format!(
+                "{text}; does the environment name the right authority in {}?",
+                crate::leases::url::CA_FILE
+            )),
+            (ErrorKind::Io, _) => Trouble::Away(text),
+            (ErrorKind::Parse, _) => Trouble::Refused(format!("{text}; is it a Redis server?")),
+            _ => Trouble::Refused(text),
+        }
+    }
+}
+
+/// The word with which an answer of the server begins that is an error, if it is one: of a command, or of the first one of several.
+fn code(error: &RedisError) -> Option<String> {
+    let of_several = || {
+        let errors = error.clone().into_server_errors()?;
+        errors.first().map(|(_, error)| error.code().to_owned())
+    };
+    error.code().map(str::to_owned).or_else(of_several)
+}
+
+/// Is it the server's certificate that is wrong?
+fn certificate(error: &RedisError) -> bool {
+    use std::error::Error;
+    let cause = error.source().and_then(|cause| cause.downcast_ref());
+    let kind = cause.map(io::Error::kind);
+    kind == Some(io::ErrorKind::InvalidData) || error.to_string().contains("certificate")
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections")
+            .field("server", &self.server)
+            .field("idle", &self.idle().len())
+            .finish()
+    }
+}

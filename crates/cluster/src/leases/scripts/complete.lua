@@ -1,0 +1,30 @@
+-- Replaces a task by its result and its children.
+-- ARGV: name, entry, worker, delivery, tasks run, result, children...
+local _, entry, worker, delivery, tasks, result = unpack(ARGV, 1, 6)
+if not held(entry, worker, delivery) then
+  return { 0 }
+end
+local limits = redis.call('HMGET', JOB, 'task', 'children', 'result')
+if #result > tonumber(limits[3]) then
+  return { 2, 'a result', #result, limits[3] }
+end
+if #ARGV - 6 > tonumber(limits[2]) then
+  return { 2, 'a number of children', #ARGV - 6, limits[2] }
+end
+for i = 7, #ARGV do
+  if #ARGV[i] > tonumber(limits[1]) then
+    return { 2, 'a task', #ARGV[i], limits[1] }
+  end
+end
+-- Children first: while there are some, the job does not look done.
+for i = 7, #ARGV do
+  redis.call('XADD', TASKS, '*', 't', ARGV[i])
+end
+local results = redis.call('LLEN', RESULTS)
+if #result > 0 then
+  results = redis.call('RPUSH', RESULTS, result)
+end
+redis.call('HINCRBY', JOB, 'done', 1)
+redis.call('HINCRBY', JOB, 'tasks', tasks)
+redis.call('HINCRBY', SHARES, worker, 1)
+return { 1, remove(entry), results }

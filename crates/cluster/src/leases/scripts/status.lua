@@ -1,0 +1,12 @@
+-- A job at one moment. ARGV: name
+if redis.call('EXISTS', JOB) == 0 then
+  return false
+end
+local outstanding, pending = redis.call('XLEN', TASKS), { 0, false, false, {} }
+if redis.call('EXISTS', TASKS) == 1 then
+  pending = redis.call('XPENDING', TASKS, GROUP)
+end
+return {
+  redis.call('HGETALL', JOB), now(), outstanding, pending[1], pending[4] or {},
+  redis.call('HGETALL', SHARES), redis.call('XRANGE', ASIDE, '-', '+', 'COUNT', 10),
+}

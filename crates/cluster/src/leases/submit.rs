@@ -1,0 +1,144 @@
+//! The other end: who submits a job, and waits for what comes of it.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::{JobId, JobInfo, LeasePool, Order, State, Status, Submitted, Trouble};
+use crate::task::decode;
+use crate::{Malformed, Parcel, Program, Reduce, Task};
+
+/// A job that begins with these tasks.
+///
+/// ```
+/// use locksley_cluster::Build;
+/// use locksley_cluster::leases::{JobInfo, LeasePool, Memory, Submitted, Terms, submit};
+/// use locksley_cluster::programs::uts::Search;
+/// use locksley_workload::UtsTree;
+///
+/// let pool = Memory::default();
+/// let job = JobInfo { id: "tree".parse()?, build: Build(1), program: "uts".to_owned(), terms: Terms::default() };
+/// let root = || [Search::whole(UtsTree::named("T1").unwrap())];
+/// assert_eq!(submit(&pool, &job, root())?, Submitted::New);
+/// assert_eq!(submit(&pool, &job, root())?, Submitted::Attached);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// See [`LeasePool::submit`].
+pub fn submit<T: Task>(
+    leases: &dyn LeasePool,
+    job: &JobInfo,
+    tasks: impl IntoIterator<Item = T>,
+) -> Result<Submitted, Trouble> {
+    let tasks = tasks.into_iter().map(|task| Parcel::of(&task).encode());
+    leases.submit(&Order {
+        job: job.clone(),
+        tasks: tasks.collect(),
+    })
+}
+
+/// How far a job is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Where it is.
+    pub status: Status,
+    /// Leases that were completed in a second, over the last few seconds.
+    pub rate: f64,
+}
+
+/// Partial results, encoded.
+type Results = Vec<Vec<u8>>;
+
+/// A job that is over.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: Status,
+    /// Its partial results.
+    pub results: Results,
+}
+
+impl Ended {
+    /// The result; without what was set aside, if anything was.
+    ///
+    /// # Errors
+    ///
+    /// If what is on the server is no result of the program.
+    pub fn result<R: Reduce>(&self, _: &Program<R>) -> Result<R, Malformed> {
+        let mut all = R::identity();
+        for part in &self.results {
+            all.combine(decode(part)?);
+        }
+        Ok(all)
+    }
+}
+
+/// How often a submitter looks how far its job is.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Over so long the rate is taken.
+const WINDOW: Duration = Duration::from_secs(3);
+
+/// Waits for the end of a job, and tells how far it is every now and then. A server that is away is waited for, for so long.
+///
+/// # Errors
+///
+/// Trouble that does not pass, or not in time.
+pub fn follow(
+    leases: &dyn LeasePool,
+    job: &JobId,
+    patience: Duration,
+    mut tell: impl FnMut(Result<&Progress, &Trouble>),
+) -> Result<Ended, Trouble> {
+    let mut seen = VecDeque::new();
+    // Since when the server is away. From the first failure on: a process that was suspended has had no chance to hear anything.
+    let mut away: Option<Instant> = None;
+    loop {
+        match look(leases, job, &mut seen) {
+            Ok((progress, results)) => {
+                away = None;
+                tell(Ok(&progress));
+                if let Some(results) = results {
+                    let status = progress.status;
+                    return Ok(Ended { status, results });
+                }
+            }
+            Err(trouble) if trouble.passes() => {
+                let since = *away.get_or_insert_with(Instant::now);
+                if since.elapsed() >= patience {
+                    return Err(trouble);
+                }
+                tell(Err(&trouble));
+                std::thread::sleep(LOOK);
+            }
+            Err(trouble) => return Err(trouble),
+        }
+    }
+}
+
+/// How far a job is; with its results if it is over, else after a short wait for that.
+fn look(
+    leases: &dyn LeasePool,
+    job: &JobId,
+    seen: &mut VecDeque<(Instant, u64)>,
+) -> Result<(Progress, Option<Results>), Trouble> {
+    let status = leases.status(job)?;
+    let status = status.ok_or_else(|| Trouble::Vanished(job.clone()))?;
+    let now = Instant::now();
+    seen.push_back((now, status.done));
+    while seen.len() > 2 && now - seen[0].0 > WINDOW {
+        seen.pop_front();
+    }
+    let (since, before) = seen[0];
+    let seconds = (now - since).as_secs_f64().max(1e-3);
+    let rate = status.done.saturating_sub(before) as f64 / seconds;
+    let results = match status.state {
+        State::Running => {
+            leases.await_end(job, LOOK)?;
+            None
+        }
+        State::Done | State::Cancelled => Some(leases.results(job)?),
+    };
+    Ok((Progress { status, rate }, results))
+}

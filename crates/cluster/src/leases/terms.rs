@@ -1,0 +1,375 @@
+//! What tasks on a server are about: jobs, leases, and what comes of them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::Build;
+
+/// The name of a job: up to 64 letters, digits, dots, dashes and underscores.
+///
+/// ```
+/// use locksley_cluster::leases::JobId;
+///
+/// let id: JobId = "nightly-2".parse()?;
+/// assert_eq!(id.as_str(), "nightly-2");
+/// assert!("no spaces, please".parse::<JobId>().is_err());
+/// # Ok::<(), locksley_cluster::leases::BadName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(Arc<str>);
+
+impl JobId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<JobId, BadName> {
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        match (1..=64).contains(&text.len()) && text.chars().all(good) {
+            true => Ok(JobId(text.into())),
+            false => Err(BadName),
+        }
+    }
+}
+
+/// A text that is no name of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadName;
+
+impl fmt::Display for BadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a job's name has 1 to 64 letters, digits, dots, dashes and underscores")
+    }
+}
+
+impl std::error::Error for BadName {}
+
+/// How large things may be. Checked by whoever sends them, by the server's scripts, and by whoever gets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a task.
+    pub task: usize,
+    /// Tasks that are added at once: those of a submission, or the children of one task.
+    pub children: usize,
+    /// Bytes of a result.
+    pub result: usize,
+}
+
+impl Default for Limits {
+    /// A mebibyte for a task or a result, and 4096 children. A server holds all tasks in memory.
+    fn default() -> Limits {
+        Limits {
+            task: 1 << 20,
+            children: 4096,
+            result: 1 << 20,
+        }
+    }
+}
+
+/// What a job's workers keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// A worker that is silent for so long has lost what it leased.
+    pub lease: Duration,
+    /// After so many tries a task that kills its workers, or panics, is set aside.
+    pub tries: u32,
+    /// For so long the server remembers the job when it is over.
+    pub keep: Duration,
+    /// How large things may be.
+    pub limits: Limits,
+}
+
+impl Default for Terms {
+    /// A lease of 15 s, 4 tries, kept for a week.
+    fn default() -> Terms {
+        Terms {
+            lease: Duration::from_secs(15),
+            tries: 4,
+            keep: Duration::from_secs(7 * 24 * 3600),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Terms {
+    /// Is a task that is tried for this time so suspect that it runs alone in its process? The last two tries are such, so that
+    /// a task that kills its workers takes no others along to where it is set aside.
+    ///
+    /// ```
+    /// let terms = locksley_cluster::leases::Terms { tries: 4, ..Default::default() };
+    /// assert!(!terms.alone(2));
+    /// assert!(terms.alone(3));
+    /// ```
+    pub fn alone(&self, attempt: u32) -> bool {
+        attempt > 1 && attempt + 1 >= self.tries
+    }
+}
+
+/// What is known of a job when a task of it is leased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobInfo {
+    /// Its name.
+    pub id: JobId,
+    /// The build whose workers take its tasks.
+    pub build: Build,
+    /// The name of its program.
+    pub program: String,
+    /// What its workers keep to.
+    pub terms: Terms,
+}
+
+/// A job that is to be done.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What it is.
+    pub job: JobInfo,
+    /// Its first tasks: [parcels](crate::Parcel), encoded.
+    pub tasks: Vec<Vec<u8>>,
+}
+
+/// Who leases. The name belongs to one incarnation of a process: none that comes later has the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerId {
+    /// The name.
+    pub name: String,
+    /// The build.
+    pub build: Build,
+}
+
+/// The right to say what came of a task. It is good for one delivery of it: when the lease runs out, and the task is delivered
+/// again, be it to the same worker, the ticket is void.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    /// The job.
+    pub job: JobId,
+    /// The task's place in the job.
+    pub entry: String,
+    /// Who leased it.
+    pub worker: String,
+    /// The how manieth delivery of this entry it is: the fencing token.
+    pub delivery: u64,
+}
+
+/// A task that is leased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Its job.
+    pub job: Arc<JobInfo>,
+    /// The right to say what came of it.
+    pub ticket: Ticket,
+    /// The how manieth try it is: from 1.
+    pub attempt: u32,
+    /// The task: a [parcel](crate::Parcel), encoded. Nothing where an entry has no task in it.
+    pub task: Option<Vec<u8>>,
+}
+
+/// What came of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Its result, encoded.
+    pub result: Vec<u8>,
+    /// Tasks that are still to be done, encoded.
+    pub children: Vec<Vec<u8>>,
+    /// How many tasks were run, in the process, for this.
+    pub tasks: u64,
+}
+
+impl Completion {
+    /// Does it keep the limits?
+    ///
+    /// # Errors
+    ///
+    /// The first that it does not.
+    pub fn check(&self, limits: &Limits) -> Result<(), Oversized> {
+        let child = self.children.iter().map(Vec::len).max().unwrap_or(0);
+        Oversized::check("a result", self.result.len(), limits.result)?;
+        Oversized::check("a task", child, limits.task)?;
+        Oversized::check("a number of children", self.children.len(), limits.children)
+    }
+}
+
+/// Something is too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Oversized {
+    /// What is.
+    pub what: &'static str,
+    /// How large it is.
+    pub size: usize,
+    /// How large it may be.
+    pub limit: usize,
+}
+
+impl Oversized {
+    pub(crate) fn check(what: &'static str, size: usize, limit: usize) -> Result<(), Oversized> {
+        match size <= limit {
+            true => Ok(()),
+            false => Err(Oversized { what, size, limit }),
+        }
+    }
+}
+
+impl fmt::Display for Oversized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Oversized { what, size, limit } = self;
+        write!(f, "{what} of {size}, where {limit} is the most")
+    }
+}
+
+impl std::error::Error for Oversized {}
+
+/// What the server made of a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completed {
+    /// It counts.
+    Counted {
+        /// How many tasks of the job wait or are leased now.
+        outstanding: u64,
+        /// How many partial results there are.
+        results: u64,
+    },
+    /// The ticket is void: the lease ran out and somebody else has the task or has completed it, the job is over, or this very
+    /// completion has been counted before. Whatever it is, it must not count.
+    Fenced,
+}
+
+/// Why a task goes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GiveUp {
+    /// The worker stops. The try does not count.
+    Stopping,
+    /// The try failed, because of this. After the last try it is set aside.
+    Failed(String),
+    /// It can never succeed, because of this, and is set aside at once.
+    Hopeless(String),
+}
+
+/// What was found of leases that ran out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// They are leased anew.
+    pub leases: Vec<Lease>,
+    /// There are more, which have to run [alone](Terms::alone).
+    pub suspects: bool,
+}
+
+/// What became of a submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The job is new.
+    New,
+    /// It has been there: the very same was submitted before.
+    Attached,
+}
+
+/// Where a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// There are tasks that wait or are leased.
+    Running,
+    /// There are none, except for those that were set aside.
+    Done,
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+/// A job, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// What it is.
+    pub job: JobInfo,
+    /// Where it is.
+    pub state: State,
+    /// How many leases were completed.
+    pub done: u64,
+    /// How many tasks were run for that, in the pools of the workers.
+    pub tasks: u64,
+    /// How many tasks wait on the server or are leased.
+    pub outstanding: u64,
+    /// How many of these are leased.
+    pub in_flight: u64,
+    /// How many were set aside.
+    pub aside: u64,
+    /// The first few of those, with reasons.
+    pub reasons: Vec<Aside>,
+    /// Who did how much, and has how much.
+    pub shares: Vec<Share>,
+    /// For how long it has been running, or was.
+    pub age: Duration,
+}
+
+/// What one worker has to do with a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Its name.
+    pub worker: String,
+    /// How many leases it completed.
+    pub done: u64,
+    /// How many it holds.
+    pub in_flight: u64,
+}
+
+/// A task that was set aside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Aside {
+    /// The task's place in the job.
+    pub entry: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Why it was set aside.
+    pub reason: String,
+}
+
+/// A worker that is alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// Who it is.
+    pub worker: WorkerId,
+    /// How many leases it holds at once, at most.
+    pub slots: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_jobs_are_short_and_plain() {
+        for bad in ["", "a b", "a/b", "{a}", "ä", &"x".repeat(65)] {
+            assert_eq!(bad.parse::<JobId>(), Err(BadName), "{bad:?}");
+        }
+        assert!("x".repeat(64).parse::<JobId>().is_ok());
+    }
+
+    #[test]
+    fn the_last_two_tries_are_alone_but_never_the_first() {
+        let alone = |tries| {
+            let terms = Terms {
+                tries,
+                ..Terms::default()
+            };
+            (1..=tries)
+                .filter(|&attempt| terms.alone(attempt))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(alone(1), [0; 0]);
+        assert_eq!(alone(2), [2]);
+        assert_eq!(alone(3), [2, 3]);
+        assert_eq!(alone(5), [4, 5]);
+    }
+}

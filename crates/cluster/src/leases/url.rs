@@ -1,0 +1,251 @@
+//! Which server, and how to get in.
+//!
+//! | from | what |
+//! |---|---|
+//! | the command line, else [`URL`] | the address: `redis://[user@]host[:port][/database]`, `rediss://…` for TLS, `unix:///path` |
+//! | [`PASSWORD`], else the file that [`PASSWORD_FILE`] names, else the address in [`URL`] | the password |
+//! | the file that [`CA_FILE`] names, else the system | whom to trust to vouch for a server with TLS |
+//!
+//! A command line can be read by everybody on a machine, and gets into logs and histories. So an address with a password is
+//! refused there. What is secret is never shown: not by `Debug`, not by `Display`, and not in an error.
+
+use std::fmt;
+use std::fs;
+
+use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, TlsCertificates};
+
+/// The variable with the address of the server.
+pub const URL: &str = "LOCKSLEY_REDIS_URL";
+
+/// The variable with the password.
+pub const PASSWORD: &str = "LOCKSLEY_REDIS_PASSWORD";
+
+/// The variable with the path of a file with the password, and nothing else but a line break.
+pub const PASSWORD_FILE: &str = "LOCKSLEY_REDIS_PASSWORD_FILE";
+
+/// The variable with the path of a file with certificates of authorities, in PEM format.
+pub const CA_FILE: &str = "LOCKSLEY_REDIS_CA_FILE";
+
+/// The server if nobody says which.
+pub const DEFAULT: &str = "redis://127.0.0.1:6379";
+
+/// A server, and what it takes to get in.
+#[derive(Clone)]
+pub struct Server {
+    info: ConnectionInfo,
+    authorities: Option<Vec<u8>>,
+    shown: String,
+}
+
+/// What is wrong with an address, or with what goes with it. Nothing secret is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadServer(String);
+
+impl fmt::Display for BadServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadServer {}
+
+impl Server {
+    /// The server that the command line or the environment names.
+    ///
+    /// # Errors
+    ///
+    /// If an address makes no sense or has a password where everybody can read it, or a file cannot be read.
+    ///
+    /// ```
+    /// use locksley_cluster::leases::Server;
+    ///
+    /// let server = Server::find(Some("rediss://tasks.example:6380/2"))?;
+    /// assert_eq!(server.to_string(), "rediss://tasks.example:6380/2");
+    /// assert!(Server::find(Some("redis://:secret@tasks.example")).is_err());
+    /// # Ok::<(), locksley_cluster::leases::BadServer>(())
+    /// ```
+    pub fn find(given: Option<&str>) -> Result<Server, BadServer> {
+        Server::from_environment(given, &|name| std::env::var(name).ok())
+    }
+
+    fn from_environment(
+        given: Option<&str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Server, BadServer> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let mut server = match (given, variable(URL)) {
+            (Some(given), _) => Server::public(given)?,
+            (None, Some(url)) => Server::parse(&url, URL)?,
+            (None, None) => Server::parse(DEFAULT, "the default")?,
+        };
+        let password = match (variable(PASSWORD), variable(PASSWORD_FILE)) {
+            (None, Some(file)) => Some(
+                read(PASSWORD_FILE, &file)?
+                    .trim_end_matches(['\r', '\n'])
+                    .to_owned(),
+            ),
+            (password, _) => password,
+        };
+        if let Some(password) = password {
+            let settings = server.info.redis_settings().clone();
+            server.info = server
+                .info
+                .set_redis_settings(settings.set_password(password));
+        }
+        if let Some(file) = variable(CA_FILE) {
+            server.authorities = Some(read(CA_FILE, &file)?.into_bytes());
+            server.client().map_err(|error| {
+                BadServer(format!(
+                    "the file that {CA_FILE} names is of no use: {error}"
+                ))
+            })?;
+        }
+        Ok(server)
+    }
+
+    /// A server whose address everybody may read.
+    fn public(given: &str) -> Result<Server, BadServer> {
+        let server = Server::parse(given, "--server")?;
+        if server.info.redis_settings().password().is_some() {
+            return Err(BadServer(format!(
+                "a password on a command line can be read by everybody on this machine: leave it out of --server, and put it into \
+                 the environment as {PASSWORD}, or into a file that {PASSWORD_FILE} names"
+            )));
+        }
+        Ok(server)
+    }
+
+    fn parse(text: &str, whence: &str) -> Result<Server, BadServer> {
+        let forms = "an address is like redis://host:6379, rediss://user@host:6380/0 (with TLS), or unix:///path";
+        let bad = |what: &str| BadServer(format!("{whence} {what}; {forms}"));
+        let url = redis::parse_redis_url(text).ok_or_else(|| bad("is no address of a server"))?;
+        if url.fragment().is_some() {
+            // `#insecure` would mean that anybody may pretend to be the server.
+            return Err(bad("has a `#`, which means nothing here"));
+        }
+        let scheme = url.scheme().to_owned();
+        let info = text
+            .into_connection_info()
+            .map_err(|_| bad("is no address of a server"))?;
+        let database = match info.redis_settings().db() {
+            0 => String::new(),
+            number => format!("/{number}"),
+        };
+        let user = info
+            .redis_settings()
+            .username()
+            .map(|user| format!("{user}@"));
+        let shown = match info.addr() {
+            ConnectionAddr::Unix(path) => format!("unix://{}", path.display()),
+            address => format!("{scheme}://{}{address}{database}", user.unwrap_or_default()),
+        };
+        Ok(Server {
+            info,
+            authorities: None,
+            shown,
+        })
+    }
+
+    pub(super) fn client(&self) -> redis::RedisResult<Client> {
+        let tls = matches!(self.info.addr(), ConnectionAddr::TcpTls { .. });
+        match (&self.authorities, tls) {
+            (Some(authorities), true) => {
+                let certificates = TlsCertificates {
+                    client_tls: None,
+                    root_cert: Some(authorities.clone()),
+                };
+                Client::build_with_tls(self.info.clone(), certificates)
+            }
+            _ => Client::open(self.info.clone()),
+        }
+    }
+}
+
+fn read(variable: &str, file: &str) -> Result<String, BadServer> {
+    fs::read_to_string(file).map_err(|error| {
+        BadServer(format!(
+            "cannot read {file}, which {variable} names: {error}"
+        ))
+    })
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Server").field(&self.shown).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(given: Option<&str>, variables: &[(&str, &str)]) -> Result<Server, BadServer> {
+        Server::from_environment(given, &|name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    fn password(server: &Server) -> Option<&str> {
+        server.info.redis_settings().password()
+    }
+
+    #[test]
+    fn the_command_line_comes_before_the_environment() {
+        let url = (URL, "redis://there:1/3");
+        let shown = |given, variables: &[_]| with(given, variables).unwrap().to_string();
+        assert_eq!(shown(None, &[]), DEFAULT);
+        assert_eq!(shown(None, &[url]), "redis://there:1/3");
+        assert_eq!(shown(Some("redis://here"), &[url]), "redis://here:6379");
+    }
+
+    #[test]
+    fn secrets_are_taken_and_not_shown() {
+        let url = (URL, "redis://robin:hood1@there");
+        let server = with(None, &[url]).unwrap();
+        assert_eq!(password(&server), Some("hood1"));
+        assert_eq!(server.to_string(), "redis://robin@there:6379");
+        let server = with(None, &[url, (PASSWORD, "hood2")]).unwrap();
+        assert_eq!(password(&server), Some("hood2"));
+        let texts = [
+            format!("{server:?}"),
+            server.to_string(),
+            format!("{:?}", super::super::Redis::later(server)),
+        ];
+        assert!(texts.iter().all(|text| !text.contains("hood")), "{texts:?}");
+    }
+
+    #[test]
+    fn a_password_comes_from_a_file_without_its_line_break() {
+        let file = std::env::temp_dir().join(format!("locksley-password-{}", std::process::id()));
+        fs::write(&file, "hood3 \n").unwrap();
+        let server = with(None, &[(PASSWORD_FILE, file.to_str().unwrap())]).unwrap();
+        assert_eq!(password(&server), Some("hood3 "));
+        fs::remove_file(&file).unwrap();
+        let gone = with(None, &[(PASSWORD_FILE, file.to_str().unwrap())]).unwrap_err();
+        assert!(gone.to_string().contains(PASSWORD_FILE), "{gone}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_and_not_repeated() {
+        for bad in [
+            "redis://:hood@there",
+            "redis://robin:hood@there",
+            "hood",
+            "http://robin:hood@there",
+            "rediss://there#insecure",
+        ] {
+            let error = with(Some(bad), &[]).unwrap_err().to_string();
+            assert!(
+                !error.contains("hood") && !error.contains("robin:"),
+                "{error}"
+            );
+        }
+    }
+}

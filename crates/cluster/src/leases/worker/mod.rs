@@ -1,0 +1,435 @@
+//! A worker: leases tasks, runs them in its pool, and says what came of them.
+//!
+//! ```text
+//!   leaser ── leases as many as there are free slots; blocks on the server while there are none ──> desk
+//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, withdraws the rest as children, completes
+//!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
+//! ```
+//!
+//! There are as many slots as the pool has workers, so that tasks that spawn nothing keep all of them busy; a task that does spawn is
+//! balanced by the pool. The *quantum* is what makes one large task into many: when it is over the tasks that wait are withdrawn,
+//! and running tasks are asked for more ([`Tasks::wanted`](crate::Tasks::wanted)), until there is nothing left here. It is
+//! shorter while there is less on the server than all workers could take.
+
+mod leaser;
+mod slot;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locksley::Pool;
+
+use super::{Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId};
+use crate::Build;
+
+/// How a worker works.
+#[derive(Clone)]
+pub struct Setup {
+    /// Who it is.
+    pub worker: WorkerId,
+    /// Where tasks run.
+    pub pool: Arc<Pool>,
+    /// Which programs it knows.
+    pub catalogue: Catalogue,
+    /// How many leases it holds at once.
+    pub slots: usize,
+    /// For how long it runs a lease before it withdraws the rest. Leases that take milliseconds cost little
+    /// in comparison; ones that take seconds keep others waiting, and are lost with the process.
+    pub quantum: Duration,
+    /// How long leases may take to come to an end when it is told to stop. What is not done by then is given back.
+    pub grace: Duration,
+    /// It ends when there has been nothing to do for so long; if nothing, never.
+    pub linger: Option<Duration>,
+}
+
+impl Setup {
+    /// A worker with this pool, as many slots as it has workers, a quantum of 100 ms, and a grace of 10 s.
+    pub fn new(worker: WorkerId, pool: Pool, catalogue: Catalogue) -> Setup {
+        Setup {
+            worker,
+            slots: pool.workers(),
+            pool: Arc::new(pool),
+            catalogue,
+            quantum: Duration::from_millis(100),
+            grace: Duration::from_secs(10),
+            linger: None,
+        }
+    }
+}
+
+/// A name that no other process has: the host's, the process's number, and chance.
+///
+/// ```
+/// use locksley_cluster::leases::worker_name;
+///
+/// assert_ne!(worker_name(), worker_name());
+/// ```
+pub fn worker_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let host = host.or_else(|| std::env::var("HOSTNAME").ok());
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let host: String = host
+        .unwrap_or_default()
+        .chars()
+        .filter(plain)
+        .take(60)
+        .collect();
+    let chance = RandomState::new().hash_one(Instant::now()) as u32;
+    format!("{host}-{}-{chance:08x}", std::process::id())
+}
+
+/// Tells a worker to stop, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<(Mutex<bool>, Condvar)>);
+
+impl Stop {
+    /// Let it stop.
+    pub fn stop(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    /// Shall it stop?
+    pub fn is_set(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps for so long, or until it shall stop. Shall it?
+    fn sleep(&self, time: Duration) -> bool {
+        let told = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let slept = self.0.1.wait_timeout_while(told, time, |told| !*told);
+        *slept.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// What a worker has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A job is there whose tasks it does not take.
+    OtherBuild {
+        /// The job.
+        job: JobId,
+        /// The job's build.
+        build: Build,
+        /// The worker's build.
+        ours: Build,
+    },
+    /// The server cannot be used; the worker goes on trying.
+    Away(Trouble),
+    /// The server can be used again.
+    Back,
+    /// A lease was lost: what was done for it does not count.
+    Lost(Ticket),
+    /// A task was given up.
+    GivenUp(Ticket, GiveUp),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::OtherBuild { job, build, ours } => write!(
+                f,
+                "the job {job} is of build {build}, and this worker of build {ours}: it takes none of its tasks; submit the job with the \
+                 same executable that the workers run"
+            ),
+            Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
+            Notice::Back => f.write_str("the server is back"),
+            Notice::Lost(ticket) => write!(
+                f,
+                "the lease of task {} of the job {} is lost, or the job is over: what was done for it does not count here",
+                ticket.entry, ticket.job
+            ),
+            Notice::GivenUp(ticket, why) => {
+                let (task, job) = (&ticket.entry, &ticket.job);
+                match why {
+                    GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
+                    GiveUp::Failed(reason) => {
+                        write!(f, "task {task} of the job {job} failed: {reason}")
+                    }
+                    GiveUp::Hopeless(reason) => {
+                        write!(f, "task {task} of the job {job} is set aside: {reason}")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a worker has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Leases that it completed.
+    pub completed: u64,
+    /// Tasks that it ran for these.
+    pub tasks: u64,
+    /// Tasks that it sent back to the server as children.
+    pub children: u64,
+    /// Leases that it lost.
+    pub lost: u64,
+    /// Leases that it gave up.
+    pub given_up: u64,
+}
+
+/// Works until it is told to stop, or has had nothing to do for long enough.
+///
+/// # Errors
+///
+/// Trouble with the server that does not pass.
+pub fn serve(
+    leases: Arc<dyn LeasePool>,
+    setup: Setup,
+    stop: &Stop,
+    notice: impl Fn(Notice) + Send + Sync + 'static,
+) -> Result<Tally, Trouble> {
+    let slots = setup.slots.max(1);
+    let service = Arc::new(Service {
+        leases,
+        setup,
+        stop: stop.clone(),
+        notice: Box::new(notice),
+        desk: Mutex::default(),
+        changed: Condvar::new(),
+        pulse: Condvar::new(),
+        everybody: AtomicU32::new(0),
+        away: AtomicBool::new(false),
+        abandoned: AtomicBool::new(false),
+    });
+    let _ = service.register();
+    let mut threads = Vec::new();
+    for _ in 0..slots {
+        let slot = service.clone();
+        threads.push(thread::spawn(move || slot.work()));
+    }
+    let heart = service.clone();
+    threads.push(thread::spawn(move || heart.beat()));
+    let ended = leaser::Leaser::new(&service, slots).run();
+    if service.close() {
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+    let _ = service.leases.leave(&service.setup.worker);
+    let tally = service.desk().tally;
+    ended.map(|()| tally)
+}
+
+/// What the threads of a worker share.
+struct Service {
+    leases: Arc<dyn LeasePool>,
+    setup: Setup,
+    stop: Stop,
+    notice: Box<dyn Fn(Notice) + Send + Sync>,
+    desk: Mutex<Desk>,
+    /// The desk has changed, for the leaser and the slots.
+    changed: Condvar,
+    /// The heart has something to do before its time.
+    pulse: Condvar,
+    /// How many slots all workers have together.
+    everybody: AtomicU32,
+    /// Is the server away, as far as we have told?
+    away: AtomicBool,
+    /// Nobody waits for the slots any more.
+    abandoned: AtomicBool,
+}
+
+/// The leases that are here.
+struct Desk {
+    queue: VecDeque<(u64, Lease)>,
+    held: BTreeMap<u64, Held>,
+    next: u64,
+    closed: bool,
+    /// How often leases are renewed.
+    beat: Duration,
+    /// How many tasks each job had when we last heard of it.
+    outstanding: BTreeMap<JobId, u64>,
+    tally: Tally,
+}
+
+struct Held {
+    ticket: Ticket,
+    run: Option<Arc<dyn Run>>,
+    lost: bool,
+}
+
+/// How often a worker says that it is alive, and for how long that is taken to be true.
+const ALIVE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(7));
+
+impl Default for Desk {
+    fn default() -> Desk {
+        Desk {
+            queue: VecDeque::new(),
+            held: BTreeMap::new(),
+            next: 0,
+            closed: false,
+            beat: ALIVE.0,
+            outstanding: BTreeMap::new(),
+            tally: Tally::default(),
+        }
+    }
+}
+
+impl Service {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, notice: Notice) {
+        (self.notice)(notice);
+    }
+
+    /// Says once that the server is away, and once that it is back.
+    fn told<T>(&self, outcome: Result<T, Trouble>) -> Result<T, Trouble> {
+        match &outcome {
+            Err(trouble) if trouble.passes() => {
+                if !self.away.swap(true, Ordering::Relaxed) {
+                    self.tell(Notice::Away(trouble.clone()));
+                }
+            }
+            Err(_) => {}
+            Ok(_) => {
+                if self.away.swap(false, Ordering::Relaxed) {
+                    self.tell(Notice::Back);
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Puts leases on the desk.
+    fn dispatch(&self, leases: Vec<Lease>) {
+        let mut desk = self.desk();
+        for lease in leases {
+            let number = desk.next;
+            desk.next += 1;
+            let third = (lease.job.terms.lease / 3).max(Duration::from_millis(10));
+            if third < desk.beat {
+                desk.beat = third;
+                self.pulse.notify_all();
+            }
+            let held = Held {
+                ticket: lease.ticket.clone(),
+                run: None,
+                lost: false,
+            };
+            desk.held.insert(number, held);
+            desk.queue.push_back((number, lease));
+        }
+        self.changed.notify_all();
+    }
+
+    fn register(&self) -> Result<(), Trouble> {
+        let present = Present {
+            worker: self.setup.worker.clone(),
+            slots: self.setup.slots as u32,
+        };
+        let everybody = self.leases.beat(&present, ALIVE.1)?;
+        self.everybody.store(everybody, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Renews leases until the desk is closed and empty.
+    fn beat(&self) {
+        let mut registered = Instant::now();
+        loop {
+            let tickets = {
+                let desk = self.desk();
+                let time = desk.beat;
+                let early =
+                    |desk: &mut Desk| desk.beat == time && !(desk.closed && desk.held.is_empty());
+                let waited = self.pulse.wait_timeout_while(desk, time, early);
+                let desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+                if desk.closed && desk.held.is_empty() {
+                    return;
+                }
+                let held = desk.held.iter().filter(|(_, held)| !held.lost);
+                held.map(|(number, held)| (*number, held.ticket.clone()))
+                    .collect::<Vec<_>>()
+            };
+            if !tickets.is_empty() {
+                self.renew(&tickets);
+            }
+            if registered.elapsed() >= ALIVE.0 {
+                registered = Instant::now();
+                // Whether the server can be used the others see too.
+                let _ = self.register();
+            }
+        }
+    }
+
+    fn renew(&self, held: &[(u64, Ticket)]) {
+        let tickets: Vec<Ticket> = held.iter().map(|(_, ticket)| ticket.clone()).collect();
+        let Ok(good) = self.leases.renew(&tickets) else {
+            return;
+        };
+        let mut desk = self.desk();
+        for ((number, _), good) in held.iter().zip(good) {
+            if good {
+                continue;
+            }
+            // If it is not there it was completed in the meantime.
+            if let Some(held) = desk.held.get_mut(number) {
+                held.lost = true;
+                if let Some(run) = &held.run {
+                    run.cancel();
+                }
+            }
+        }
+    }
+
+    /// The end: what waits on the desk is given back, and what runs may come to an end. Did it?
+    fn close(&self) -> bool {
+        let queued: Vec<(u64, Lease)> = {
+            let mut desk = self.desk();
+            desk.closed = true;
+            desk.queue.drain(..).collect()
+        };
+        self.changed.notify_all();
+        for (number, lease) in queued {
+            let _ = self.leases.give_up(&lease.ticket, &GiveUp::Stopping);
+            self.remove(number);
+        }
+        let desk = self.desk();
+        let busy = |desk: &mut Desk| !desk.held.is_empty();
+        let waited = self
+            .changed
+            .wait_timeout_while(desk, self.setup.grace, busy);
+        let mut desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if desk.held.is_empty() {
+            self.pulse.notify_all();
+            return true;
+        }
+        self.abandoned.store(true, Ordering::Relaxed);
+        let held = std::mem::take(&mut desk.held);
+        drop(desk);
+        self.pulse.notify_all();
+        for held in held.into_values() {
+            if let Some(run) = held.run {
+                run.cancel();
+            }
+            if self.leases.give_up(&held.ticket, &GiveUp::Stopping) == Ok(true) {
+                self.tell(Notice::GivenUp(held.ticket, GiveUp::Stopping));
+            }
+        }
+        false
+    }
+
+    /// A lease is no longer here. Was it lost before?
+    fn remove(&self, number: u64) -> bool {
+        let lost = self
+            .desk()
+            .held
+            .remove(&number)
+            .is_none_or(|held| held.lost);
+        self.changed.notify_all();
+        self.pulse.notify_all();
+        lost
+    }
+}

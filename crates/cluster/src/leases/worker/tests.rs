@@ -1,0 +1,295 @@
+//! Workers as threads, with a pool in memory.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use locksley_workload::{Size, Uts, UtsTree};
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::leases::flaky::Flaky;
+use crate::leases::{Completed, Completion, JobInfo, Memory, State, Status, Terms, follow, submit};
+use crate::programs::uts::{self, Search};
+use crate::{Max, Program, Sum, Task, Tasks};
+
+const BUILD: Build = Build(7);
+
+/// Some 25,000 nodes: many quanta of a millisecond.
+fn tree() -> (UtsTree, Size) {
+    let tree = UtsTree::binomial(2000.0, 0.115, 8, 7);
+    (tree, Uts::new(tree).size())
+}
+
+fn job(program: &str, lease: Duration) -> JobInfo {
+    JobInfo {
+        id: "job".parse().expect("it is plain"),
+        build: BUILD,
+        program: program.to_owned(),
+        terms: Terms {
+            lease,
+            tries: 3,
+            ..Terms::default()
+        },
+    }
+}
+
+/// A task that does what its number says.
+#[derive(Serialize, Deserialize)]
+enum Odd {
+    Fine,
+    /// Panics.
+    Panics,
+    /// Gives a result that is too large.
+    Bloated,
+    /// Spawns that many, which are fine.
+    Many(u32),
+    /// Goes on until it is told not to.
+    Endless,
+}
+
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+impl Task for Odd {
+    const KIND: &'static str = "odd";
+    type Output = (Sum<u64>, Max<Vec<u8>>);
+
+    fn run(self, tasks: &Tasks<Self::Output>) -> Self::Output {
+        match self {
+            Odd::Fine => {}
+            Odd::Panics => panic!("as it does"),
+            Odd::Bloated => return (Sum(1), Max(vec![1; 2 << 20])),
+            Odd::Many(number) => (0..number).for_each(|_| tasks.spawn(Odd::Fine)),
+            Odd::Endless => {
+                while !tasks.cancelled() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                ENDED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        (Sum(1), Max::default())
+    }
+}
+
+fn odd() -> Program<(Sum<u64>, Max<Vec<u8>>)> {
+    Program::new("odd").with::<Odd>()
+}
+
+fn setup(name: &str, threads: usize) -> Setup {
+    let pool = Pool::builder()
+        .workers(threads)
+        .build()
+        .expect("it is small");
+    let worker = WorkerId {
+        name: name.to_owned(),
+        build: BUILD,
+    };
+    let catalogue = Catalogue::default().with(uts::program()).with(odd());
+    let mut setup = Setup::new(worker, pool, catalogue);
+    setup.quantum = Duration::from_millis(2);
+    setup.linger = Some(Duration::from_millis(300));
+    setup
+}
+
+/// Lets some workers work until they have had nothing to do for a while.
+fn work(pool: &Arc<dyn LeasePool>, workers: usize) -> Vec<Tally> {
+    let stop = Stop::default();
+    let tally = |number: usize| {
+        let setup = setup(&format!("w{number}"), 1 + number % 2);
+        serve(pool.clone(), setup, &stop, |_| {}).expect("no trouble")
+    };
+    thread::scope(|scope| {
+        let tally = &tally;
+        let threads: Vec<_> = (0..workers)
+            .map(|number| scope.spawn(move || tally(number)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect()
+    })
+}
+
+fn status(pool: &Arc<dyn LeasePool>) -> Status {
+    let status = pool.status(&job("", Duration::ZERO).id);
+    status.expect("it is there").expect("it was submitted")
+}
+
+#[test]
+fn a_tree_is_counted_by_several_workers() {
+    let (tree, size) = tree();
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("uts", Duration::from_secs(60));
+    submit(&*pool, &job, [Search::whole(tree)]).expect("it is new");
+    let tallies = work(&pool, 3);
+    let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    assert_eq!(
+        ended.result(&uts::program()).expect("it is a result").0,
+        size
+    );
+    let completed: u64 = tallies.iter().map(|tally| tally.completed).sum();
+    assert_eq!(completed, ended.status.done);
+    assert!(completed > 1, "it was never divided: {tallies:?}");
+    assert!(ended.results.len() < 128, "they are combined");
+}
+
+#[test]
+fn lost_requests_and_replies_change_nothing() {
+    let (tree, size) = tree();
+    for seed in 1..=2 {
+        let flaky = Flaky {
+            pool: Memory::default(),
+            one_in: 16,
+            random: Mutex::new(seed << 40 | 0x9E37_79B9),
+        };
+        let flaky = Arc::new(flaky);
+        let pool: Arc<dyn LeasePool> = flaky.clone();
+        let mut job = job("uts", Duration::from_millis(40));
+        // Leases whose replies are lost run out, and so often that nothing shall be set aside for it.
+        job.terms.tries = 1000;
+        while submit(&*pool, &job, [Search::whole(tree)]).is_err() {}
+        while flaky
+            .pool
+            .status(&job.id)
+            .expect("it is there")
+            .expect("it was submitted")
+            .state
+            == State::Running
+        {
+            work(&pool, 2);
+        }
+        let ended = follow(&*pool, &job.id, Duration::from_secs(60), |_| {}).expect("it is over");
+        assert_eq!(
+            ended.result(&uts::program()).expect("it is a result").0,
+            size
+        );
+        assert_eq!(ended.status.aside, 0);
+    }
+}
+
+#[test]
+fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    let mut tasks: Vec<Vec<u8>> = [Odd::Fine, Odd::Panics, Odd::Bloated, Odd::Many(5000)]
+        .iter()
+        .map(|task| crate::Parcel::of(task).encode())
+        .collect();
+    tasks.push(vec![0xFF; 10]);
+    let stranger = crate::Parcel {
+        kind: "stranger".to_owned(),
+        argument: Vec::new(),
+    };
+    tasks.push(stranger.encode());
+    let order = crate::leases::Order { job, tasks };
+    pool.submit(&order).expect("it is new");
+    work(&pool, 2);
+    let status = status(&pool);
+    assert_eq!((status.state, status.aside), (State::Done, 4), "{status:?}");
+    for reason in [
+        "panicked",
+        "a result of",
+        "malformed",
+        "no kind \"stranger\"",
+    ] {
+        let found = status
+            .reasons
+            .iter()
+            .any(|aside| aside.reason.contains(reason));
+        assert!(found, "{reason}: {:?}", status.reasons);
+    }
+    let ended = follow(&*pool, &status.job.id, Duration::ZERO, |_| {}).expect("it is over");
+    let (Sum(ran), _) = ended.result(&odd()).expect("it is a result");
+    assert_eq!(ran, 5002, "one that is fine, and one that spawned 5000");
+}
+
+#[test]
+fn an_unknown_program_is_set_aside() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    submit(
+        &*pool,
+        &job("another", Duration::from_secs(60)),
+        [Odd::Fine],
+    )
+    .expect("it is new");
+    work(&pool, 1);
+    let status = status(&pool);
+    assert!(
+        status.reasons[0].reason.contains("no program another"),
+        "{status:?}"
+    );
+}
+
+/// Starts a worker with a task that does not end.
+fn endless(pool: &Arc<dyn LeasePool>, stop: &Stop, grace: Duration) -> thread::JoinHandle<Tally> {
+    submit(
+        &**pool,
+        &job("odd", Duration::from_millis(50)),
+        [Odd::Endless],
+    )
+    .expect("it is new");
+    let (pool, stop) = (pool.clone(), stop.clone());
+    let mut setup = setup("w", 1);
+    (setup.linger, setup.grace) = (None, grace);
+    let worker = pool.clone();
+    let thread = thread::spawn(move || serve(worker, setup, &stop, |_| {}).expect("no trouble"));
+    while status(&pool).in_flight == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread
+}
+
+#[test]
+fn a_cancelled_job_frees_its_workers() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let stop = Stop::default();
+    let thread = endless(&pool, &stop, Duration::from_secs(60));
+    let before = ENDED.load(Ordering::Relaxed);
+    pool.cancel(&status(&pool).job.id, false)
+        .expect("it is there");
+    while ENDED.load(Ordering::Relaxed) == before {
+        thread::sleep(Duration::from_millis(1));
+    }
+    stop.stop();
+    let tally = thread.join().expect("no panic");
+    assert_eq!((tally.lost, tally.completed), (1, 0));
+}
+
+#[test]
+fn a_worker_that_is_stopped_gives_back_what_does_not_end() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let stop = Stop::default();
+    let thread = endless(&pool, &stop, Duration::from_millis(100));
+    stop.stop();
+    thread.join().expect("no panic");
+    let status = status(&pool);
+    assert_eq!((status.outstanding, status.in_flight), (1, 0));
+    let other = WorkerId {
+        name: "other".to_owned(),
+        build: BUILD,
+    };
+    let lease = pool
+        .lease(&other, 1, Duration::ZERO)
+        .expect("it is there")
+        .remove(0);
+    assert_eq!(lease.attempt, 1, "it was not its fault");
+    let completed = pool.complete(&lease.ticket, &Completion::default());
+    assert_ne!(completed, Ok(Completed::Fenced));
+}
+
+#[test]
+fn a_job_of_another_build_is_left_alone_and_said_so() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let mut job = job("odd", Duration::from_secs(60));
+    job.build = Build(8);
+    submit(&*pool, &job, [Odd::Fine]).expect("it is new");
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = heard.clone();
+    let hear = move |notice: Notice| ear.lock().expect("no panic").push(notice.to_string());
+    serve(pool.clone(), setup("w", 1), &Stop::default(), hear).expect("no trouble");
+    let heard = heard.lock().expect("no panic");
+    assert!(
+        heard.len() == 1 && heard[0].contains("the job job is of build 0000000000000008"),
+        "{heard:?}"
+    );
+    assert_eq!(status(&pool).outstanding, 1);
+}

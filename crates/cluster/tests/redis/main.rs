@@ -1,0 +1,13 @@
+//! Real processes and a real server, and what can happen to them.
+//!
+//! The workers are this very executable, in another role (see `processes`). Each test has a server of its own. Where there is no
+//! `redis-server` the tests are skipped, and say so; `LOCKSLEY_TEST_REDIS=1` makes that an error.
+
+#![cfg(unix)]
+
+mod faults;
+mod links;
+mod processes;
+mod refusals;
+mod secrets;
+mod server;

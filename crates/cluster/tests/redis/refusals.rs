@@ -1,0 +1,141 @@
+//! Tasks that nobody can do are set aside, with a reason, and nothing else is lost. Jobs that nobody wants are cancelled.
+
+use std::time::Duration;
+
+use locksley_cluster::leases::{LeasePool, State, Trouble, follow, submit};
+
+use crate::processes::{Deed, LEASE, Process, check, deeds, job, status, submit_tree, tree};
+use crate::server::{Started, until};
+
+#[test]
+fn a_task_that_kills_its_workers_is_set_aside_and_takes_no_other_along() {
+    let Some(server) = Started::new() else { return };
+    let redis = server.connect();
+    let mut job = job("deadly", "deeds");
+    (job.terms.tries, job.terms.lease) = (3, LEASE / 2);
+    let deeds_of = (0..6).map(|number| Deed {
+        deadly: number == 2,
+    });
+    submit(&redis, &job, deeds_of).expect("it is new");
+    let mut killed = 0;
+    let mut worker = Process::worker(&server);
+    until("the job is over", || {
+        if worker.has_ended() {
+            killed += 1;
+            worker = Process::worker(&server);
+        }
+        status(&redis, &job.id).state == State::Done
+    });
+    let ended = follow(&redis, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    assert_eq!(ended.result(&deeds()).expect("it is a result").0, 5);
+    assert_eq!((ended.status.aside, killed), (1, 3), "{:?}", ended.status);
+    let reason = &ended.status.reasons[0];
+    assert!(
+        reason.reason.contains("no worker lived") && reason.attempts == 3,
+        "{reason:?}"
+    );
+}
+
+#[test]
+fn entries_that_are_no_tasks_are_set_aside() {
+    let Some(server) = Started::new() else { return };
+    let (tree, size) = tree();
+    let redis = server.connect();
+    let job = submit_tree(&redis, tree);
+    let stream = "locksley:{tree}:tasks";
+    let large = "x".repeat(job.terms.limits.task + 1);
+    let file = server.folder.join("large");
+    std::fs::write(&file, large).expect("there is room");
+    server.ask(&["XADD", stream, "*", "t", "\u{7f}garbage"]);
+    server.ask(&["XADD", stream, "*", "nothing", "here"]);
+    server.ask(&["XADD", stream, "*", "t", "x", "n", "-12"]);
+    // As an argument it would be too large for a command line.
+    let put = std::process::Command::new("redis-cli")
+        .args([
+            "-p",
+            &server.port().to_string(),
+            "-x",
+            "XADD",
+            stream,
+            "*",
+            "t",
+        ])
+        .stdin(std::fs::File::open(&file).expect("it is there"))
+        .output();
+    assert!(put.expect("it comes with the server").status.success());
+    let worker = Process::worker(&server);
+    let ended = follow(&redis, &job.id, Duration::ZERO, |_| {}).expect("it ends");
+    let counted = ended.result(&locksley_cluster::programs::uts::program());
+    assert_eq!(counted.expect("it is a result").0, size);
+    assert_eq!(ended.status.aside, 4, "{:?}", ended.status);
+    for reason in [
+        "malformed",
+        "no task in the entry",
+        "1048577, where 1048576 is the most",
+    ] {
+        let found = ended
+            .status
+            .reasons
+            .iter()
+            .any(|aside| aside.reason.contains(reason));
+        assert!(found, "{reason}: {:?}", ended.status.reasons);
+    }
+    worker.stop();
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_sent() {
+    let Some(server) = Started::new() else { return };
+    let redis = server.connect();
+    let mut job = job("large", "deeds");
+    job.terms.limits.task = 3;
+    let refused = submit(&redis, &job, [Deed { deadly: false }]);
+    assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
+    job.terms.limits.task = 100;
+    let refused = submit(&redis, &job, (0..4097).map(|_| Deed { deadly: false }));
+    assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
+    assert_eq!(redis.status(&job.id), Ok(None));
+}
+
+#[test]
+fn a_cancelled_job_is_left_and_the_next_one_done() {
+    let Some(server) = Started::new() else { return };
+    let (tree, size) = tree();
+    let redis = server.connect();
+    let job = submit_tree(&redis, tree);
+    let worker = Process::worker(&server);
+    worker.until_it_works(&redis, &job.id);
+    assert_eq!(redis.cancel(&job.id, true), Ok(Some(State::Cancelled)));
+    // Under the same name: what is left of the old one must not count.
+    let job = submit_tree(&redis, tree);
+    let ended = check(&redis, &job.id, size);
+    let share = &ended.status.shares[0];
+    assert!(
+        worker.stop().tally("completed") > share.done,
+        "some were of the first"
+    );
+}
+
+#[test]
+fn an_idle_worker_blocks_and_does_not_poll() {
+    let Some(server) = Started::new() else { return };
+    let worker = Process::worker(&server);
+    let redis = server.connect();
+    until("it is there", || {
+        redis.workers().is_ok_and(|workers| workers.len() == 1)
+    });
+    let commands = || {
+        let info = server.ask(&["INFO", "stats"]);
+        let line = info
+            .lines()
+            .find_map(|line| line.strip_prefix("total_commands_processed:"));
+        line.and_then(|number| number.trim().parse::<u64>().ok())
+            .expect("it counts")
+    };
+    let before = commands();
+    std::thread::sleep(Duration::from_secs(3));
+    let asked = commands() - before;
+    // A few a second: it blocks for a second at a time, looks what is running, and says that it is alive.
+    assert!(asked < 60, "{asked} commands in three seconds");
+    worker.stop();
+}

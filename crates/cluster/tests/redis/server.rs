@@ -1,0 +1,154 @@
+//! A server that is started for a test, killed, and restarted.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use locksley_cluster::leases::{Redis, Server};
+
+/// Must what is needed be there?
+pub(crate) fn demanded() -> bool {
+    std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0")
+}
+
+/// Is a program there that a test needs? If not, the test is skipped, and says why, or fails if that is demanded.
+pub(crate) fn there_is(program: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        assert!(
+            !demanded(),
+            "LOCKSLEY_TEST_REDIS is set, and there is no {program}"
+        );
+        eprintln!("skipped: there is no {program}; LOCKSLEY_TEST_REDIS=1 makes this an error");
+    }
+    found
+}
+
+/// Waits for something that is bound to come; the limit is for when it does not.
+pub(crate) fn until(what: &str, mut come: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !come() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "{what}: not after a minute"
+        );
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// A server with an append-only file that is written before each reply.
+pub(crate) struct Started {
+    process: Child,
+    pub(crate) folder: PathBuf,
+    port: u16,
+    options: Vec<String>,
+    address: String,
+}
+
+impl Started {
+    pub(crate) fn new() -> Option<Started> {
+        Started::with(&[], "127.0.0.1")
+    }
+
+    /// A server with more options, which listens at this address.
+    pub(crate) fn with(options: &[&str], address: &str) -> Option<Started> {
+        if !there_is("redis-server") {
+            return None;
+        }
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("redis-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("there is room for a folder");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let port = listener.local_addr().expect("it has an address").port();
+        drop(listener);
+        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        let process = start(&folder, port, &options, address);
+        Some(Started {
+            process,
+            folder,
+            port,
+            options,
+            address: address.to_owned(),
+        })
+    }
+
+    /// The server dies, like `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().expect("it is there");
+        self.process.wait().expect("it ends");
+    }
+
+    /// And comes back with what is in its file.
+    pub(crate) fn restart(&mut self) {
+        self.process = start(&self.folder, self.port, &self.options, &self.address);
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://{}:{}", self.address, self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn connect(&self) -> Redis {
+        let server = Server::find(Some(&self.url())).expect("it is an address");
+        Redis::connect(server).expect("it is there")
+    }
+
+    /// What `redis-cli` answers.
+    pub(crate) fn ask(&self, words: &[&str]) -> String {
+        let output = Command::new("redis-cli")
+            .args(["-h", &self.address, "-p", &self.port.to_string()])
+            .args(words)
+            .output()
+            .expect("it comes with the server");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+}
+
+fn start(folder: &Path, port: u16, options: &[String], address: &str) -> Child {
+    let process = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", address])
+        .args([
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+        ])
+        .args(["--protected-mode", "no", "--dir"])
+        .arg(folder)
+        .args(options)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let port = if options.contains(&"--tls-port".to_owned()) {
+        None
+    } else {
+        Some(port)
+    };
+    if let Some(port) = port {
+        until("the server listens", || {
+            TcpStream::connect((address, port)).is_ok()
+        });
+    }
+    process
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
