@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use locksley::Strategy;
-use locksley_cluster::Local;
 use locksley_cluster::ranks::{self, Outcome, RankError};
+use locksley_cluster::{Build, Local};
 use locksley_measure::clock;
 use locksley_policy::rank::Protocol;
 use locksley_trace::Trace;
@@ -150,6 +150,10 @@ pub(super) struct Row {
 impl Plan {
     /// Runs a job. On ranks that do not tell the outcome there is none.
     pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Failure> {
+        if self.engine != Engine::Here {
+            // Known from here on: reading the executable is no part of the ranks' work, and is not counted as such.
+            Build::current().map_err(RankError::Executable)?;
+        }
         match self.engine {
             Engine::Here => self.here(job).map(Some),
             Engine::Threads(ranks) => {
