@@ -1,6 +1,7 @@
 //! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has started.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Strategy;
@@ -159,9 +160,14 @@ impl Plan {
             Engine::Threads(ranks) => {
                 let _waiting = self.waiting(job);
                 let (program, options) = (job.program(), self.options());
-                let peers = ranks::threads(ranks);
-                let outcome = ranks::run_threads(&program, job.first(), &options, peers);
-                Ok(Some(outcome?.into()))
+                let (peers, first) = (ranks::threads(ranks), job.first());
+                // On a thread of its own, since the processor time of a rank is that of its threads, from their start on.
+                let outcome = thread::scope(|scope| {
+                    let run = || ranks::run_threads(&program, first, &options, peers);
+                    scope.spawn(run).join()
+                });
+                let outcome = outcome.unwrap_or(Err(RankError::Dead))?;
+                Ok(Some(outcome.into()))
             }
             #[cfg(feature = "mpi")]
             Engine::Mpi(_) => {
