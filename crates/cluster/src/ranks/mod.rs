@@ -104,6 +104,7 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     mut peer: impl Peer,
 ) -> Result<Option<Outcome<R>>, RankError> {
     let mut post = Post::new(&peer);
+    peer.be_patient(Duration::from_nanos(options.protocol.patience));
     let (local, build) = match prepare(program, options) {
         Ok(prepared) => prepared,
         // The others must not wait for it.

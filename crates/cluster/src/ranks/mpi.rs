@@ -38,8 +38,9 @@ const FULL: usize = 64 << 20;
 /// A message as large as this is a large one. MPI copies smaller ones away, so that their sends are soon complete.
 const LARGE_MESSAGE: usize = 4 << 10;
 
-/// How long any call may take that should return at once. Longer than it takes to notice a silent rank, which says more.
-const STUCK: Duration = Duration::from_secs(7);
+/// How long any call may take that should return at once, in tenths of the patience. Longer than it takes to notice a silent rank, which
+/// says more.
+const STUCK: u32 = 14;
 
 /// How long `MPI_Abort` may take.
 const ABORT: Duration = Duration::from_secs(2);
@@ -53,6 +54,8 @@ pub struct Mpi {
     host: String,
     /// The processor time at the start.
     start: Option<Duration>,
+    /// How long a call may take.
+    stuck: Duration,
     _universe: Universe,
     // The last to go: the end of MPI is watched, too.
     dog: Watchdog,
@@ -79,6 +82,7 @@ impl Mpi {
             world: universe.world(),
             host: processor_name().unwrap_or_default(),
             start: clock::process(),
+            stuck: Duration::MAX,
             _universe: universe,
             _here: PhantomData,
         })
@@ -134,7 +138,7 @@ impl std::fmt::Debug for Mpi {
 impl Drop for Mpi {
     fn drop(&mut self) {
         // Fields are dropped after this, among them the universe, and the dog last.
-        self.dog.expect("MPI_Finalize", STUCK);
+        self.dog.expect("MPI_Finalize", self.stuck);
     }
 }
 
@@ -152,13 +156,17 @@ impl Peer for Mpi {
     }
 
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>) {
-        self.dog.expect("a call of MPI", STUCK);
+        self.dog.expect("a call of MPI", self.stuck);
         let mut held = Held::new();
         while self.drive_for_a_while(&mut held, turn).is_continue() {}
         while !held.is_empty() {
             let _ = self.drive_for_a_while(&mut held, &mut |_| ControlFlow::Break(()));
         }
         self.dog.rest();
+    }
+
+    fn be_patient(&mut self, patience: Duration) {
+        self.stuck = patience.saturating_mul(STUCK) / 10;
     }
 
     fn processor_time(&self) -> Option<Duration> {

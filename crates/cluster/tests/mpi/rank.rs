@@ -57,8 +57,8 @@ fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
     let peer = ranks::mpi()?;
     let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
     let mark = folder.join(format!("rank.{}", peer.me()));
-    // First elsewhere: whoever sees the file finds the number in it.
-    let unfinished = mark.with_extension("new");
+    // First elsewhere, each rank in a file of its own: whoever sees the mark finds the number in it.
+    let unfinished = folder.join(format!("new.{}", peer.me()));
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
