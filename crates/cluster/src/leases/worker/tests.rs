@@ -364,3 +364,20 @@ fn a_job_of_another_build_is_left_alone_and_said_so() {
     );
     assert_eq!(status(&pool).outstanding, 1);
 }
+
+#[test]
+fn whoever_waits_for_a_job_is_not_given_the_result_of_the_next_one_of_its_name() {
+    let pool = Memory::default();
+    let job = job("odd", Duration::from_secs(60));
+    submit(&pool, &job, [Odd::Fine]).expect("it is new");
+    let mut told = 0;
+    let followed = follow(&pool, &job.id, Duration::ZERO, |_| {
+        told += 1;
+        if told == 1 {
+            pool.cancel(&job.id, true).expect("it is there");
+            let none: [Odd; 0] = [];
+            submit(&pool, &job, none).expect("it is new");
+        }
+    });
+    assert_eq!(followed.err(), Some(Trouble::Vanished(job.id.clone())));
+}
