@@ -552,7 +552,7 @@ impl<R: Reduce> Shared<R> {
 }
 
 /// What a panic said.
-fn message(payload: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("something that is no text").to_owned()

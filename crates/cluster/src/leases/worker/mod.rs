@@ -28,7 +28,9 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 
-use super::{Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId};
+use super::{
+    Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId, plain,
+};
 use crate::Build;
 
 /// How a worker works.
@@ -154,10 +156,14 @@ impl fmt::Display for Notice {
                 match why {
                     GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
                     GiveUp::Failed(reason) => {
-                        write!(f, "task {task} of the job {job} failed: {reason}")
+                        write!(f, "task {task} of the job {job} failed: {}", plain(reason))
                     }
                     GiveUp::Hopeless(reason) => {
-                        write!(f, "task {task} of the job {job} is set aside: {reason}")
+                        write!(
+                            f,
+                            "task {task} of the job {job} is set aside: {}",
+                            plain(reason)
+                        )
                     }
                 }
             }
