@@ -324,3 +324,72 @@ impl<R: Reduce> Store for Shelf<'_, R> {
         work.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Program, Sum, Task, Tasks};
+
+    type Given = Option<Vec<Parcel>>;
+
+    /// A task of some weight, that waits for the end of the test.
+    #[derive(Serialize, Deserialize)]
+    struct Load(Vec<u8>);
+
+    impl Task for Load {
+        const KIND: &'static str = "load";
+        type Output = Sum<u64>;
+
+        fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+            while !tasks.cancelled() {
+                thread::yield_now();
+            }
+            Sum(1)
+        }
+    }
+
+    fn local() -> Local<Sum<u64>> {
+        let pool = locksley::Pool::builder().workers(1).build().unwrap();
+        Local::new(pool, &Program::new("loads").with::<Load>())
+    }
+
+    #[test]
+    fn what_is_given_is_not_too_heavy_and_what_is_left_stays() {
+        let local = local();
+        let mut first = [0, HEAVY / 2, HEAVY / 2, HEAVY / 2, 1, 1]
+            .map(|weight| Box::new(Load(vec![0; weight])) as Boxed<Sum<u64>>)
+            .into_iter();
+        let mut shelf = Shelf {
+            local: &local,
+            first: Some(&mut first),
+            spoiled: None,
+        };
+        assert!(!shelf.is_passive(), "some are to come");
+        shelf.fill();
+        assert!(shelf.first.is_none());
+        while shelf.surplus() != 5 || local.surplus() != 5 {
+            // The worker is about to begin with one of the tasks.
+            thread::yield_now();
+        }
+        let count = |work: Given| work.map_or(0, |work| work.len());
+        assert!((2..=3).contains(&count(shelf.give(100))));
+        assert_eq!(count(shelf.give(1)), 1);
+        let (usage, left) = (local.usage(), local.surplus());
+        assert_eq!((usage.added, usage.withdrawn + left as u64), (6, 5));
+        local.cancel();
+    }
+
+    #[test]
+    fn a_task_of_an_unknown_kind_is_reported() {
+        let local = local();
+        let mut shelf = Shelf {
+            local: &local,
+            first: None,
+            spoiled: None,
+        };
+        let (kind, argument) = ("stray".to_owned(), Vec::new());
+        shelf.take(vec![Parcel { kind, argument }]);
+        assert!(shelf.spoiled.unwrap().contains("stray"));
+        assert!(local.is_passive());
+    }
+}

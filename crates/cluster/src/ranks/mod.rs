@@ -235,11 +235,11 @@ fn write_down<R: Reduce>(
     mut moves: Vec<engine::Move>,
     ahead: i64,
 ) -> Parts<R> {
-    let mut trace = local.pool().take_trace();
+    let (mut trace, mut talker) = (local.pool().take_trace(), 0);
     if trace.is_empty() {
         moves.clear();
     } else {
-        trace = timeline::of_rank(trace, &report, &mut moves, ahead);
+        (trace, talker) = timeline::of_rank(trace, &report, &mut moves, ahead);
     }
     Parts {
         result: local.take_result(),
@@ -248,6 +248,7 @@ fn write_down<R: Reduce>(
         } else {
             trace.to_json()
         },
+        talker,
         report,
         moves,
     }
@@ -256,7 +257,8 @@ fn write_down<R: Reduce>(
 /// Makes one outcome of all reports.
 fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, RankError> {
     let mut result = R::identity();
-    let (mut ranks, mut moves, mut traces) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ranks, mut talkers) = (Vec::new(), Vec::new());
+    let (mut moves, mut traces) = (Vec::new(), Vec::new());
     let others = worked.others.iter().map(|bytes| decode::<Parts<R>>(bytes));
     for (rank, parts) in std::iter::once(Ok(worked.parts)).chain(others).enumerate() {
         let malformed = |why| RankError::Malformed { rank, why };
@@ -273,9 +275,10 @@ fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, Ran
             traces.push(trace.map_err(|error| malformed(error.to_string()))?);
         }
         moves.extend(parts.moves);
+        talkers.push(parts.talker);
         ranks.push(parts.report);
     }
-    let trace = traced.then(|| timeline::merge(traces, &ranks, &moves));
+    let trace = traced.then(|| timeline::merge(traces, &talkers, &moves));
     Ok(Outcome {
         result,
         ranks,

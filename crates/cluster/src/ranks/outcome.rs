@@ -78,6 +78,8 @@ pub(super) struct Parts<R> {
     pub(super) result: R,
     /// As JSON; empty if there is none.
     pub(super) trace: String,
+    /// The number that the thread that talks has in it.
+    pub(super) talker: u32,
     pub(super) moves: Vec<Move>,
 }
 
