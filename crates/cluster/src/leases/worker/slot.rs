@@ -186,8 +186,11 @@ impl Service {
                 }
                 true
             }
-            Some(Err(trouble)) => self.give_up(lease, &GiveUp::Hopeless(trouble.to_string())),
-            Some(Ok(Completed::Fenced)) | None => false,
+            // The server has other limits than the worker was told.
+            Some(Err(trouble @ Trouble::Oversized(_))) => {
+                self.give_up(lease, &GiveUp::Hopeless(trouble.to_string()))
+            }
+            Some(Ok(Completed::Fenced) | Err(_)) | None => false,
         }
     }
 
