@@ -23,6 +23,13 @@ pub trait Peer {
     /// while it is the caller.
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>);
 
+    /// All ranks are done, and leave. A rank that is dropped without this has failed.
+    fn leave(self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// The processor time that this rank has used so far, if the network knows better than to ask its threads.
     fn processor_time(&self) -> Option<Duration> {
         None

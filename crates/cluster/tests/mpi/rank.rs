@@ -58,7 +58,7 @@ fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
     let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
     let mark = folder.join(format!("rank.{}", peer.me()));
     // First elsewhere: whoever sees the file finds the number in it.
-    let unfinished = mark.with_extension("new");
+    let unfinished = folder.join(format!("unfinished.{}", peer.me()));
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
