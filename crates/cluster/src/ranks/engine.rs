@@ -9,9 +9,10 @@
 //! What is decided is decided by [`Rank`]; here is what it needs: the time, letters in and out, and the process's tasks.
 //!
 //! **How the thread waits.** No call of MPI waits for a message without burning the processor, so the thread sleeps and looks, and
-//! sleeps longer each time it looks in vain: from [`SHORTEST`] to [`LONGEST`]. A look costs some 5 us, so that a busy rank spends less
-//! than 1% of a processor on it, and a thief waits half a millisecond for an answer on average, during which the victim does 0.5 ms
-//! of work. It wakes at once when its own process runs out of work.
+//! sleeps longer each time it looks in vain: from [`SHORTEST`] to [`LONGEST`]. It wakes at once when its own process runs out of work.
+//! If a look costs `c` and requests come at a rate `r`, sleeps of `p` cost `c / p` of a processor and make thieves wait for `r p / 2` of
+//! the time, which is least together for `p = sqrt(2 c / r)`. On a virtual machine a look costs some 25 us, and in UTS T1L on two ranks
+//! 40 requests come in a second: 1.1 ms.
 
 use std::ops::ControlFlow;
 use std::thread;
