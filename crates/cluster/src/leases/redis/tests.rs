@@ -231,7 +231,7 @@ fn a_server_without_memory_or_room_is_away_and_changes_nothing() {
             Err(crowded) => assert!(crowded.passes(), "{crowded:?}"),
         }
     };
-    let crowded = Redis::connect(server.server()).err().expect("it is full");
+    let crowded = Redis::connect(server.server()).expect_err("it is full");
     assert!(crowded.passes(), "{crowded:?}");
 }
 

@@ -96,8 +96,13 @@ impl Service {
         if let Some(fault) = run.fault() {
             return Err(GiveUp::Failed(fault.to_string()));
         }
+        let tasks = run.usage().tasks;
+        if tasks == 0 && self.stop.is_set() {
+            // It did not get to begin. As its own child it would be new, with none of its tries.
+            return Err(GiveUp::Stopping);
+        }
         let completion = Completion {
-            tasks: run.usage().tasks,
+            tasks,
             result: run.take_result(),
             children,
         };
@@ -198,6 +203,7 @@ impl Service {
                 }
                 true
             }
+            // The server has other limits than the worker was told.
             Some(Err(trouble @ Trouble::Oversized(_))) => {
                 self.give_up(lease, &GiveUp::Hopeless(trouble.to_string()))
             }
