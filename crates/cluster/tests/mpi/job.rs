@@ -149,12 +149,16 @@ pub(crate) struct Running {
 impl Running {
     /// The processes of the ranks, when all of them have started.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        let process = |rank: usize| {
-            let file = self.job.folder().join(format!("rank.{rank}"));
-            fs::read_to_string(file).ok()?.parse().ok()
-        };
-        let all = within(20, || (0..self.ranks).map(process).collect());
+        let all = within(20, || {
+            (0..self.ranks).map(|rank| self.process(rank)).collect()
+        });
         all.expect("all ranks start")
+    }
+
+    /// The process of a rank, if that has started.
+    fn process(&self, rank: usize) -> Option<u32> {
+        let file = self.job.folder().join(format!("rank.{rank}"));
+        fs::read_to_string(file).ok()?.parse().ok()
     }
 
     /// Waits until the job ends, which must take less than ten seconds, and then nothing is left of it.
@@ -193,8 +197,11 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            for process in self.processes() {
-                let _ = signal(process, "KILL");
+            // Not `processes`, which insists that all have started.
+            for rank in 0..self.ranks {
+                if let Some(process) = self.process(rank) {
+                    let _ = signal(process, "KILL");
+                }
             }
             let _ = self.child.kill();
             let _ = self.child.wait();
