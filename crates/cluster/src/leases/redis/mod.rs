@@ -228,6 +228,8 @@ impl Redis {
             // A job is over, and its stream gone.
             Err(Trouble::Refused(why)) if values::stream_is_gone(&why) => {
                 self.forget_known();
+                // If somebody deleted nothing but the stream it will be so again: no reason to ask at full speed.
+                std::thread::sleep(Duration::from_millis(20));
                 return Ok(Vec::new());
             }
             reply => reply?,
@@ -441,7 +443,13 @@ impl LeasePool for Redis {
 
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
         let reply = self.script(&invoke(&self.scripts.status, job))?;
-        Ok(values::status(job, reply))
+        let status = values::status(job, reply);
+        // The last task ends the job in the same step. So somebody else took tasks away.
+        let robbed = |status: &Status| status.state == State::Running && status.outstanding == 0;
+        match status {
+            Some(status) if robbed(&status) => Err(Trouble::Vanished(job.clone())),
+            status => Ok(status),
+        }
     }
 
     fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {

@@ -86,8 +86,8 @@ pub fn worker_name() -> String {
         .filter(plain)
         .take(60)
         .collect();
-    let chance = RandomState::new().hash_one(Instant::now()) as u32;
-    format!("{host}-{}-{chance:08x}", std::process::id())
+    let chance = RandomState::new().hash_one(Instant::now());
+    format!("{host}-{}-{chance:016x}", std::process::id())
 }
 
 /// Tells a worker to stop, from any thread.

@@ -203,6 +203,7 @@ impl Service {
                 }
                 true
             }
+            // The server has other limits than the worker was told.
             Some(Err(trouble @ Trouble::Oversized(_))) => {
                 self.give_up(lease, &GiveUp::Hopeless(trouble.to_string()))
             }
