@@ -13,6 +13,14 @@
 //! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name, is this process's place among those that
 //! `mpirun` has started.
 //!
+//! ```text
+//! mpirun -n 4 --bind-to none \
+//!   --mca oob_tcp_keepalive_time 1 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2 program
+//! ```
+//!
+//! Without `--bind-to none` Open MPI gives each of two ranks a single core, and with it a single worker. The other options are for
+//! several hosts: with them `mpirun` notices within seconds that the link to one is cut.
+//!
 //! **All or nothing.** A rank that dies, is stopped, loses its link, runs another build, or whose task panics ends the whole job, within
 //! twice the protocol's patience, with one message that says why.
 
@@ -121,8 +129,8 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     }
     let worked = worked?;
     let rank = post.me;
-    // MPI ends here, with all ranks at the same time; nobody waits for what is left to do.
-    drop(peer);
+    // All ranks leave at the same time; nobody waits for what is left to do.
+    peer.leave();
     match rank {
         0 => combine(worked, options.trace.is_some()).map(Some),
         _ => Ok(None),
@@ -163,7 +171,7 @@ fn work<R: Reduce, T: Task<Output = R>>(
 ) -> Result<Worked<R>, RankError> {
     let patience = Duration::from_nanos(options.protocol.patience);
     let roll = hello::hello(peer, post, build, options.trace.is_some(), patience)?;
-    let start = Instant::now();
+    let (start, used) = (Instant::now(), processor_time(local, peer));
     let hosts = Hosts::new(roll.hosts.iter());
     let protocol = adapted(options.protocol, local.pool().workers());
     let rank = Rank::new(post.me, protocol, hosts, build.0, options.seed);
@@ -174,7 +182,9 @@ fn work<R: Reduce, T: Task<Output = R>>(
     let mut first = first.map(|task| Box::new(task) as Boxed<R>);
     let done = engine::work(peer, post, (local, &mut first), rank, &roll.hosts)?;
     let wall = start.elapsed();
-    let (parts, bytes) = report(local, peer, post, &roll, done)?;
+    let now = processor_time(local, peer);
+    let processor_time = now.zip(used).map(|(now, used)| now.saturating_sub(used));
+    let (parts, bytes) = report(local, peer, post, (&roll, processor_time), done)?;
     let others = outcome::gather(peer, post, &bytes, patience)?;
     Ok(Worked {
         parts,
@@ -183,9 +193,9 @@ fn work<R: Reduce, T: Task<Output = R>>(
     })
 }
 
-/// How many tasks for each worker had better wait: enough for some thieves to take half of them one after another. To keep more costs
-/// little, yet where tasks are halves of halves, as in a tree search, there are never many more.
-const APPETITE: usize = 16;
+/// How many tasks for each worker had better wait: one to keep, one to give, and as many again for the next thief. Where tasks are
+/// halves of halves, as in a tree search, there are hardly ever more: with 16 instead of 4, UTS T1L spawns as many and moves as many.
+const APPETITE: usize = 4;
 
 /// The protocol with a floor for tasks like these. Workers share what waits, and a waiting task is a chunk of work rather than a node of
 /// a tree, so that one for each worker is enough to bridge the time until somebody spawns or sends more.
@@ -196,18 +206,22 @@ fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     }
 }
 
+/// The processor time that this rank has used so far: as its network knows it, or that of its workers and of this thread.
+fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Duration> {
+    peer.processor_time().or_else(|| {
+        let workers = local.pool().broadcast(|_| clock::thread());
+        workers.into_iter().chain([clock::thread()]).sum()
+    })
+}
+
 /// What this rank has to tell, and that as bytes if it is not rank 0. Others are not kept waiting for a sign of life.
 fn report<R: Reduce>(
     local: &Local<R>,
     peer: &mut dyn Peer,
     post: &mut Post,
-    roll: &hello::Roll,
+    (roll, processor_time): (&hello::Roll, Option<Duration>),
     done: engine::Done,
 ) -> Result<(Parts<R>, Vec<u8>), RankError> {
-    let processor_time = peer.processor_time().or_else(|| {
-        let workers = local.pool().broadcast(|_| clock::thread());
-        workers.into_iter().chain([clock::thread()]).sum()
-    });
     let report = Report {
         rank: post.me,
         host: roll.hosts[post.me].clone(),

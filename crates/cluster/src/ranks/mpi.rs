@@ -10,7 +10,10 @@
 //! signs of life to others go on. Nobody ever waits: messages are received all the time, here and by those who must receive.
 //!
 //! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its standard error and calls `MPI_Abort`; if
-//! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job.
+//! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job. Open MPI's own processes
+//! may hang, too, when they end a job (4.1 does now and then); so [a helper](end_parent_soon) sees to the one that has started this rank.
+//! What the ranks cannot end is `mpirun` itself, if the link to one of its daemons is cut: Open MPI's parameters `oob_tcp_keepalive_time`,
+//! `oob_tcp_keepalive_intvl` and `oob_tcp_keepalive_probes`, which are minutes by default, let it notice in seconds.
 
 use std::cell::{Cell, OnceCell};
 use std::marker::PhantomData;
@@ -27,7 +30,8 @@ use mpi::{Rank, Threading};
 use super::clock;
 use super::error::RankError;
 use super::peer::{Link, Peer};
-use super::watchdog::{Watchdog, end_by_force};
+use super::watchdog::{Watchdog, end_by_force, end_parent_soon};
+use crate::build::Build;
 
 /// An arena as large as this is replaced when no send is under way.
 const LARGE: usize = 1 << 20;
@@ -52,12 +56,10 @@ const EXIT: i32 = 1;
 pub struct Mpi {
     world: SimpleCommunicator,
     host: String,
-    /// The processor time at the start.
-    start: Option<Duration>,
     /// How long a call may take.
     stuck: Duration,
-    _universe: Universe,
-    // The last to go: the end of MPI is watched, too.
+    /// There until the rank leaves.
+    universe: Option<Universe>,
     dog: Watchdog,
     /// All calls must come from the thread that started MPI, so this stays there.
     _here: PhantomData<*const ()>,
@@ -66,6 +68,8 @@ pub struct Mpi {
 impl Mpi {
     /// Starts MPI.
     pub(super) fn start() -> Result<Mpi, RankError> {
+        // Hashing takes a while. In `MPI_Init` all ranks wait for each other, later they lose patience.
+        Build::current().map_err(RankError::Executable)?;
         let dog = Watchdog::start(|doing| {
             eprintln!(
                 "error: {doing} does not return: a host or a link is gone, or MPI's own processes are; this rank ends by force"
@@ -81,9 +85,8 @@ impl Mpi {
             dog,
             world: universe.world(),
             host: processor_name().unwrap_or_default(),
-            start: clock::process(),
             stuck: Duration::MAX,
-            _universe: universe,
+            universe: Some(universe),
             _here: PhantomData,
         })
     }
@@ -137,8 +140,8 @@ impl std::fmt::Debug for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // Fields are dropped after this, among them the universe, and the dog last.
-        self.dog.expect("MPI_Finalize", self.stuck);
+        // Without `MPI_Finalize`, which would wait for the others: the process ends, and `mpirun` sees that it has failed.
+        std::mem::forget(self.universe.take());
     }
 }
 
@@ -169,8 +172,13 @@ impl Peer for Mpi {
         self.stuck = patience.saturating_mul(STUCK) / 10;
     }
 
+    fn leave(mut self) {
+        self.dog.expect("MPI_Finalize", self.stuck);
+        drop(self.universe.take());
+    }
+
     fn processor_time(&self) -> Option<Duration> {
-        Some(clock::process()?.saturating_sub(self.start?))
+        clock::process()
     }
 }
 
@@ -222,6 +230,7 @@ impl Link for Scoped<'_, '_> {
             // Whoever has said why ends this process, too.
             None => std::thread::sleep(ABORT),
         }
+        end_parent_soon();
         self.mpi.dog.expect("MPI_Abort", ABORT);
         self.mpi.world.abort(EXIT);
     }

@@ -67,7 +67,8 @@ pub struct Report {
     pub counts: Counts,
     /// Its messages.
     pub traffic: Traffic,
-    /// How much processor time it took, that of the thread that talks included, where the system can tell.
+    /// How much processor time it took, from when all had said hello until all work was done, that of the thread that talks
+    /// included, where the system can tell.
     pub processor_time: Option<Duration>,
 }
 

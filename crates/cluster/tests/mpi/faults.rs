@@ -23,6 +23,14 @@ pub(crate) fn kill() {
     }
 }
 
+pub(crate) fn kill_launcher() {
+    let job = Job::new(rank::ENDLESS).ranks(3).start();
+    job.processes();
+    assert!(signal(job.launcher(), "KILL"));
+    let done = job.end_soon();
+    assert!(!done.success, "{done:?}");
+}
+
 pub(crate) fn stop() {
     for victim in [0, 1] {
         let job = Job::new(rank::ENDLESS).ranks(3).start();

@@ -236,6 +236,41 @@ fn a_server_without_memory_or_room_is_away_and_changes_nothing() {
 }
 
 #[test]
+fn a_full_server_lets_tasks_end_that_make_room() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let order = order(1, 2);
+    redis.submit(&order).expect("it is new");
+    let leases = redis.lease(&worker(1), 2, Duration::ZERO);
+    let leases = leases.expect("they wait");
+    raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
+    let mut completion = Completion {
+        result: b"r".to_vec(),
+        children: vec![b"c".to_vec()],
+        tasks: 1,
+    };
+    let full = redis.complete(&leases[0].ticket, &completion);
+    assert!(full.is_err_and(|full| full.passes()));
+    assert_eq!(redis.renew(&[leases[0].ticket.clone()]), Ok(vec![true]));
+    completion.children.clear();
+    let (outstanding, results) = (1, 1);
+    let counted = Completed::Counted {
+        outstanding,
+        results,
+    };
+    let completed = redis.complete(&leases[1].ticket, &completion);
+    assert_eq!(completed, Ok(counted));
+    raw(&redis, &["CONFIG", "SET", "maxmemory", "0"]);
+    completion.children.push(b"c".to_vec());
+    assert_ne!(
+        redis.complete(&leases[0].ticket, &completion),
+        Ok(Completed::Fenced)
+    );
+    assert_eq!(redis.results(&order.job.id).map(|all| all.len()), Ok(2));
+}
+
+#[test]
 fn the_newer_form_of_answers_is_not_asked_for() {
     let Some(Real { redis, _server }) = world() else {
         return;

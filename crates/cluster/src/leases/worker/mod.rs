@@ -21,6 +21,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::hash::BuildHasher;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -287,8 +288,10 @@ impl Service {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A listener that panics, because nobody reads what it prints, say, must not take a thread along: its lease would be renewed for
+    /// ever and never be completed.
     fn tell(&self, notice: Notice) {
-        (self.notice)(notice);
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.notice)(notice)));
     }
 
     /// Says once that the server is away, and once that it is back.

@@ -274,6 +274,17 @@ fn a_server_that_refuses_for_a_while_costs_no_task() {
 }
 
 #[test]
+fn a_listener_that_panics_keeps_no_lease() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    submit(&*pool, &job, [Odd::Panics, Odd::Fine]).expect("it is new");
+    let deaf = |_| panic!("nobody listens");
+    let tally = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no trouble");
+    assert_eq!((tally.completed, tally.given_up), (1, 3));
+    assert_eq!(status(&pool).state, State::Done);
+}
+
+#[test]
 fn an_unknown_program_is_set_aside() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
     submit(
