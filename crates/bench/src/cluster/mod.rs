@@ -2,8 +2,8 @@
 //!
 //! | measurement | claim |
 //! |---|---|
-//! | [`mpi`], feature `mpi` | UTS T1L on two ranks of one worker: at least 0.85 of the ideal half of the serial processor time |
-//! | [`redis`], feature `redis` | tasks of 10 ms that are leased from a server: less than 0.1 of processor time beyond the work |
+//! | `mpi`, feature `mpi` | UTS T1L on two ranks of one worker: at least 0.85 of the ideal half of the serial processor time |
+//! | `redis`, feature `redis` | tasks of 10 ms that are leased from a server: less than 0.1 of processor time beyond the work |
 
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
