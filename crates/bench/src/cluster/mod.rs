@@ -3,9 +3,12 @@
 //! | measurement | claim |
 //! |---|---|
 //! | [`mpi`], feature `mpi` | UTS T1L on two ranks of one worker: at least 0.85 of the ideal half of the serial processor time |
+//! | [`redis`], feature `redis` | tasks of 10 ms that are leased from a server: less than 0.1 of processor time beyond the work |
 
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
+#[cfg(feature = "redis")]
+mod redis;
 
 use crate::harness::report::Outcome;
 use crate::harness::{Bar, Plan, Wrong};
@@ -26,8 +29,24 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         limit: OF_IDEAL,
         measured: efficiency,
     });
+    #[cfg(feature = "redis")]
+    let overhead = if plan.includes(redis::NAME) {
+        redis::measure(plan, &mut outcome)?
+    } else {
+        None
+    };
+    #[cfg(not(feature = "redis"))]
+    let overhead = None;
+    outcome.bars.push(Bar {
+        name: "cluster redis overhead of 10 ms tasks".into(),
+        limit: OVERHEAD,
+        measured: overhead,
+    });
     Ok(outcome)
 }
+
+/// Processor time beyond the work, of the worker and the server together, as a part of the work.
+const OVERHEAD: f64 = 0.1;
 
 /// How much processor time the busier of two ranks may take, in halves of the serial time: an efficiency of 0.85 is 1.176 of them.
 const OF_IDEAL: f64 = 1.176;

@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod cluster;
+#[cfg(all(unix, feature = "redis"))]
+mod cluster_redis;
 mod commands;
 mod experiments;
 mod files;

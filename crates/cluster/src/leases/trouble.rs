@@ -49,8 +49,8 @@ impl fmt::Display for Trouble {
             ),
             Trouble::Vanished(job) => write!(
                 f,
-                "the server does not know the job {job} any more: it was forgotten, or the server lost its memory (does it keep an \
-                 append-only file?); submit it again"
+                "the server has lost the job {job}, or its tasks: it was forgotten, or the server lost its memory (does it have `appendonly \
+                 yes` and `maxmemory-policy noeviction`?); cancel it with --forget, and submit it again"
             ),
             Trouble::Oversized(what) => {
                 write!(

@@ -12,7 +12,9 @@
 use std::fmt;
 use std::fs;
 
-use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, TlsCertificates};
+use redis::{
+    Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates,
+};
 
 /// The variable with the address of the server.
 pub const URL: &str = "LOCKSLEY_REDIS_URL";
@@ -93,12 +95,19 @@ impl Server {
                 .set_redis_settings(settings.set_password(password));
         }
         if let Some(file) = variable(CA_FILE) {
-            server.authorities = Some(read(CA_FILE, &file)?.into_bytes());
-            server.client().map_err(|error| {
+            let authorities = read(CA_FILE, &file)?;
+            let useless = |why: &str| {
                 BadServer(format!(
-                    "the file that {CA_FILE} names is of no use: {error}"
+                    "the file {file}, which {CA_FILE} names, is of no use: {why}"
                 ))
-            })?;
+            };
+            if !authorities.contains("-----BEGIN CERTIFICATE-----") {
+                return Err(useless("there is no certificate in PEM format in it"));
+            }
+            server.authorities = Some(authorities.into_bytes());
+            server
+                .client()
+                .map_err(|error| useless(&error.to_string()))?;
         }
         Ok(server)
     }
@@ -127,6 +136,9 @@ impl Server {
         let info = text
             .into_connection_info()
             .map_err(|_| bad("is no address of a server"))?;
+        // What is read of the answers is their older form.
+        let settings = info.redis_settings().clone();
+        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
         let database = match info.redis_settings().db() {
             0 => String::new(),
             number => format!("/{number}"),
@@ -230,6 +242,21 @@ mod tests {
         fs::remove_file(&file).unwrap();
         let gone = with(None, &[(PASSWORD_FILE, file.to_str().unwrap())]).unwrap_err();
         assert!(gone.to_string().contains(PASSWORD_FILE), "{gone}");
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_refused() {
+        let file = std::env::temp_dir().join(format!("locksley-ca-{}", std::process::id()));
+        for content in [
+            "",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        ] {
+            fs::write(&file, content).unwrap();
+            let path = file.to_str().unwrap();
+            let error = with(Some("rediss://there"), &[(CA_FILE, path)]).unwrap_err();
+            assert!(error.to_string().contains(CA_FILE), "{error}");
+        }
+        fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -117,6 +117,23 @@ fn a_cancelled_job_is_left_and_the_next_one_done() {
 }
 
 #[test]
+fn a_job_whose_tasks_the_server_threw_away_is_reported() {
+    let Some(server) = Started::new() else { return };
+    let (tree, _) = tree();
+    let redis = server.connect();
+    let job = submit_tree(&redis, tree);
+    server.ask(&["DEL", "locksley:{tree}:tasks"]);
+    let worker = Process::worker(&server);
+    let ended = follow(&redis, &job.id, Duration::ZERO, |_| {});
+    assert_eq!(ended.err(), Some(Trouble::Vanished(job.id)));
+    // Before that it knows of no signal, and would just be killed.
+    until("the worker is there", || {
+        redis.workers().is_ok_and(|workers| workers.len() == 1)
+    });
+    worker.stop();
+}
+
+#[test]
 fn an_idle_worker_blocks_and_does_not_poll() {
     let Some(server) = Started::new() else { return };
     let worker = Process::worker(&server);

@@ -1,11 +1,12 @@
 //! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has started.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Strategy;
-use locksley_cluster::Local;
 use locksley_cluster::ranks::{self, Outcome, RankError};
+use locksley_cluster::{Build, Local};
 use locksley_measure::clock;
 use locksley_policy::rank::Protocol;
 use locksley_trace::Trace;
@@ -150,14 +151,23 @@ pub(super) struct Row {
 impl Plan {
     /// Runs a job. On ranks that do not tell the outcome there is none.
     pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Failure> {
+        if self.engine != Engine::Here {
+            // Known from here on: reading the executable is no part of the ranks' work, and is not counted as such.
+            Build::current().map_err(RankError::Executable)?;
+        }
         match self.engine {
             Engine::Here => self.here(job).map(Some),
             Engine::Threads(ranks) => {
                 let _waiting = self.waiting(job);
                 let (program, options) = (job.program(), self.options());
-                let peers = ranks::threads(ranks);
-                let outcome = ranks::run_threads(&program, job.first(), &options, peers);
-                Ok(Some(outcome?.into()))
+                let (peers, first) = (ranks::threads(ranks), job.first());
+                // On a thread of its own, since the processor time of a rank is that of its threads, from their start on.
+                let outcome = thread::scope(|scope| {
+                    let run = || ranks::run_threads(&program, first, &options, peers);
+                    scope.spawn(run).join()
+                });
+                let outcome = outcome.unwrap_or(Err(RankError::Dead))?;
+                Ok(Some(outcome.into()))
             }
             #[cfg(feature = "mpi")]
             Engine::Mpi(_) => {

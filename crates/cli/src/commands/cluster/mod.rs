@@ -25,10 +25,13 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster run uts --tree T1         counts a tree in this process: nothing to install
-  locksley cluster run thumbnails photos small   thumbnails of all images below a folder
-  locksley cluster run --help                all programs, and all options
-  locksley cluster simulate                  how far would it scale? Up to 10,000 hosts and more";
+  locksley cluster run uts --tree T1               counts a tree in this process: nothing to install
+  locksley cluster run thumbnails photos small     thumbnails of all images below a folder
+  mpirun -n 4 locksley cluster run uts --tree T1L  on ranks that steal from each other (a build with the feature mpi)
+  locksley cluster worker                          takes tasks from a Redis server, and may come and go
+  locksley cluster submit uts --tree T1L           hands such tasks out, and waits for the result
+  locksley cluster run --help                      all programs, and all options
+  locksley cluster simulate                        how far would it scale? Up to 10,000 hosts and more";
 
 /// See the command's description in `cli`.
 #[derive(Args)]

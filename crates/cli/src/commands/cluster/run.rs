@@ -13,6 +13,7 @@ use super::engine::{Engine, Plan, Ran, Row};
 use super::programs::{Chosen, Job, Visitor};
 use crate::commands::trace;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::names;
 use crate::output::Output;
 use crate::ranges;
@@ -46,7 +47,7 @@ pub(crate) struct Run {
     #[arg(long, global = true)]
     lifelines: bool,
     /// How long a rank may be silent until it is taken for dead.
-    #[arg(long, value_name = "TIME", default_value = "5s", global = true, value_parser = patience)]
+    #[arg(long, value_name = "TIME", default_value = "30s", global = true, value_parser = patience)]
     patience: Duration,
     /// Write a timeline of all ranks to this file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", global = true)]
@@ -106,11 +107,13 @@ impl Visitor for Once<'_> {
     type Output = Result<(), Failure>;
 
     fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
+        let kept = job.kept();
+        interrupt::keep(move || kept.to_owned());
         let Some(ran) = self.plan.run(&job)? else {
             return Ok(());
         };
         let checked = job.check(&ran.result);
-        self.tell(&job, &ran, matches!(checked, Ok(true)))?;
+        interrupt::finish(|| self.tell(&job, &ran, matches!(checked, Ok(true))))?;
         checked.map(drop)
     }
 }

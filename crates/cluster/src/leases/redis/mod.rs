@@ -1,4 +1,5 @@
-//! A server: Redis 6.2 or later, with streams and consumer groups.
+//! A server: Redis 6.2 or later, with streams and consumer groups. One that stands alone, with replicas or without, but no Redis
+//! Cluster: which jobs are running is known in one place, and scripts change that together with the jobs.
 //!
 //! | key | what |
 //! |---|---|
@@ -227,6 +228,8 @@ impl Redis {
             // A job is over, and its stream gone.
             Err(Trouble::Refused(why)) if values::stream_is_gone(&why) => {
                 self.forget_known();
+                // If somebody deleted nothing but the stream it will be so again: no reason to ask at full speed.
+                std::thread::sleep(Duration::from_millis(20));
                 return Ok(Vec::new());
             }
             reply => reply?,
@@ -259,11 +262,16 @@ impl Redis {
                     .map(|entry| entry.info.clone());
             }
             let Some(info) = info else { continue };
-            leases.extend(
-                entries
-                    .into_iter()
-                    .map(|(entry, fields)| values::lease(&info, worker, entry, fields)),
-            );
+            let found = entries
+                .into_iter()
+                .map(|(entry, fields)| values::lease(&info, worker, entry, fields));
+            if info.build == worker.build {
+                leases.extend(found);
+                continue;
+            }
+            for lease in found {
+                self.give_up(&lease.ticket, &GiveUp::Stopping)?;
+            }
         }
         Ok(leases)
     }
@@ -358,6 +366,7 @@ impl LeasePool for Redis {
             let missing = at_most.saturating_sub(reclaimed.leases.len());
             let mut ask = invoke(&self.scripts.reclaim, &job.info.id);
             ask.arg(&worker.name).arg(missing).arg(u8::from(idle));
+            ask.arg(job.submitted);
             let (suspects, leases) = values::reclaimed(&job.info, worker, self.script(&ask)?);
             reclaimed.suspects |= suspects;
             let alone = leases
@@ -434,7 +443,13 @@ impl LeasePool for Redis {
 
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
         let reply = self.script(&invoke(&self.scripts.status, job))?;
-        Ok(values::status(job, reply))
+        let status = values::status(job, reply);
+        // The last task ends the job in the same step. So somebody else took tasks away.
+        let robbed = |status: &Status| status.state == State::Running && status.outstanding == 0;
+        match status {
+            Some(status) if robbed(&status) => Err(Trouble::Vanished(job.clone())),
+            status => Ok(status),
+        }
     }
 
     fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {

@@ -21,6 +21,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::hash::BuildHasher;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -28,7 +29,9 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 
-use super::{Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId};
+use super::{
+    Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId, plain,
+};
 use crate::Build;
 
 /// How a worker works.
@@ -83,8 +86,8 @@ pub fn worker_name() -> String {
         .filter(plain)
         .take(60)
         .collect();
-    let chance = RandomState::new().hash_one(Instant::now()) as u32;
-    format!("{host}-{}-{chance:08x}", std::process::id())
+    let chance = RandomState::new().hash_one(Instant::now());
+    format!("{host}-{}-{chance:016x}", std::process::id())
 }
 
 /// Tells a worker to stop, from any thread.
@@ -154,10 +157,14 @@ impl fmt::Display for Notice {
                 match why {
                     GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
                     GiveUp::Failed(reason) => {
-                        write!(f, "task {task} of the job {job} failed: {reason}")
+                        write!(f, "task {task} of the job {job} failed: {}", plain(reason))
                     }
                     GiveUp::Hopeless(reason) => {
-                        write!(f, "task {task} of the job {job} is set aside: {reason}")
+                        write!(
+                            f,
+                            "task {task} of the job {job} is set aside: {}",
+                            plain(reason)
+                        )
                     }
                 }
             }
@@ -281,8 +288,10 @@ impl Service {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A listener that panics, because nobody reads what it prints, say, must not take a thread along: its lease would be renewed for
+    /// ever and never be completed.
     fn tell(&self, notice: Notice) {
-        (self.notice)(notice);
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.notice)(notice)));
     }
 
     /// Says once that the server is away, and once that it is back.

@@ -1,0 +1,197 @@
+//! Tasks that are leased from a Redis server: what the leases cost.
+//!
+//! Each task spins until its thread has used a given time of the processor, so that what is work is known exactly; whatever this
+//! process and the server use beyond that is overhead: leasing, completing, renewing, following, and what the server does for it,
+//! with its append-only file. A worker with one thread does them all.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use locksley_cluster::leases::{
+    Catalogue, JobInfo, Redis, Server, Setup, Stop, Terms, WorkerId, follow, serve, submit,
+    worker_name,
+};
+use locksley_cluster::{Build, Program, Sum, Task, Tasks};
+use locksley_measure::clock;
+use serde::{Deserialize, Serialize};
+
+use crate::harness::progress::Progress;
+use crate::harness::report::{Figures, Outcome};
+use crate::harness::{Plan, ThreadClock, Wrong, verify};
+
+pub(super) const NAME: &str = "redis";
+
+/// What a task takes, and its name in the table.
+const SIZES: [(u64, &str); 4] = [
+    (200, "tasks of 0.2 ms"),
+    (1_000, "tasks of 1 ms"),
+    (10_000, "tasks of 10 ms"),
+    (100_000, "tasks of 100 ms"),
+];
+
+/// The one that has a limit, in microseconds.
+const LIMITED: u64 = 10_000;
+
+#[derive(Serialize, Deserialize)]
+struct Spin {
+    micros: u64,
+}
+
+impl Task for Spin {
+    const KIND: &'static str = "spin";
+    type Output = Sum<u64>;
+
+    fn run(self, _: &Tasks<Sum<u64>>) -> Sum<u64> {
+        let (clock, end) = (ThreadClock::start(), Duration::from_micros(self.micros));
+        while clock.elapsed() < end {
+            std::hint::spin_loop();
+        }
+        Sum(1)
+    }
+}
+
+fn program() -> Program<Sum<u64>> {
+    Program::new("spin").with::<Spin>()
+}
+
+/// The overhead of tasks of 10 ms, as a part of their work; nothing where there is no server.
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
+    let Some(server) = Started::new() else {
+        eprintln!("skipped: there is no redis-server, or it does not start");
+        return Ok(None);
+    };
+    let progress = Progress::start(NAME, SIZES.len() as u64);
+    let mut figures = Figures::new("Processor time beyond the work, as a part of it (Redis)");
+    let mut limited = None;
+    let work = Duration::from_millis(if plan.quick { 100 } else { 3_000 });
+    for (micros, name) in SIZES {
+        let tasks = (work.as_micros() as u64 / micros).clamp(2, 4_000);
+        let overhead = overhead(&server, micros, tasks)?;
+        figures.add(name, overhead);
+        if micros == LIMITED {
+            limited = Some(overhead);
+        }
+        progress.step();
+    }
+    outcome.figures.push(figures);
+    Ok(limited)
+}
+
+/// Does so many tasks of so many microseconds, and says how much more that took.
+fn overhead(server: &Started, micros: u64, tasks: u64) -> Result<f64, Wrong> {
+    let wrong = |why: String| Wrong::new(NAME, "a job", "a result".into(), why);
+    let redis = || Server::find(Some(&server.url())).map(Redis::later);
+    let ours = Arc::new(redis().map_err(|error| wrong(error.to_string()))?);
+    let build = Build::current().map_err(|error| wrong(error.to_string()))?;
+    let id = format!("spin-{micros}");
+    let job = JobInfo {
+        id: id.parse().map_err(|_| wrong(id.clone()))?,
+        build,
+        program: "spin".to_owned(),
+        terms: Terms::default(),
+    };
+    let pool = locksley::Pool::builder().workers(1).build();
+    let pool = pool.map_err(|error| wrong(error.to_string()))?;
+    let name = worker_name();
+    let setup = Setup::new(
+        WorkerId { name, build },
+        pool,
+        Catalogue::default().with(program()),
+    );
+    let stop = Stop::default();
+    let (told, leases) = (stop.clone(), ours.clone());
+    let worker = thread::spawn(move || serve(leases, setup, &told, |notice| eprintln!("{notice}")));
+    let before = server.used(clock::process());
+    let ended = submit(&*ours, &job, (0..tasks).map(|_| Spin { micros }))
+        .and_then(|_| follow(&*ours, &job.id, Duration::ZERO, |_| {}));
+    let after = server.used(clock::process());
+    stop.stop();
+    let _ = worker.join();
+    let ended = ended.map_err(|trouble| wrong(trouble.to_string()))?;
+    let Sum(done) = ended
+        .result(&program())
+        .map_err(|why| wrong(why.to_string()))?;
+    verify(NAME, "tasks", tasks, done)?;
+    let work = (tasks * micros) as f64 * 1e-6;
+    Ok((after - before) / work - 1.0)
+}
+
+/// A server of our own, gone with the measurement.
+struct Started {
+    process: Child,
+    folder: PathBuf,
+    port: u16,
+}
+
+impl Started {
+    fn new() -> Option<Started> {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .ok()?
+            .local_addr()
+            .ok()?
+            .port();
+        let folder =
+            std::env::temp_dir().join(format!("locksley-bench-{}-{port}", std::process::id()));
+        fs::create_dir_all(&folder).ok()?;
+        let process = Command::new("redis-server")
+            .args([
+                "--port",
+                &port.to_string(),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+            ])
+            .args(["--appendonly", "yes", "--appendfsync", "always", "--dir"])
+            .arg(&folder)
+            .stdout(Stdio::null())
+            .spawn();
+        let process = match process {
+            Ok(process) => process,
+            Err(_) => {
+                let _ = fs::remove_dir_all(&folder);
+                return None;
+            }
+        };
+        let server = Started {
+            process,
+            folder,
+            port,
+        };
+        for _ in 0..500 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(server);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Seconds of the processor that the server has used, together with ours.
+    fn used(&self, ours: Option<Duration>) -> f64 {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id()));
+        let nanoseconds = |entry: std::io::Result<fs::DirEntry>| {
+            let text = fs::read_to_string(entry.ok()?.path().join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let theirs: u64 = tasks.into_iter().flatten().filter_map(nanoseconds).sum();
+        theirs as f64 * 1e-9 + ours.unwrap_or_default().as_secs_f64()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

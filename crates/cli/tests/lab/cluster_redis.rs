@@ -1,0 +1,222 @@
+//! `locksley cluster worker`, `submit`, `status` and `cancel`, with a server that the tests start.
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::{Lab, Ran};
+
+const SMALL: &str = "uts --type binomial --branching 2000 --q 0.12 --m 8 --seed 42";
+
+const PASSWORD: &str = "nottingham";
+
+/// A folder, and a server with a password.
+struct Site {
+    lab: Lab,
+    server: Child,
+    port: u16,
+}
+
+impl Site {
+    /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it.
+    fn new() -> Option<Site> {
+        let lab = Lab::new();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let port = listener.local_addr().expect("it has an address").port();
+        drop(listener);
+        let server = Command::new("redis-server")
+            .args([
+                "--port",
+                &port.to_string(),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+            ])
+            .args(["--requirepass", PASSWORD])
+            .current_dir(&lab.0)
+            .stdout(Stdio::null())
+            .spawn();
+        let Ok(server) = server else {
+            let demanded =
+                std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0");
+            assert!(
+                !demanded,
+                "LOCKSLEY_TEST_REDIS is set, and there is no redis-server"
+            );
+            eprintln!(
+                "skipped: there is no redis-server; LOCKSLEY_TEST_REDIS=1 makes this an error"
+            );
+            return None;
+        };
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "it does not listen"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(Site { lab, server, port })
+    }
+
+    fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = self
+            .lab
+            .command(format!("cluster {line}").split_whitespace());
+        command
+            .env("LOCKSLEY_REDIS_URL", self.url())
+            .env("LOCKSLEY_REDIS_PASSWORD", PASSWORD);
+        command
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        let ran: Ran = self.command(line).output().expect("it runs").into();
+        let secret = ran.out.contains(PASSWORD) || ran.err.contains(PASSWORD);
+        assert!(!secret, "{ran:?}");
+        ran
+    }
+
+    fn json(&self, line: &str) -> Value {
+        let ran = self.run(&format!("{line} --json"));
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{line}: {error}: {ran:?}"))
+    }
+
+    fn worker(&self) -> Child {
+        let mut worker = self.command("worker --workers 1 --json");
+        worker.stdout(Stdio::piped()).stderr(Stdio::piped());
+        worker.spawn().expect("it runs")
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn workers_do_what_is_submitted_and_stop_when_they_are_told() {
+    let Some(site) = Site::new() else { return };
+    let detached = site.json(&format!("submit --job a --detach {SMALL}"));
+    assert_eq!(
+        (&detached["job"], &detached["new"]),
+        (&"a".into(), &true.into())
+    );
+    let lonely = site.run("status a");
+    assert!(
+        lonely.out.contains("no worker of its build is alive"),
+        "{lonely:?}"
+    );
+    let worker = site.worker();
+    let done = site.json(&format!("submit --job a {SMALL}"));
+    assert_eq!(
+        (&done["result"]["nodes"], &done["new"]),
+        (&62_689.into(), &false.into())
+    );
+    assert_eq!(
+        (&done["state"], &done["set_aside"]),
+        (&"done".into(), &0.into())
+    );
+    let ran = site.run(&format!("submit {SMALL}"));
+    assert!(ran.code == 0 && ran.out.contains("62 689 nodes"), "{ran:?}");
+    assert!(ran.err.contains("in flight"), "{ran:?}");
+    let status = site.json("status");
+    assert_eq!(status["jobs"], Value::Array(Vec::new()));
+    assert_eq!(
+        status["workers"].as_array().map(Vec::len),
+        Some(1),
+        "{status}"
+    );
+    kill_process(Pid::from_child(&worker), Signal::TERM).expect("it is there");
+    let ended: Ran = worker.wait_with_output().expect("it ends").into();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let tally: Value = serde_json::from_str(&ended.out).expect("it is JSON");
+    assert!(tally["completed"].as_u64() >= Some(2), "{tally}");
+    assert!(!ended.err.contains(PASSWORD));
+    assert_eq!(
+        site.json("status")["workers"],
+        Value::Array(Vec::new()),
+        "it said good-bye"
+    );
+}
+
+#[test]
+fn jobs_are_cancelled_and_names_are_freed() {
+    let Some(site) = Site::new() else { return };
+    site.json(&format!("submit --job a --detach {SMALL}"));
+    let taken = site.run("submit --job a --detach uts --tree T1");
+    assert!(
+        taken.code == 2 && taken.err.contains("another job of the name a"),
+        "{taken:?}"
+    );
+    assert_eq!(site.json("status")["jobs"][0]["job"], "a");
+    assert_eq!(site.json("cancel a")["state"], "cancelled");
+    assert_eq!(site.json("status a")["state"], "cancelled");
+    let attached = site.run(&format!("submit --job a {SMALL}"));
+    assert!(
+        attached.code == 1 && attached.err.contains("was cancelled"),
+        "{attached:?}"
+    );
+    site.json("cancel a --forget");
+    let gone = site.run("status a");
+    assert!(
+        gone.code == 2 && gone.err.contains("no job of the name a"),
+        "{gone:?}"
+    );
+    assert_eq!(
+        site.json("submit --job a --detach uts --tree T1")["new"],
+        true
+    );
+}
+
+#[test]
+fn secrets_stay_out_of_command_lines_and_who_lacks_one_is_told() {
+    let Some(site) = Site::new() else { return };
+    let line = format!(
+        "status --server redis://:{PASSWORD}@127.0.0.1:{}",
+        site.port
+    );
+    let refused = site.run(&line);
+    assert!(
+        refused.code == 2 && refused.err.contains("can be read by everybody"),
+        "{refused:?}"
+    );
+    for line in ["status", "worker", "cancel a", "submit uts"] {
+        let denied: Ran = site
+            .command(line)
+            .env_remove("LOCKSLEY_REDIS_PASSWORD")
+            .output()
+            .expect("it runs")
+            .into();
+        assert_eq!(denied.code, 3, "{line}: {denied:?}");
+        assert!(
+            denied.err.contains("LOCKSLEY_REDIS_PASSWORD_FILE"),
+            "{line}: {denied:?}"
+        );
+    }
+    let nobody = site.run("status --server redis://127.0.0.1:1");
+    assert!(
+        nobody.code == 3 && nobody.err.contains("cannot be used now"),
+        "{nobody:?}"
+    );
+    let nonsense = site.run("status --server http://127.0.0.1");
+    assert!(
+        nonsense.code == 2 && nonsense.err.contains("rediss://"),
+        "{nonsense:?}"
+    );
+    let name = site.run("status not/a/name");
+    assert!(
+        name.code == 2 && name.err.contains("1 to 64 letters"),
+        "{name:?}"
+    );
+}
