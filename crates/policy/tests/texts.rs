@@ -3,9 +3,10 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
+use locksley_policy::rank::Protocol;
 use locksley_policy::{
-    Amount, Dealing, Factor, Flexible, Heuristic, MOST_PROBES, Mu, Oracle, ParseError, Sharing,
-    StealHalf, Target, Theta, Tuning, Update, Victims, When,
+    Amount, Dealing, Factor, Flexible, Heuristic, Lifelines, MOST_PROBES, Mu, Oracle, ParseError,
+    Sharing, StealHalf, Target, Theta, Tuning, Update, Victims, When,
 };
 use proptest::prelude::*;
 
@@ -130,11 +131,25 @@ proptest! {
         same(oracle)?;
         same(Dealing { oracle, batch })?;
         same(Tuning { patience })?;
+        let lifelines = (batch % 2 == 0).then_some(Lifelines { w: batch / 2, base: patience.max(2) });
+        let times = (u64::from(patience), u64::from(batch) * 1_000 + u64::from(patience));
+        same(Protocol {
+            victims,
+            amount,
+            floor: batch as usize,
+            batch: patience as usize,
+            lifelines,
+            backoff: times,
+            beat: times.1,
+            patience: times.0,
+        })?;
     }
 
     #[test]
     fn no_text_does_harm(text in "\\PC{0,40}") {
         sane::<Victims>(&text)?;
+        sane::<Protocol>(&text)?;
+        sane::<Lifelines>(&text)?;
         sane::<Flexible>(&text)?;
         sane::<When>(&text)?;
         sane::<StealHalf>(&text)?;

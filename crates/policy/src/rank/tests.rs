@@ -1,4 +1,5 @@
 use super::*;
+use crate::random::Source;
 use crate::view::Blind;
 
 mod failures;

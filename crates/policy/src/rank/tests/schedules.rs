@@ -51,7 +51,7 @@ fn run(seed: u64, mutant: Mutant) -> Result<Vec<Counts>, Fault> {
 
 #[test]
 fn all_work_is_done_once_and_everybody_knows_then() {
-    for seed in 0..3_000 {
+    for seed in 0..1_000 {
         let counts =
             run(seed, Mutant::None).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
         let mut sum = Counts::default();

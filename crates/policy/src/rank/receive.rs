@@ -1,0 +1,190 @@
+//! What a rank does about what comes.
+
+use super::message::{Message, Store, Trouble};
+use super::{Out, Phase, Rank, parent};
+use crate::balancer::Outcome;
+use crate::random::Source;
+use crate::view::View;
+
+impl<V: View> Rank<V> {
+    /// Takes a message in, and answers it.
+    ///
+    /// # Errors
+    ///
+    /// If the job cannot go on.
+    pub fn receive<S: Store>(
+        &mut self,
+        now: u64,
+        from: usize,
+        message: Message<S::Work>,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) -> Result<(), Trouble> {
+        self.begin(now, out);
+        self.watch.heard(now, from);
+        let unexpected = Err(Trouble::Unexpected {
+            rank: from,
+            message: message.name(),
+        });
+        let (up, down) = (
+            parent(self.me) == Some(from),
+            self.children().contains(&from),
+        );
+        if from == self.me || from >= self.view.count() || self.phase == Phase::Left {
+            return unexpected;
+        }
+        match message {
+            Message::Hello { build } if up || down => return self.greet(from, build, out),
+            Message::Beat if up || down => {}
+            Message::Steal { lifeline } => self.answer(from, lifeline, store, out),
+            Message::Work { tasks, lifeline } if self.may_bring(from, lifeline) => {
+                self.take(from, tasks, lifeline, store);
+            }
+            Message::Nothing if self.awaits(from) => self.fail(now, from),
+            Message::Token(token) if down => match self.safra.gather(token) {
+                true => {}
+                false => return unexpected,
+            },
+            Message::Again if up && self.safra.again() => self.to_children(out, || Message::Again),
+            Message::Done if up && self.phase == Phase::Working => self.end(out),
+            Message::Bye if down && self.phase == Phase::Ending => {
+                self.byes += 1;
+                self.watch.release(from);
+            }
+            Message::Leave if up && self.phase == Phase::Closing => self.leave(out),
+            _ => return unexpected,
+        }
+        Ok(())
+    }
+
+    /// The first thing that happens here.
+    pub(super) fn begin<W>(&mut self, now: u64, out: &mut Out<W>) {
+        if self.phase > Phase::Fresh {
+            return;
+        }
+        self.watch.begin(now);
+        self.phase = match parent(self.me) {
+            Some(parent) => {
+                out.push((parent, Message::Hello { build: self.build }));
+                Phase::Greeting
+            }
+            None => Phase::Working,
+        };
+    }
+
+    fn greet<W>(&mut self, from: usize, build: u64, out: &mut Out<W>) -> Result<(), Trouble> {
+        let hello = || Message::Hello { build: self.build };
+        let from_child = parent(self.me) != Some(from);
+        if build != self.build {
+            if from_child {
+                // It shall know, too.
+                out.push((from, hello()));
+            }
+            return Err(Trouble::OtherBuild {
+                rank: from,
+                theirs: build,
+                ours: self.build,
+            });
+        }
+        match (from_child, self.phase) {
+            (true, Phase::Greeting) => self.unanswered.push(from),
+            (true, _) => out.push((from, hello())),
+            (false, Phase::Greeting) => {
+                out.extend(self.unanswered.drain(..).map(|child| (child, hello())));
+                self.phase = Phase::Working;
+            }
+            (false, _) => {
+                let (rank, message) = (from, "Hello");
+                return Err(Trouble::Unexpected { rank, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Somebody asks for work.
+    fn answer<S: Store>(
+        &mut self,
+        thief: usize,
+        lifeline: bool,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) {
+        if self.give(thief, 1, false, store, out) {
+            self.remembered.retain(|&rank| rank != thief);
+            return;
+        }
+        out.push((thief, Message::Nothing));
+        if lifeline && !self.is_done() && !self.remembered.contains(&thief) {
+            self.remembered.push_back(thief);
+        }
+    }
+
+    /// Gives a rank its share, if there is anything to share among so many.
+    pub(super) fn give<S: Store>(
+        &mut self,
+        to: usize,
+        requests: usize,
+        lifeline: bool,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) -> bool {
+        if self.phase != Phase::Working {
+            return false;
+        }
+        let share = self.protocol.share(store.surplus(), requests);
+        let Some(tasks) = (share > 0).then(|| store.give(share)).flatten() else {
+            return false;
+        };
+        self.counts.gifts += 1;
+        self.counts.lifeline_gifts += u64::from(lifeline);
+        self.counts.given += S::size(&tasks) as u64;
+        self.memory.robbed_by(to);
+        self.safra.sent();
+        out.push((to, Message::Work { tasks, lifeline }));
+        true
+    }
+
+    fn awaits(&self, victim: usize) -> bool {
+        self.request.is_some_and(|request| request.victim == victim)
+    }
+
+    /// May work come from this rank?
+    fn may_bring(&self, from: usize, lifeline: bool) -> bool {
+        let asked = match lifeline {
+            true => self.lines.contains(&from),
+            false => self.awaits(from),
+        };
+        asked && self.phase == Phase::Working
+    }
+
+    fn take<S: Store>(&mut self, from: usize, tasks: S::Work, lifeline: bool, store: &mut S) {
+        self.safra.received();
+        self.counts.taken += S::size(&tasks) as u64;
+        if !lifeline {
+            self.request = None;
+            self.counts.successes += 1;
+            self.memory.tried(from, Outcome::Success);
+        }
+        self.failures = 0;
+        store.take(tasks);
+    }
+
+    /// A request was in vain.
+    fn fail(&mut self, now: u64, victim: usize) {
+        self.request = None;
+        self.memory.tried(victim, Outcome::Empty);
+        self.back_off(now);
+    }
+
+    pub(super) fn back_off(&mut self, now: u64) {
+        let (least, most) = self.protocol.backoff;
+        let doublings = self.failures.min(32);
+        self.failures = self.failures.saturating_add(1);
+        if self.protocol.lifelines.is_none() {
+            let longest = least.saturating_mul(1 << doublings).min(most.max(least));
+            // Not all at the same time.
+            let spread = self.random.below(longest as usize / 2 + 1) as u64;
+            self.next_try = now.saturating_add(longest - spread);
+        }
+    }
+}

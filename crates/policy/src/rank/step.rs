@@ -1,0 +1,166 @@
+//! What a rank does of its own accord.
+
+use super::lifelines::Lifelines;
+use super::message::{Message, Next, Store, Trouble};
+use super::{Out, Phase, Rank, Request, parent};
+use crate::balancer::Seeker;
+use crate::view::View;
+
+impl<V: View> Rank<V> {
+    /// Does what is due: to be called after messages were received, when the store has become passive or hungry, when it has
+    /// surplus and somebody is [remembered](Rank::remembered), and at the time that the last step named.
+    ///
+    /// # Errors
+    ///
+    /// If the job cannot go on.
+    pub fn step<S: Store>(
+        &mut self,
+        now: u64,
+        store: &mut S,
+        out: &mut Out<S::Work>,
+    ) -> Result<Next, Trouble> {
+        if self.phase == Phase::Left {
+            return Ok(Next::Done);
+        }
+        self.begin(now, out);
+        self.look_round(now, out)?;
+        if self.phase == Phase::Working {
+            self.serve(store, out);
+            if self.request.is_none() && store.is_hungry() {
+                self.seek(now, out);
+            }
+            if store.is_passive() {
+                self.pass(out);
+            }
+        }
+        if self.phase == Phase::Ending {
+            self.close(out);
+        }
+        if self.phase == Phase::Left {
+            return Ok(Next::Done);
+        }
+        let seeks = self.phase == Phase::Working && self.request.is_none() && store.is_hungry();
+        let wake = self.watch.next_beat();
+        Ok(Next::At(match seeks && !self.rests() {
+            true => wake.min(self.next_try.max(now)),
+            false => wake,
+        }))
+    }
+
+    /// Is everybody alive? And let others know that this rank is.
+    fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
+        if let (Some(slept), Some(request)) = (self.watch.wake(now), &mut self.request) {
+            request.since = request.since.saturating_add(slept).min(now);
+        }
+        let mut trouble = self.watch.silent(now);
+        if let Some(Request { victim, since }) = self.request {
+            trouble = self.watch.overdue(victim, since, now).or(trouble);
+        }
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
+        if self.watch.beats(now) {
+            // After its Bye a rank is not watched by its parent any more.
+            let up = parent(self.me).filter(|_| self.phase < Phase::Closing);
+            let before = out.len();
+            out.extend(up.map(|parent| (parent, Message::Beat)));
+            self.to_children(out, || Message::Beat);
+            self.counts.beats += (out.len() - before) as u64;
+        }
+        Ok(())
+    }
+
+    /// Those who are remembered get their shares.
+    fn serve<S: Store>(&mut self, store: &mut S, out: &mut Out<S::Work>) {
+        while let Some(&rank) = self.remembered.front() {
+            if !self.give(rank, self.remembered.len(), true, store, out) {
+                return;
+            }
+            self.remembered.pop_front();
+        }
+    }
+
+    /// Has it asked everybody whom it asks, and waits for somebody to remember it?
+    fn rests(&self) -> bool {
+        let lifelines = self.protocol.lifelines;
+        lifelines.is_some_and(|lines| {
+            self.line(lines)
+                .is_some_and(|line| line >= self.lines.len())
+        })
+    }
+
+    /// Which lifeline is next, if it is time for lifelines.
+    fn line(&self, lifelines: Lifelines) -> Option<usize> {
+        self.failures
+            .checked_sub(lifelines.w)
+            .map(|line| line as usize)
+    }
+
+    /// Asks somebody for work.
+    fn seek<W>(&mut self, now: u64, out: &mut Out<W>) {
+        if now < self.next_try {
+            return;
+        }
+        let line = self.protocol.lifelines.and_then(|lines| self.line(lines));
+        let victim = match line {
+            Some(line) if line >= self.lines.len() => return,
+            Some(line) => Some(self.lines[line]),
+            None => {
+                let (me, memory) = (self.me, self.memory);
+                let seeker = Seeker { me, memory };
+                self.protocol
+                    .victims
+                    .choose(seeker, &self.view, &mut self.random)
+            }
+        };
+        let Some(victim) = victim else {
+            return self.back_off(now);
+        };
+        self.request = Some(Request { victim, since: now });
+        self.counts.requests += 1;
+        let lifeline = line.is_some();
+        out.push((victim, Message::Steal { lifeline }));
+    }
+
+    /// Passes the token of this rank's subtree on, if it is time for that. The store is passive.
+    fn pass<W>(&mut self, out: &mut Out<W>) {
+        let Some(token) = self.safra.pass() else {
+            return;
+        };
+        self.counts.tokens += 1;
+        match parent(self.me) {
+            Some(parent) => out.push((parent, Message::Token(token))),
+            None if token.is_clean() => self.end(out),
+            None => {
+                self.safra.again();
+                self.to_children(out, || Message::Again);
+            }
+        }
+    }
+
+    /// All work is done.
+    pub(super) fn end<W>(&mut self, out: &mut Out<W>) {
+        self.phase = Phase::Ending;
+        self.remembered.clear();
+        self.to_children(out, || Message::Done);
+    }
+
+    /// Says Bye, if there is nothing more to wait for.
+    fn close<W>(&mut self, out: &mut Out<W>) {
+        if self.request.is_some() || self.byes < self.children().len() {
+            return;
+        }
+        match parent(self.me) {
+            Some(parent) => {
+                out.push((parent, Message::Bye));
+                self.phase = Phase::Closing;
+            }
+            None => self.leave(out),
+        }
+    }
+
+    pub(super) fn leave<W>(&mut self, out: &mut Out<W>) {
+        self.phase = Phase::Left;
+        self.to_children(out, || Message::Leave);
+    }
+}
