@@ -16,7 +16,7 @@
 
 use std::ops::ControlFlow;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +43,8 @@ const HEAVY: usize = 4 << 20;
 /// At most so many letters are read before the rank looks at itself again.
 const AT_ONCE: usize = 64;
 
-/// At most so many first tasks are added before the rank looks round: others wait for its answers meanwhile.
-const FIRST: usize = 64;
+/// For about this long first tasks are added before the rank looks round: others wait for its answers meanwhile.
+const FIRST: Duration = Duration::from_millis(10);
 
 /// At most so many movements of work are kept for a trace.
 const MOST_MOVES: usize = 1 << 16;
@@ -269,13 +269,13 @@ impl<R: Reduce> Shelf<'_, R> {
     /// Adds some of the first tasks.
     fn fill(&mut self) {
         let Some(first) = &mut self.first else { return };
-        let mut added = 0;
-        for task in first.take(FIRST) {
+        let since = Instant::now();
+        while since.elapsed() < FIRST {
+            let Some(task) = first.next() else {
+                self.first = None;
+                return;
+            };
             self.local.submit(task);
-            added += 1;
-        }
-        if added < FIRST {
-            self.first = None;
         }
     }
 }
@@ -366,8 +366,9 @@ mod tests {
             spoiled: None,
         };
         assert!(!shelf.is_passive(), "some are to come");
-        shelf.fill();
-        assert!(shelf.first.is_none());
+        while shelf.first.is_some() {
+            shelf.fill();
+        }
         while shelf.surplus() != 5 || local.surplus() != 5 {
             // The worker is about to begin with one of the tasks.
             thread::yield_now();

@@ -126,9 +126,9 @@ fn a_job_whose_tasks_the_server_threw_away_is_reported() {
     let worker = Process::worker(&server);
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {});
     assert_eq!(ended.err(), Some(Trouble::Vanished(job.id)));
-    // The worker sees to it; until then it has not begun, and cannot be told to stop.
-    until("nobody looks for the tasks", || {
-        redis.running().is_ok_and(|jobs| jobs.is_empty())
+    // Before that it knows of no signal, and would just be killed.
+    until("the worker is there", || {
+        redis.workers().is_ok_and(|workers| workers.len() == 1)
     });
     worker.stop();
 }

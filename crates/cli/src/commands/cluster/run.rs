@@ -47,7 +47,7 @@ pub(crate) struct Run {
     #[arg(long, global = true)]
     lifelines: bool,
     /// How long a rank may be silent until it is taken for dead.
-    #[arg(long, value_name = "TIME", default_value = "5s", global = true, value_parser = patience)]
+    #[arg(long, value_name = "TIME", default_value = "30s", global = true, value_parser = patience)]
     patience: Duration,
     /// Write a timeline of all ranks to this file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", global = true)]

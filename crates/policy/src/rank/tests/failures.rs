@@ -316,3 +316,25 @@ fn who_has_said_bye_is_not_accused() {
     let next = root.step(21 * protocol.beat, &mut idle, &mut out);
     assert_eq!(next, Ok(Next::Done));
 }
+
+/// Whoever does not answer is noticed by the one who has asked, neighbour or not.
+#[test]
+fn an_unanswered_request_is_trouble() {
+    let protocol = Protocol::default();
+    let mut root = Rank::new(0, protocol, Blind(2), 7, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    root.step(0, &mut idle, &mut out).unwrap();
+    assert_eq!(requests(&out), [1]);
+    let mut now = 0;
+    let trouble = loop {
+        now += protocol.beat;
+        // It lives, but has lost the request.
+        root.receive(now, 1, Message::Beat, &mut idle, &mut out)
+            .unwrap();
+        if let Err(trouble) = root.step(now, &mut idle, &mut out) {
+            break trouble;
+        }
+        assert!(now <= protocol.patience, "it waits for ever");
+    };
+    assert!(matches!(trouble, Trouble::Silent { rank: 1, .. }));
+}
