@@ -29,7 +29,7 @@
 //! | a worker stops for longer than a lease, and goes on | its renewals and completions are refused (`Fenced`) | the delivery count in its ticket is no longer that of the entry; or the entry is gone |
 //! | a request is lost | the worker repeats it | nothing had happened |
 //! | a reply is lost | the worker repeats the request; a completion is `Fenced` now | the entry is gone, so the repetition has no effect |
-//! | the reply to `lease` is lost | entries are leased by somebody who does not know; they run out | as if the worker had died |
+//! | the reply to `lease`, or to a completion that leases, is lost | entries are leased by somebody who does not know; they run out | as if the worker had died |
 //! | `complete` and the end of the lease at the same time | one of them is first | each is one step; the second finds the delivery count changed, or no entry |
 //! | two submit the same job | one creates it, the other is attached | creation is one step, and looks first |
 //! | two compact | one of them succeeds | the second finds other results at the front of the list |
@@ -133,6 +133,20 @@ pub trait LeasePool: Send + Sync {
     ///
     /// [`Trouble::Oversized`].
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
+
+    /// Completes a lease, and leases another task of the same job at the same time, if one waits and no other job does: one request
+    /// instead of two. A pool need not do that.
+    ///
+    /// # Errors
+    ///
+    /// [`Trouble::Oversized`].
+    fn complete_and_lease(
+        &self,
+        lease: &Lease,
+        completion: &Completion,
+    ) -> Result<(Completed, Option<Lease>), Trouble> {
+        Ok((self.complete(&lease.ticket, completion)?, None))
+    }
 
     /// Gives a task back, or sets it aside. Was the ticket good?
     ///

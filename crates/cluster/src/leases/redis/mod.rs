@@ -276,6 +276,24 @@ impl Redis {
         Ok(leases)
     }
 
+    fn completed(
+        &self,
+        ticket: &Ticket,
+        completion: &Completion,
+        more: bool,
+    ) -> Result<Value, Trouble> {
+        let mut ask = invoke(&self.scripts.complete, &ticket.job);
+        ask.arg(&ticket.entry)
+            .arg(&ticket.worker)
+            .arg(ticket.delivery)
+            .arg(u8::from(more));
+        ask.arg(completion.tasks).arg(&completion.result);
+        for child in &completion.children {
+            ask.arg(child);
+        }
+        self.script(&ask)
+    }
+
     /// Waits until a job is submitted.
     fn listen(&self, bell: &str, wait: Duration) -> Result<(), Trouble> {
         let mut ask = redis::cmd("XREAD");
@@ -403,15 +421,26 @@ impl LeasePool for Redis {
     }
 
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
-        let mut ask = invoke(&self.scripts.complete, &ticket.job);
-        ask.arg(&ticket.entry)
-            .arg(&ticket.worker)
-            .arg(ticket.delivery);
-        ask.arg(completion.tasks).arg(&completion.result);
-        for child in &completion.children {
-            ask.arg(child);
-        }
-        values::completed(self.script(&ask)?)
+        let reply = self.completed(ticket, completion, false)?;
+        Ok(values::completed(reply)?.0)
+    }
+
+    fn complete_and_lease(
+        &self,
+        lease: &Lease,
+        completion: &Completion,
+    ) -> Result<(Completed, Option<Lease>), Trouble> {
+        // Where there are several jobs each gets its turn.
+        let alone = self.known().jobs.len() <= 1;
+        let reply = self.completed(&lease.ticket, completion, alone)?;
+        let (completed, next) = values::completed(reply)?;
+        let worker = WorkerId {
+            name: lease.ticket.worker.clone(),
+            build: lease.job.build,
+        };
+        // The ticket was good: so it is the very same job.
+        let next = next.map(|(entry, fields)| values::lease(&lease.job, &worker, entry, fields));
+        Ok((completed, next))
     }
 
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {

@@ -167,16 +167,22 @@ pub(super) fn reclaimed(job: &Arc<JobInfo>, worker: &WorkerId, reply: Value) -> 
     (suspects, parts.filter_map(lease).collect())
 }
 
-pub(super) fn completed(reply: Value) -> Result<Completed, Trouble> {
+/// What became of a completion, and the entry that was leased with it.
+pub(super) fn completed(reply: Value) -> Result<(Completed, Option<(String, Fields)>), Trouble> {
     let mut parts = array(reply).into_iter();
     let verdict = parts.next().map(number);
     let mut next = || parts.next().unwrap_or_default();
     match verdict {
-        Some(0) => Ok(Completed::Fenced),
-        Some(1) => Ok(Completed::Counted {
-            outstanding: number(next()),
-            results: number(next()),
-        }),
+        Some(0) => Ok((Completed::Fenced, None)),
+        Some(1) => {
+            let counted = Completed::Counted {
+                outstanding: number(next()),
+                results: number(next()),
+            };
+            let stream = streams(next()).pop();
+            let entry = stream.and_then(|(_, mut entries)| entries.pop());
+            Ok((counted, entry))
+        }
         Some(_) => {
             let what = match text(next()).as_str() {
                 "a result" => "a result",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Notice, Service};
@@ -43,10 +44,15 @@ impl<'a> Leaser<'a> {
     pub(super) fn run(mut self) -> Result<(), Trouble> {
         let mut pause = Duration::from_millis(20);
         while !self.over() {
+            if Instant::now() >= self.reclaim {
+                self.reserve(true);
+            }
             let Some(free) = self.free_slots() else {
                 continue;
             };
-            match self.service.told(self.gather(free)) {
+            let gathered = self.service.told(self.gather(free));
+            self.reserve(self.drain.is_some());
+            match gathered {
                 Ok(leases) => {
                     pause = Duration::from_millis(20);
                     self.dispatch(leases);
@@ -59,6 +65,11 @@ impl<'a> Leaser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Are free slots wanted?
+    fn reserve(&self, wanted: bool) {
+        self.service.reserved.store(wanted, Ordering::Relaxed);
     }
 
     fn over(&mut self) -> bool {
@@ -117,6 +128,7 @@ impl<'a> Leaser<'a> {
         if !leases.is_empty() {
             self.service.dispatch(leases);
         }
+        self.reserve(alone || self.drain.is_some());
         let mut desk = self.service.desk();
         while alone && !desk.held.is_empty() && !self.service.stop.is_set() {
             let waited = self.service.changed.wait_timeout(desk, WAIT);

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   leaser ── leases as many as there are free slots; blocks on the server while there are none ──> desk
-//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, withdraws the rest as children, completes
+//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, withdraws the rest as children, completes,
+//!                      and gets the next one with the answer, if there is one and the leaser needs no free slot
 //!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
 //! ```
 //!
@@ -209,6 +210,7 @@ pub fn serve(
         pulse: Condvar::new(),
         everybody: AtomicU32::new(0),
         away: AtomicBool::new(false),
+        reserved: AtomicBool::new(false),
         abandoned: AtomicBool::new(false),
     });
     let _ = service.register();
@@ -243,6 +245,8 @@ struct Service {
     everybody: AtomicU32,
     /// Is the server away, as far as we have told?
     away: AtomicBool,
+    /// Slots that are done shall be free, and not take the next task at once: the leaser needs them.
+    reserved: AtomicBool,
     /// Nobody waits for the slots any more.
     abandoned: AtomicBool,
 }
@@ -316,22 +320,28 @@ impl Service {
     fn dispatch(&self, leases: Vec<Lease>) {
         let mut desk = self.desk();
         for lease in leases {
-            let number = desk.next;
-            desk.next += 1;
-            let third = (lease.job.terms.lease / 3).max(Duration::from_millis(10));
-            if third < desk.beat {
-                desk.beat = third;
-                self.pulse.notify_all();
-            }
-            let held = Held {
-                ticket: lease.ticket.clone(),
-                run: None,
-                lost: false,
-            };
-            desk.held.insert(number, held);
+            let number = self.hold(&mut desk, &lease);
             desk.queue.push_back((number, lease));
         }
         self.changed.notify_all();
+    }
+
+    /// From now on a lease is renewed.
+    fn hold(&self, desk: &mut Desk, lease: &Lease) -> u64 {
+        let number = desk.next;
+        desk.next += 1;
+        let third = (lease.job.terms.lease / 3).max(Duration::from_millis(10));
+        if third < desk.beat {
+            desk.beat = third;
+            self.pulse.notify_all();
+        }
+        let held = Held {
+            ticket: lease.ticket.clone(),
+            run: None,
+            lost: false,
+        };
+        desk.held.insert(number, held);
+        number
     }
 
     fn register(&self) -> Result<(), Trouble> {
@@ -430,15 +440,20 @@ impl Service {
         false
     }
 
-    /// A lease is no longer here. Was it lost before?
-    fn remove(&self, number: u64) -> bool {
-        let lost = self
-            .desk()
-            .held
-            .remove(&number)
-            .is_none_or(|held| held.lost);
+    /// A lease is no longer here.
+    fn remove(&self, number: u64) {
+        let mut desk = self.desk();
+        desk.held.remove(&number);
         self.changed.notify_all();
-        self.pulse.notify_all();
-        lost
+        if desk.closed {
+            self.pulse.notify_all();
+        }
+    }
+
+    /// A lease is no longer here, and another one is. Nobody has to know: no slot is free.
+    fn replace(&self, number: u64, next: &Lease) -> u64 {
+        let mut desk = self.desk();
+        desk.held.remove(&number);
+        self.hold(&mut desk, next)
     }
 }

@@ -42,12 +42,15 @@ impl Service {
                     .queue
                     .pop_front()
             };
-            let Some((number, lease)) = next else { return };
-            self.process(number, &lease);
+            let Some(mut next) = next else { return };
+            while let Some(more) = self.process(next.0, &next.1) {
+                next = more;
+            }
         }
     }
 
-    fn process(&self, number: u64, lease: &Lease) {
+    /// Runs a lease, and says what came of it. Gives the next one, if that came with the answer.
+    fn process(&self, number: u64, lease: &Lease) -> Option<(u64, Lease)> {
         // A program's own code is called here too, to read its tasks and to add its results up. If that panicked through, the lease
         // would be renewed for ever and never be completed.
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.run(number, lease))) {
@@ -64,16 +67,23 @@ impl Service {
         }
         // What is lost needs no farewell.
         let lost = self.desk().held.get(&number).is_none_or(|held| held.lost);
+        let mut next = None;
         let counted = match outcome {
             _ if lost => false,
-            Outcome::Ran(completion) => self.complete(lease, &completion),
+            Outcome::Ran(completion) => self.complete(lease, &completion, &mut next),
             Outcome::GaveUp(why) => self.give_up(lease, &why),
         };
         if !counted && !self.abandoned.load(Ordering::Relaxed) {
             self.desk().tally.lost += 1;
             self.tell(Notice::Lost(lease.ticket.clone()));
         }
-        self.remove(number);
+        match next {
+            Some(next) => Some((self.replace(number, &next), next)),
+            None => {
+                self.remove(number);
+                None
+            }
+        }
     }
 
     /// Runs a lease for a while.
@@ -183,8 +193,17 @@ impl Service {
     }
 
     /// Says what came of a lease. Did it count?
-    fn complete(&self, lease: &Lease, completion: &Completion) -> bool {
-        match self.retried(|| self.leases.complete(&lease.ticket, completion)) {
+    fn complete(&self, lease: &Lease, completion: &Completion, next: &mut Option<Lease>) -> bool {
+        let completed = self.retried(|| {
+            let ending = self.stop.is_set() || self.desk().closed;
+            if ending || self.reserved.load(Ordering::Relaxed) {
+                return self.leases.complete(&lease.ticket, completion);
+            }
+            let (completed, more) = self.leases.complete_and_lease(lease, completion)?;
+            *next = more;
+            Ok(completed)
+        });
+        match completed {
             Some(Ok(Completed::Counted {
                 outstanding,
                 results,
