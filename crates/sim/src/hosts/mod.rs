@@ -97,9 +97,13 @@ pub struct Cluster {
 
 impl Cluster {
     /// Hosts on a fast network: 10 us, 1 us in a rack of 32, 10 gigabits per second. A node takes 100 ns and a message 1 us of CPU time.
-    /// Twice as many tasks wait as the protocol keeps, so that a thief gets half.
+    /// A host keeps a task for each worker, and twice as many wait, so that a thief gets half.
     pub fn new(hosts: usize, workers: usize, nodes: u64) -> Cluster {
-        let protocol = Protocol::default();
+        let usual = Protocol::default();
+        let protocol = Protocol {
+            floor: usual.floor.min(workers),
+            ..usual
+        };
         Cluster {
             hosts,
             workers,
