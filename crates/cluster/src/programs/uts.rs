@@ -1,7 +1,8 @@
 //! The unbalanced tree search, over as many processes as there are.
 //!
 //! A [`Search`] is some nodes whose subtrees are to be counted. It goes depth first with a stack of its own; where tasks are
-//! [wanted](crate::Tasks::wanted), it spawns the older half of the stack, whose nodes lie nearer to the root.
+//! [wanted](crate::Tasks::wanted), it spawns every second node of the stack. Not the older half: its nodes lie nearer to the root, and have
+//! nearly all of the work below them, so that work would move rather than be divided.
 
 use serde::{Deserialize, Serialize};
 
@@ -98,14 +99,29 @@ impl Task for Search {
                     break;
                 }
                 if stack.len() > 1 && tasks.wanted() {
-                    let newer = stack.split_off(stack.len().div_ceil(2));
-                    let nodes = std::mem::replace(&mut stack, newer);
+                    let nodes = every_second(&mut stack);
                     tasks.spawn(Search { tree, nodes });
                 }
             }
         }
         Counted(size)
     }
+}
+
+/// Takes every second node out of a stack, but not the newest: about half of the work, since siblings lie side by side.
+fn every_second(stack: &mut Vec<UtsNode>) -> Vec<UtsNode> {
+    let first = stack.len() % 2;
+    let mut given = Vec::with_capacity(stack.len() / 2);
+    let mut place = 0;
+    stack.retain(|node| {
+        let gives = place % 2 == first;
+        place += 1;
+        if gives {
+            given.push(*node);
+        }
+        !gives
+    });
+    given
 }
 
 /// The program: one kind of task.

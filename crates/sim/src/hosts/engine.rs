@@ -120,7 +120,7 @@ struct Engine<'a> {
 /// use locksley_policy::Lifelines;
 /// use locksley_sim::hosts::{Cluster, simulate};
 ///
-/// let mut cluster = Cluster::new(64, 2, 100_000_000);
+/// let mut cluster = Cluster::new(64, 2, 20_000_000);
 /// let random = simulate(&cluster)?;
 /// cluster.protocol.lifelines = Some(Lifelines::default());
 /// let quiet = simulate(&cluster)?;
