@@ -47,28 +47,30 @@ struct Told {
     bytes: u64,
 }
 
+/// The columns of the table.
+const HEADER: [&str; 9] = [
+    "round",
+    "serial s",
+    "rank 0 s",
+    "rank 1 s",
+    "wall s",
+    "efficiency",
+    "of the sum",
+    "steals",
+    "KiB sent",
+];
+
 /// Measures the busier rank's processor time, in halves of the serial time; nothing if the system cannot tell, or has no `mpirun`.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
     let name = if plan.quick { "T1" } else { "T1L" };
     let published = UtsTree::published(name);
     let (tree, published) = published.ok_or_else(|| wrong("a tree", name.to_owned()))?;
-    let header = [
-        "round",
-        "serial s",
-        "rank 0 s",
-        "rank 1 s",
-        "wall s",
-        "efficiency",
-        "of the sum",
-        "steals",
-        "KiB sent",
-    ];
     let title = format!("UTS {name} on {RANKS} ranks of one worker: processor times");
-    let mut table = Table::new(title, &header);
+    let mut table = Table::new(title, &HEADER);
     let rounds = if plan.quick { 1 } else { ROUNDS };
     let progress = Progress::start(NAME, 2 * rounds as u64);
     let mut ratios = Vec::new();
-    for round in 0..rounds {
+    for round in 1..=rounds {
         let (size, serial) = alone(tree);
         verify("serial", "tree", published, size)?;
         progress.step();
@@ -80,26 +82,33 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
             }
             Err(error) => return Err(wrong("an answer", error.to_string())),
         };
-        progress.step();
         verify("mpi", "tree", published, told.size)?;
-        let half = serial.as_secs_f64() / RANKS as f64;
-        let busiest = told.processor.iter().copied().fold(0.0, f64::max);
-        let sum: f64 = told.processor.iter().sum();
-        table.row(vec![
-            (round + 1).to_string(),
-            format!("{:.2}", serial.as_secs_f64()),
-            format!("{:.2}", told.processor[0]),
-            format!("{:.2}", told.processor[1]),
-            format!("{:.2}", told.wall),
-            format!("{:.3}", half / busiest),
-            format!("{:.3}", half * RANKS as f64 / sum),
-            told.steals.to_string(),
-            format!("{:.1}", told.bytes as f64 / 1024.0),
-        ]);
-        ratios.push(busiest / half);
+        progress.step();
+        ratios.push(row(&mut table, round, serial.as_secs_f64(), &told));
     }
     outcome.tables.push(table);
-    Ok(Some(Summary::of(&ratios).median))
+    // Where the system cannot tell, the ranks say zero.
+    let median = Summary::of(&ratios).median;
+    Ok((median > 0.0).then_some(median))
+}
+
+/// Adds a round to the table, and says what the busier rank took in halves of the serial time.
+fn row(table: &mut Table, round: usize, serial: f64, told: &Told) -> f64 {
+    let half = serial / RANKS as f64;
+    let busiest = told.processor.iter().copied().fold(0.0, f64::max);
+    let sum: f64 = told.processor.iter().sum();
+    table.row(vec![
+        round.to_string(),
+        format!("{serial:.2}"),
+        format!("{:.2}", told.processor[0]),
+        format!("{:.2}", told.processor[1]),
+        format!("{:.2}", told.wall),
+        format!("{:.3}", half / busiest),
+        format!("{:.3}", serial / sum),
+        told.steals.to_string(),
+        format!("{:.1}", told.bytes as f64 / 1024.0),
+    ]);
+    busiest / half
 }
 
 fn wrong(expected: &str, got: String) -> Wrong {
