@@ -3,6 +3,7 @@
 //! A run may be in the middle of something long that nothing can stop. So nobody waits for it: the thread
 //! that receives the signal writes what there is, and ends the process.
 
+use std::io::{Write, stderr};
 use std::process::exit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +26,8 @@ pub(crate) fn install() {
             Some(keep) => keep(),
             None => "nothing had been measured that could be kept".to_owned(),
         };
-        eprintln!("\ninterrupted: {kept}");
+        // Not `eprintln`, which panics if nobody reads it any more: then the process would stay.
+        let _ = writeln!(stderr(), "\ninterrupted: {kept}");
         exit(INTERRUPTED);
     });
 }

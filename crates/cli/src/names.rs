@@ -73,7 +73,8 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure> {
+/// One policy of any kind.
+pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure> {
     text.parse().map_err(|error: ParseError| {
         let near = match &error {
             ParseError::Word {

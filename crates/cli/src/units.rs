@@ -32,6 +32,17 @@ pub(crate) fn count(number: u64) -> String {
     groups.join(" ")
 }
 
+/// A number of bytes with three digits and a unit: `12.3 kB`.
+pub(crate) fn bytes(number: u64) -> String {
+    let (scale, unit) = match number {
+        0..1_000 => return format!("{number} B"),
+        1_000..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    format!("{} {unit}", digits(number as f64 / scale))
+}
+
 /// A singular or a plural: `1 worker`, `2 workers`.
 pub(crate) fn several(number: usize, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -71,6 +82,7 @@ mod tests {
         assert_eq!(time(5e-9), "5.00 ns");
         assert_eq!(digits(9.999), "10.0");
         assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!([999, 12_345].map(bytes), ["999 B", "12.3 kB"]);
         assert_eq!(
             (several(1, "worker"), several(2, "worker")),
             ("1 worker".into(), "2 workers".into())

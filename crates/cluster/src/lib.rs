@@ -50,3 +50,8 @@ pub use build::Build;
 pub use local::{Local, Panicked, Usage};
 pub use reduce::{Max, Reduce, Sum};
 pub use task::{Boxed, Malformed, Parcel, Program, Runnable, Task, Tasks};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

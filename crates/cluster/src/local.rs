@@ -1,17 +1,20 @@
 //! One process: a Locksley pool, and the tasks that wait in it.
 //!
 //! ```text
-//!               pool: a job for each task          line: the same tasks, in the order they came
+//!               pool: a job for each task          line: the same tasks, in the order in which they came
 //!   worker 0  | job d | job c | job a |        front | a | b | c | d | back
 //!   worker 1  | job b |                              '-- the oldest are withdrawn from here --> another process
-//!                 '---- each takes its task out of its slot, or finds the slot empty: a ghost
+//!                 '---- each takes its task out of its slot; if that is empty, the newest that waits, or nothing
 //! ```
 //!
 //! The pool's strategy balances its workers, as it does for any other jobs. A task waits in a *slot* that its job and the line
 //! share; whoever comes first takes it out. So the surplus of a process, and only that, can leave it, and what stays is never
-//! serialised.
+//! serialised. A job whose task has left is a *ghost*: the next task that comes needs no job of its own, so there are never more jobs than
+//! tasks have waited at the same time.
 //!
-//! **Invariant.** `pending` is the number of tasks that wait or run here: a task is counted before its parent is finished and
+//! **Invariants.** At least as many jobs as tasks wait: so every task that waits is run, or withdrawn.
+//!
+//! `pending` is the number of tasks that wait or run here: a task is counted before its parent is finished and
 //! until it has been run and its result is kept, or it was withdrawn. So zero means that nothing will happen here until somebody
 //! submits a task: the process is *passive*.
 
@@ -106,11 +109,18 @@ impl std::error::Error for Panicked {}
 /// A place where a task waits: its job has it, and so has the line.
 type Slot<R> = Arc<Mutex<Option<Boxed<R>>>>;
 
+/// The tasks that wait, and the jobs that will come for them.
+struct Line<R> {
+    /// In the order in which their tasks came. Some are empty.
+    slots: VecDeque<Slot<R>>,
+    /// How many jobs wait in the pool.
+    jobs: usize,
+}
+
 /// What the jobs of a process share.
 pub(crate) struct Shared<R> {
-    /// Slots in the order in which their tasks came. Some are empty.
-    line: Mutex<VecDeque<Slot<R>>>,
-    /// How many tasks wait in slots.
+    line: Mutex<Line<R>>,
+    /// How many tasks wait in slots. Written only by who has locked the line.
     waiting: AtomicUsize,
     /// How many tasks had better wait, see [`Tasks::wanted`].
     appetite: AtomicUsize,
@@ -160,7 +170,10 @@ impl<R: Reduce> Local<R> {
         };
         let workers = pool.workers();
         let shared = Shared {
-            line: Mutex::default(),
+            line: Mutex::new(Line {
+                slots: VecDeque::new(),
+                jobs: 0,
+            }),
             waiting: AtomicUsize::new(0),
             appetite: AtomicUsize::new(if workers > 1 { 2 * workers } else { 0 }),
             pending: AtomicUsize::new(0),
@@ -224,8 +237,9 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(&self, task: Boxed<R>) {
-        let job = self.shared.clone().enter(task);
-        self.pool.spawn_detached(job);
+        if let Some(job) = self.shared.clone().enter(task) {
+            self.pool.spawn_detached(job);
+        }
     }
 
     /// The program.
@@ -459,35 +473,40 @@ impl<R: Reduce> Shared<R> {
 
     /// Adds a task, from a worker of the pool.
     pub(crate) fn spawn(self: Arc<Self>, task: Boxed<R>) {
-        locksley::spawn_detached(self.enter(task));
+        if let Some(job) = self.enter(task) {
+            locksley::spawn_detached(job);
+        }
     }
 
-    /// Lets a task wait, and gives the job that runs it.
-    fn enter(self: Arc<Self>, task: Boxed<R>) -> impl FnOnce() + Send + 'static {
+    /// Lets a task wait, and gives the job that runs it, unless there is a ghost that will.
+    fn enter(self: Arc<Self>, task: Boxed<R>) -> Option<impl FnOnce() + Send + 'static> {
         // Relaxed: whoever spawns is counted itself until later, and whoever submits is the one who asks.
         self.pending.fetch_add(1, Ordering::Relaxed);
         self.added.fetch_add(1, Ordering::Relaxed);
         let slot: Slot<R> = Arc::new(Mutex::new(Some(task)));
         let mut line = lock(&self.line);
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        line.push_back(slot.clone());
-        self.tidy(&mut line);
+        let waiting = 1 + self.waiting.fetch_add(1, Ordering::Relaxed);
+        line.slots.push_back(slot.clone());
+        line.tidy(waiting);
+        if line.jobs >= waiting {
+            return None;
+        }
+        line.jobs += 1;
         drop(line);
-        move || {
-            let task = lock(&slot).take();
-            if let Some(task) = task {
-                self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(move || {
+            if let Some(task) = self.next(&slot) {
                 self.execute(task);
             }
-        }
+        })
     }
 
-    /// Throws empty slots away where they are many: at a constant cost for each task that came.
-    fn tidy(&self, line: &mut VecDeque<Slot<R>>) {
-        let full = self.waiting.load(Ordering::Relaxed);
-        if line.len() > 2 * full + 64 {
-            line.retain(|slot| lock(slot).is_some());
-        }
+    /// What a job runs: the task that it came with, or else the newest that waits.
+    fn next(&self, slot: &Slot<R>) -> Option<Boxed<R>> {
+        let mut line = lock(&self.line);
+        line.jobs -= 1;
+        let task = lock(slot).take().or_else(|| line.newest())?;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(task)
     }
 
     fn execute(self: Arc<Self>, task: Boxed<R>) {
@@ -531,13 +550,13 @@ impl<R: Reduce> Shared<R> {
         let mut taken = Vec::new();
         let mut line = lock(&self.line);
         while taken.len() < at_most
-            && let Some(slot) = line.pop_front()
+            && let Some(slot) = line.slots.pop_front()
         {
             taken.extend(lock(&slot).take());
         }
+        self.waiting.fetch_sub(taken.len(), Ordering::Relaxed);
         drop(line);
         if !taken.is_empty() {
-            self.waiting.fetch_sub(taken.len(), Ordering::Relaxed);
             self.given.fetch_add(taken.len(), Ordering::Relaxed);
             self.leave(taken.len());
         }
@@ -551,8 +570,28 @@ impl<R: Reduce> Shared<R> {
     }
 }
 
+impl<R> Line<R> {
+    /// Takes the newest task that waits.
+    fn newest(&mut self) -> Option<Boxed<R>> {
+        while let Some(slot) = self.slots.pop_back() {
+            let task = lock(&slot).take();
+            if task.is_some() {
+                return task;
+            }
+        }
+        None
+    }
+
+    /// Throws empty slots away where they are many: at a constant cost for each task that came.
+    fn tidy(&mut self, waiting: usize) {
+        if self.slots.len() > 2 * waiting + 64 {
+            self.slots.retain(|slot| lock(slot).is_some());
+        }
+    }
+}
+
 /// What a panic said.
-fn message(payload: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("something that is no text").to_owned()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::ranks::{self, Network, Options, Outcome, RankError};
-use locksley_cluster::{Program, Sum, Task, Tasks};
+use locksley_cluster::{Program, Reduce, Sum, Task, Tasks};
 use locksley_policy::rank::{Protocol, Trouble};
 use locksley_trace::{Arrow, Trace, TraceEvent};
 use locksley_workload::{Size, Uts, UtsTree};
@@ -220,4 +220,99 @@ fn a_trace_has_all_ranks_and_an_arrow_for_each_steal() {
         assert_ne!(left.1, arrived.1, "between different ranks");
         assert!(left.2 <= arrived.2);
     }
+}
+
+/// A task that spawns one other, and so on.
+#[derive(Serialize, Deserialize)]
+struct Chain(u64);
+
+impl Task for Chain {
+    const KIND: &'static str = "chain";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        if self.0 > 1 {
+            tasks.spawn(Chain(self.0 - 1));
+        }
+        std::thread::sleep(Duration::from_micros(300));
+        Sum(1)
+    }
+}
+
+/// Even without a floor: a task that a free worker is about to take is not handed on.
+#[test]
+fn a_task_is_not_handed_to_and_fro() {
+    let options = Options {
+        protocol: "uniform:floor=0".parse().unwrap(),
+        ..options()
+    };
+    let program = Program::new("chain").with::<Chain>();
+    let outcome = ranks::run_threads(&program, [Chain(300)], &options, ranks::threads(3)).unwrap();
+    assert_eq!(outcome.result, Sum(300));
+    let counts = outcome.counts();
+    assert!(counts.given < 300, "{counts:?}");
+}
+
+/// Rank 0 answers others while it adds the first tasks, and nobody thinks that all is done meanwhile.
+#[test]
+fn first_tasks_may_take_longer_than_the_patience() {
+    let program = Program::new("chain").with::<Chain>();
+    let first = (0..1500).map(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        Chain(1)
+    });
+    let outcome = ranks::run_threads(&program, first, &impatient(), ranks::threads(3)).unwrap();
+    assert_eq!(outcome.result, Sum(1500));
+}
+
+/// A result that takes its time to be written down.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Ponderous(u64);
+
+impl Serialize for Ponderous {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        std::thread::sleep(Duration::from_millis(1500));
+        serializer.serialize_newtype_struct("Ponderous", &self.0)
+    }
+}
+
+impl Reduce for Ponderous {
+    fn identity() -> Ponderous {
+        Ponderous(0)
+    }
+
+    fn combine(&mut self, other: Ponderous) {
+        self.0 += other.0;
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Ponder(u64);
+
+impl Task for Ponder {
+    const KIND: &'static str = "ponder";
+    type Output = Ponderous;
+
+    fn run(self, _: &Tasks<Ponderous>) -> Ponderous {
+        Ponderous(self.0)
+    }
+}
+
+#[test]
+fn a_report_may_take_longer_than_the_patience() {
+    let program = Program::new("ponder").with::<Ponder>();
+    let first = (0..100).map(Ponder);
+    let outcome = ranks::run_threads(&program, first, &impatient(), ranks::threads(3)).unwrap();
+    assert_eq!(outcome.result, Ponderous(4950));
+}
+
+#[test]
+fn a_trace_of_nothing_is_empty() {
+    let options = Options {
+        trace: Some(0),
+        ..options()
+    };
+    let outcome = search(&options, Network::default(), &["oak", "elm"]).unwrap();
+    check(&outcome);
+    assert!(outcome.trace.unwrap().is_empty());
 }

@@ -236,6 +236,34 @@ fn many_images_are_split_into_tasks() {
     );
 }
 
+#[test]
+fn tasks_are_small_however_many_folders_there_are() {
+    let place = Place::new();
+    for number in 0..1200 {
+        let name = format!("{number}-{}", "x".repeat(200));
+        fs::create_dir(place.input().join(name)).unwrap();
+    }
+    let batch = Batch::new(&place.input(), &place.output(), 16).unwrap();
+    let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    let local = Local::new(pool, &thumbnails::program());
+    local.set_appetite(usize::MAX);
+    local.submit(Box::new(batch.whole()));
+    let mut largest = 0;
+    // The first one has begun, and spawns others.
+    while local.usage().added < 2 {
+        std::thread::yield_now();
+    }
+    while !local.wait(Duration::from_micros(100)) {
+        let taken = local.withdraw(usize::MAX);
+        let sizes = taken.iter().map(|task| task.pack().encode().len());
+        largest = largest.max(sizes.max().unwrap_or(0));
+    }
+    assert!(
+        largest > 0 && largest < 100_000,
+        "{largest} bytes, and there may be far more folders"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn links_to_images_are_followed_and_links_to_folders_are_not() {

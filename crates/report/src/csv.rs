@@ -1,5 +1,6 @@
 //! Results as comma-separated values (RFC 4180).
 
+use crate::ScalePoint;
 use crate::results::{Parameters, spell};
 use crate::{Comparison, Results};
 use std::fmt::Display;
@@ -197,6 +198,17 @@ impl Results {
                     "s",
                     &point.samples,
                 );
+            }
+        }
+        for scaling in &self.scalings {
+            let subject = Subject::new("scaling", &scaling.program, &scaling.parameters);
+            for point in &scaling.points {
+                let ScalePoint {
+                    strategy,
+                    hosts,
+                    efficiency,
+                } = point;
+                subject.values(table, strategy, *hosts, "efficiency", "", &[*efficiency]);
             }
         }
         for replay in &self.replays {

@@ -26,7 +26,7 @@ struct Section {
     body: fn(&Results, &Cast) -> String,
 }
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     Section {
         id: "comparisons",
         title: "Which way of scheduling is faster?",
@@ -48,6 +48,13 @@ const SECTIONS: [Section; 7] = [
         explanation: "A recorded run is played again in a simulator, with other numbers of processors; where this machine has as many, the \
                       rings show what was measured, so that you can judge the predictions.",
         body: others::replays,
+    },
+    Section {
+        id: "scalings",
+        title: "How far does it scale?",
+        explanation: "The same program on more and more hosts that balance their loads by messages; the efficiency is the part of the \
+                      cores' time that was work, and the rest was waiting.",
+        body: others::scalings,
     },
     Section {
         id: "steals",
@@ -147,6 +154,11 @@ fn cast(results: &Results) -> Cast {
         .iter()
         .flat_map(|replay| &replay.points)
         .map(|point| point.strategy.as_str());
+    let scaled = results
+        .scalings
+        .iter()
+        .flat_map(|scaling| &scaling.points)
+        .map(|point| point.strategy.as_str());
     let steals = results.steals.iter().map(|map| map.strategy.as_str());
     let loads = results.loads.iter().map(|curve| curve.strategy.as_str());
     let timelines = results
@@ -157,7 +169,8 @@ fn cast(results: &Results) -> Cast {
         rows.chain(replayed)
             .chain(steals)
             .chain(loads)
-            .chain(timelines),
+            .chain(timelines)
+            .chain(scaled),
     )
 }
 
@@ -311,6 +324,12 @@ fn workloads(results: &Results) -> Vec<&str> {
             .map(|profile| profile.program.as_str()),
     );
     names.extend(results.replays.iter().map(|replay| replay.program.as_str()));
+    names.extend(
+        results
+            .scalings
+            .iter()
+            .map(|scaling| scaling.program.as_str()),
+    );
     names.extend(results.steals.iter().map(|map| map.program.as_str()));
     names.extend(results.loads.iter().map(|curve| curve.program.as_str()));
     names.extend(

@@ -6,11 +6,13 @@
 mod comparison;
 mod experiment;
 mod profile;
+mod scaling;
 mod traces;
 
 pub use comparison::{Comparison, Contender, Row};
 pub use experiment::{Arrival, Batch, DequeKind, Experiment, Load, Repetition};
 pub use profile::{Profile, Replay, ReplayPoint, SpeedupPoint};
+pub use scaling::{ScalePoint, Scaling};
 pub use traces::{
     Arrow, ArrowKind, LoadCurve, LoadPoint, Slice, SliceKind, StealMap, TimeUnit, Timeline, Track,
 };
@@ -97,6 +99,9 @@ pub struct Results {
     /// Recorded runs simulated on other machines, and measured where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replays: Vec<Replay>,
+    /// Programs on more and more hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scalings: Vec<Scaling>,
 }
 
 /// The machine that the measurements were taken on.
@@ -163,6 +168,7 @@ impl Results {
             loads: Vec::new(),
             timelines: Vec::new(),
             replays: Vec::new(),
+            scalings: Vec::new(),
         }
     }
 
@@ -183,6 +189,7 @@ impl Results {
             && self.loads.is_empty()
             && self.timelines.is_empty()
             && self.replays.is_empty()
+            && self.scalings.is_empty()
     }
 
     /// Adds what `other` has and this has not. Title, time and machine stay this one's; a remark is added if
@@ -225,6 +232,7 @@ impl Results {
         add(&mut self.loads, other.loads);
         add(&mut self.timelines, other.timelines);
         add(&mut self.replays, other.replays);
+        add(&mut self.scalings, other.scalings);
     }
 
     /// What is wrong with the data, if something is: numbers that are not finite or below zero, and tables
@@ -246,6 +254,7 @@ impl Results {
             .or_else(|| first_fault("loads", &self.loads, LoadCurve::fault))
             .or_else(|| first_fault("timelines", &self.timelines, Timeline::fault))
             .or_else(|| first_fault("replays", &self.replays, Replay::fault))
+            .or_else(|| first_fault("scalings", &self.scalings, Scaling::fault))
     }
 }
 

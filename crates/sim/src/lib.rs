@@ -29,6 +29,7 @@
 //! | computations, by formula or from a file | [`dag`] |
 //! | schedulers as events | [`simulate`] |
 //! | schedulers in synchronous rounds | [`rounds`] |
+//! | the protocol between processes, on up to 10,000 hosts | [`hosts`] |
 //! | many simulations in parallel | [`Sweep`] |
 //! | the papers' theorems, checked | [`theory`] |
 //! | timelines | [`Report::trace`] |
@@ -51,6 +52,7 @@
 pub mod dag;
 mod draw;
 mod engine;
+pub mod hosts;
 mod report;
 pub mod rounds;
 mod setup;

@@ -1,7 +1,7 @@
 //! UTS on two ranks of one worker, beside the serial program.
 //!
-//! Processor time is compared, of all threads of a rank, so that it does not matter what else the machine does. It counts from when MPI has
-//! been started until all work is done. The busier rank is held against the half of the serial time: so both what the ranks do
+//! Processor time is compared, of all threads of a rank, so that it does not matter what else the machine does. It counts from when all ranks
+//! have said hello until all work is done. The busier rank is held against the half of the serial time: so both what the ranks do
 //! besides their work and what one of them does more than the other count.
 
 use std::io;

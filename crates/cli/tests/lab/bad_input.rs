@@ -103,6 +103,9 @@ fn programs_of_a_cluster_say_what_they_need() {
     refused("cluster run utz", 2, &["uts"]);
     refused("cluster run uts --workers 0", 2, &["the least is 1"]);
     refused("cluster run uts --strategy abb", 2, &["`abp`"]);
+    refused("cluster run uts --victims nearst", 2, &["`nearest`"]);
+    refused("cluster run uts --ranks 0", 2, &["1.."]);
+    refused("cluster run uts --patience 1ms", 2, &["at least 100ms"]);
     #[cfg(feature = "thumbnails")]
     refused("cluster run thumbnails nowhere out", 3, &["nowhere"]);
 }

@@ -77,6 +77,19 @@ fn a_single_run_can_be_stopped() {
 }
 
 #[test]
+fn a_program_of_a_cluster_can_be_stopped() {
+    let lab = Lab::new();
+    for line in [
+        "cluster run uts --tree T1XL",
+        "cluster run uts --tree T1XL --ranks 2",
+    ] {
+        let ran = interrupt_at(start(&lab, line), "running uts T1XL");
+        assert_eq!(ran.code, 130, "{ran:?}");
+        assert!(ran.err.contains("there is no result"), "{ran:?}");
+    }
+}
+
+#[test]
 fn an_experiment_can_be_stopped() {
     let lab = Lab::new();
     // One thread at a time, a task of a second or so each, for hours.

@@ -567,7 +567,9 @@ pub(super) fn a_storm_loses_nothing_and_counts_nothing_twice(world: &dyn World) 
             0..=3 => here.extend(case.lease(&name)),
             4 => here.extend(case.reclaim(&name, roll(2) == 0).leases),
             // It dies, or is slow: then it comes back when it is too late, or not.
-            5 if !here.is_empty() => late.push(here.swap_remove(roll(here.len() as u64) as usize)),
+            5 if !here.is_empty() && passed < 12 => {
+                late.push(here.swap_remove(roll(here.len() as u64) as usize))
+            }
             6 if passed < 12 => {
                 passed += 1;
                 world.pass(LATE);

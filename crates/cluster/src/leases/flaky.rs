@@ -1,6 +1,7 @@
 //! A link that loses requests and replies, for tests.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -12,6 +13,8 @@ pub(super) struct Flaky<P> {
     /// One of so many requests is lost, and one of so many replies.
     pub(super) one_in: u64,
     pub(super) random: Mutex<u64>,
+    /// So many completions are refused, for no fault of theirs.
+    pub(super) refusals: AtomicU64,
 }
 
 impl<P> Flaky<P> {
@@ -62,6 +65,13 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
     }
 
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
+        let one_less = |left: u64| left.checked_sub(1);
+        let refused = self
+            .refusals
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        if refused.is_ok() {
+            return Err(Trouble::Refused("not today".to_owned()));
+        }
         self.through(|pool| pool.complete(ticket, completion))
     }
 

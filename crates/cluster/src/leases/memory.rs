@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::terms::plain;
 use super::{
     Aside, Completed, Completion, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
     Present, Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
@@ -87,7 +88,7 @@ impl Default for Memory {
 
 /// A reason of a length that people read.
 pub(super) fn shortened(reason: &str) -> String {
-    reason.chars().take(500).collect()
+    plain(&reason.chars().take(500).collect::<String>())
 }
 
 impl Memory {
@@ -443,6 +444,7 @@ impl LeasePool for Memory {
                 aside: job.aside.len() as u64,
                 reasons: job.aside.iter().take(10).cloned().collect(),
                 shares: shares.into_iter().map(named).collect(),
+                submitted: job.submitted.as_nanos() as u64,
                 age: job.ended.unwrap_or(now) - job.submitted,
             }
         }))

@@ -36,10 +36,15 @@
 //! | a compaction is repeated after its reply was lost | it fails; or equal results are at the front again | then it replaces these by their combination, which is right too |
 //! | cancel, and a late completion | `Fenced` | there are no entries any more |
 //! | a job is submitted again under the name of one that is over | late tickets are void | entries have other numbers: the server's time and a sequence |
+//! | ... and somebody still waits for the first one | it is told so (`Vanished`) | the time of submission tells them apart, for submitters and for workers |
+//! | a task never ends | its lease is renewed, and its job goes on until it is cancelled | nothing tells it from one that is long |
+//! | a task, its result or a listener panics, anywhere | the try has failed | no thread of the worker ends with a lease in its hands |
 //! | clients' clocks differ, or jump | nothing | no client's clock is compared with anything |
 //! | the server's clock jumps ahead | leases run out early: some work is done twice | as when a worker stops |
 //! | the server is killed and restarted, with an append-only file | clients retry until it is back | scripts are written as a whole; a half-written one at the end of the file is dropped as a whole |
 //! | the server's machine loses power, and with it the last second (`appendfsync everysec`) | what was done in that second is done again; a job may be unknown again, or not be over any more | the state is an earlier one, whole; tickets of what came after fit no entry |
+//! | the server's memory is full (`OOM`) | what would need more is repeated until there is room; tasks without children end nevertheless | a script is refused at its first change, or not at all |
+//! | the tasks of a running job are deleted by hand, or evicted | submitters are told so (`Vanished`); it can be submitted anew | a running job has tasks: the last one ends it in the same step |
 //! | the server loses everything | submitters are told so (`Vanished`) | nothing of the job is left that could be counted |
 //!
 //! With `appendfsync always` also the last second is kept, so that a job that was reported to be over remains so. What a server

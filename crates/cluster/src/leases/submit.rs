@@ -94,10 +94,16 @@ pub fn follow(
     let mut seen = VecDeque::new();
     // Since when the server is away. From the first failure on: a process that was suspended has had no chance to hear anything.
     let mut away: Option<Instant> = None;
+    let mut submitted = None;
     loop {
         match look(leases, job, &mut seen) {
             Ok((progress, results)) => {
                 away = None;
+                if *submitted.get_or_insert(progress.status.submitted) != progress.status.submitted
+                {
+                    // Ours was forgotten, and another one has its name.
+                    return Err(Trouble::Vanished(job.clone()));
+                }
                 tell(Ok(&progress));
                 if let Some(results) = results {
                     let status = progress.status;
@@ -123,8 +129,8 @@ fn look(
     job: &JobId,
     seen: &mut VecDeque<(Instant, u64)>,
 ) -> Result<(Progress, Option<Results>), Trouble> {
-    let status = leases.status(job)?;
-    let status = status.ok_or_else(|| Trouble::Vanished(job.clone()))?;
+    let vanished = || Trouble::Vanished(job.clone());
+    let status = leases.status(job)?.ok_or_else(vanished)?;
     let now = Instant::now();
     seen.push_back((now, status.done));
     while seen.len() > 2 && now - seen[0].0 > WINDOW {
@@ -134,11 +140,21 @@ fn look(
     let seconds = (now - since).as_secs_f64().max(1e-3);
     let rate = status.done.saturating_sub(before) as f64 / seconds;
     let results = match status.state {
+        // The last task ends its job in the same step. So they were not done: they are gone.
+        State::Running if status.outstanding == 0 => return Err(vanished()),
         State::Running => {
             leases.await_end(job, LOOK)?;
             None
         }
-        State::Done | State::Cancelled => Some(leases.results(job)?),
+        State::Done | State::Cancelled => {
+            let results = leases.results(job)?;
+            // They are its results if they were not forgotten just before.
+            let after = leases.status(job)?.ok_or_else(vanished)?;
+            if after.submitted != status.submitted {
+                return Err(vanished());
+            }
+            Some(results)
+        }
     };
     Ok((Progress { status, rate }, results))
 }

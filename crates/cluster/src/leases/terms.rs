@@ -47,6 +47,24 @@ impl FromStr for JobId {
     }
 }
 
+/// A text that comes from elsewhere, for a terminal: what could move its cursor, or worse, is spelt out.
+///
+/// ```
+/// use locksley_cluster::leases::plain;
+///
+/// assert_eq!(plain("a\u{1b}[2Jb\nü"), "a\\u{1b}[2Jb\\nü");
+/// ```
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_control() {
+            true => plain.extend(letter.escape_default()),
+            false => plain.push(letter),
+        }
+    }
+    plain
+}
+
 /// A text that is no name of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadName;
@@ -309,6 +327,8 @@ pub struct Status {
     pub reasons: Vec<Aside>,
     /// Who did how much, and has how much.
     pub shares: Vec<Share>,
+    /// When it was submitted, by the server's clock: tells apart what had the same name one after the other.
+    pub submitted: u64,
     /// For how long it has been running, or was.
     pub age: Duration,
 }

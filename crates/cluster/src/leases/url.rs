@@ -12,7 +12,9 @@
 use std::fmt;
 use std::fs;
 
-use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, TlsCertificates};
+use redis::{
+    Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates,
+};
 
 /// The variable with the address of the server.
 pub const URL: &str = "LOCKSLEY_REDIS_URL";
@@ -134,6 +136,9 @@ impl Server {
         let info = text
             .into_connection_info()
             .map_err(|_| bad("is no address of a server"))?;
+        // What is read of the answers is their older form.
+        let settings = info.redis_settings().clone();
+        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
         let database = match info.redis_settings().db() {
             0 => String::new(),
             number => format!("/{number}"),

@@ -114,7 +114,7 @@ fn what_is_wanted_depends_on_what_waits() {
     assert!(!local.shared.wanted(), "nobody else is here");
     local.set_appetite(1);
     assert!(local.shared.wanted());
-    let job = local.shared.clone().enter(Box::new(Deed::Give(1)));
+    let job = local.shared.clone().enter(Box::new(Deed::Give(1))).unwrap();
     assert!(!local.shared.wanted());
     assert!(!local.is_passive());
     job();
@@ -126,10 +126,33 @@ fn what_is_wanted_depends_on_what_waits() {
 fn empty_slots_are_thrown_away() {
     let local = local(1);
     for _ in 0..10_000 {
-        local.shared.clone().enter(Box::new(Deed::Give(1)))();
+        let job = local.shared.clone().enter(Box::new(Deed::Give(1)));
+        job.unwrap()();
     }
-    assert!(lock(&local.shared.line).len() <= 65);
+    assert!(lock(&local.shared.line).slots.len() <= 65);
     assert_eq!(local.take_result(), Sum(10_000));
+}
+
+/// A task that runs for hours spawns much that others take away.
+#[test]
+fn ghosts_run_what_comes_next() {
+    let local = local(1);
+    let mut jobs = Vec::new();
+    for round in 0..100 {
+        for number in 0..5 {
+            let task = Box::new(Deed::Give(1000 * round + number));
+            jobs.extend(local.shared.clone().enter(task));
+        }
+        assert_eq!(jobs.len(), 5, "those of the first round serve all");
+        if round < 99 {
+            assert_eq!(local.withdraw(9).len(), 5);
+        }
+    }
+    jobs.into_iter().for_each(|job| job());
+    assert_eq!(local.take_result(), Sum(5 * 99_000 + 10));
+    assert!(local.is_passive());
+    let line = lock(&local.shared.line);
+    assert_eq!((line.jobs, local.surplus()), (0, 0));
 }
 
 #[test]

@@ -38,7 +38,7 @@ use picture::{Done, Trouble};
 
 use crate::{Program, Task, Tasks};
 
-/// How many images a task has when it is spawned: with names of common length, some kilobytes.
+/// How many images, or folders, a task has when it is spawned: with names of common length, some kilobytes.
 const CHUNK: usize = 256;
 
 /// How many tasks a folder's images become at most: those of a huge folder have more images instead.
@@ -193,12 +193,11 @@ impl Task for Folders {
         let mut made = Made::default();
         while !tasks.cancelled() {
             if paths.len() > 1 && tasks.wanted() {
-                let newer = paths.split_off(paths.len().div_ceil(2));
-                let older = std::mem::replace(&mut paths, newer);
-                let batch = batch.clone();
+                // Not more than fit into a message, however many there are.
+                let half = paths.len().div_ceil(2).min(CHUNK);
                 tasks.spawn(Folders {
-                    batch,
-                    paths: older,
+                    batch: batch.clone(),
+                    paths: paths.drain(..half).collect(),
                 });
             }
             let Some(path) = paths.pop() else {

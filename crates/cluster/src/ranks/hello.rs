@@ -154,7 +154,13 @@ impl Guest {
             post.send(link, 0, &greeting);
         }
         match post.receive(link)? {
-            Some((0, Letter::Sealed(Sealed::Roll(hosts)))) => self.hosts = Some(hosts),
+            Some((0, Letter::Sealed(Sealed::Roll(hosts)))) if hosts.len() == post.count => {
+                self.hosts = Some(hosts);
+            }
+            Some((0, Letter::Sealed(Sealed::Roll(hosts)))) => {
+                let why = format!("a list of {} hosts for {} ranks", hosts.len(), post.count);
+                return Err(RankError::Malformed { rank: 0, why });
+            }
             Some((0, Letter::Sealed(Sealed::Pong(theirs)))) => self.compare(theirs),
             Some((from, letter)) => post.put_off(from, letter),
             None => thread::sleep(NAP),
@@ -184,7 +190,7 @@ impl Guest {
         };
         let trip = clock::wall().saturating_sub(asked);
         if trip < self.best.0 {
-            let ahead = theirs as i64 - (asked + trip / 2) as i64;
+            let ahead = theirs.wrapping_sub(asked + trip / 2) as i64;
             self.best = (trip, ahead);
         }
     }

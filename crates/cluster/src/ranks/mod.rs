@@ -13,6 +13,14 @@
 //! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name, is this process's place among those that
 //! `mpirun` has started.
 //!
+//! ```text
+//! mpirun -n 4 --bind-to none \
+//!   --mca oob_tcp_keepalive_time 1 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2 program
+//! ```
+//!
+//! Without `--bind-to none` Open MPI gives each of two ranks a single core, and with it a single worker. The other options are for
+//! several hosts: with them `mpirun` notices within seconds that the link to one is cut.
+//!
 //! **All or nothing.** A rank that dies, is stopped, loses its link, runs another build, or whose task panics ends the whole job, within
 //! twice the protocol's patience, with one message that says why.
 
@@ -31,6 +39,8 @@ mod timeline;
 #[cfg(feature = "mpi")]
 mod watchdog;
 
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::{Pool, Strategy};
@@ -40,7 +50,7 @@ use locksley_trace::Trace;
 use crate::build::Build;
 use crate::local::Local;
 use crate::reduce::Reduce;
-use crate::task::{Program, Task, decode, encode};
+use crate::task::{Boxed, Program, Task, decode, encode};
 
 pub use error::RankError;
 #[cfg(feature = "mpi")]
@@ -102,6 +112,7 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     mut peer: impl Peer,
 ) -> Result<Option<Outcome<R>>, RankError> {
     let mut post = Post::new(&peer);
+    peer.be_patient(Duration::from_nanos(options.protocol.patience));
     let (local, build) = match prepare(program, options) {
         Ok(prepared) => prepared,
         // The others must not wait for it.
@@ -116,12 +127,12 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
     if worked.is_err() {
         local.cancel();
     }
-    let Worked { gathered, wall } = worked?;
+    let worked = worked?;
     let rank = post.me;
-    // MPI ends here, with all ranks at the same time; nobody waits for what is left to do.
-    drop(peer);
+    // All ranks leave at the same time; nobody waits for what is left to do.
+    peer.leave();
     match rank {
-        0 => combine(gathered, wall, options.trace.is_some()).map(Some),
+        0 => combine(worked, options.trace.is_some()).map(Some),
         _ => Ok(None),
     }
 }
@@ -143,7 +154,10 @@ fn prepare<R: Reduce>(
 
 /// What is known when all has been said.
 struct Worked<R> {
-    gathered: Vec<Parts<R>>,
+    /// Of this rank.
+    parts: Parts<R>,
+    /// Of the others, if this is rank 0, as they came.
+    others: Vec<Vec<u8>>,
     wall: Duration,
 }
 
@@ -157,41 +171,31 @@ fn work<R: Reduce, T: Task<Output = R>>(
 ) -> Result<Worked<R>, RankError> {
     let patience = Duration::from_nanos(options.protocol.patience);
     let roll = hello::hello(peer, post, build, options.trace.is_some(), patience)?;
-    let start = Instant::now();
+    let (start, used) = (Instant::now(), processor_time(local, peer));
     let hosts = Hosts::new(roll.hosts.iter());
     let protocol = adapted(options.protocol, local.pool().workers());
     let rank = Rank::new(post.me, protocol, hosts, build.0, options.seed);
     if post.count > 1 {
         local.set_appetite(APPETITE * local.pool().workers());
     }
-    if post.me == 0 {
-        for task in first {
-            local.submit(Box::new(task));
-        }
-    }
-    let done = engine::work(peer, post, local, rank, &roll.hosts)?;
+    let first = first.take(if post.me == 0 { usize::MAX } else { 0 });
+    let mut first = first.map(|task| Box::new(task) as Boxed<R>);
+    let done = engine::work(peer, post, (local, &mut first), rank, &roll.hosts)?;
     let wall = start.elapsed();
-    let parts = report(local, peer, post, &roll, done);
-    let bytes = if post.me > 0 {
-        encode(&parts)
-    } else {
-        Vec::new()
-    };
+    let now = processor_time(local, peer);
+    let processor_time = now.zip(used).map(|(now, used)| now.saturating_sub(used));
+    let (parts, bytes) = report(local, peer, post, (&roll, processor_time), done)?;
     let others = outcome::gather(peer, post, &bytes, patience)?;
-    let mut gathered = vec![parts];
-    for (before, bytes) in others.iter().enumerate() {
-        let parts = decode(bytes).map_err(|malformed| RankError::Malformed {
-            rank: before + 1,
-            why: malformed.to_string(),
-        })?;
-        gathered.push(parts);
-    }
-    Ok(Worked { gathered, wall })
+    Ok(Worked {
+        parts,
+        others,
+        wall,
+    })
 }
 
-/// How many tasks for each worker had better wait: enough for some thieves to take half of them one after another. To keep more costs
-/// little, yet where tasks are halves of halves, as in a tree search, there are never many more.
-const APPETITE: usize = 16;
+/// How many tasks for each worker had better wait: one to keep, one to give, and as many again for the next thief. Where tasks are
+/// halves of halves, as in a tree search, there are hardly ever more: with 16 instead of 4, UTS T1L spawns as many and moves as many.
+const APPETITE: usize = 4;
 
 /// The protocol with a floor for tasks like these. Workers share what waits, and a waiting task is a chunk of work rather than a node of
 /// a tree, so that one for each worker is enough to bridge the time until somebody spawns or sends more.
@@ -202,18 +206,22 @@ fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     }
 }
 
-/// What this rank has to tell.
-fn report<R: Reduce>(
-    local: &Local<R>,
-    peer: &dyn Peer,
-    post: &Post,
-    roll: &hello::Roll,
-    done: engine::Done,
-) -> Parts<R> {
-    let processor_time = peer.processor_time().or_else(|| {
+/// The processor time that this rank has used so far: as its network knows it, or that of its workers and of this thread.
+fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Duration> {
+    peer.processor_time().or_else(|| {
         let workers = local.pool().broadcast(|_| clock::thread());
         workers.into_iter().chain([clock::thread()]).sum()
-    });
+    })
+}
+
+/// What this rank has to tell, and that as bytes if it is not rank 0. Others are not kept waiting for a sign of life.
+fn report<R: Reduce>(
+    local: &Local<R>,
+    peer: &mut dyn Peer,
+    post: &mut Post,
+    (roll, processor_time): (&hello::Roll, Option<Duration>),
+    done: engine::Done,
+) -> Result<(Parts<R>, Vec<u8>), RankError> {
     let report = Report {
         rank: post.me,
         host: roll.hosts[post.me].clone(),
@@ -223,12 +231,29 @@ fn report<R: Reduce>(
         traffic: post.traffic,
         processor_time,
     };
-    let mut moves = done.moves;
-    let mut trace = local.pool().take_trace();
+    let is_root = post.me == 0;
+    thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let parts = write_down(local, report, done.moves, roll.ahead);
+            let bytes = if is_root { Vec::new() } else { encode(&parts) };
+            (parts, bytes)
+        });
+        outcome::bridge(peer, post, || writing.is_finished())?;
+        Ok(writing.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+fn write_down<R: Reduce>(
+    local: &Local<R>,
+    report: Report,
+    mut moves: Vec<engine::Move>,
+    ahead: i64,
+) -> Parts<R> {
+    let (mut trace, mut talker) = (local.pool().take_trace(), 0);
     if trace.is_empty() {
         moves.clear();
     } else {
-        trace = timeline::of_rank(trace, &report, &mut moves, roll.ahead);
+        (trace, talker) = timeline::of_rank(trace, &report, &mut moves, ahead);
     }
     Parts {
         result: local.take_result(),
@@ -237,36 +262,41 @@ fn report<R: Reduce>(
         } else {
             trace.to_json()
         },
+        talker,
         report,
         moves,
     }
 }
 
 /// Makes one outcome of all reports.
-fn combine<R: Reduce>(
-    gathered: Vec<Parts<R>>,
-    wall: Duration,
-    traced: bool,
-) -> Result<Outcome<R>, RankError> {
+fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, RankError> {
     let mut result = R::identity();
-    let (mut ranks, mut moves, mut traces) = (Vec::new(), Vec::new(), Vec::new());
-    for parts in gathered {
+    let (mut ranks, mut talkers) = (Vec::new(), Vec::new());
+    let (mut moves, mut traces) = (Vec::new(), Vec::new());
+    let others = worked.others.iter().map(|bytes| decode::<Parts<R>>(bytes));
+    for (rank, parts) in std::iter::once(Ok(worked.parts)).chain(others).enumerate() {
+        let malformed = |why| RankError::Malformed { rank, why };
+        let parts = parts.map_err(|error| malformed(error.to_string()))?;
+        if parts.report.rank != rank {
+            return Err(malformed(format!("a report of rank {}", parts.report.rank)));
+        }
         result.combine(parts.result);
         if traced {
-            let trace = Trace::from_json(&parts.trace).map_err(|error| RankError::Malformed {
-                rank: parts.report.rank,
-                why: error.to_string(),
-            })?;
-            traces.push(trace);
+            let trace = match parts.trace.is_empty() {
+                true => Ok(Trace::default()),
+                false => Trace::from_json(&parts.trace),
+            };
+            traces.push(trace.map_err(|error| malformed(error.to_string()))?);
         }
         moves.extend(parts.moves);
+        talkers.push(parts.talker);
         ranks.push(parts.report);
     }
-    let trace = traced.then(|| timeline::merge(traces, &ranks, &moves));
+    let trace = traced.then(|| timeline::merge(traces, &talkers, &moves));
     Ok(Outcome {
         result,
         ranks,
-        wall,
+        wall: worked.wall,
         trace,
     })
 }
@@ -325,7 +355,7 @@ where
     let Some(zero) = peers.next() else {
         return Err(RankError::Dead);
     };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let part = |peer| scope.spawn(move || run(program, None::<T>, options, peer));
         let others: Vec<_> = peers.map(part).collect();
         let mut outcome = run(program, first, options, zero);

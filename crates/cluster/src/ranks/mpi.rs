@@ -6,10 +6,14 @@
 //! **Buffers.** An immediate send reads its buffer until it is complete, and the `mpi` crate's types insist that the buffer lives
 //! longer than the scope in which the send was started. So the buffers of a scope live in an [`Arena`] around it, which only grows;
 //! when it has become large, the next moment in which no send is under way ends the scope and the arena, and new ones begin.
-//! Nobody ever waits for that.
+//! If that moment does not come by itself, large messages are held back until it does, and with them what follows them to the same rank;
+//! signs of life to others go on. Nobody ever waits: messages are received all the time, here and by those who must receive.
 //!
 //! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its standard error and calls `MPI_Abort`; if
-//! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job.
+//! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job. Open MPI's own processes
+//! may hang, too, when they end a job (4.1 does now and then); so [a helper](end_parent_soon) sees to the one that has started this rank.
+//! What the ranks cannot end is `mpirun` itself, if the link to one of its daemons is cut: Open MPI's parameters `oob_tcp_keepalive_time`,
+//! `oob_tcp_keepalive_intvl` and `oob_tcp_keepalive_probes`, which are minutes by default, let it notice in seconds.
 
 use std::cell::{Cell, OnceCell};
 use std::marker::PhantomData;
@@ -26,13 +30,21 @@ use mpi::{Rank, Threading};
 use super::clock;
 use super::error::RankError;
 use super::peer::{Link, Peer};
-use super::watchdog::{Watchdog, end_by_force};
+use super::watchdog::{Watchdog, end_by_force, end_parent_soon};
+use crate::build::Build;
 
 /// An arena as large as this is replaced when no send is under way.
 const LARGE: usize = 1 << 20;
 
-/// How long any call may take that should return at once. Longer than it takes to notice a silent rank, which says more.
-const STUCK: Duration = Duration::from_secs(7);
+/// An arena as large as this takes no more large messages.
+const FULL: usize = 64 << 20;
+
+/// A message as large as this is a large one. MPI copies smaller ones away, so that their sends are soon complete.
+const LARGE_MESSAGE: usize = 4 << 10;
+
+/// How long any call may take that should return at once, in tenths of the patience. Longer than it takes to notice a silent rank, which
+/// says more.
+const STUCK: u32 = 14;
 
 /// How long `MPI_Abort` may take.
 const ABORT: Duration = Duration::from_secs(2);
@@ -44,10 +56,10 @@ const EXIT: i32 = 1;
 pub struct Mpi {
     world: SimpleCommunicator,
     host: String,
-    /// The processor time at the start.
-    start: Option<Duration>,
-    _universe: Universe,
-    // The last to go: the end of MPI is watched, too.
+    /// How long a call may take.
+    stuck: Duration,
+    /// There until the rank leaves.
+    universe: Option<Universe>,
     dog: Watchdog,
     /// All calls must come from the thread that started MPI, so this stays there.
     _here: PhantomData<*const ()>,
@@ -56,6 +68,8 @@ pub struct Mpi {
 impl Mpi {
     /// Starts MPI.
     pub(super) fn start() -> Result<Mpi, RankError> {
+        // Hashing takes a while. In `MPI_Init` all ranks wait for each other, later they lose patience.
+        Build::current().map_err(RankError::Executable)?;
         let dog = Watchdog::start(|doing| {
             eprintln!(
                 "error: {doing} does not return: a host or a link is gone, or MPI's own processes are; this rank ends by force"
@@ -71,8 +85,8 @@ impl Mpi {
             dog,
             world: universe.world(),
             host: processor_name().unwrap_or_default(),
-            start: clock::process(),
-            _universe: universe,
+            stuck: Duration::MAX,
+            universe: Some(universe),
             _here: PhantomData,
         })
     }
@@ -80,6 +94,7 @@ impl Mpi {
     /// Turns in one scope. Is that all?
     fn drive_for_a_while(
         &self,
+        held: &mut Held,
         turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let arena = Arena::default();
@@ -89,7 +104,11 @@ impl Mpi {
                 scope,
                 arena: &arena,
                 sends: Vec::new(),
+                held,
             };
+            for (to, message) in std::mem::take(link.held) {
+                link.send(to, message);
+            }
             loop {
                 self.dog.feed();
                 let flow = turn(&mut link);
@@ -121,8 +140,8 @@ impl std::fmt::Debug for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // Fields are dropped after this, among them the universe, and the dog last.
-        self.dog.expect("MPI_Finalize", STUCK);
+        // Without `MPI_Finalize`, which would wait for the others: the process ends, and `mpirun` sees that it has failed.
+        std::mem::forget(self.universe.take());
     }
 }
 
@@ -140,15 +159,31 @@ impl Peer for Mpi {
     }
 
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>) {
-        self.dog.expect("a call of MPI", STUCK);
-        while self.drive_for_a_while(turn).is_continue() {}
+        self.dog.expect("a call of MPI", self.stuck);
+        let mut held = Held::new();
+        while self.drive_for_a_while(&mut held, turn).is_continue() {}
+        while !held.is_empty() {
+            let _ = self.drive_for_a_while(&mut held, &mut |_| ControlFlow::Break(()));
+        }
         self.dog.rest();
     }
 
+    fn be_patient(&mut self, patience: Duration) {
+        self.stuck = patience.saturating_mul(STUCK) / 10;
+    }
+
+    fn leave(mut self) {
+        self.dog.expect("MPI_Finalize", self.stuck);
+        drop(self.universe.take());
+    }
+
     fn processor_time(&self) -> Option<Duration> {
-        Some(clock::process()?.saturating_sub(self.start?))
+        clock::process()
     }
 }
+
+/// Messages that are sent later, in this order, and to whom.
+type Held = Vec<(usize, Vec<u8>)>;
 
 /// The link of one scope `'s`, whose buffers live for `'a`.
 struct Scoped<'a, 's> {
@@ -157,6 +192,8 @@ struct Scoped<'a, 's> {
     arena: &'a Arena,
     /// What is under way.
     sends: Vec<Request<'a, [u8], &'s LocalScope<'a>>>,
+    /// What must wait for the next scope.
+    held: &'s mut Held,
 }
 
 impl Scoped<'_, '_> {
@@ -172,6 +209,10 @@ impl Scoped<'_, '_> {
 
 impl Link for Scoped<'_, '_> {
     fn send(&mut self, to: usize, message: Vec<u8>) {
+        let full = self.arena.bytes.get() > FULL && message.len() >= LARGE_MESSAGE;
+        if full || self.held.iter().any(|&(rank, _)| rank == to) {
+            return self.held.push((to, message));
+        }
         let to = self.mpi.world.process_at_rank(to as Rank);
         let message = self.arena.keep(message);
         self.sends.push(to.immediate_send(self.scope, message));
@@ -189,6 +230,7 @@ impl Link for Scoped<'_, '_> {
             // Whoever has said why ends this process, too.
             None => std::thread::sleep(ABORT),
         }
+        end_parent_soon();
         self.mpi.dog.expect("MPI_Abort", ABORT);
         self.mpi.world.abort(EXIT);
     }

@@ -67,7 +67,8 @@ pub struct Report {
     pub counts: Counts,
     /// Its messages.
     pub traffic: Traffic,
-    /// How much processor time it took, that of the thread that talks included, where the system can tell.
+    /// How much processor time it took, from when all had said hello until all work was done, that of the thread that talks
+    /// included, where the system can tell.
     pub processor_time: Option<Duration>,
 }
 
@@ -78,6 +79,8 @@ pub(super) struct Parts<R> {
     pub(super) result: R,
     /// As JSON; empty if there is none.
     pub(super) trace: String,
+    /// The number that the thread that talks has in it.
+    pub(super) talker: u32,
     pub(super) moves: Vec<Move>,
 }
 
@@ -89,6 +92,53 @@ const BEAT: Duration = Duration::from_millis(500);
 
 /// How long a rank sleeps that waits.
 const NAP: Duration = Duration::from_micros(200);
+
+/// Talks while something is done that takes its time, such as writing a long trace down: rank 0 and the others see that this rank lives.
+/// What comes is kept for later.
+pub(super) fn bridge(
+    peer: &mut dyn Peer,
+    post: &mut Post,
+    is_done: impl Fn() -> bool,
+) -> Result<(), RankError> {
+    let mut beat = post.now() + BEAT;
+    converse(peer, post, |post, link| {
+        let done = is_done();
+        let mut came = false;
+        while let Some((from, letter)) = post.receive(link)? {
+            post.put_off(from, letter);
+            came = true;
+        }
+        let now = post.now();
+        if now >= beat {
+            beat = now + BEAT;
+            live(post, link);
+        }
+        match done {
+            true => Ok(ControlFlow::Break(())),
+            false => {
+                if !came {
+                    thread::sleep(NAP);
+                }
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    })
+}
+
+/// A sign of life: from rank 0 to everybody, and from everybody else to rank 0.
+fn live(post: &mut Post, link: &mut dyn Link) {
+    if post.me > 0 {
+        let nothing = Sealed::Piece {
+            last: false,
+            bytes: Vec::new(),
+        };
+        return post.send(link, 0, &Letter::Sealed(nothing));
+    }
+    for rank in post.others() {
+        let thanks = Sealed::Thanks { last: false };
+        post.send(link, rank, &Letter::Sealed(thanks));
+    }
+}
 
 /// Sends a report to rank 0, and stays until all have arrived there. Rank 0 gets those of the others, in order of rank.
 pub(super) fn gather(

@@ -23,6 +23,16 @@ pub trait Peer {
     /// while it is the caller.
     fn drive(&mut self, turn: &mut dyn FnMut(&mut dyn Link) -> ControlFlow<()>);
 
+    /// From now on the network may take this long for what should be done at once, before it takes its own calls for stuck.
+    fn be_patient(&mut self, _: Duration) {}
+
+    /// All ranks are done, and leave. A rank that is dropped without this has failed.
+    fn leave(self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// The processor time that this rank has used so far, if the network knows better than to ask its threads.
     fn processor_time(&self) -> Option<Duration> {
         None

@@ -3,15 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use locksley_trace::{Arrow, Trace, TraceEvent};
+use locksley_trace::{Arrow, Subject, Trace, TraceEvent};
 
 use super::engine::Move;
 use super::outcome::Report;
 
-/// A rank's own part: what its pool did, and what its thread that talks gave and took. The clock of rank 0 is `ahead`.
-pub(super) fn of_rank(mut trace: Trace, report: &Report, moves: &mut [Move], ahead: i64) -> Trace {
+/// A rank's own part: what its pool did, and what its thread that talks gave and took. The clock of rank 0 is `ahead`. With the
+/// number of that thread.
+pub(super) fn of_rank(
+    mut trace: Trace,
+    report: &Report,
+    moves: &mut [Move],
+    ahead: i64,
+) -> (Trace, u32) {
     let pid = report.rank as u32;
-    let tid = talker(report);
+    let tid = talker(&trace);
     for end in moves.iter_mut() {
         let (since, until) = end.time;
         end.time = (
@@ -39,11 +45,12 @@ pub(super) fn of_rank(mut trace: Trace, report: &Report, moves: &mut [Move], ahe
             tid,
         });
     }
-    trace
+    (trace, tid)
 }
 
-/// The traces of all ranks in one, with arrows between those ends of movements that belong together.
-pub(super) fn merge(traces: Vec<Trace>, reports: &[Report], moves: &[Move]) -> Trace {
+/// The traces of all ranks in one, with arrows between those ends of movements that belong together. `talkers` are the numbers of the
+/// threads that talk.
+pub(super) fn merge(traces: Vec<Trace>, talkers: &[u32], moves: &[Move]) -> Trace {
     let mut traces = traces.into_iter();
     let mut whole = traces.next().unwrap_or_default();
     for trace in traces {
@@ -64,22 +71,62 @@ pub(super) fn merge(traces: Vec<Trace>, reports: &[Report], moves: &[Move]) -> T
             true => Arrow::Lifeline,
             false => Arrow::Steal,
         };
-        let place = |rank: usize| (rank as u32, talker(&reports[rank]));
-        whole.arrow_between(
-            how,
-            (place(ends.0), since(origin, left)),
-            (place(ends.1), since(origin, arrived)),
-        );
+        let place = |rank: usize| Some((rank as u32, *talkers.get(rank)?));
+        let (Some(from), Some(to)) = (place(ends.0), place(ends.1)) else {
+            continue;
+        };
+        let (left, arrived) = (since(origin, left), since(origin, arrived));
+        whole.arrow_between(how, (from, left), (to, arrived));
     }
     whole
 }
 
-/// The number of the thread that talks: after the workers.
-fn talker(report: &Report) -> u32 {
-    report.workers as u32
+/// The number of the thread that talks: after the workers, and those that have stood in for them.
+fn talker(trace: &Trace) -> u32 {
+    let threads = trace.events.iter().filter_map(|event| match event {
+        TraceEvent::Name {
+            name: Subject::Thread,
+            tid,
+            ..
+        } => Some(*tid),
+        _ => None,
+    });
+    threads.max().map_or(0, |last| last + 1)
 }
 
 /// A time, in nanoseconds, as microseconds since an origin.
 fn since(origin: u64, time: u64) -> f64 {
     (time as i64 - origin as i64 * 1000) as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_that_talks_has_a_number_of_its_own() {
+        let mut trace = Trace::new();
+        trace.name_thread(4711, 0, "worker 0");
+        trace.name_thread(4711, 1, "spare 1");
+        assert_eq!(talker(&trace), 2);
+        assert_eq!(talker(&Trace::new()), 0);
+    }
+
+    #[test]
+    fn a_movement_from_nowhere_has_no_arrow() {
+        let end = |ends| Move {
+            ends,
+            number: 0,
+            lifeline: false,
+            tasks: 1,
+            time: (1, 2),
+        };
+        let moves = [end((0, 1)), end((0, 1)), end((0, 7)), end((0, 7))];
+        let whole = merge(vec![Trace::new(), Trace::new()], &[1, 3], &moves);
+        assert_eq!(whole.events.len(), 2);
+        assert!(matches!(
+            whole.events[1],
+            TraceEvent::Arrived { pid: 1, tid: 3, .. }
+        ));
+    }
 }

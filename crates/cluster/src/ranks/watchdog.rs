@@ -73,10 +73,11 @@ fn watch(shared: &Shared, bite: &impl Fn(&str)) {
     let (mut seen, mut looks) = (0, 0);
     while !shared.over.load(Ordering::Relaxed) {
         thread::sleep(TICK);
+        // In this order: whoever sees what is expected now sees that the dog was fed for it. Else the looks of a long rest would count.
+        let (doing, most) = *lock(&shared.doing);
         let fed = shared.fed.load(Ordering::Relaxed);
         looks = if fed == seen { looks + 1 } else { 0 };
         seen = fed;
-        let (doing, most) = *lock(&shared.doing);
         if looks > most {
             bite(doing);
             return;
@@ -93,6 +94,48 @@ pub(super) fn end_by_force() -> ! {
     }
     std::process::abort()
 }
+
+/// What starts ranks, by name: those of Open MPI and of MPICH.
+const LAUNCHERS: [&str; 6] = [
+    "mpirun",
+    "mpiexec",
+    "orted",
+    "prted",
+    "mpiexec.hydra",
+    "hydra_pmi_proxy",
+];
+
+/// If the process that has started this one starts ranks, and is still there when the job should have ended long ago, a
+/// helper ends it. The helper outlives this process.
+pub(super) fn end_parent_soon() {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::{CommandExt, parent_id};
+        use std::process::{Command, Stdio};
+        let parent = parent_id();
+        let name = |process: u32| std::fs::read_to_string(format!("/proc/{process}/comm"));
+        let Some(launcher) = name(parent)
+            .ok()
+            .filter(|name| LAUNCHERS.contains(&name.trim()))
+        else {
+            return;
+        };
+        let launcher = launcher.trim();
+        // Only if it is still the same.
+        let script = format!(
+            "sleep {GRACE}; read -r name < /proc/{parent}/comm && [ \"$name\" = {launcher} ] && kill -9 {parent}"
+        );
+        let mut helper = Command::new("sh");
+        helper.arg("-c").arg(script).process_group(0);
+        let null = Stdio::null;
+        // If it cannot be started, nobody sees to it.
+        let _ = helper.stdin(null()).stdout(null()).stderr(null()).spawn();
+    }
+}
+
+/// How many seconds a launcher has to end a job.
+#[cfg(unix)]
+const GRACE: u32 = 3;
 
 #[cfg(test)]
 mod tests {

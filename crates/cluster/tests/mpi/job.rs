@@ -147,14 +147,26 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The processes of the ranks, when all of them have started.
-    pub(crate) fn processes(&self) -> Vec<u32> {
+    /// The processes of those ranks that have started.
+    fn started(&self) -> Vec<u32> {
         let process = |rank: usize| {
             let file = self.job.folder().join(format!("rank.{rank}"));
             fs::read_to_string(file).ok()?.parse().ok()
         };
-        let all = within(20, || (0..self.ranks).map(process).collect());
+        (0..self.ranks).filter_map(process).collect()
+    }
+
+    /// The processes of the ranks, when all of them have started.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let all = within(20, || {
+            Some(self.started()).filter(|started| started.len() == self.ranks)
+        });
         all.expect("all ranks start")
+    }
+
+    /// The process of `mpirun`.
+    pub(crate) fn launcher(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits until the job ends, which must take less than ten seconds, and then nothing is left of it.
@@ -193,7 +205,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            for process in self.processes() {
+            for process in self.started() {
                 let _ = signal(process, "KILL");
             }
             let _ = self.child.kill();

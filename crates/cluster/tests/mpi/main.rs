@@ -16,12 +16,16 @@ use locksley_trace::{Trace, TraceEvent};
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 9] = [
+const TESTS: [Test; 10] = [
     ("counts_are_exact_on_1_to_4_ranks", counts),
     ("a_trace_has_all_ranks_and_their_steals", trace),
     ("large_tasks_travel_both_ways", heavy),
     ("a_panic_ends_all_ranks", faults::panic),
     ("a_killed_rank_ends_the_job", faults::kill),
+    (
+        "a_killed_mpirun_leaves_no_rank_behind",
+        faults::kill_launcher,
+    ),
     ("a_stopped_rank_ends_the_job", faults::stop),
     ("two_builds_refuse_each_other", faults::builds),
     ("hosts_find_exact_counts", hosts::counts),

@@ -8,6 +8,7 @@ use std::{env, fs};
 use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::ranks::{self, Options, Outcome, Peer, RankError};
 use locksley_cluster::{Program, Reduce, Sum, Task, Tasks};
+use locksley_policy::rank::Protocol;
 use locksley_workload::UtsTree;
 use serde::{Deserialize, Serialize};
 
@@ -57,13 +58,19 @@ fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
     let peer = ranks::mpi()?;
     let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
     let mark = folder.join(format!("rank.{}", peer.me()));
-    // First elsewhere: whoever sees the file finds the number in it.
-    let unfinished = mark.with_extension("new");
+    // First elsewhere, each rank in a file of its own: whoever sees the mark finds the number in it.
+    let unfinished = folder.join(format!("new.{}", peer.me()));
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
+    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job within ten seconds.
+    let protocol = Protocol {
+        patience: 5_000_000_000,
+        ..Protocol::default()
+    };
     let options = Options {
         workers: 1,
+        protocol,
         trace: trace.as_ref().map(|_| 1 << 14),
         ..Options::default()
     };

@@ -126,8 +126,8 @@ fn a_job_whose_tasks_the_server_threw_away_is_reported() {
     let worker = Process::worker(&server);
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {});
     assert_eq!(ended.err(), Some(Trouble::Vanished(job.id)));
-    // And no worker stumbles over it.
-    until("it is there", || {
+    // Before that it knows of no signal, and would just be killed.
+    until("the worker is there", || {
         redis.workers().is_ok_and(|workers| workers.len() == 1)
     });
     worker.stop();

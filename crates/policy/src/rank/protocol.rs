@@ -56,7 +56,8 @@ pub struct Protocol {
 impl Default for Protocol {
     /// Half of the surplus of anybody. The floor and the batch are those of UTS on MPI (Dinan et al., "Dynamic load balancing of
     /// unbalanced computations using message passing"), to an order of magnitude; the first wait is about a round
-    /// trip over TCP; and the patience leaves room for a busy machine, yet ends a job within ten seconds.
+    /// trip over TCP; and the patience leaves room for a machine that swaps or hangs for ten seconds, since a job of hours should survive that. A
+    /// process that ends is seen at once by whoever started it; patience is for hosts and links that fail, and processes that hang.
     fn default() -> Protocol {
         Protocol {
             victims: Victims::Uniform,
@@ -66,7 +67,7 @@ impl Default for Protocol {
             lifelines: None,
             backoff: (20_000, 1_000_000),
             beat: 1_000_000_000,
-            patience: 5_000_000_000,
+            patience: 30_000_000_000,
         }
     }
 }

@@ -12,6 +12,7 @@ mod lines;
 mod load;
 mod palette;
 mod replay;
+mod scaling;
 mod speedup;
 mod timeline;
 
@@ -21,6 +22,7 @@ pub(crate) use heat::{group, heat};
 pub(crate) use load::load;
 pub(crate) use palette::style_sheet;
 pub(crate) use replay::replay;
+pub(crate) use scaling::{scaling, scaling_alone};
 pub(crate) use speedup::{profile, speedups};
 pub(crate) use timeline::{ARROWS, TRACKS, timeline};
 

@@ -103,6 +103,34 @@ pub(super) fn replays(results: &Results, cast: &Cast) -> String {
     html
 }
 
+/// One article per program and network.
+pub(super) fn scalings(results: &Results, cast: &Cast) -> String {
+    let mut html = String::new();
+    for (i, scaling) in results.scalings.iter().enumerate() {
+        let head = [("balancing", false), ("hosts", true), ("efficiency", true)];
+        let name = scaling.heading();
+        let mut table = Table::new(&name, &head);
+        for point in &scaling.points {
+            table.row(
+                "",
+                Some(&point.strategy),
+                &[
+                    Cell::text(&point.strategy),
+                    Cell::number(point.hosts as f64, point.hosts.to_string()),
+                    Cell::number(
+                        point.efficiency,
+                        format!("{:.1} %", 100.0 * point.efficiency),
+                    ),
+                ],
+            );
+        }
+        let body = figure(charts::scaling(scaling, cast), "scaling") + &table.finish();
+        let id = format!("scaling-{i}");
+        html.push_str(&article(&id, &name, &scaling.program, None, &body));
+    }
+    html
+}
+
 fn replay_table(replay: &Replay) -> String {
     let head = [
         ("strategy", false),

@@ -2,16 +2,19 @@
 
 #[cfg(feature = "redis")]
 mod cancel;
+mod engine;
 mod programs;
 mod run;
 #[cfg(feature = "redis")]
 mod server;
+mod simulate;
 #[cfg(feature = "redis")]
 mod status;
 #[cfg(feature = "redis")]
 mod submit;
 #[cfg(feature = "thumbnails")]
 mod thumbnails;
+mod waiting;
 #[cfg(feature = "redis")]
 mod worker;
 
@@ -22,9 +25,13 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley cluster run uts --tree T1         counts a tree in this process: nothing to install
-  locksley cluster run thumbnails photos small   thumbnails of all images below a folder
-  locksley cluster run --help                all programs, and all options";
+  locksley cluster run uts --tree T1               counts a tree in this process: nothing to install
+  locksley cluster run thumbnails photos small     thumbnails of all images below a folder
+  mpirun -n 4 locksley cluster run uts --tree T1L  on ranks that steal from each other (a build with the feature mpi)
+  locksley cluster worker                          takes tasks from a Redis server, and may come and go
+  locksley cluster submit uts --tree T1L           hands such tasks out, and waits for the result
+  locksley cluster run --help                      all programs, and all options
+  locksley cluster simulate                        how far would it scale? Up to 10,000 hosts and more";
 
 /// See the command's description in `cli`.
 #[derive(Args)]
@@ -38,6 +45,9 @@ enum Command {
     /// Run a program to its end, check its result, and tell who did what.
     #[command(after_help = help(run::EXAMPLES))]
     Run(run::Run),
+    /// Simulate the protocol between processes, on up to a million hosts.
+    #[command(after_help = help(simulate::EXAMPLES))]
+    Simulate(simulate::Simulate),
     /// Take tasks from a server, and run them.
     #[cfg(feature = "redis")]
     #[command(after_help = served(worker::EXAMPLES))]
@@ -66,6 +76,7 @@ impl Cluster {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
         match &self.command {
             Command::Run(run) => run.run(output),
+            Command::Simulate(simulate) => simulate.run(output),
             #[cfg(feature = "redis")]
             Command::Worker(worker) => worker.run(output),
             #[cfg(feature = "redis")]

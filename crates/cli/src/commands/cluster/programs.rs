@@ -57,6 +57,11 @@ pub(crate) trait Job: Send + Sync {
     /// Is the result what it must be? `Ok(true)` if that is known.
     fn check(&self, result: &Self::Output) -> Result<bool, Failure>;
 
+    /// What is kept of a run that is interrupted.
+    fn kept(&self) -> &'static str {
+        "there is no result, and nothing is kept"
+    }
+
     /// How long plain serial code would take for this result, in seconds of a processor, if a sample of it can tell.
     fn serial(&self, result: &Self::Output) -> Option<f64>;
 }

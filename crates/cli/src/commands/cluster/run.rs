@@ -1,161 +1,191 @@
 //! `locksley cluster run`: a program from its start to its end.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use locksley::Strategy;
-use locksley_cluster::{Local, Usage};
-use locksley_measure::{Progress, clock};
-use locksley_trace::Trace;
+use locksley_measure::table::{Style, Table};
+use locksley_policy::Victims;
+use locksley_policy::rank::{Lifelines, Protocol};
 use serde_json::{Value, json};
 
+use super::engine::{Engine, Plan, Ran, Row};
 use super::programs::{Chosen, Job, Visitor};
 use crate::commands::trace;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::names;
 use crate::output::Output;
 use crate::ranges;
-use crate::units::{count, digits, several, time};
+use crate::units::{self, bytes, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1                 in this process, a worker for each processor
-  locksley cluster run uts --tree T1L --workers 2 --strategy steal-half
-  locksley cluster run uts --tree T1 --trace t1.json --json";
+  locksley cluster run uts --tree T1 --ranks 4       four ranks in this process, which steal from each other by messages
+  mpirun -n 4 locksley cluster run uts --tree T1L    four processes, or more on several hosts (a build with the feature mpi)
+  mpirun -n 64 --hostfile hosts locksley cluster run uts --tree T1XL --victims nearest --lifelines
+  locksley cluster run thumbnails photos small --trace small.json --json";
 
-/// Runs a program to its end, in this process, compares the result where it is known, and tells who did what.
-/// Writes no file but that of --trace, and what the program makes.
+/// Runs a program to its end, compares the result where it is known, and tells who did what. It runs in this process;
+/// with --ranks, on ranks in it that steal from each other by messages; and if mpirun has started it, on MPI. A rank that dies, is stopped
+/// or is cut off ends the run. Writes no file but that of --trace, and what the program makes.
 #[derive(Args)]
 pub(crate) struct Run {
-    /// How many workers [default: one per processor].
+    /// So many ranks, which are threads of this process [default: none, or those of mpirun].
+    #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks: Option<u32>,
+    /// How many workers each rank has [default: together one per processor].
     #[arg(long, value_name = "N", global = true, value_parser = ranges::one_worker)]
     workers: Option<usize>,
-    /// The pool's strategy.
+    /// How the workers of a rank share their tasks.
     #[arg(long, default_value = "asymmetric", global = true)]
     strategy: String,
-    /// Write a timeline to this file, for ui.perfetto.dev.
+    /// Which rank one that is out of work asks: uniform, nearest (on the same host more often), sticky, steal-back ...
+    #[arg(long, default_value = "uniform", global = true)]
+    victims: String,
+    /// Ranks that are out of work fall silent after a few requests, and get work as soon as there is some.
+    #[arg(long, global = true)]
+    lifelines: bool,
+    /// How long a rank may be silent until it is taken for dead.
+    #[arg(long, value_name = "TIME", default_value = "30s", global = true, value_parser = patience)]
+    patience: Duration,
+    /// Write a timeline of all ranks to this file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
     #[command(subcommand)]
     program: Chosen,
 }
 
-/// How many entries of a trace a worker keeps.
-const ENTRIES: usize = 1 << 18;
+/// Less is not enough for four beats.
+fn patience(text: &str) -> Result<Duration, String> {
+    let time = units::duration(text)?;
+    match time >= Duration::from_millis(100) {
+        true => Ok(time),
+        false => Err("a busy machine is silent for so long, too: give at least 100ms".to_owned()),
+    }
+}
 
 impl Run {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
-        let strategy = names::strategy(&self.strategy)?;
-        let workers = self
-            .workers
-            .unwrap_or_else(|| locksley::available_cpus().count());
+        let engine = Engine::chosen(self.ranks.map(|ranks| ranks as usize))?;
+        let plan = Plan {
+            engine,
+            workers: self.workers.unwrap_or_else(|| engine.usual_workers()),
+            strategy: names::strategy(&self.strategy)?,
+            protocol: self.protocol()?,
+            traced: self.trace.is_some(),
+        };
         let once = Once {
-            run: self,
+            plan,
+            trace: self.trace.as_ref(),
             output,
-            strategy,
-            workers,
         };
         self.program.visit(once)?
+    }
+
+    fn protocol(&self) -> Result<Protocol, Failure> {
+        let victims: Victims = names::one(&self.victims)?;
+        let patience = self.patience.as_nanos() as u64;
+        let usual = Protocol::default();
+        Ok(Protocol {
+            victims,
+            lifelines: self.lifelines.then(Lifelines::default),
+            patience,
+            beat: usual.beat.min(patience / 4),
+            ..usual
+        })
     }
 }
 
 struct Once<'a> {
-    run: &'a Run,
+    plan: Plan,
+    trace: Option<&'a PathBuf>,
     output: &'a Output,
-    strategy: Strategy,
-    workers: usize,
-}
-
-/// What came of a run.
-struct Outcome<R> {
-    result: R,
-    usage: Usage,
-    elapsed: Duration,
-    cpu: Option<Duration>,
-    trace: Trace,
 }
 
 impl Visitor for Once<'_> {
     type Output = Result<(), Failure>;
 
     fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
-        let outcome = {
-            let _progress = Progress::doing(&format!("running {}", job.title()), 1);
-            self.here(&job)?
+        let kept = job.kept();
+        interrupt::keep(move || kept.to_owned());
+        let Some(ran) = self.plan.run(&job)? else {
+            return Ok(());
         };
-        let checked = job.check(&outcome.result);
-        self.tell(&job, &outcome, matches!(checked, Ok(true)))?;
+        let checked = job.check(&ran.result);
+        interrupt::finish(|| self.tell(&job, &ran, matches!(checked, Ok(true))))?;
         checked.map(drop)
     }
 }
 
-impl Once<'_> {
-    /// Runs the job in this process alone.
-    fn here<J: Job>(&self, job: &J) -> Result<Outcome<J::Output>, Failure> {
-        let entries = if self.run.trace.is_some() { ENTRIES } else { 0 };
-        let builder = locksley::Pool::builder().workers(self.workers);
-        let pool = builder.strategy(self.strategy).trace(entries).build()?;
-        let local = Local::new(pool, &job.program());
-        let (start, before) = (Instant::now(), clock::process());
-        for task in job.first() {
-            local.submit(Box::new(task));
-        }
-        while !local.wait(Duration::MAX) {}
-        let elapsed = start.elapsed();
-        let cpu = before.and_then(|before| Some(clock::process()?.saturating_sub(before)));
-        if let Some(fault) = local.fault() {
-            return Err(Failure::Check(fault.to_string()));
-        }
-        Ok(Outcome {
-            result: local.take_result(),
-            usage: local.usage(),
-            elapsed,
-            cpu,
-            trace: local.pool().take_trace(),
-        })
+/// What all ranks did together.
+fn total(ranks: &[Row]) -> Row {
+    let sum = |of: fn(&Row) -> u64| ranks.iter().map(of).sum();
+    Row {
+        rank: ranks.len(),
+        host: None,
+        workers: ranks.iter().map(|row| row.workers).sum(),
+        tasks: sum(|row| row.tasks),
+        requests: sum(|row| row.requests),
+        steals: sum(|row| row.steals),
+        taken: sum(|row| row.taken),
+        given: sum(|row| row.given),
+        lifeline_gifts: sum(|row| row.lifeline_gifts),
+        messages: sum(|row| row.messages),
+        bytes: sum(|row| row.bytes),
+        cpu_seconds: ranks.iter().map(|row| row.cpu_seconds).sum(),
     }
+}
 
-    fn tell<J: Job>(
-        &self,
-        job: &J,
-        outcome: &Outcome<J::Output>,
-        known: bool,
-    ) -> Result<(), Failure> {
-        let (output, elapsed) = (self.output, outcome.elapsed.as_secs_f64());
-        let having = several(self.workers, "worker");
-        output.say(format!(
-            "{} in one process under {} with {having}",
-            job.title(),
-            self.strategy
-        ));
-        for (label, line) in job.lines(&outcome.result) {
+impl Once<'_> {
+    fn tell<J: Job>(&self, job: &J, ran: &Ran<J::Output>, known: bool) -> Result<(), Failure> {
+        let (output, all) = (self.output, total(&ran.ranks));
+        output.say(self.heading(&job.title(), &ran.ranks));
+        for (label, line) in job.lines(&ran.result) {
             output.say(format!("  {label:<7} {line}"));
         }
         if known {
             let right = output.style.good("as published");
             output.say(format!("          {right}"));
         }
-        output.say(format!("  time    {}", output.style.bold(&time(elapsed))));
-        output.say(format!("  tasks   {}", count(outcome.usage.tasks)));
-        let efficiency = self.say_cpu(job, outcome);
-        if let Some(file) = &self.run.trace {
-            trace::to_file(&outcome.trace, file)?;
+        let wall = time(ran.wall.as_secs_f64());
+        output.say(format!("  time    {}", output.style.bold(&wall)));
+        output.say(format!("  tasks   {}", count(all.tasks)));
+        if ran.ranks.len() > 1 {
+            output.say(format!("  steals  {}", moved(&all)));
+        }
+        let efficiency = self.say_cpu(job, ran, &all);
+        if ran.ranks.len() > 1 {
+            output.say(format!("\n{}", table(&ran.ranks).trim_matches('\n')));
+        }
+        if let (Some(trace), Some(file)) = (&ran.trace, self.trace) {
+            trace::to_file(trace, file)?;
             output.say_files(std::slice::from_ref(file));
         }
-        output.document(&self.document(job, outcome, known, efficiency))
+        output.document(&self.document(job, ran, &all, known, efficiency))
+    }
+
+    fn heading(&self, title: &str, ranks: &[Row]) -> String {
+        let workers = several(self.plan.workers, "worker");
+        let ranks = several(ranks.len(), "rank");
+        let place = match self.plan.engine {
+            Engine::Here => format!("in one process with {workers}"),
+            Engine::Threads(_) => format!("on {ranks} in one process, each with {workers}"),
+            Engine::Mpi(_) => format!("on {ranks} of MPI, each with {workers}"),
+        };
+        format!("{title} {place} under {}", self.plan.strategy)
     }
 
     /// Says how much processor time was used, and gives the part of it that serial code would need, if that is known.
-    fn say_cpu<J: Job>(&self, job: &J, outcome: &Outcome<J::Output>) -> Option<f64> {
-        let cpu = outcome.cpu?.as_secs_f64();
-        let busy = cpu / outcome.elapsed.as_secs_f64();
-        self.output.say(format!(
-            "  CPU     {}, {} processors in the mean",
-            time(cpu),
-            digits(busy)
+    fn say_cpu<J: Job>(&self, job: &J, ran: &Ran<J::Output>, all: &Row) -> Option<f64> {
+        let cpu = all.cpu_seconds?;
+        let busy = digits(cpu / ran.wall.as_secs_f64());
+        let (output, used) = (self.output, time(cpu));
+        output.say(format!(
+            "  CPU     {used}, {busy} processors on the average"
         ));
-        let efficiency = job.serial(&outcome.result)? / cpu;
-        self.output.say(format!(
+        let efficiency = job.serial(&ran.result)? / cpu;
+        output.say(format!(
             "          {} of it is what serial code needs, by a sample",
             digits(efficiency)
         ));
@@ -165,23 +195,72 @@ impl Once<'_> {
     fn document<J: Job>(
         &self,
         job: &J,
-        outcome: &Outcome<J::Output>,
+        ran: &Ran<J::Output>,
+        all: &Row,
         known: bool,
         efficiency: Option<f64>,
     ) -> Value {
+        let plan = &self.plan;
         json!({
             "command": "cluster run",
             "program": job.program().name(),
-            "engine": "in-process",
-            "strategy": self.strategy.to_string(),
-            "workers": self.workers,
-            "result": job.document(&outcome.result),
+            "engine": plan.engine.name(),
+            "strategy": plan.strategy.to_string(),
+            "protocol": plan.protocol.to_string(),
+            "workers": plan.workers,
+            "result": job.document(&ran.result),
             "verified": known,
-            "seconds": outcome.elapsed.as_secs_f64(),
-            "cpu_seconds": outcome.cpu.map(|cpu| cpu.as_secs_f64()),
+            "seconds": ran.wall.as_secs_f64(),
+            "cpu_seconds": all.cpu_seconds,
             "efficiency": efficiency,
-            "tasks": outcome.usage.tasks,
-            "trace": self.run.trace.as_ref().map(|file| file.display().to_string()),
+            "tasks": all.tasks,
+            "requests": all.requests,
+            "steals": all.steals,
+            "stolen": all.taken,
+            "lifeline_gifts": all.lifeline_gifts,
+            "messages": all.messages,
+            "bytes": all.bytes,
+            "ranks": ran.ranks,
+            "trace": self.trace.map(|file| file.display().to_string()),
         })
     }
+}
+
+/// How tasks went from rank to rank.
+fn moved(all: &Row) -> String {
+    let lifelines = match all.lifeline_gifts {
+        0 => String::new(),
+        gifts => format!(", {} times along lifelines", count(gifts)),
+    };
+    format!(
+        "{} of {} requests{lifelines}: {} tasks; {} in {} messages",
+        count(all.steals),
+        count(all.requests),
+        count(all.taken),
+        bytes(all.bytes),
+        count(all.messages)
+    )
+}
+
+/// What each rank did.
+fn table(ranks: &[Row]) -> String {
+    let header = [
+        "rank", "host", "workers", "tasks", "requests", "steals", "taken", "given", "sent", "CPU",
+    ];
+    let mut table = Table::new("", &header);
+    for row in ranks {
+        table.row(vec![
+            row.rank.to_string(),
+            row.host.clone().unwrap_or_default(),
+            row.workers.to_string(),
+            count(row.tasks),
+            count(row.requests),
+            count(row.steals),
+            count(row.taken),
+            count(row.given),
+            bytes(row.bytes),
+            row.cpu_seconds.map_or_else(|| "?".to_owned(), time),
+        ]);
+    }
+    table.render(Style::Plain)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use locksley_cluster::leases::{JobId, LeasePool, Present, State, Status};
+use locksley_cluster::leases::{JobId, LeasePool, Present, State, Status, Trouble};
 use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};
@@ -38,7 +38,11 @@ impl ShowStatus {
         }
         let mut jobs = Vec::new();
         for (id, _) in redis.running()? {
-            jobs.extend(redis.status(&id)?);
+            match redis.status(&id) {
+                // One that is damaged does not hide the others.
+                Err(trouble @ Trouble::Vanished(_)) => output.say(trouble.to_string()),
+                status => jobs.extend(status?),
+            }
         }
         if jobs.is_empty() {
             output.say("no job is running");

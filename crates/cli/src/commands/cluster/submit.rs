@@ -70,7 +70,17 @@ impl Visitor for Once<'_> {
         let redis = submit_options.server.connect()?;
         let info = submit_options.info(job.program().name())?;
         let id = info.id.clone();
-        let submitted = submit(&redis, &info, job.first())?;
+        let began = Instant::now();
+        let submitted = loop {
+            match submit(&redis, &info, job.first()) {
+                // Who does not know whether it was heard says it again: it is the same job.
+                Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
+                    eprintln!("{trouble}; trying again");
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                submitted => break submitted?,
+            }
+        };
         eprintln!("{}", greeting(&job.title(), &id, submitted));
         if submit_options.detach {
             output.say(format!("{id}"));

@@ -111,6 +111,10 @@ impl Job for ThumbnailsJob {
         }
     }
 
+    fn kept(&self) -> &'static str {
+        "thumbnails that were made are kept; the same command makes the others"
+    }
+
     fn serial(&self, _: &Made) -> Option<f64> {
         None
     }

@@ -1,5 +1,6 @@
 //! `locksley cluster worker`: a process that takes tasks from a server.
 
+use std::io::{Write, stderr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,7 +69,10 @@ impl Worker {
             several(threads, "thread")
         );
         let redis: Arc<dyn LeasePool> = Arc::new(Redis::later(server));
-        let tally = serve(redis, setup, &stop, |notice| eprintln!("{notice}"))?;
+        let tally = serve(redis, setup, &stop, |notice| {
+            // Whoever does not read it does not want to know.
+            let _ = writeln!(stderr(), "{notice}");
+        })?;
         output.say(format!(
             "worker {name}: {} leases completed, {} tasks run, {} handed over, {} leases lost, {} given up",
             count(tally.completed),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError, RedisResult};
 
-use crate::leases::Trouble;
 use crate::leases::url::{PASSWORD, PASSWORD_FILE, Server};
+use crate::leases::{Trouble, plain};
 
 /// So long a server may take to accept a connection, and to answer: a link that is cut says nothing. Scripts take far less than a
 /// millisecond, and a server that loads its file says so.
@@ -64,7 +64,7 @@ impl Connections {
     }
 
     fn trouble(&self, error: &RedisError) -> Trouble {
-        let text = format!("{}: {error}", self.server);
+        let text = plain(&format!("{}: {error}", self.server));
         let code = code(error).unwrap_or_default();
         match (error.kind(), code.as_str()) {
             (_, "NOAUTH") => Trouble::Denied(format!(
@@ -79,6 +79,9 @@ impl Connections {
                 "LOADING" | "READONLY" | "MASTERDOWN" | "TRYAGAIN" | "CLUSTERDOWN" | "BUSY" | "OOM"
                 | "MISCONF" | "NOREPLICAS",
             ) => Trouble::Away(text),
+            (_, "MOVED" | "ASK" | "CROSSSLOT") => Trouble::Refused(format!(
+                "{text}; it is a part of a Redis Cluster, over which jobs cannot be spread: take a server that stands alone"
+            )),
             (ErrorKind::Io, _) if certificate(error) => Trouble::Denied(format!(
                 "{text}; does the environment name the right authority in {}?",
                 crate::leases::url::CA_FILE

@@ -1,4 +1,5 @@
-//! A server: Redis 6.2 or later, with streams and consumer groups.
+//! A server: Redis 6.2 or later, with streams and consumer groups. One that stands alone, with replicas or without, but no Redis
+//! Cluster: which jobs are running is known in one place, and scripts change that together with the jobs.
 //!
 //! | key | what |
 //! |---|---|
@@ -261,11 +262,16 @@ impl Redis {
                     .map(|entry| entry.info.clone());
             }
             let Some(info) = info else { continue };
-            leases.extend(
-                entries
-                    .into_iter()
-                    .map(|(entry, fields)| values::lease(&info, worker, entry, fields)),
-            );
+            let found = entries
+                .into_iter()
+                .map(|(entry, fields)| values::lease(&info, worker, entry, fields));
+            if info.build == worker.build {
+                leases.extend(found);
+                continue;
+            }
+            for lease in found {
+                self.give_up(&lease.ticket, &GiveUp::Stopping)?;
+            }
         }
         Ok(leases)
     }
@@ -378,6 +384,7 @@ impl LeasePool for Redis {
             let missing = at_most.saturating_sub(reclaimed.leases.len());
             let mut ask = invoke(&self.scripts.reclaim, &job.info.id);
             ask.arg(&worker.name).arg(missing).arg(u8::from(idle));
+            ask.arg(job.submitted);
             let (suspects, leases) = values::reclaimed(&job.info, worker, self.script(&ask)?);
             reclaimed.suspects |= suspects;
             let alone = leases

@@ -7,6 +7,7 @@ use std::thread::sleep;
 
 use super::*;
 use crate::leases::battery::{World, battery};
+use crate::leases::{Terms, follow};
 
 /// A server, with a folder of its own, and without a file: it is gone with the tests.
 struct Started {
@@ -103,4 +104,182 @@ mod the_battery {
     use super::*;
 
     battery!(world().as_ref());
+}
+
+fn order(build: u64, tasks: usize) -> Order {
+    let job = JobInfo {
+        id: "job".parse().expect("it is plain"),
+        build: Build(build),
+        program: "p".to_owned(),
+        terms: Terms::default(),
+    };
+    let tasks = vec![b"task".to_vec(); tasks];
+    Order { job, tasks }
+}
+
+fn worker(build: u64) -> WorkerId {
+    let (name, build) = ("w".to_owned(), Build(build));
+    WorkerId { name, build }
+}
+
+fn raw(redis: &Redis, words: &[&str]) -> Value {
+    let mut ask = redis::cmd(words[0]);
+    for word in &words[1..] {
+        ask.arg(word);
+    }
+    redis.connections.query(&ask).expect("it is a command")
+}
+
+#[test]
+fn a_job_whose_tasks_the_server_lost_does_not_run_for_ever() {
+    for lose in [
+        &["DEL", "locksley:{job}:tasks"][..],
+        &["XGROUP", "DESTROY", "locksley:{job}:tasks", "workers"],
+    ] {
+        let Some(Real { redis, _server }) = world() else {
+            return;
+        };
+        let (order, worker) = (order(1, 2), worker(1));
+        let id = &order.job.id;
+        redis.submit(&order).expect("it is new");
+        let lease = redis.lease(&worker, 1, Duration::ZERO);
+        assert_eq!(lease.expect("it waits").len(), 1);
+        raw(&redis, lose);
+        let followed = follow(&redis, id, Duration::ZERO, |_| {});
+        assert_eq!(followed.err(), Some(Trouble::Vanished(id.clone())));
+        let reclaimed = redis.reclaim(&worker, 1, true);
+        assert_eq!(reclaimed, Ok(Reclaimed::default()));
+        assert_eq!(redis.running(), Ok(vec![]), "nobody looks for it any more");
+        assert_eq!(redis.submit(&order), Ok(Submitted::New));
+        redis.forget_known();
+        let lease = redis.lease(&worker, 1, Duration::ZERO);
+        assert_eq!(lease.expect("it waits").len(), 1);
+    }
+}
+
+#[test]
+fn a_name_that_goes_to_another_build_takes_its_tasks_along() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    redis.submit(&order(1, 1)).expect("it is new");
+    let before = redis.lease(&worker(1), 1, Duration::ZERO);
+    assert_eq!(before.expect("it is there").len(), 1);
+    let other = Redis::connect(_server.server()).expect("it is there");
+    let id = order(1, 1).job.id;
+    other.cancel(&id, true).expect("it is there");
+    // Submissions are told apart by the millisecond.
+    sleep(Duration::from_millis(2));
+    other.submit(&order(2, 1)).expect("it is new");
+    assert_eq!(redis.lease(&worker(1), 1, Duration::ZERO), Ok(vec![]));
+    let leases = other.lease(&worker(2), 1, Duration::ZERO);
+    let leases = leases.expect("it is there");
+    assert_eq!((leases.len(), leases[0].attempt), (1, 1));
+}
+
+#[test]
+fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let order = order(1, 1010);
+    redis.submit(&order).expect("it is new");
+    let why = GiveUp::Hopeless("\u{1b}[2Jno".to_owned());
+    let leases = redis.lease(&worker(1), 1010, Duration::ZERO);
+    for lease in leases.expect("they wait") {
+        assert_eq!(redis.give_up(&lease.ticket, &why), Ok(true));
+    }
+    let status = redis.status(&order.job.id).expect("it is there");
+    let status = status.expect("it is known");
+    assert_eq!((status.state, status.aside), (State::Done, 1010));
+    assert_eq!(status.reasons[0].reason, "\\u{1b}[2Jno");
+    let kept = raw(&redis, &["XLEN", "locksley:{job}:aside"]);
+    assert_eq!(values::number(kept), 1000);
+}
+
+#[test]
+fn names_from_the_server_move_no_cursor() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let order = order(1, 1);
+    redis.submit(&order).expect("it is new");
+    raw(&redis, &["HSET", "locksley:{job}:shares", "\u{1b}c", "1"]);
+    raw(&redis, &["HSET", "locksley:{job}:job", "program", "\u{7}p"]);
+    let status = redis.status(&order.job.id).expect("it is there");
+    let status = status.expect("it is known");
+    assert_eq!(status.shares[0].worker, "\\u{1b}c");
+    assert_eq!(status.job.program, "\\u{7}p");
+}
+
+#[test]
+fn a_server_without_memory_or_room_is_away_and_changes_nothing() {
+    let Some(server) = Started::new(&["--maxmemory", "100kb"]) else {
+        return;
+    };
+    let redis = Redis::connect(server.server()).expect("it is there");
+    let full = redis.submit(&order(1, 1)).expect_err("there is no memory");
+    assert!(full.passes(), "{full:?}");
+    assert_eq!(redis.status(&order(1, 1).job.id), Ok(None));
+    assert_eq!(redis.running(), Ok(vec![]));
+
+    let server = Started::new(&["--maxclients", "1"]).expect("it was there");
+    // Whoever looked whether it has started may still be there.
+    let _first = loop {
+        match Redis::connect(server.server()) {
+            Ok(first) => break first,
+            Err(crowded) => assert!(crowded.passes(), "{crowded:?}"),
+        }
+    };
+    let crowded = Redis::connect(server.server()).expect_err("it is full");
+    assert!(crowded.passes(), "{crowded:?}");
+}
+
+#[test]
+fn a_full_server_lets_tasks_end_that_make_room() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let order = order(1, 2);
+    redis.submit(&order).expect("it is new");
+    let leases = redis.lease(&worker(1), 2, Duration::ZERO);
+    let leases = leases.expect("they wait");
+    raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
+    let mut completion = Completion {
+        result: b"r".to_vec(),
+        children: vec![b"c".to_vec()],
+        tasks: 1,
+    };
+    let full = redis.complete(&leases[0].ticket, &completion);
+    assert!(full.is_err_and(|full| full.passes()));
+    assert_eq!(redis.renew(&[leases[0].ticket.clone()]), Ok(vec![true]));
+    completion.children.clear();
+    let (outstanding, results) = (1, 1);
+    let counted = Completed::Counted {
+        outstanding,
+        results,
+    };
+    let completed = redis.complete(&leases[1].ticket, &completion);
+    assert_eq!(completed, Ok(counted));
+    raw(&redis, &["CONFIG", "SET", "maxmemory", "0"]);
+    completion.children.push(b"c".to_vec());
+    assert_ne!(
+        redis.complete(&leases[0].ticket, &completion),
+        Ok(Completed::Fenced)
+    );
+    assert_eq!(redis.results(&order.job.id).map(|all| all.len()), Ok(2));
+}
+
+#[test]
+fn the_newer_form_of_answers_is_not_asked_for() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    redis.submit(&order(1, 1)).expect("it is new");
+    let url = format!("redis://127.0.0.1:{}/?protocol=resp3", _server.port);
+    let newer = Redis::connect(Server::find(Some(&url)).expect("it is an address"));
+    let leases = newer
+        .expect("it is there")
+        .lease(&worker(1), 1, Duration::ZERO);
+    assert_eq!(leases.expect("it waits").len(), 1);
 }

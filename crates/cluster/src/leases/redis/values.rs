@@ -8,7 +8,7 @@ use redis::Value;
 use crate::Build;
 use crate::leases::{
     Aside, Completed, JobId, JobInfo, Lease, Limits, Oversized, Present, Share, State, Status,
-    Terms, Ticket, Trouble, WorkerId,
+    Terms, Ticket, Trouble, WorkerId, plain,
 };
 
 /// Names and values.
@@ -60,7 +60,9 @@ fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a [u8]> {
 }
 
 fn text_of(fields: &Fields, name: &str) -> String {
-    String::from_utf8_lossy(field(fields, name).unwrap_or_default()).into_owned()
+    plain(&String::from_utf8_lossy(
+        field(fields, name).unwrap_or_default(),
+    ))
 }
 
 pub(super) fn number_of(fields: &Fields, name: &str) -> u64 {
@@ -215,6 +217,7 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
         aside: number_of(&job, "aside"),
         reasons: aside.iter().map(|(_, fields)| reason(fields)).collect(),
         shares: shares(completed, pending),
+        submitted: number_of(&job, "submitted"),
         age: Duration::from_millis(until.saturating_sub(number_of(&job, "submitted"))),
         job: info(id, &job)?,
     })
@@ -241,14 +244,17 @@ fn shares(completed: Fields, pending: Vec<Value>) -> Vec<Share> {
             shares.entry(text(worker)).or_default().in_flight = number(held);
         }
     }
-    let named = |(worker, share): (String, Share)| Share { worker, ..share };
+    let named = |(worker, share): (String, Share)| Share {
+        worker: plain(&worker),
+        ..share
+    };
     shares.into_iter().map(named).collect()
 }
 
 pub(super) fn present(reply: Value) -> Vec<Present> {
     let worker = |value: Value| {
         let mut parts = array(value).into_iter();
-        let (name, slots) = (text(parts.next()?), number(parts.next()?) as u32);
+        let (name, slots) = (plain(&text(parts.next()?)), number(parts.next()?) as u32);
         let build = build(&text(parts.next()?))?;
         let worker = WorkerId { name, build };
         Some(Present { worker, slots })

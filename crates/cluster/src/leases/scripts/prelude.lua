@@ -8,6 +8,12 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- Has the server lost the tasks of a job that is in this state? No script leaves a running job without its stream and group: they
+-- were deleted by hand, or thrown away when memory was short.
+local function lost(state)
+  return state == 'running' and redis.pcall('XPENDING', TASKS, GROUP).err ~= nil
+end
+
 -- Is this the last delivery of the entry, and to this worker?
 local function held(entry, worker, delivery)
   if redis.call('EXISTS', TASKS) == 0 then
@@ -57,10 +63,12 @@ local function remove(entry)
   return left
 end
 
--- Takes an entry away because nobody can do it. The first bytes of the task are kept to be looked at.
+-- Takes an entry away because nobody can do it. All are counted. Of the first ones the first bytes are kept to be looked at: of a
+-- program that fails everywhere there may be millions.
 local function set_aside(entry, task, attempts, reason)
-  local kept = string.sub(task or '', 1, 4096)
-  redis.call('XADD', ASIDE, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept)
-  redis.call('HINCRBY', JOB, 'aside', 1)
+  if redis.call('HINCRBY', JOB, 'aside', 1) <= 1000 then
+    local kept = string.sub(task or '', 1, 4096)
+    redis.call('XADD', ASIDE, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept)
+  end
   remove(entry)
 end

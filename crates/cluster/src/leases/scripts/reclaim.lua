@@ -1,11 +1,17 @@
 -- Leases anew what ran out.
--- ARGV: name, worker, at most so many, 1 if the worker is idle
-local _, worker, most, idle = unpack(ARGV)
+-- ARGV: name, worker, at most so many, 1 if the worker is idle, when the job was submitted
+local _, worker, most, idle, submitted = unpack(ARGV)
 most, idle = tonumber(most), idle == '1'
-if redis.call('EXISTS', TASKS) == 0 then
+local terms = redis.call('HMGET', JOB, 'lease', 'tries', 'submitted', 'state')
+if terms[3] ~= submitted or terms[4] ~= 'running' then
+  -- It is over, or its name was given to another job.
   return { 0 }
 end
-local terms = redis.call('HMGET', JOB, 'lease', 'tries')
+if lost(terms[4]) then
+  -- Nobody shall look for its tasks any more.
+  redis.call('HDEL', RUNNING, ID)
+  return { 0 }
+end
 local tries = tonumber(terms[2])
 local taken, suspects = {}, 0
 for _, found in ipairs(redis.call('XPENDING', TASKS, GROUP, 'IDLE', terms[1], '-', '+', 64)) do

@@ -83,10 +83,11 @@ impl<'a> Leaser<'a> {
 
     /// Waits for a free slot, or for all of them if something has to run alone. How many are there?
     fn free_slots(&self) -> Option<usize> {
-        let needed = if self.drain.is_some() { self.slots } else { 1 };
-        let until = self.drain.map_or(WAIT, |until| {
-            until.saturating_duration_since(Instant::now()).min(WAIT)
-        });
+        let now = Instant::now();
+        // When its time is over one is enough; and that is waited for like any other.
+        let patient = self.drain.filter(|until| now < *until);
+        let needed = if patient.is_some() { self.slots } else { 1 };
+        let until = patient.map_or(WAIT, |until| (until - now).min(WAIT));
         let desk = self.service.desk();
         let waited = self
             .service
@@ -94,8 +95,7 @@ impl<'a> Leaser<'a> {
             .wait_timeout_while(desk, until, |desk| desk.held.len() + needed > self.slots);
         let desk = waited.unwrap_or_else(PoisonError::into_inner).0;
         let free = self.slots.saturating_sub(desk.held.len());
-        let patient = self.drain.is_some_and(|until| Instant::now() < until);
-        (free >= needed || (free > 0 && !patient)).then_some(free)
+        (free >= needed).then_some(free)
     }
 
     fn gather(&mut self, free: usize) -> Result<Vec<Lease>, Trouble> {

@@ -22,6 +22,7 @@ use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::hash::BuildHasher;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -29,7 +30,9 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 
-use super::{Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId};
+use super::{
+    Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId, plain,
+};
 use crate::Build;
 
 /// How a worker works.
@@ -155,10 +158,14 @@ impl fmt::Display for Notice {
                 match why {
                     GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
                     GiveUp::Failed(reason) => {
-                        write!(f, "task {task} of the job {job} failed: {reason}")
+                        write!(f, "task {task} of the job {job} failed: {}", plain(reason))
                     }
                     GiveUp::Hopeless(reason) => {
-                        write!(f, "task {task} of the job {job} is set aside: {reason}")
+                        write!(
+                            f,
+                            "task {task} of the job {job} is set aside: {}",
+                            plain(reason)
+                        )
                     }
                 }
             }
@@ -285,8 +292,10 @@ impl Service {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A listener that panics, because nobody reads what it prints, say, must not take a thread along: its lease would be renewed for
+    /// ever and never be completed.
     fn tell(&self, notice: Notice) {
-        (self.notice)(notice);
+        let _ = catch_unwind(AssertUnwindSafe(|| (self.notice)(notice)));
     }
 
     /// Says once that the server is away, and once that it is back.

@@ -1,5 +1,6 @@
 //! A thread that runs one lease after the other.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::{Notice, Service};
 use crate::Parcel;
 use crate::leases::{Completed, Completion, GiveUp, Lease, Oversized, Run, Served, Trouble};
+use crate::local::message;
 
 /// What came of running a lease.
 enum Outcome {
@@ -49,10 +51,20 @@ impl Service {
 
     /// Runs a lease, and says what came of it. Gives the next one, if that came with the answer.
     fn process(&self, number: u64, lease: &Lease) -> Option<(u64, Lease)> {
-        let outcome = match self.run(number, lease) {
-            Ok(completion) => Outcome::Ran(completion),
-            Err(why) => Outcome::GaveUp(why),
+        // A program's own code is called here too, to read its tasks and to add its results up. If that panicked through, the lease
+        // would be renewed for ever and never be completed.
+        let outcome = match catch_unwind(AssertUnwindSafe(|| self.run(number, lease))) {
+            Ok(Ok(completion)) => Outcome::Ran(completion),
+            Ok(Err(why)) => Outcome::GaveUp(why),
+            Err(panic) => {
+                let (program, said) = (&lease.job.program, message(&*panic));
+                let why = format!("a value of the program {program} panicked: {said}");
+                Outcome::GaveUp(GiveUp::Failed(why))
+            }
         };
+        if let (Outcome::GaveUp(_), Some(held)) = (&outcome, self.desk().held.get(&number)) {
+            held.run.iter().for_each(|run| run.cancel());
+        }
         // What is lost needs no farewell.
         let lost = self.desk().held.get(&number).is_none_or(|held| held.lost);
         let mut next = None;
@@ -94,8 +106,13 @@ impl Service {
         if let Some(fault) = run.fault() {
             return Err(GiveUp::Failed(fault.to_string()));
         }
+        let tasks = run.usage().tasks;
+        if tasks == 0 && self.stop.is_set() {
+            // It did not get to begin. As its own child it would be new, with none of its tries.
+            return Err(GiveUp::Stopping);
+        }
         let completion = Completion {
-            tasks: run.usage().tasks,
+            tasks,
             result: run.take_result(),
             children,
         };
@@ -208,7 +225,9 @@ impl Service {
             Some(Err(trouble @ Trouble::Oversized(_))) => {
                 self.give_up(lease, &GiveUp::Hopeless(trouble.to_string()))
             }
-            Some(Ok(Completed::Fenced) | Err(_)) | None => false,
+            // Of a server that refuses now the task is not to blame.
+            Some(Err(trouble)) => self.give_up(lease, &GiveUp::Failed(trouble.to_string())),
+            Some(Ok(Completed::Fenced)) | None => false,
         }
     }
 
@@ -250,7 +269,8 @@ impl Service {
         let Ok(results) = self.leases.results(job) else {
             return;
         };
-        if let Ok(combined) = program.combine(&results)
+        let combined = catch_unwind(AssertUnwindSafe(|| program.combine(&results)));
+        if let Ok(Ok(combined)) = combined
             && results.len() > 1
             && combined.len() <= lease.job.terms.limits.result
         {

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 use crate::leases::flaky::Flaky;
-use crate::leases::{Completed, Completion, JobInfo, Memory, State, Status, Terms, follow, submit};
+use crate::leases::{
+    Aside, Completed, Completion, JobInfo, Memory, State, Status, Terms, follow, submit,
+};
 use crate::programs::uts::{self, Search};
 use crate::{Max, Program, Sum, Task, Tasks};
 
@@ -74,6 +76,27 @@ fn odd() -> Program<(Sum<u64>, Max<Vec<u8>>)> {
     Program::new("odd").with::<Odd>()
 }
 
+/// A task that panics when it is read, before it runs anywhere.
+#[derive(Serialize, Deserialize)]
+#[serde(from = "u8")]
+struct Fragile;
+
+impl From<u8> for Fragile {
+    fn from(number: u8) -> Fragile {
+        assert_eq!(number, 0, "no such number");
+        Fragile
+    }
+}
+
+impl Task for Fragile {
+    const KIND: &'static str = "fragile";
+    type Output = Sum<u64>;
+
+    fn run(self, _: &Tasks<Sum<u64>>) -> Sum<u64> {
+        Sum(1)
+    }
+}
+
 fn setup(name: &str, threads: usize) -> Setup {
     let pool = Pool::builder()
         .workers(threads)
@@ -84,6 +107,7 @@ fn setup(name: &str, threads: usize) -> Setup {
         build: BUILD,
     };
     let catalogue = Catalogue::default().with(uts::program()).with(odd());
+    let catalogue = catalogue.with(Program::new("fragile").with::<Fragile>());
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(2);
     setup.linger = Some(Duration::from_millis(300));
@@ -140,6 +164,7 @@ fn lost_requests_and_replies_change_nothing() {
             pool: Memory::default(),
             one_in: 16,
             random: Mutex::new(seed << 40 | 0x9E37_79B9),
+            refusals: AtomicU64::new(0),
         };
         let flaky = Arc::new(flaky);
         let pool: Arc<dyn LeasePool> = flaky.clone();
@@ -200,6 +225,63 @@ fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
     let ended = follow(&*pool, &status.job.id, Duration::ZERO, |_| {}).expect("it is over");
     let (Sum(ran), _) = ended.result(&odd()).expect("it is a result");
     assert_eq!(ran, 5002, "one that is fine, and one that spawned 5000");
+}
+
+#[test]
+fn values_that_panic_are_set_aside_and_cost_no_thread() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let parcel = |number: u8| {
+        let (kind, argument) = ("fragile".to_owned(), vec![number]);
+        crate::Parcel { kind, argument }.encode()
+    };
+    let order = crate::leases::Order {
+        job: job("fragile", Duration::from_secs(60)),
+        tasks: vec![parcel(1), parcel(0)],
+    };
+    pool.submit(&order).expect("it is new");
+    work(&pool, 1);
+    let status = status(&pool);
+    assert_eq!(
+        (status.state, status.done, status.aside),
+        (State::Done, 1, 1)
+    );
+    let Aside {
+        attempts, reason, ..
+    } = &status.reasons[0];
+    assert!(
+        *attempts == 3 && reason.contains("no such number"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_server_that_refuses_for_a_while_costs_no_task() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Flaky {
+        pool: Memory::default(),
+        one_in: u64::MAX,
+        random: Mutex::new(1),
+        refusals: AtomicU64::new(2),
+    });
+    let job = job("odd", Duration::from_secs(60));
+    submit(&*pool, &job, [Odd::Fine]).expect("it is new");
+    work(&pool, 1);
+    let status = status(&pool);
+    assert_eq!(
+        (status.state, status.done, status.aside),
+        (State::Done, 1, 0),
+        "{status:?}"
+    );
+}
+
+#[test]
+fn a_listener_that_panics_keeps_no_lease() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    submit(&*pool, &job, [Odd::Panics, Odd::Fine]).expect("it is new");
+    let deaf = |_| panic!("nobody listens");
+    let tally = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no trouble");
+    assert_eq!((tally.completed, tally.given_up), (1, 3));
+    assert_eq!(status(&pool).state, State::Done);
 }
 
 #[test]
@@ -292,4 +374,21 @@ fn a_job_of_another_build_is_left_alone_and_said_so() {
         "{heard:?}"
     );
     assert_eq!(status(&pool).outstanding, 1);
+}
+
+#[test]
+fn whoever_waits_for_a_job_is_not_given_the_result_of_the_next_one_of_its_name() {
+    let pool = Memory::default();
+    let job = job("odd", Duration::from_secs(60));
+    submit(&pool, &job, [Odd::Fine]).expect("it is new");
+    let mut told = 0;
+    let followed = follow(&pool, &job.id, Duration::ZERO, |_| {
+        told += 1;
+        if told == 1 {
+            pool.cancel(&job.id, true).expect("it is there");
+            let none: [Odd; 0] = [];
+            submit(&pool, &job, none).expect("it is new");
+        }
+    });
+    assert_eq!(followed.err(), Some(Trouble::Vanished(job.id.clone())));
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Reduce;
+use crate::leases::plain;
 
 /// How many complaints are kept: enough to see what is wrong.
 const KEPT: usize = 100;
@@ -74,7 +75,7 @@ pub struct Complaint {
 
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.why)
+        write!(f, "{}: {}", plain(&self.path), plain(&self.why))
     }
 }
 

@@ -12,6 +12,7 @@ fn pile(waiting: impl IntoIterator<Item = u32>) -> Pile {
         running: None,
         done: 0,
         lies: false,
+        eager: false,
     }
 }
 
@@ -233,4 +234,107 @@ fn a_hungry_rank_with_lifelines_falls_silent_and_is_fed() {
         .collect();
     assert_eq!(sizes, [(1, 30, true), (2, 30, true)]);
     assert_eq!(rank.remembered(), 0);
+}
+
+/// The messages of requests, and to whom.
+fn requests(out: &Out) -> Vec<usize> {
+    let request = |(to, message): &(usize, Message<_>)| (message.name() == "Steal").then_some(*to);
+    out.iter().filter_map(request).collect()
+}
+
+/// Whoever was fed and is hungry again must ask again: its lifeline has forgotten it.
+#[test]
+fn who_was_fed_on_a_lifeline_asks_again() {
+    let protocol = Protocol {
+        lifelines: Some(Lifelines { w: 0, base: 2 }),
+        ..Protocol::default()
+    };
+    let mut rank = Rank::new(0, protocol, Blind(2), 7, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    for now in 1..5 {
+        rank.step(now, &mut idle, &mut out).unwrap();
+        if rank.request.is_some() {
+            rank.receive(now, 1, Message::Nothing, &mut idle, &mut out)
+                .unwrap();
+        }
+    }
+    assert_eq!(requests(&out), [1], "it rests");
+    let gift = Message::Work {
+        tasks: vec![1],
+        lifeline: true,
+    };
+    rank.receive(5, 1, gift, &mut idle, &mut out).unwrap();
+    rank.step(6, &mut pile([]), &mut out).unwrap();
+    assert_eq!(requests(&out), [1, 1]);
+}
+
+/// Whoever has been given work needs no more of it as soon as there is some.
+#[test]
+fn a_remembered_rank_that_gets_an_answer_is_forgotten() {
+    let protocol = Protocol {
+        lifelines: Some(Lifelines::default()),
+        ..Protocol::default()
+    };
+    let mut rank = Rank::new(0, protocol, Blind(8), 7, 1);
+    let mut out = Out::new();
+    let asks = |lifeline| Message::Steal { lifeline };
+    rank.receive(1, 1, asks(true), &mut pile([]), &mut out)
+        .unwrap();
+    assert_eq!(rank.remembered(), 1);
+    rank.receive(2, 1, asks(false), &mut pile(0..90), &mut out)
+        .unwrap();
+    assert_eq!(out.last().unwrap().1.name(), "Work");
+    assert_eq!(rank.remembered(), 0);
+}
+
+/// A rank that has said Bye to its parent is quiet, for as long as others take.
+#[test]
+fn who_has_said_bye_is_not_accused() {
+    let protocol = Protocol::default();
+    let mut root = Rank::new(0, protocol, Blind(3), 7, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    let hear = |root: &mut Rank<_>, now, from, message| {
+        root.receive(now, from, message, &mut pile([]), &mut Out::new())
+            .unwrap();
+    };
+    root.step(0, &mut idle, &mut out).unwrap();
+    let (victim, _) = *out.iter().find(|(_, sent)| sent.name() == "Steal").unwrap();
+    hear(&mut root, 1, victim, Message::Nothing);
+    for child in [1, 2] {
+        hear(&mut root, 1, child, Message::Token(Token::default()));
+    }
+    root.step(2, &mut idle, &mut out).unwrap();
+    assert!(root.is_done());
+    hear(&mut root, 3, 1, Message::Bye);
+    // The other child lives, but takes its time.
+    for beat in 1..20 {
+        let now = beat * protocol.beat;
+        hear(&mut root, now, 2, Message::Beat);
+        root.step(now, &mut idle, &mut out).unwrap();
+    }
+    hear(&mut root, 21 * protocol.beat, 2, Message::Bye);
+    let next = root.step(21 * protocol.beat, &mut idle, &mut out);
+    assert_eq!(next, Ok(Next::Done));
+}
+
+/// Whoever does not answer is noticed by the one who has asked, neighbour or not.
+#[test]
+fn an_unanswered_request_is_trouble() {
+    let protocol = Protocol::default();
+    let mut root = Rank::new(0, protocol, Blind(2), 7, 1);
+    let (mut idle, mut out) = (pile([]), Out::new());
+    root.step(0, &mut idle, &mut out).unwrap();
+    assert_eq!(requests(&out), [1]);
+    let mut now = 0;
+    let trouble = loop {
+        now += protocol.beat;
+        // It lives, but has lost the request.
+        root.receive(now, 1, Message::Beat, &mut idle, &mut out)
+            .unwrap();
+        if let Err(trouble) = root.step(now, &mut idle, &mut out) {
+            break trouble;
+        }
+        assert!(now <= protocol.patience, "it waits for ever");
+    };
+    assert!(matches!(trouble, Trouble::Silent { rank: 1, .. }));
 }

@@ -82,6 +82,7 @@ fn without_counts_it_would_end_too_early() {
 #[test]
 fn held_for_passive_too_early_it_would_end_too_early() {
     assert!(found(Mutant::PassiveTooEarly, |fault| fault == Fault::Early).is_some());
+    assert!(found(Mutant::AsksSoPassive, |fault| fault == Fault::Early).is_some());
 }
 
 #[test]

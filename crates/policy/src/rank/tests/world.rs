@@ -11,6 +11,8 @@ pub(super) struct Pile {
     pub(super) done: u32,
     /// A mutant: says that it is passive when only nothing waits.
     pub(super) lies: bool,
+    /// It asks for more while it runs its last task.
+    pub(super) eager: bool,
 }
 
 impl Store for Pile {
@@ -23,6 +25,10 @@ impl Store for Pile {
 
     fn is_passive(&self) -> bool {
         self.waiting.is_empty() && (self.lies || self.running.is_none())
+    }
+
+    fn is_hungry(&self) -> bool {
+        self.is_passive() || self.eager && self.waiting.is_empty()
     }
 
     fn give(&mut self, at_most: usize) -> Option<Vec<u32>> {
@@ -46,6 +52,7 @@ impl Pile {
             running: None,
             done: 0,
             lies: false,
+            eager: false,
         }
     }
 
@@ -87,6 +94,8 @@ pub(super) enum Mutant {
     StaysBlack,
     /// A rank is held for passive while it runs its last task.
     PassiveTooEarly,
+    /// A rank that has asked for work is held for passive.
+    AsksSoPassive,
     /// The network loses work now and then.
     LosesWork,
     /// The network delivers work twice now and then.
@@ -132,6 +141,8 @@ impl World {
         piles[random.below(count)]
             .waiting
             .extend((tasks > 0).then_some(tasks));
+        let eager = random.below(2) == 0;
+        piles.iter_mut().for_each(|pile| pile.eager = eager);
         World {
             now: 1_000,
             ranks: (0..count)
@@ -194,7 +205,10 @@ impl World {
         let mut out = Vec::new();
         let black = self.ranks[me].safra.black;
         let passed = self.ranks[me].counts.tokens;
+        let asks = self.ranks[me].request.is_some();
+        self.piles[me].lies |= self.mutant == Mutant::AsksSoPassive && asks;
         let next = self.ranks[me].step(self.now, &mut self.piles[me], &mut out);
+        self.piles[me].lies &= self.mutant != Mutant::AsksSoPassive;
         if self.mutant == Mutant::StaysBlack && self.ranks[me].counts.tokens > passed {
             self.ranks[me].safra.black = black;
         }

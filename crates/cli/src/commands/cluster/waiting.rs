@@ -1,0 +1,67 @@
+//! What a person sees who waits for a long run, on standard error.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+
+use crate::units::time;
+
+/// How often a terminal is brought up to date.
+const TURN: Duration = Duration::from_millis(250);
+
+/// How often anything else gets a line.
+const LINE: Duration = Duration::from_secs(15);
+
+/// Tells how a run is getting on, until it is dropped.
+pub(crate) struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Waiting {
+    /// Tells what is being done, and from time to time what `state` says of it.
+    pub(crate) fn while_running(
+        doing: String,
+        state: impl Fn() -> String + Send + 'static,
+    ) -> Waiting {
+        let (stop, stopped) = channel::<()>();
+        let start = Instant::now();
+        let tell = move || {
+            let bar = stderr().is_terminal().then(ProgressBar::new_spinner);
+            if bar.is_none() {
+                eprintln!("{doing}");
+            }
+            let every = if bar.is_some() { TURN } else { LINE };
+            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let elapsed = time(start.elapsed().as_secs_f64());
+                let line = format!("{doing}: {elapsed}{}", state());
+                match &bar {
+                    Some(bar) => {
+                        bar.set_message(line);
+                        bar.tick();
+                    }
+                    None => eprintln!("{line}"),
+                }
+            }
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
+        };
+        Waiting(Some((stop, thread::spawn(tell))))
+    }
+
+    /// Tells nothing.
+    pub(crate) fn quietly() -> Waiting {
+        Waiting(None)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            // If it panicked, the run is none the worse.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Events: what workers do, and messages.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+use locksley_policy::rank::{Counts, Message, Next, Rank, Store};
+use locksley_policy::{Nest, Random, Source, View};
+
+use super::agenda::Agenda;
+use super::host::{Host, Task};
+use super::tree::Subtree;
+use super::{Cluster, HostsError, Lost, Outcome};
+
+/// What a node takes in a message: 20 bytes of state, its depth, and its share of what is around it.
+const NODE_BYTES: u64 = 28;
+
+/// What a message takes besides.
+const HEAD_BYTES: u64 = 64;
+
+/// What a rank may see of the others: who is in its rack.
+struct Racks {
+    hosts: usize,
+    nest: Nest,
+}
+
+impl View for Racks {
+    fn count(&self) -> usize {
+        self.hosts
+    }
+
+    fn load(&self, _: usize) -> usize {
+        1
+    }
+
+    fn rings(&self, _: usize) -> usize {
+        self.nest.rings()
+    }
+
+    fn neighbour(&self, me: usize, ring: usize, random: &mut dyn Source) -> Option<usize> {
+        self.nest.neighbour(me, ring, self.hosts, random)
+    }
+}
+
+type Letter = (u32, Message<Vec<Task>>);
+
+enum Kind {
+    /// A message arrives.
+    Arrival(Box<Letter>),
+    /// The process reads a message, or looks at its tasks.
+    Talk,
+    /// The rank wanted to be woken.
+    Wake,
+}
+
+struct Event {
+    time: u64,
+    /// What was planned first happens first.
+    number: u64,
+    host: u32,
+    kind: Kind,
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Event) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    /// The earliest is the greatest, as the heap wants it.
+    fn cmp(&self, other: &Event) -> Ordering {
+        (other.time, other.number).cmp(&(self.time, self.number))
+    }
+}
+
+struct Process {
+    host: Host,
+    rank: Rank<Racks>,
+    inbox: VecDeque<Letter>,
+    /// Until then it handles a message.
+    occupied: u64,
+    /// It will talk.
+    talks: bool,
+    /// When the rank wants to be woken.
+    wake: u64,
+    left: bool,
+}
+
+struct Engine<'a> {
+    cluster: &'a Cluster,
+    racks: Nest,
+    processes: Vec<Process>,
+    /// What processes do.
+    events: BinaryHeap<Event>,
+    /// What workers do.
+    agenda: Agenda,
+    planned: u64,
+    here: usize,
+    messages: u64,
+    bytes: u64,
+    /// Kept, so that it need not be allocated again.
+    out: Vec<(usize, Message<Vec<Task>>)>,
+}
+
+/// Simulates a cluster from the first task to the moment when everybody knows that there are no more.
+///
+/// # Errors
+///
+/// If a number makes no sense, or the protocol gives up.
+///
+/// ```
+/// use locksley_policy::Lifelines;
+/// use locksley_sim::hosts::{Cluster, simulate};
+///
+/// let mut cluster = Cluster::new(64, 2, 100_000_000);
+/// let random = simulate(&cluster)?;
+/// cluster.protocol.lifelines = Some(Lifelines::default());
+/// let quiet = simulate(&cluster)?;
+/// assert!(quiet.counts.lifeline_gifts > 0 && random.counts.lifeline_gifts == 0);
+/// # Ok::<(), locksley_sim::hosts::HostsError>(())
+/// ```
+pub fn simulate(cluster: &Cluster) -> Result<Outcome, HostsError> {
+    cluster.check()?;
+    let mut engine = Engine::new(cluster);
+    let mut now = 0;
+    while engine.here > 0 {
+        let (due, host) = engine.agenda.first();
+        let is_event = engine.events.peek().is_some_and(|event| event.time <= due);
+        match is_event.then(|| engine.events.pop()).flatten() {
+            Some(event) => {
+                now = event.time;
+                engine.happen(now, event)?;
+            }
+            None => {
+                now = due;
+                engine.work(host, now);
+            }
+        }
+    }
+    Ok(engine.outcome(now))
+}
+
+impl<'a> Engine<'a> {
+    fn new(cluster: &'a Cluster) -> Engine<'a> {
+        let nest = cluster.racks();
+        let Cluster { hosts, seed, .. } = *cluster;
+        let process = |me: usize| Process {
+            host: Host::new(cluster, Random::new(!seed, me as u64)),
+            rank: Rank::new(me, cluster.protocol, Racks { hosts, nest }, 0, seed),
+            inbox: VecDeque::new(),
+            occupied: 0,
+            talks: false,
+            wake: 0,
+            left: false,
+        };
+        let mut engine = Engine {
+            cluster,
+            racks: nest,
+            processes: (0..hosts).map(process).collect(),
+            events: BinaryHeap::new(),
+            agenda: Agenda::new(hosts),
+            planned: 0,
+            here: hosts,
+            messages: 0,
+            bytes: 0,
+            out: Vec::new(),
+        };
+        engine.processes[0]
+            .host
+            .submit(vec![Subtree::whole(cluster.nodes)]);
+        for me in 0..hosts {
+            engine.dispatch(me, 0);
+            engine.notice(me, 0);
+        }
+        engine
+    }
+
+    fn plan(&mut self, time: u64, host: usize, kind: Kind) {
+        self.planned += 1;
+        self.events.push(Event {
+            time,
+            number: self.planned,
+            host: host as u32,
+            kind,
+        });
+    }
+
+    fn happen(&mut self, now: u64, event: Event) -> Result<(), HostsError> {
+        let me = event.host as usize;
+        let process = &mut self.processes[me];
+        match event.kind {
+            Kind::Arrival(letter) => {
+                process.inbox.push_back(*letter);
+                self.notice(me, now);
+            }
+            Kind::Talk => {
+                process.talks = false;
+                self.talk(me, now)?;
+            }
+            // If it was woken otherwise, it has named another time.
+            Kind::Wake if process.wake == now => self.notice(me, now),
+            Kind::Wake => {}
+        }
+        Ok(())
+    }
+
+    /// Something happens to a host's workers.
+    fn work(&mut self, me: usize, now: u64) {
+        self.processes[me].host.happen(now);
+        self.agenda
+            .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
+        self.look(me, now);
+    }
+
+    /// Workers take what has come.
+    fn dispatch(&mut self, me: usize, now: u64) {
+        self.processes[me].host.dispatch(now);
+        self.agenda
+            .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
+    }
+
+    /// The process notices what its workers have come to, if that is of interest.
+    fn look(&mut self, me: usize, now: u64) {
+        let Process { host, rank, .. } = &self.processes[me];
+        let gives = rank.remembered() > 0 && self.cluster.protocol.share(host.surplus(), 1) > 0;
+        if gives || host.is_hungry() {
+            self.notice(me, now);
+        }
+    }
+
+    /// The process talks as soon as it has time.
+    fn notice(&mut self, me: usize, now: u64) {
+        let process = &mut self.processes[me];
+        if !process.talks && !process.left {
+            process.talks = true;
+            let time = process.occupied.max(now);
+            self.plan(time, me, Kind::Talk);
+        }
+    }
+
+    /// Reads one message, does what is due, and sends what is to be sent.
+    fn talk(&mut self, me: usize, now: u64) -> Result<(), HostsError> {
+        let trouble = |trouble| HostsError::Trouble { host: me, trouble };
+        let process = &mut self.processes[me];
+        let Process { host, rank, .. } = process;
+        let mut time = now;
+        if let Some((from, message)) = process.inbox.pop_front() {
+            time += self.cluster.handling;
+            rank.receive(now, from as usize, message, host, &mut self.out)
+                .map_err(trouble)?;
+        }
+        let next = rank.step(now, host, &mut self.out).map_err(trouble)?;
+        process.left = next == Next::Done;
+        if let Next::At(wake) = next
+            && wake != process.wake
+        {
+            process.wake = wake;
+            self.plan(wake.max(now + 1), me, Kind::Wake);
+            self.processes[me].wake = wake.max(now + 1);
+        }
+        self.here -= usize::from(next == Next::Done);
+        self.dispatch(me, now);
+        self.send(me, time);
+        if !self.processes[me].inbox.is_empty() {
+            self.notice(me, now);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, me: usize, mut time: u64) {
+        let mut out = std::mem::take(&mut self.out);
+        for (to, message) in out.drain(..) {
+            let nodes = match &message {
+                Message::Work { tasks, .. } => tasks.iter().map(Vec::len).sum(),
+                _ => 0,
+            };
+            let size = HEAD_BYTES + NODE_BYTES * nodes as u64;
+            self.messages += 1;
+            self.bytes += size;
+            time += self.cluster.handling + size * 1_000 / self.cluster.bandwidth;
+            let way = match self.racks.distance(me, to) {
+                0 => self.cluster.near,
+                _ => self.cluster.latency,
+            };
+            let letter = Box::new((me as u32, message));
+            self.plan(time + way, to, Kind::Arrival(letter));
+        }
+        self.out = out;
+        self.processes[me].occupied = time;
+    }
+
+    fn outcome(&self, makespan: u64) -> Outcome {
+        let shifts = || {
+            self.processes
+                .iter()
+                .flat_map(|process| process.host.shifts())
+        };
+        let busy = shifts().map(|shift| shift.busy).sum();
+        let last = shifts().map(|shift| shift.last).max().unwrap_or(0);
+        let (mut spreading, mut between, mut draining) = (0, 0, 0);
+        for shift in shifts() {
+            let first = shift.first.unwrap_or(last);
+            let end = shift.last.max(first);
+            spreading += first;
+            between += end - first - shift.busy;
+            draining += last - end;
+        }
+        let mut counts = Counts::default();
+        for process in &self.processes {
+            counts += *process.rank.counts();
+        }
+        let cores = self.cluster.hosts * self.cluster.workers;
+        let part = |time: u64| time as f64 / (makespan.max(1) as f64 * cores as f64);
+        Outcome {
+            cores,
+            busy,
+            makespan,
+            counts,
+            messages: self.messages,
+            bytes: self.bytes,
+            lost: Lost {
+                spreading: part(spreading),
+                between: part(between),
+                draining: part(draining),
+                noticing: part((makespan - last) * cores as u64),
+            },
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! A host: its workers, and the tasks that wait there. What `locksley_cluster::Local` is with the program `uts`.
+//!
+//! A task is a stack of subtrees. A worker runs it depth first; every so many nodes it looks whether tasks are wanted, and if so
+//! makes every second subtree of its stack a task of its own. Between these moments nothing happens, so a task costs few events,
+//! whatever its size.
+
+use std::collections::VecDeque;
+
+use locksley_policy::Random;
+use locksley_policy::rank::Store;
+
+use super::Cluster;
+use super::tree::Subtree;
+
+/// Subtrees, those that are nearest to the root first.
+pub(super) type Task = Vec<Subtree>;
+
+struct Running {
+    stack: Task,
+    /// When it had `left` nodes to go.
+    since: u64,
+    left: u64,
+}
+
+/// One core.
+#[derive(Default)]
+struct Worker {
+    running: Option<Running>,
+    /// If it runs something: when it looks whether tasks are wanted, or ends.
+    due: u64,
+    /// Which of the two.
+    looks: bool,
+    first: Option<u64>,
+    last: u64,
+    nodes: u64,
+}
+
+/// When a worker had its first task, when it ended its last, and for how long it worked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shift {
+    pub(super) first: Option<u64>,
+    pub(super) last: u64,
+    pub(super) busy: u64,
+}
+
+pub(super) struct Host {
+    /// Tasks that wait, the oldest first.
+    line: VecDeque<Task>,
+    workers: Vec<Worker>,
+    idle: usize,
+    /// Tasks are wanted while fewer wait.
+    appetite: usize,
+    /// A worker looks after so many nodes whether they are.
+    grain: u64,
+    /// What a node takes.
+    node: u64,
+    random: Random,
+}
+
+impl Host {
+    pub(super) fn new(cluster: &Cluster, random: Random) -> Host {
+        Host {
+            line: VecDeque::new(),
+            workers: (0..cluster.workers).map(|_| Worker::default()).collect(),
+            idle: cluster.workers,
+            appetite: cluster.appetite,
+            grain: cluster.grain,
+            node: cluster.node,
+            random,
+        }
+    }
+
+    /// Work from outside.
+    pub(super) fn submit(&mut self, task: Task) {
+        self.line.push_back(task);
+    }
+
+    /// When a worker does something next.
+    pub(super) fn next(&self) -> Option<u64> {
+        let busy = self.workers.iter().filter(|one| one.running.is_some());
+        busy.map(|worker| worker.due).min()
+    }
+
+    /// Idle workers take what waits, the newest first; and if too little waits then, some of those that run look at their stacks.
+    pub(super) fn dispatch(&mut self, now: u64) {
+        while self.idle > 0
+            && let Some(stack) = self.line.pop_back()
+            && let Some(worker) = self.workers.iter_mut().find(|one| one.running.is_none())
+        {
+            let left: u64 = stack.iter().map(|subtree| subtree.nodes).sum();
+            let since = now;
+            worker.first.get_or_insert(now);
+            worker.due = now + left * self.node;
+            worker.looks = false;
+            worker.running = Some(Running { stack, since, left });
+            self.idle -= 1;
+        }
+        let missing = self.appetite.saturating_sub(self.line.len());
+        if missing > 0 && self.idle < self.workers.len() {
+            self.want(now, missing);
+        }
+    }
+
+    /// So many of those that run will see that tasks are wanted when they look next. The others would come too late.
+    fn want(&mut self, now: u64, missing: usize) {
+        let pause = self.grain * self.node;
+        let looking = self.workers.iter().filter(|worker| worker.looks).count();
+        let mut more = missing.saturating_sub(looking);
+        for worker in &mut self.workers {
+            let Some(running) = worker.running.as_ref().filter(|_| !worker.looks) else {
+                continue;
+            };
+            let time = running.since + ((now - running.since) / pause + 1) * pause;
+            if more > 0 && time + pause <= worker.due {
+                (worker.due, worker.looks) = (time, true);
+                more -= 1;
+            }
+        }
+    }
+
+    /// What is due happens.
+    pub(super) fn happen(&mut self, now: u64) {
+        for place in 0..self.workers.len() {
+            let worker = &self.workers[place];
+            if worker.running.is_some() && worker.due <= now {
+                match worker.looks {
+                    true => self.look(now, place),
+                    false => self.end(now, place),
+                }
+            }
+        }
+        self.dispatch(now);
+    }
+
+    fn end(&mut self, now: u64, place: usize) {
+        let worker = &mut self.workers[place];
+        if let Some(running) = worker.running.take() {
+            worker.nodes += running.left;
+            worker.last = now;
+            self.idle += 1;
+        }
+    }
+
+    fn look(&mut self, now: u64, place: usize) {
+        let worker = &mut self.workers[place];
+        let Some(running) = &mut worker.running else {
+            return;
+        };
+        if self.line.len() < self.appetite {
+            let done = (now - running.since) / self.node;
+            worker.nodes += done;
+            running.since = now;
+            running.left -= done;
+            advance(&mut running.stack, done, self.grain, &mut self.random);
+            let given = halve(&mut running.stack);
+            if !given.is_empty() {
+                running.left -= given.iter().map(|subtree| subtree.nodes).sum::<u64>();
+                self.line.push_back(given);
+            }
+        }
+        worker.looks = false;
+        worker.due = running.since + running.left * self.node;
+    }
+
+    /// What the workers did.
+    pub(super) fn shifts(&self) -> impl Iterator<Item = Shift> + '_ {
+        self.workers.iter().map(|worker| Shift {
+            first: worker.first,
+            last: worker.last,
+            busy: worker.nodes * self.node,
+        })
+    }
+}
+
+/// Takes every second subtree out of a stack, but not the newest: about half of the work, since siblings lie side by side.
+fn halve(stack: &mut Task) -> Task {
+    let newest = stack.len() % 2;
+    let mut given = Vec::with_capacity(stack.len() / 2);
+    let mut place = 0;
+    stack.retain(|&subtree| {
+        let gives = place % 2 == newest;
+        place += 1;
+        if gives {
+            given.push(subtree);
+        }
+        !gives
+    });
+    given
+}
+
+/// Goes on by so many nodes, depth first, and unfolds what is under way until less than a grain is left of it.
+fn advance(stack: &mut Task, mut done: u64, grain: u64, random: &mut Random) {
+    while let Some(&top) = stack.last() {
+        if top.nodes <= done {
+            done -= top.nodes;
+            stack.pop();
+        } else if top.nodes - done <= grain || top.is_flat() {
+            break;
+        } else {
+            stack.pop();
+            top.unfold(random, stack);
+            match (done, stack.last_mut()) {
+                // The root has not been visited yet, and will be with its last child.
+                (0, Some(last)) => last.nodes += 1,
+                _ => done -= 1,
+            }
+        }
+    }
+    if let Some(top) = stack.last_mut() {
+        top.nodes -= done;
+    }
+}
+
+impl Store for Host {
+    type Work = Vec<Task>;
+
+    fn surplus(&self) -> usize {
+        self.line.len().saturating_sub(self.idle)
+    }
+
+    fn is_passive(&self) -> bool {
+        self.line.is_empty() && self.idle == self.workers.len()
+    }
+
+    fn is_hungry(&self) -> bool {
+        self.line.is_empty() && self.idle > 0
+    }
+
+    fn give(&mut self, at_most: usize) -> Option<Vec<Task>> {
+        let some = at_most.min(self.line.len());
+        (some > 0).then(|| self.line.drain(..some).collect())
+    }
+
+    fn take(&mut self, work: Vec<Task>) {
+        self.line.extend(work);
+    }
+
+    fn size(work: &Vec<Task>) -> usize {
+        work.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locksley_policy::Source;
+
+    use super::*;
+
+    #[test]
+    fn every_second_but_the_newest() {
+        for count in 0..10_u64 {
+            let mut stack: Task = (0..count).map(|nodes| Subtree::whole(nodes + 1)).collect();
+            let given = halve(&mut stack);
+            assert_eq!(given.len() as u64, count / 2);
+            assert_eq!((stack.len() + given.len()) as u64, count);
+            assert!(given.iter().all(|subtree| subtree.nodes != count));
+        }
+    }
+
+    #[test]
+    fn advancing_loses_nothing() {
+        let mut random = Random::new(3, 0);
+        for _ in 0..200 {
+            let nodes = 1 + random.below(1_000_000) as u64;
+            let mut stack = vec![Subtree::whole(nodes)];
+            let mut left = nodes;
+            while left > 0 {
+                let done = random.below(left as usize + 1) as u64;
+                advance(&mut stack, done, 512, &mut random);
+                left -= done;
+                let sum: u64 = stack.iter().map(|subtree| subtree.nodes).sum();
+                assert_eq!(sum, left);
+            }
+        }
+    }
+
+    /// A worker that runs a large task feeds the others.
+    #[test]
+    fn workers_of_a_host_share() {
+        let mut host = Host::new(&Cluster::new(1, 4, 1), Random::new(4, 0));
+        host.submit(vec![Subtree::whole(1_000_000)]);
+        host.dispatch(0);
+        let mut now = 0;
+        while let Some(next) = host.next() {
+            now = next;
+            host.happen(now);
+        }
+        assert!(host.is_passive());
+        let busy: u64 = host.shifts().map(|shift| shift.busy).sum();
+        assert_eq!(busy, 100_000_000);
+        assert!(
+            now < 30_000_000,
+            "a quarter is 25 ms, and this took {now} ns"
+        );
+    }
+}

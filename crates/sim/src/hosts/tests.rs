@@ -1,0 +1,102 @@
+use locksley_policy::rank::Protocol;
+
+use super::*;
+
+fn cluster(hosts: usize, nodes: u64, protocol: &str) -> Cluster {
+    let protocol: Protocol = protocol.parse().unwrap();
+    Cluster {
+        protocol,
+        appetite: 2 * protocol.floor.max(4),
+        ..Cluster::new(hosts, 2, nodes)
+    }
+}
+
+const PROTOCOLS: [&str; 4] = [
+    "uniform:floor=4",
+    "nearest:floor=2,theta_r=0.75",
+    "lifelines:floor=4",
+    "steal-back:lifelines,w=0,base=4,floor=0,amount=one",
+];
+
+/// The protocol itself would complain about work that comes after the end, or messages out of order.
+#[test]
+fn all_work_is_done_on_every_network() {
+    for protocol in PROTOCOLS {
+        for (hosts, latency) in [(1, 10_000), (2, 0), (7, 1_000_000), (90, 10_000)] {
+            for seed in 0..2 {
+                let cluster = Cluster {
+                    latency,
+                    near: latency / 10,
+                    seed,
+                    ..cluster(hosts, 1_000_000, protocol)
+                };
+                let outcome = simulate(&cluster).unwrap();
+                assert_eq!(outcome.busy, cluster.serial(), "{protocol}, {hosts} hosts");
+                assert!(outcome.makespan * 2 * hosts as u64 >= outcome.busy);
+                assert_eq!(outcome.counts.given, outcome.counts.taken);
+                let Lost {
+                    spreading,
+                    between,
+                    draining,
+                    noticing,
+                } = outcome.lost;
+                let sum = outcome.efficiency() + spreading + between + draining + noticing;
+                assert!((sum - 1.0).abs() < 1e-9, "{outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outcome() {
+    let setup = cluster(40, 5_000_000, "lifelines:floor=2");
+    let outcome = simulate(&setup).unwrap();
+    assert_eq!(simulate(&setup).unwrap(), outcome);
+    let other = Cluster { seed: 2, ..setup };
+    assert_ne!(simulate(&other).unwrap(), outcome);
+}
+
+/// Most hosts never have work: with lifelines they ask a few times, without they ask until the end.
+#[test]
+fn lifelines_keep_idle_hosts_quiet() {
+    let requests = |protocol| {
+        let setup = cluster(300, 2_000_000, protocol);
+        simulate(&Cluster {
+            grain: 1 << 30,
+            ..setup
+        })
+        .unwrap()
+        .counts
+        .requests
+    };
+    let (loud, quiet) = (requests("uniform"), requests("lifelines"));
+    // Nobody splits, so all hosts but one are idle for 0.2 s: 2 attempts and up to 9 lifelines each.
+    assert!(quiet <= 300 * 11, "{quiet}");
+    assert!(loud > 10 * quiet, "{loud} and {quiet}");
+}
+
+/// A tree of ranks, not a ring: noticing the end takes some latencies, not as many as there are hosts.
+#[test]
+fn the_end_is_noticed_in_a_few_latencies() {
+    let setup = Cluster {
+        latency: 1_000_000,
+        near: 1_000_000,
+        ..cluster(1000, 50_000_000, "lifelines:floor=4")
+    };
+    let outcome = simulate(&setup).unwrap();
+    let noticing = outcome.lost.noticing * outcome.makespan as f64;
+    // Two waves, Done, Bye and Leave: at most seven times the five levels, and the last request's answer.
+    assert!(noticing < 45e6, "{noticing} ns");
+}
+
+#[test]
+fn a_network_that_is_too_slow_for_the_patience_is_trouble() {
+    let setup = Cluster {
+        latency: 100_000_000,
+        near: 100_000_000,
+        ..cluster(10, 100_000_000, "uniform:beat=10ms,patience=50ms")
+    };
+    let error = simulate(&setup).unwrap_err();
+    assert!(matches!(error, HostsError::Trouble { .. }));
+    assert!(error.to_string().contains("too little patience"), "{error}");
+}
