@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use locksley_cluster::leases::{LeasePool, State, Trouble, follow, submit};
 
-use crate::processes::{Deed, LEASE, Process, check, deeds, job, status, submit_tree, tree};
+use crate::processes::{Deed, LEASE, Process, check, deeds, job, small, status, submit_tree, tree};
 use crate::server::{Started, until};
 
 #[test]
@@ -119,7 +119,7 @@ fn a_cancelled_job_is_left_and_the_next_one_done() {
 #[test]
 fn a_job_whose_tasks_the_server_threw_away_is_reported() {
     let Some(server) = Started::new() else { return };
-    let (tree, _) = tree();
+    let (tree, _) = small();
     let redis = server.connect();
     let job = submit_tree(&redis, tree);
     server.ask(&["DEL", "locksley:{tree}:tasks"]);
