@@ -34,7 +34,17 @@ fn a_worker_is_stopped_for_longer_than_its_lease_and_goes_on() {
     let job = submit_tree(&redis, tree);
     let frozen = Process::worker(&server);
     frozen.until_it_works(&redis, &job.id);
-    frozen.signal(Signal::STOP);
+    // Stopped between two leases it would have nothing to lose.
+    until("it is stopped with a lease", || {
+        frozen.signal(Signal::STOP);
+        // What it has sent until then arrives.
+        std::thread::sleep(Duration::from_millis(20));
+        let holds = frozen.holds(&status(&redis, &job.id));
+        if !holds {
+            frozen.signal(Signal::CONT);
+        }
+        holds
+    });
     let other = Process::worker(&server);
     // What it holds is taken from it, while it thinks that it has it.
     until("its lease runs out", || {
