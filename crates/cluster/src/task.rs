@@ -75,7 +75,7 @@ impl<R: Reduce> Tasks<R> {
 
     /// Would it be good to have more tasks? True while fewer wait here than others may come for. A task that holds much
     /// work, such as the nodes of a tree that it has still to visit, looks now and then, every 50 us or so, and spawns a part
-    /// of what it has if so. The better part to spawn is the one that was put off first.
+    /// of what it has if so. A good part is one with half of the work.
     pub fn wanted(&self) -> bool {
         self.shared.wanted()
     }
