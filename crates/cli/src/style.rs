@@ -10,12 +10,14 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Colours on a terminal, unless `NO_COLOR` is set to something or the terminal is a dumb one.
+    /// Colours on a terminal, unless `NO_COLOR` is set to something or the terminal is a dumb one. What Open MPI's launcher gives a rank looks
+    /// like a terminal, wherever its output goes in the end.
     pub(crate) fn of_stdout() -> Style {
         let forbidden = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let launched = env::var_os("OMPI_COMM_WORLD_RANK").is_some();
         Style {
-            colours: stdout().is_terminal() && !forbidden && !dumb,
+            colours: stdout().is_terminal() && !forbidden && !dumb && !launched,
         }
     }
 

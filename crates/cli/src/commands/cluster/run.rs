@@ -186,7 +186,7 @@ impl Once<'_> {
         ));
         let efficiency = job.serial(&ran.result)? / cpu;
         output.say(format!(
-            "          {} of it is what serial code needs, by a sample",
+            "          efficiency {}: what serial code needs, by a sample, as a part of that",
             digits(efficiency)
         ));
         Some(efficiency)
