@@ -118,15 +118,7 @@ fn wrong(expected: &str, got: String) -> Wrong {
 /// The serial program: depth first with a stack, as the tasks go, and nothing besides. The recursive one is slower.
 fn alone(tree: UtsTree) -> (Size, Duration) {
     let clock = ThreadClock::start();
-    let mut size = Size::default();
-    let mut stack = vec![tree.root()];
-    while let Some(node) = stack.pop() {
-        let children = tree.children(&node);
-        size.nodes += 1;
-        size.leaves += u64::from(children == 0);
-        size.depth = size.depth.max(node.depth());
-        stack.extend((0..children).map(|number| node.child(number)));
-    }
+    let size = uts::serial(tree, u64::MAX);
     (size, clock.elapsed())
 }
 

@@ -124,6 +124,31 @@ fn every_second(stack: &mut Vec<UtsNode>) -> Vec<UtsNode> {
     given
 }
 
+/// Counts a tree, or the first so many nodes of it, in the order of a [`Search`], and does nothing else: what the program is compared with.
+///
+/// ```
+/// use locksley_cluster::programs::uts;
+/// use locksley_workload::{Uts, UtsTree};
+///
+/// let tree = UtsTree::binomial(100.0, 0.2, 4, 42);
+/// assert_eq!(uts::serial(tree, u64::MAX), Uts::new(tree).size());
+/// assert_eq!(uts::serial(tree, 7).nodes, 7);
+/// ```
+pub fn serial(tree: UtsTree, at_most: u64) -> Size {
+    let mut size = Size::default();
+    let mut stack = vec![tree.root()];
+    while size.nodes < at_most
+        && let Some(node) = stack.pop()
+    {
+        let children = tree.children(&node);
+        size.nodes += 1;
+        size.leaves += u64::from(children == 0);
+        size.depth = size.depth.max(node.depth());
+        stack.extend((0..children).map(|number| node.child(number)));
+    }
+    size
+}
+
 /// The program: one kind of task.
 ///
 /// ```

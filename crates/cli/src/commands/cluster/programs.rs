@@ -5,7 +5,7 @@ use locksley_cluster::programs::uts::{self, Counted, Search};
 use locksley_cluster::{Program, Reduce, Task};
 use locksley_measure::ThreadClock;
 use locksley_workload::catalog::nearest;
-use locksley_workload::{Shape, Size, Uts, UtsTree};
+use locksley_workload::{Shape, Size, UtsTree};
 use serde_json::{Value, json};
 
 #[cfg(feature = "thumbnails")]
@@ -265,8 +265,8 @@ impl Job for UtsJob {
         /// A tenth of a second or so.
         const SAMPLE: u64 = 1_000_000;
         let clock = ThreadClock::start();
-        let (searched, _) = Uts::within(self.tree, SAMPLE, u32::MAX);
-        let each = clock.elapsed().as_secs_f64() / searched.size().nodes as f64;
+        let searched = uts::serial(self.tree, SAMPLE);
+        let each = clock.elapsed().as_secs_f64() / searched.nodes as f64;
         Some(each * size.nodes as f64)
     }
 }
