@@ -2,8 +2,9 @@ use std::sync::Barrier;
 
 use serde::{Deserialize, Serialize};
 
+use super::shared::lock;
 use super::*;
-use crate::{Parcel, Sum};
+use crate::{Parcel, Sum, Tasks};
 
 /// What a task of the tests does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,17 +121,6 @@ fn what_is_wanted_depends_on_what_waits() {
     job();
     assert!(local.shared.wanted());
     assert!(local.is_passive());
-}
-
-#[test]
-fn empty_slots_are_thrown_away() {
-    let local = local(1);
-    for _ in 0..10_000 {
-        let job = local.shared.clone().enter(Box::new(Deed::Give(1)));
-        job.unwrap()();
-    }
-    assert!(lock(&local.shared.line).slots.len() <= 65);
-    assert_eq!(local.take_result(), Sum(10_000));
 }
 
 /// A task that runs for hours spawns much that others take away.
