@@ -200,8 +200,8 @@ impl<R: Reduce> Local<R> {
         &self.pool
     }
 
-    /// From now on tasks are [wanted](Tasks::wanted) while fewer than this many wait. At first it is twice the number of workers, or
-    /// none if there is one worker: enough for the pool, and nothing for other processes.
+    /// From now on tasks are [wanted](crate::Tasks::wanted) while fewer than this many wait. At first it is twice the number of
+    /// workers, or none if there is one worker: enough for the pool, and nothing for other processes.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -297,7 +297,7 @@ impl<R: Reduce> Local<R> {
         self.shared.wait(at_most)
     }
 
-    /// Gives up: what waits is dropped, and what runs is [told](Tasks::cancelled).
+    /// Gives up: what waits is dropped, and what runs is [told](crate::Tasks::cancelled).
     ///
     /// ```
     /// # use locksley_cluster::Local;
