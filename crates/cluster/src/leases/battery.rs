@@ -51,10 +51,12 @@ impl<'a> Case<'a> {
                 },
             },
         };
-        Case {
+        let case = Case {
             pool: world.pool(),
             job,
-        }
+        };
+        case.beat("bystander", Duration::from_secs(600));
+        case
     }
 
     fn with(world: &'a dyn World, tasks: &[&str]) -> Case<'a> {
@@ -75,6 +77,12 @@ impl<'a> Case<'a> {
             name: name.to_owned(),
             build: self.job.build,
         }
+    }
+
+    fn beat(&self, name: &str, alive_for: Duration) {
+        let (worker, slots) = (self.worker(name), 1);
+        let beat = self.pool.beat(&Present { worker, slots }, alive_for);
+        beat.expect("the pool is there");
     }
 
     fn lease(&self, name: &str) -> Option<Lease> {
@@ -141,6 +149,7 @@ macro_rules! battery {
             what_fails_too_often_is_set_aside
             what_kills_its_workers_is_set_aside
             suspects_run_alone
+            after_an_outage_leases_have_their_time_again
             cancelling_voids_everything
             compaction_replaces_what_is_still_there
             limits_are_kept
@@ -390,6 +399,36 @@ pub(super) fn suspects_run_alone(world: &dyn World) {
     assert_eq!(case.complete(&third.leases[0], "A", &[]), counted(1, 1));
     let other = case.reclaim("w", true);
     assert_eq!((other.leases.len(), other.suspects), (1, false));
+}
+
+pub(super) fn after_an_outage_leases_have_their_time_again(world: &dyn World) {
+    let case = Case::with(world, &["a", "b"]);
+    let leave = |name| case.pool.leave(&case.worker(name));
+    leave("bystander").expect("the pool is there");
+    // Whoever comes back first may ask for what ran out before it says that it is there.
+    for says_so in [false, true] {
+        case.beat("w", LEASE);
+        let lease = case.lease("w").expect("one waits");
+        world.pass(LATE);
+        if says_so {
+            case.beat("v", 20 * LEASE);
+        }
+        assert_eq!(case.reclaim("v", true), Reclaimed::default());
+        case.beat("v", 20 * LEASE);
+        assert_eq!(case.reclaim("v", true), Reclaimed::default());
+        assert!(case.renew(&lease));
+        world.pass(LATE);
+        let again = case.reclaim("v", true).leases.remove(0);
+        assert_eq!(
+            again.attempt, 2,
+            "one that is not renewed runs out after all"
+        );
+        assert!(matches!(
+            case.complete(&again, "A", &[]),
+            Completed::Counted { .. }
+        ));
+        leave("v").expect("the pool is there");
+    }
 }
 
 pub(super) fn cancelling_voids_everything(world: &dyn World) {

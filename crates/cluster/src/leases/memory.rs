@@ -22,6 +22,7 @@ use crate::Build;
 /// let job = JobInfo { id: "a".parse()?, build: Build(1), program: "p".to_owned(), terms: Terms::default() };
 /// pool.submit(&Order { job, tasks: vec![b"task".to_vec()] })?;
 /// let (slow, other) = (WorkerId { name: "slow".to_owned(), build: Build(1) }, WorkerId { name: "other".to_owned(), build: Build(1) });
+/// pool.beat(&Present { worker: other.clone(), slots: 1 }, Duration::from_secs(60))?;
 /// let lease = pool.lease(&slow, 1, Duration::ZERO)?.remove(0);
 ///
 /// pool.pass(Duration::from_secs(16));
@@ -45,6 +46,8 @@ struct World {
     /// How many entries there were: their numbers.
     entries: u64,
     workers: BTreeMap<String, (Present, Duration)>,
+    /// When they came back, if all were away.
+    returned: Duration,
 }
 
 #[derive(Debug)]
@@ -115,6 +118,15 @@ impl World {
     fn number(&mut self) -> u64 {
         self.entries += 1;
         self.entries
+    }
+
+    /// When the workers came back, if all were away. Until then nobody could renew a lease, and that one ran out says nothing about
+    /// its worker.
+    fn returned(&mut self, now: Duration) -> Duration {
+        if self.workers.values().all(|(_, until)| *until <= now) {
+            self.returned = now;
+        }
+        self.returned
     }
 
     /// The job of a ticket and its entry's number, if the ticket is good.
@@ -301,12 +313,14 @@ impl LeasePool for Memory {
     fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble> {
         let mut world = self.world();
         let now = self.now(&world);
+        let returned = world.returned(now);
         let mut reclaimed = Reclaimed::default();
         let (mut most, mut idle) = (at_most, idle);
         for job in world
             .jobs
             .values_mut()
             .filter(|job| job.info.build == worker.build)
+            .filter(|job| now >= returned + job.info.terms.lease)
         {
             let more = job.reclaim(worker, &mut most, &mut idle, now);
             reclaimed.leases.extend(more.leases);
@@ -490,6 +504,7 @@ impl LeasePool for Memory {
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble> {
         let mut world = self.world();
         let now = self.now(&world);
+        world.returned(now);
         world.workers.insert(
             present.worker.name.clone(),
             (present.clone(), now + alive_for),

@@ -27,6 +27,7 @@
 //! |---|---|---|
 //! | a worker dies | its leases run out by the server's clock, and are delivered anew | what it had done so far had no effect on the list |
 //! | a worker stops for longer than a lease, and goes on | its renewals and completions are refused (`Fenced`) | the delivery count in its ticket is no longer that of the entry; or the entry is gone |
+//! | all workers are away, or the server is away from all of them, for longer than they are taken to be alive | when one is back every lease has its whole time again: it is renewed, not tried again | who holds a lease does not change |
 //! | a request is lost | the worker repeats it | nothing had happened |
 //! | a reply is lost | the worker repeats the request; a completion is `Fenced` now | the entry is gone, so the repetition has no effect |
 //! | the reply to `lease`, or to a completion that leases, is lost | entries are leased by somebody who does not know; they run out | as if the worker had died |

@@ -12,6 +12,7 @@
 //! | `locksley:running` | a hash: the build of each running job |
 //! | `locksley:bell` | a stream that gets an entry when a job is submitted: workers without jobs block on it |
 //! | `locksley:workers`, `:slots`, `:builds` | who is alive until when, by the server's clock |
+//! | `locksley:returned` | when workers came back after all had been away |
 //!
 //! A lease is an entry that is pending in the consumer group: Redis remembers for each of them the consumer, the time of the last
 //! delivery, and how many there were. What changes more than one thing is a script: Redis runs one at a time, and writes what it
@@ -43,6 +44,7 @@ use connections::Connections;
 const RUNNING: &str = "locksley:running";
 const BELL: &str = "locksley:bell";
 const WORKERS: [&str; 3] = ["locksley:workers", "locksley:slots", "locksley:builds"];
+const RETURNED: &str = "locksley:returned";
 const GROUP: &str = "workers";
 
 /// So old may be what we know of the running jobs. An idle worker asks about as often.
@@ -383,6 +385,7 @@ impl LeasePool for Redis {
             let idle = idle && reclaimed.leases.is_empty();
             let missing = at_most.saturating_sub(reclaimed.leases.len());
             let mut ask = invoke(&self.scripts.reclaim, &job.info.id);
+            ask.key(WORKERS[0]).key(RETURNED);
             ask.arg(&worker.name).arg(missing).arg(u8::from(idle));
             ask.arg(job.submitted);
             let (suspects, leases) = values::reclaimed(&job.info, worker, self.script(&ask)?);
@@ -502,6 +505,7 @@ impl LeasePool for Redis {
         for key in WORKERS {
             ask.key(key);
         }
+        ask.key(RETURNED);
         ask.arg(&present.worker.name)
             .arg(alive_for.as_millis() as u64);
         ask.arg(present.slots).arg(present.worker.build.to_string());

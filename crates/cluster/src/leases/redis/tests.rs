@@ -271,6 +271,23 @@ fn a_full_server_lets_tasks_end_that_make_room() {
 }
 
 #[test]
+fn on_a_full_server_leases_run_out_though_nobody_can_say_that_he_is_there() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let mut order = order(1, 1);
+    order.job.terms.lease = Duration::from_millis(50);
+    redis.submit(&order).expect("it is new");
+    let lease = redis.lease(&worker(1), 1, Duration::ZERO);
+    assert_eq!(lease.expect("it waits").len(), 1);
+    sleep(Duration::from_millis(60));
+    let reclaim = || redis.reclaim(&worker(1), 1, true).expect("it is there");
+    assert_eq!(reclaim().leases.len(), 0, "all were away");
+    raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
+    assert_eq!(reclaim().leases.len(), 1);
+}
+
+#[test]
 fn the_newer_form_of_answers_is_not_asked_for() {
     let Some(Real { redis, _server }) = world() else {
         return;

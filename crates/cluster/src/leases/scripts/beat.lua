@@ -1,6 +1,7 @@
--- A worker is alive. KEYS: workers, slots, builds. ARGV: name, until when from now on, slots, build
+-- A worker is alive. KEYS: workers, slots, builds, since when they are back. ARGV: name, until when from now on, slots, build
 local at = now()
 local name, alive, slots, build = unpack(ARGV)
+returned(KEYS[1], KEYS[4], at)
 redis.call('ZADD', KEYS[1], at + alive, name)
 redis.call('HSET', KEYS[2], name, slots)
 redis.call('HSET', KEYS[3], name, build)

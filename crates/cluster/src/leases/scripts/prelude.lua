@@ -14,6 +14,19 @@ local function lost(state)
   return state == 'running' and redis.pcall('XPENDING', TASKS, GROUP).err ~= nil
 end
 
+-- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then nobody could
+-- renew a lease, and that one ran out says nothing about its worker.
+local function returned(workers, since, at)
+  if redis.call('ZCOUNT', workers, at, '+inf') > 0 then
+    return tonumber(redis.call('GET', since)) or 0
+  end
+  -- A server whose memory is short refuses this, and to be told who is alive: there leases run out as ever.
+  if redis.pcall('SET', since, at).err then
+    return 0
+  end
+  return at
+end
+
 -- Is this the last delivery of the entry, and to this worker?
 local function held(entry, worker, delivery)
   if redis.call('EXISTS', TASKS) == 0 then

@@ -1,4 +1,5 @@
 -- Leases anew what ran out.
+-- KEYS: those of the job, workers, since when they are back.
 -- ARGV: name, worker, at most so many, 1 if the worker is idle, when the job was submitted
 local _, worker, most, idle, submitted = unpack(ARGV)
 most, idle = tonumber(most), idle == '1'
@@ -10,6 +11,10 @@ end
 if lost(terms[4]) then
   -- Nobody shall look for its tasks any more.
   redis.call('HDEL', RUNNING, ID)
+  return { 0 }
+end
+local at = now()
+if at < returned(KEYS[8], KEYS[9], at) + terms[1] then
   return { 0 }
 end
 local tries = tonumber(terms[2])
