@@ -5,7 +5,7 @@
 //! costs is for the caller to count and to subtract.
 
 use std::fmt;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// Operations of the two runs: whole rounds of an unrolled loop.
 const OPERATIONS: [u64; 2] = [6_400, 134_400];
@@ -44,20 +44,32 @@ pub(crate) fn per_operation_of(
     subcommand: &[&str],
     [few, many]: [u64; 2],
 ) -> Result<f64, Unavailable> {
-    let difference = total(subcommand, many)?.saturating_sub(total(subcommand, few)?);
+    // Side by side: what is counted is the same, however busy the processors are.
+    let (larger, smaller) = (start(subcommand, many)?, start(subcommand, few)?);
+    let difference = total(larger)?.saturating_sub(total(smaller)?);
     Ok(difference as f64 / (many - few) as f64)
 }
 
-fn total(subcommand: &[&str], operations: u64) -> Result<u64, Unavailable> {
-    let failed = |why: String| Unavailable::Failed(why);
-    let this = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
-    let output = Command::new("valgrind")
+fn failed(why: impl ToString) -> Unavailable {
+    Unavailable::Failed(why.to_string())
+}
+
+fn start(subcommand: &[&str], operations: u64) -> Result<Child, Unavailable> {
+    let this = std::env::current_exe().map_err(failed)?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(this)
         .args(subcommand)
         .arg(operations.to_string())
-        .output()
-        .map_err(|_| Unavailable::Missing)?;
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    valgrind.spawn().map_err(|_| Unavailable::Missing)
+}
+
+fn total(valgrind: Child) -> Result<u64, Unavailable> {
+    let output = valgrind.wait_with_output().map_err(failed)?;
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Err(failed(format!(

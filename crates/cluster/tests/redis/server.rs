@@ -14,8 +14,13 @@ pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0")
 }
 
-/// Is a program there that a test needs? If not, the test is skipped, and says why, or fails if that is demanded.
+/// Is a program there that a test needs? If not, the test is skipped, and says why, or fails if that is demanded. All are skipped if
+/// `LOCKSLEY_TEST_REDIS` is 0.
 pub(crate) fn there_is(program: &str) -> bool {
+    if std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value == "0") {
+        eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
+        return false;
+    }
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {program}")])
         .output();
