@@ -114,7 +114,8 @@ pub trait LeasePool: Send + Sync {
     ) -> Result<Vec<Lease>, Trouble>;
 
     /// Leases some of the tasks whose leases ran out, and sets those aside that were tried too often. Of those that have to run
-    /// alone it leases one, and nothing else, and only if the worker says that it is idle.
+    /// alone it leases one, and nothing else, and only if the worker says that it is idle. If no worker was [alive](LeasePool::beat)
+    /// it counts leases from when one was again.
     ///
     /// # Errors
     ///
@@ -192,7 +193,8 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
 
-    /// Says that a worker is alive, for so long. How many leases all living workers hold together, at most?
+    /// Says that a worker is alive, for so long. Every worker does, all the time: where none did, leases ran out because the server
+    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. How many leases all living workers hold together, at most?
     ///
     /// # Errors
     ///

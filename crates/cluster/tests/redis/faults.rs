@@ -59,6 +59,25 @@ fn a_worker_is_stopped_for_longer_than_its_lease_and_goes_on() {
 }
 
 #[test]
+fn a_worker_that_is_stopped_for_a_moment_does_not_take_the_server_for_gone() {
+    let Some(server) = Started::new() else { return };
+    let redis = server.connect();
+    let worker = Process::worker(&server);
+    until("it is there", || {
+        redis.workers().is_ok_and(|workers| workers.len() == 1)
+    });
+    // It is told so where it waits for the server.
+    for _ in 0..5 {
+        worker.signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(20));
+        worker.signal(Signal::CONT);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let said = worker.stop();
+    assert!(!said.err.contains("cannot be used"), "{}", said.err);
+}
+
+#[test]
 fn a_worker_that_is_told_to_stop_hands_over() {
     let Some(server) = Started::new() else { return };
     let (tree, size) = tree();

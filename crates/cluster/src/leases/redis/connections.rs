@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError, RedisResult};
@@ -31,16 +31,29 @@ impl Connections {
         self.with(Duration::ZERO, |connection| command.query(connection))
     }
 
-    /// Does something with a connection, on which the server lets us wait for so long.
+    /// Does something with a connection, on which the server lets us wait for so long; perhaps more than once.
     pub(super) fn with<T>(
         &self,
         wait: Duration,
-        act: impl FnOnce(&mut Connection) -> RedisResult<T>,
+        act: impl Fn(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Trouble> {
-        let mut connection = match self.idle().pop() {
-            Some(connection) => connection,
-            None => self.open().map_err(|error| self.trouble(&error))?,
-        };
+        loop {
+            match self.once(wait, &act) {
+                // A process that is stopped and goes on is told so where it waits: the server is as it was. What it answers to that
+                // question we cannot know any more.
+                Err(error) if kind(&error) == Some(io::ErrorKind::Interrupted) => {}
+                done => return done.map_err(|error| self.trouble(&error)),
+            }
+        }
+    }
+
+    fn once<T>(
+        &self,
+        wait: Duration,
+        act: impl Fn(&mut Connection) -> RedisResult<T>,
+    ) -> RedisResult<T> {
+        let idle = self.idle().pop();
+        let mut connection = idle.map_or_else(|| self.open(), Ok)?;
         let done = connection
             .set_read_timeout(Some(wait + PATIENCE))
             .and_then(|()| act(&mut connection));
@@ -49,7 +62,7 @@ impl Connections {
             Err(error) if code(error).is_none() => self.idle().clear(),
             _ => self.idle().push(connection),
         }
-        done.map_err(|error| self.trouble(&error))
+        done
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
@@ -102,12 +115,16 @@ fn code(error: &RedisError) -> Option<String> {
     error.code().map(str::to_owned).or_else(of_several)
 }
 
+/// What the system says of it, if it does.
+fn kind(error: &RedisError) -> Option<io::ErrorKind> {
+    use std::error::Error;
+    let cause: &Arc<dyn Error + Send + Sync> = error.source()?.downcast_ref()?;
+    cause.downcast_ref().map(io::Error::kind)
+}
+
 /// Is it the server's certificate that is wrong?
 fn certificate(error: &RedisError) -> bool {
-    use std::error::Error;
-    let cause = error.source().and_then(|cause| cause.downcast_ref());
-    let kind = cause.map(io::Error::kind);
-    kind == Some(io::ErrorKind::InvalidData) || error.to_string().contains("certificate")
+    error.to_string().contains("certificate")
 }
 
 impl fmt::Debug for Connections {
