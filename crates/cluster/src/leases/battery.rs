@@ -25,6 +25,9 @@ const LATE: Duration = Duration::from_millis(330);
 
 const NOW: Duration = Duration::ZERO;
 
+/// Longer than any test.
+const LONG: Duration = Duration::from_secs(600);
+
 /// One test's job, with a build of its own: no other test sees its tasks.
 struct Case<'a> {
     pool: &'a dyn LeasePool,
@@ -55,7 +58,7 @@ impl<'a> Case<'a> {
             pool: world.pool(),
             job,
         };
-        case.beat("bystander", Duration::from_secs(600));
+        case.beat("bystander", LONG);
         case
     }
 
@@ -411,10 +414,10 @@ pub(super) fn after_an_outage_leases_have_their_time_again(world: &dyn World) {
         let lease = case.lease("w").expect("one waits");
         world.pass(LATE);
         if says_so {
-            case.beat("v", 20 * LEASE);
+            case.beat("v", LONG);
         }
         assert_eq!(case.reclaim("v", true), Reclaimed::default());
-        case.beat("v", 20 * LEASE);
+        case.beat("v", LONG);
         assert_eq!(case.reclaim("v", true), Reclaimed::default());
         assert!(case.renew(&lease));
         world.pass(LATE);

@@ -194,7 +194,8 @@ pub trait LeasePool: Send + Sync {
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
 
     /// Says that a worker is alive, for so long. Every worker does, all the time: where none did, leases ran out because the server
-    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. How many leases all living workers hold together, at most?
+    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. How many leases do all living workers
+    /// hold together, at most?
     ///
     /// # Errors
     ///
