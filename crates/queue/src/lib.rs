@@ -76,6 +76,7 @@ pub mod offer;
 pub mod pcb;
 pub mod pile;
 pub mod semi_private;
+pub mod split;
 pub mod steal_half;
 pub mod word;
 

@@ -154,6 +154,11 @@ impl View {
         (self.mask / STRIDE) as usize + 1
     }
 
+    /// Returns `true` if the circle cannot shrink.
+    pub(crate) fn is_smallest(&self) -> bool {
+        self.capacity() == MIN_CAPACITY
+    }
+
     /// The index at which the circle is full, if its top is at `top`.
     pub(crate) fn limit(&self, top: Index) -> Index {
         top.wrapping_add(self.mask).wrapping_add(STRIDE)
@@ -359,6 +364,11 @@ impl Ring {
             }
             true
         })
+    }
+
+    /// Returns `true` if a thief is visiting.
+    pub(crate) fn has_visitors(&self) -> bool {
+        self.visitors.load(Ordering::Acquire) != 0 // [R3]
     }
 
     /// Counts the caller as a visitor. Before it reads a slot it must pass a SeqCst fence (or a

@@ -45,6 +45,21 @@ pub fn light() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
+/// The frequent side's half where the rare side pays.
+///
+/// # Safety
+///
+/// [`payer`] has answered [`Payer::Rare`].
+#[inline(always)]
+pub unsafe fn light_unchecked() {
+    light();
+}
+
+/// Returns `true` if [`heavy`] can be had now.
+pub fn is_ready() -> bool {
+    payer() == Payer::Rare
+}
+
 /// The rare side's half. `false` if the kernel refused (it may be out of memory, or a filter
 /// installed since the first use forbids the call): then nothing is ordered, and the caller must
 /// leave alone what it wanted to touch.

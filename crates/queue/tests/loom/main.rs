@@ -10,5 +10,6 @@ mod mailbox;
 mod offer;
 mod pcb;
 mod semi_private;
+mod split;
 mod steal_half;
 mod support;

@@ -1,0 +1,504 @@
+//! The split deque that every strategy of the pool forks on: neither side pays until they meet.
+//!
+//! ```text
+//!            top          split             bottom
+//!             v             v                 v
+//!   ... |  -  | a | b | c | d | e | f | g | h |  -  | ...      (circular)
+//!             |   public    |    private      |
+//!      thieves ->                          <- owner
+//! ```
+//!
+//! The owner pushes and pops private items with plain loads and stores: no fence, no
+//! compare-and-swap. Thieves take from the public part, one item or many with one compare-and-swap.
+//! A thief that finds nothing public sets the owner's *request*; the owner notices it after its next
+//! push, and exposes. An owner that runs a long task does not push, so a thief whose request stands
+//! unanswered *forces* the exposure with an asymmetric barrier ([`barrier`](crate::barrier)), once for
+//! all private items.
+//!
+//! # State
+//!
+//! | word | who writes it | meaning |
+//! |---|---|---|
+//! | `bottom` | the owner | one past the newest item |
+//! | `span` | both, by compare-and-swap | `top`, the length of the public part, and whether a force is under way |
+//! | `limit` | the owner; a forcing thief raises it | an item at or above it is certainly private |
+//! | `ceiling` | the owner; a request sets it to 0 | a push that reaches it must look further |
+//!
+//! **Invariant.** The items are those from `top` to `bottom`; `split` = `top` + length is at most
+//! `bottom`. Thieves take below `split` only, the owner takes from `split` on without asking.
+//! `limit` is at least `split`, except while the owner is inside a slow operation, or a force passes its
+//! barrier (below).
+//!
+//! # Operations
+//!
+//! - *push*: writes the slot, raises `bottom`, passes the light barrier, compares `bottom` with
+//!   `ceiling`. At or above it the owner *attends*: it makes room, and learns of a request.
+//! - *expose*: the owner raises the length by compare-and-swap.
+//! - *pop*: lowers `bottom`, passes the light barrier, compares it with `limit`. Below it the owner
+//!   looks at `span`: it cancels a force; a public item it takes back by lowering the
+//!   length, half of the public part at once.
+//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. Nobody else takes from them any more,
+//!   and the owner does not write to them: before it reuses a slot it looks whether a thief is
+//!   visiting (see `ring`).
+//! - *force*, only while nothing is public: the thief takes the lock of forcers; marks `span` with
+//!   the length that shall become public; raises `limit` to its end `s`; passes the heavy barrier;
+//!   reads `bottom` and `limit` again; and by compare-and-swap makes public what lies below all
+//!   three.
+//!
+//! **Why a force is safe.** Suppose that the owner pops item `i` without looking at `span`, because it
+//! read `limit <= i` after it had stored `bottom = i`. The heavy barrier falls before or after that
+//! read. If after, the thief sees `bottom <= i` (or a newer item at `i`, which was pushed since), and
+//! exposes nothing from `i` on. If before, the read came after the thief had raised `limit` above `i`,
+//! so the owner has lowered it since. If it lowered it before the barrier, the thief reads the
+//! lowered `limit`, and exposes nothing above it. If it lowered it after the barrier: whenever the owner
+//! stores to `limit`, it passes the light barrier and looks at `span` again; that look comes after the
+//! heavy barrier, sees the mark or what became of it, and starts over. So either the owner has
+//! cancelled the force, and its compare-and-swap fails, or `limit` is above `i` again. The lock keeps a second
+//! force from making the same mark, so a late compare-and-swap of a cancelled one always fails; its late raise of
+//! `limit` costs the owner one slow pop.
+//!
+//! **No wake-up is lost** that a request stands for: a push is followed by the light barrier and the
+//! look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at `bottom`. One of
+//! them sees the other.
+//!
+//! **Without `membarrier`** ([`Payer::Both`](crate::barrier::Payer)) the deque is made
+//! *attentive*: the ceiling stays at 0, so the owner exposes after every push, and nothing is ever
+//! private for longer than that.
+//!
+//! **Theorem** (Rito, thesis, Theorem 6.17, for semi-private deques). The owner issues a
+//! compare-and-swap only to answer a request or to take back what it exposed; thieves ask only
+//! after a failed attempt, so there are O(P Tinf) expensive operations in expectation. A force takes
+//! the place of an exposure, so that holds with it.
+//!
+//! **Deviations from the thesis** (Algorithms 8 and 9). One word instead of an age and a bottom of its
+//! own, so the owner takes back without a fence. Indices are monotone. The request is cleared before
+//! the exposure. The force is new.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `split::force_against_push` |
+//! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | the pool's `sleep::models` |
+//! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `split::force_against_pops` |
+//! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `split::force_against_marks` |
+//! | D5 | force: heavy barrier | membarrier | D3, D4 | as those | as those |
+//! | D6 | force: load of `bottom` | Acquire | D1 | as D1 | as D1 |
+//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `split::expose_against_steal` |
+//! | D8 | steal: compare-and-swap of `span` | AcqRel | D7, D9 | Acquire as D7; Release as D9 | `split::expose_against_steal`, `split::slot_reuse_against_steal` |
+//! | D9 | make room: load of `span` | Acquire | D8 | a thief that is about to read a slot must be seen as a visitor before the slot is reused | `split::slot_reuse_against_steal` |
+//! | D10 | make room: load of the visitors | Acquire | the end of a visit | the slot would be written before the thief has read it | `split::slot_reuse_against_steal` |
+//! | D11 | the lock of forcers | Acquire, Release | itself | two forces would overlap | `split::two_forces` |
+//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | the pool's `sleep::models` |
+
+mod owner;
+mod span;
+mod thief;
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use crate::handle::Handle;
+use crate::pile::{Full, Owner};
+use crate::ring::{Index, Ring, STRIDE, View};
+use crate::sync::barrier::{self, Payer};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::word::Word;
+
+use span::Span;
+pub use thief::{Forced, Stealer};
+
+/// The ceiling while a request stands: every push reaches it.
+const REQUESTED: Index = 0;
+
+/// What the owner touches all the time.
+struct Hot {
+    bottom: AtomicU64,
+    limit: AtomicU64,
+    ceiling: AtomicU64,
+    /// The first slot of the current circle. The owner's alone.
+    base: Cell<*const AtomicPtr<()>>,
+    /// Which bits of an index are its offset in the circle. The owner's alone.
+    mask: Cell<u64>,
+}
+
+/// What the thieves look at all the time. The owner writes to it only in slow operations.
+struct Public {
+    span: AtomicU64,
+    /// A thief has asked, and the owner has not answered.
+    asked: AtomicBool,
+    /// The lock of forcers.
+    forcing: AtomicBool,
+}
+
+/// What the owner needs off the fast path. The owner's alone.
+struct Slow {
+    view: UnsafeCell<View>,
+    /// The ceiling without a request: where the circle is full.
+    room: Cell<Index>,
+    /// Items below it are not taken back blindly.
+    mark: Cell<Index>,
+    /// How many items the owner made public.
+    exposed: Cell<u64>,
+    /// Whether the ceiling stays at 0.
+    attentive: Cell<bool>,
+}
+
+/// The deque without a handle, for a runtime that keeps it in a structure of its own and knows
+/// which thread is the owner.
+///
+/// The owner's operations take `&self` and are unsafe; the thieves' are not.
+///
+/// ```
+/// use locksley_queue::Steal;
+/// use locksley_queue::split::{Embedded, TakenBack};
+///
+/// let deque = Embedded::new();
+/// // SAFETY: this thread is the only one that calls the owner's operations.
+/// unsafe {
+///     deque.push(1);
+///     let (place, _) = deque.push(2);
+///     assert_eq!(deque.steal(), Steal::Private);
+///     deque.expose(1);
+///     assert_eq!(deque.steal(), Steal::Success(1));
+///     assert_eq!(deque.take_back(place), TakenBack::Yes);
+///     assert_eq!(deque.pop(), None);
+/// }
+/// ```
+#[repr(C)]
+pub struct Embedded<T: Word> {
+    hot: CachePadded<Hot>,
+    public: CachePadded<Public>,
+    slow: Slow,
+    ring: Ring,
+    /// Invariant in `T`: what one side puts in, the other takes out.
+    items: PhantomData<Cell<T>>,
+}
+
+// SAFETY: items pass from thread to thread, whole and once; references to them are not shared.
+// What is the owner's alone is reached only through the owner's operations.
+unsafe impl<T: Word + Send> Send for Embedded<T> {}
+// SAFETY: as above.
+unsafe impl<T: Word + Send> Sync for Embedded<T> {}
+
+/// Where an item was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(Index);
+
+/// Whether an item that was pushed is the owner's again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "unless it is back, a thief has it"]
+pub enum TakenBack {
+    /// It is out of the deque, and the caller's.
+    Yes,
+    /// A thief has it, or it was popped.
+    No,
+}
+
+/// What the owner learnt when it attended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attention {
+    /// A request stood; it is cleared.
+    pub requested: bool,
+    /// It was, among others, that of a thief which is looking for work.
+    pub asked: bool,
+}
+
+impl<T: Word> Embedded<T> {
+    /// Creates an empty deque.
+    pub fn new() -> Self {
+        Self::starting_at(0, 0)
+    }
+
+    /// Creates a deque with room for `capacity` items whose indices start at `start`.
+    fn starting_at(capacity: usize, start: u64) -> Self {
+        // Above 0, so that an index below the first is no large number.
+        let start = (start / STRIDE * STRIDE).max(STRIDE);
+        let (ring, view) = Ring::new(capacity);
+        let room = view.limit(start);
+        let deque = Embedded {
+            hot: CachePadded::new(Hot {
+                bottom: AtomicU64::new(start),
+                limit: AtomicU64::new(start),
+                ceiling: AtomicU64::new(room),
+                base: Cell::new(ptr::null()),
+                mask: Cell::new(0),
+            }),
+            public: CachePadded::new(Public {
+                span: AtomicU64::new(Span::new(start, 0).0),
+                asked: AtomicBool::new(false),
+                forcing: AtomicBool::new(false),
+            }),
+            slow: Slow {
+                view: UnsafeCell::new(view),
+                room: Cell::new(room),
+                mark: Cell::new(start),
+                exposed: Cell::new(0),
+                attentive: Cell::new(false),
+            },
+            ring,
+            items: PhantomData,
+        };
+        // SAFETY: nobody else has the deque yet.
+        unsafe {
+            deque.enter_circle();
+            if barrier::payer() == Payer::Both {
+                deque.set_attentive();
+            }
+        }
+        deque
+    }
+
+    #[inline(always)]
+    fn bottom(&self) -> Index {
+        self.hot.bottom.load(Ordering::Relaxed)
+    }
+
+    /// The slot of an index in the current circle.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline(always)]
+    unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
+        let (base, offset) = (self.hot.base.get(), index & self.hot.mask.get());
+        #[cfg(not(loom))]
+        {
+            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
+            // SAFETY: the offset is inside the circle, which only the owner replaces.
+            unsafe { &*base.byte_add(offset as usize) }
+        }
+        #[cfg(loom)]
+        {
+            // SAFETY: as above; loom's atomics are larger than a word.
+            unsafe { &*base.add((offset / STRIDE) as usize) }
+        }
+    }
+}
+
+/// The owner's operations. For each the same holds:
+///
+/// # Safety
+///
+/// No two of them run at the same time, and what one did is visible to the next: they are called
+/// by one thread, or whatever passes them on to another one synchronises.
+impl<T: Word> Embedded<T> {
+    /// Pushes an item. If the second result is `true`, the owner must [`attend`](Self::attend)
+    /// before it pushes again.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, see above.
+    #[inline(always)]
+    pub unsafe fn push(&self, item: T) -> (Place, bool) {
+        let bottom = self.bottom();
+        // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
+        // asked for attention.
+        let slot = unsafe { self.slot(bottom) };
+        slot.store(item.into_word(), Ordering::Relaxed);
+        let next = bottom.wrapping_add(STRIDE);
+        self.hot.bottom.store(next, Ordering::Release); // [D1]
+        // SAFETY: where there is no membarrier, nothing is private: see `set_attentive`.
+        unsafe { barrier::light_unchecked() }; // [D2]
+        let attention = next >= self.hot.ceiling.load(Ordering::Relaxed);
+        (Place(bottom), attention)
+    }
+
+    /// Takes the item that was pushed last.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, see above.
+    #[inline]
+    pub unsafe fn pop(&self) -> Option<T> {
+        loop {
+            let lowered = self.bottom().wrapping_sub(STRIDE);
+            // SAFETY: the caller is the owner, for all of these.
+            unsafe {
+                if !self.lower_to(lowered) && !self.pop_slowly(lowered) {
+                    return None;
+                }
+                let word = self.slot(lowered).load(Ordering::Relaxed);
+                if !is_hole(word) {
+                    // SAFETY: the item is out of the deque, and read here alone.
+                    return Some(T::from_word(word));
+                }
+            }
+        }
+    }
+
+    /// Takes back the item that was pushed at `place`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, see above. The place comes from a push on this deque, its item was
+    /// not popped since, and everything that lies on top of it was [marked](Self::mark). If something does,
+    /// the caller looks at [`is_called`](Self::is_called) afterwards: for a moment it was out of sight.
+    #[inline(always)]
+    pub unsafe fn take_back(&self, place: Place) -> TakenBack {
+        // SAFETY: the caller is the owner, for both.
+        unsafe {
+            if self.lower_to(place.0) {
+                return TakenBack::Yes;
+            }
+            self.take_back_slowly(place.0)
+        }
+    }
+
+    /// Lowers the bottom. Returns `true` if the item there is certainly private.
+    #[inline(always)]
+    unsafe fn lower_to(&self, lowered: Index) -> bool {
+        self.hot.bottom.store(lowered, Ordering::Release); // [D1]
+        // SAFETY: as in `push`.
+        unsafe { barrier::light_unchecked() }; // [D3]
+        lowered >= self.hot.limit.load(Ordering::Relaxed)
+    }
+}
+
+/// Stands in a slot whose item was taken out of the middle.
+static HOLE: u8 = 0;
+
+fn hole() -> *mut () {
+    (&raw const HOLE).cast_mut().cast()
+}
+
+fn is_hole(word: *mut ()) -> bool {
+    ptr::eq(word, hole())
+}
+
+impl<T: Word> Default for Embedded<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word> Drop for Embedded<T> {
+    fn drop(&mut self) {
+        let bottom = self.bottom();
+        let top = Span(self.public.span.load(Ordering::Relaxed)).top(bottom);
+        self.ring.drain(top, bottom, |word| {
+            if !is_hole(word) {
+                // SAFETY: the words between the indices were taken by nobody, and nobody is left
+                // who could.
+                drop(unsafe { T::from_word(word) });
+            }
+        });
+    }
+}
+
+impl<T: Word> fmt::Debug for Embedded<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded")
+            .field("len", &self.len())
+            .finish()
+    }
+}
+
+/// An owner's handle.
+///
+/// It answers a request after the push that notices it, by exposing half of what is private.
+///
+/// ```
+/// use locksley_queue::{Owner, Steal, Thief, split};
+///
+/// let mut owner = split::Deque::new();
+/// let thief = owner.thief();
+/// owner.push(1).unwrap();
+/// assert_eq!(thief.steal(), Steal::Private);
+/// thief.request();
+/// owner.push(2).unwrap();
+/// assert_eq!(thief.steal(), Steal::Success(1));
+/// ```
+pub struct Deque<T: Word> {
+    deque: Handle<Embedded<T>>,
+}
+
+impl<T: Word> Deque<T> {
+    /// Creates an empty deque.
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// Creates a deque with room for `capacity` items before it grows.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::starting_at(capacity, 0)
+    }
+
+    #[doc(hidden)]
+    pub fn starting_at(capacity: usize, start: u64) -> Self {
+        Deque {
+            deque: Handle::new(Embedded::starting_at(capacity, start)),
+        }
+    }
+
+    /// Makes up to `count` of the oldest private items public. Returns how many there were.
+    pub fn expose(&mut self, count: usize) -> usize {
+        // SAFETY: the handle is the owner's, and borrowed exclusively.
+        unsafe { self.deque.expose(count) }
+    }
+
+    /// Answers a request, if one stands. Returns how many items it made public.
+    pub fn poll(&mut self) -> usize {
+        // SAFETY: as above.
+        unsafe {
+            if self.deque.attend().requested {
+                self.deque.expose(self.deque.private_len().div_ceil(2))
+            } else {
+                0
+            }
+        }
+    }
+
+    #[doc(hidden)]
+    pub fn mark(&mut self) {
+        // SAFETY: as above.
+        unsafe { self.deque.mark() };
+    }
+}
+
+impl<T: Word> Owner for Deque<T> {
+    type Item = T;
+    type Thief = Stealer<T>;
+
+    #[inline]
+    fn push(&mut self, item: T) -> Result<(), Full<T>> {
+        // SAFETY: as above.
+        if unsafe { self.deque.push(item) }.1 {
+            self.poll();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        // SAFETY: as above.
+        unsafe { self.deque.pop() }
+    }
+
+    fn len(&self) -> usize {
+        self.deque.len()
+    }
+
+    fn thief(&self) -> Stealer<T> {
+        Stealer {
+            deque: self.deque.clone(),
+        }
+    }
+}
+
+impl<T: Word> Default for Deque<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Word> fmt::Debug for Deque<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deque").field("len", &self.len()).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,280 @@
+//! The owner's operations off the fast path.
+
+use super::span::{MOST_PUBLIC, Span};
+use super::{Attention, Embedded, REQUESTED, TakenBack, hole};
+use crate::ring::{Index, STRIDE, distance, length};
+use crate::sync::Ordering;
+use crate::sync::barrier;
+use crate::word::Word;
+
+/// How often the owner looks for thieves to leave before it grows the circle instead. A visit takes
+/// some tens of nanoseconds unless the thief is preempted.
+const PATIENCE: u32 = if cfg!(loom) { 1 } else { 100 };
+
+/// The later of two indices.
+fn later(one: Index, other: Index) -> Index {
+    if distance(one, other) > 0 { other } else { one }
+}
+
+/// The owner's operations. For each: the caller is the owner, as `Embedded` says.
+impl<T: Word> Embedded<T> {
+    /// Copies where the slots are to where the fast path looks.
+    pub(super) unsafe fn enter_circle(&self) {
+        // SAFETY: the caller is the owner, and the borrow ends here.
+        let view = unsafe { &*self.slow.view.get() };
+        self.hot.base.set(view.first().as_ptr());
+        self.hot.mask.set((view.capacity() as u64 - 1) * STRIDE);
+    }
+
+    fn swap_span(&self, from: Span, to: Span, success: Ordering) -> bool {
+        self.public
+            .span
+            .compare_exchange(from.0, to.0, success, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// The span, after a force that was under way has been cancelled.
+    fn settled_span(&self) -> Span {
+        loop {
+            let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
+            if !span.is_forcing() {
+                return span;
+            }
+            let cancelled = Span::new(span.top(self.bottom()), 0);
+            if self.swap_span(span, cancelled, Ordering::Relaxed) {
+                return cancelled;
+            }
+        }
+    }
+
+    /// Sets the limit to the end of the public part, or to the mark if that is higher, and returns the
+    /// span that it belongs to.
+    unsafe fn sync_limit(&self) -> Span {
+        let near = self.bottom();
+        loop {
+            let span = self.settled_span();
+            let split = span.split(near);
+            let limit = later(split, self.slow.mark.get());
+            self.hot.limit.store(limit, Ordering::Relaxed);
+            // SAFETY: where there is no membarrier, there is no force either.
+            unsafe { barrier::light_unchecked() }; // [D4]
+            let again = Span(self.public.span.load(Ordering::Relaxed));
+            // Thieves may have taken some: that moves the top, not the split.
+            if !again.is_forcing() && again.split(near) == split {
+                return again;
+            }
+        }
+    }
+
+    /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is none
+    /// and raises the bottom again. Returns `true` if the item is the owner's.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn pop_slowly(&self, lowered: Index) -> bool {
+        let mark = &self.slow.mark;
+        if distance(lowered, mark.get()) > 0 {
+            mark.set(lowered);
+        }
+        loop {
+            // SAFETY: the caller is the owner.
+            let span = unsafe { self.sync_limit() };
+            let (top, split) = (span.top(lowered), span.split(lowered));
+            if distance(top, lowered) < 0 {
+                self.hot.bottom.store(top, Ordering::Release); // [D1]
+                // SAFETY: the caller is the owner.
+                unsafe { self.found_empty(top) };
+                return false;
+            }
+            if distance(split, lowered) >= 0 {
+                return true;
+            }
+            // Everything above was popped, so this is the last public item.
+            let kept = Span::new(top, span.len() / 2);
+            if self.swap_span(span, kept, Ordering::Relaxed) {
+                // SAFETY: the caller is the owner.
+                unsafe { self.sync_limit() };
+                return true;
+            }
+        }
+    }
+
+    /// Takes the item at `place`, to which the bottom was just lowered, out of the deque, unless a
+    /// thief has it. What lies on top of it stays.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn take_back_slowly(&self, place: Index) -> TakenBack {
+        // All that lies on top of the item was marked, so the bottom was there, or just above it.
+        let mark = self.slow.mark.get();
+        if distance(place, mark) <= STRIDE as i64 {
+            // SAFETY: the caller is the owner.
+            return match unsafe { self.pop_slowly(place) } {
+                true => TakenBack::Yes,
+                false => TakenBack::No,
+            };
+        }
+        // The bottom stays low until the slot is changed, so that no force reaches it.
+        // SAFETY: the caller is the owner.
+        let private = unsafe { self.make_private_from(place) };
+        if private {
+            // SAFETY: the caller is the owner. What is in the slot is the caller's.
+            unsafe { self.slot(place) }.store(hole(), Ordering::Relaxed);
+        }
+        self.hot.bottom.store(mark, Ordering::Release); // [D1]
+        match private {
+            true => TakenBack::Yes,
+            false => TakenBack::No,
+        }
+    }
+
+    /// Makes the items from `place` on private. Returns `false` if a thief has the one there.
+    unsafe fn make_private_from(&self, place: Index) -> bool {
+        loop {
+            // SAFETY: the caller is the owner.
+            let span = unsafe { self.sync_limit() };
+            let (top, split) = (span.top(place), span.split(place));
+            if distance(top, place) < 0 {
+                return false;
+            }
+            if distance(split, place) >= 0 {
+                return true;
+            }
+            let kept = Span::new(top, length(top, place) as u64);
+            self.swap_span(span, kept, Ordering::Relaxed);
+        }
+    }
+
+    /// How many items are private.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn private_len(&self) -> usize {
+        let bottom = self.bottom();
+        let span = Span(self.public.span.load(Ordering::Relaxed));
+        length(span.split(bottom), bottom)
+    }
+
+    /// Makes up to `count` of the oldest private items public. Returns how many there were.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn expose(&self, count: usize) -> usize {
+        let bottom = self.bottom();
+        loop {
+            let span = self.settled_span();
+            let private = length(span.split(bottom), bottom) as u64;
+            let more = private.min(count as u64).min(MOST_PUBLIC - span.len());
+            let longer = Span::new(span.top(bottom), span.len() + more);
+            // [D7]
+            if more == 0 || self.swap_span(span, longer, Ordering::Release) {
+                // SAFETY: the caller is the owner.
+                unsafe { self.sync_limit() };
+                self.slow.exposed.set(self.slow.exposed.get() + more);
+                return more as usize;
+            }
+        }
+    }
+
+    /// How many items the owner has made public so far.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn exposed(&self) -> u64 {
+        self.slow.exposed.get()
+    }
+
+    /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure that
+    /// it is the newest.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn mark(&self) {
+        self.slow.mark.set(self.bottom());
+        // SAFETY: the caller is the owner.
+        unsafe { self.sync_limit() };
+    }
+
+    /// Makes room for another push, and clears a request. After a push that asks for it.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn attend(&self) -> Attention {
+        let (bottom, room) = (self.bottom(), self.slow.room.get());
+        let requested = if self.slow.attentive.get() {
+            true
+        } else {
+            self.hot.ceiling.swap(room, Ordering::AcqRel) == REQUESTED // [D12]
+        };
+        let asked = self.is_asked();
+        if asked {
+            self.public.asked.store(false, Ordering::Relaxed);
+        }
+        if distance(room, bottom) >= 0 {
+            // SAFETY: the caller is the owner.
+            unsafe { self.make_room(bottom) };
+        }
+        Attention { requested, asked }
+    }
+
+    /// Asks for attention after every push, or no more. Where there is no membarrier it always is.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub(super) unsafe fn set_attentive(&self) {
+        self.slow.attentive.set(true);
+        self.hot.ceiling.swap(REQUESTED, Ordering::AcqRel); // [D12]
+    }
+
+    /// Changes the ceiling, unless a request stands.
+    fn set_room(&self, room: Index) {
+        let before = self.slow.room.replace(room);
+        let ceiling = &self.hot.ceiling;
+        let _ = ceiling.compare_exchange(before, room, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    unsafe fn make_room(&self, bottom: Index) {
+        let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
+        // SAFETY: the caller is the owner, and the borrow ends here.
+        let view = unsafe { &mut *self.slow.view.get() };
+        let room = view.limit(span.top(bottom));
+        // A thief that has raised the top may not have read its slots yet.
+        let free = distance(bottom, room) > 0
+            && (0..PATIENCE).any(|_| !self.ring.has_visitors()); // [D10]
+        if free {
+            return self.set_room(room);
+        }
+        // Copied whole: slots below the top may still be read.
+        let oldest = bottom.wrapping_sub(view.capacity() as u64 * STRIDE);
+        // SAFETY: the caller is the owner; what else the circle holds does no harm.
+        unsafe { self.ring.grow(view, oldest, bottom) };
+        let room = view.limit(oldest);
+        // SAFETY: as above.
+        unsafe { self.enter_circle() };
+        self.set_room(room);
+    }
+
+    /// The owner found the deque empty, with both ends at `at`: gives memory back now and then.
+    unsafe fn found_empty(&self, at: Index) {
+        self.slow.mark.set(at);
+        // SAFETY: the caller is the owner, and the borrow ends here.
+        let view = unsafe { &mut *self.slow.view.get() };
+        // A thief that has raised the top may not have read its slots yet.
+        if view.is_smallest() || self.ring.has_visitors() {
+            return;
+        }
+        // SAFETY: the caller is the owner, and there is nothing in the deque.
+        if unsafe { self.ring.found_empty(view, at) } {
+            let room = view.limit(at);
+            // SAFETY: as above.
+            unsafe { self.enter_circle() };
+            self.set_room(room);
+        }
+    }
+}

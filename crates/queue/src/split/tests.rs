@@ -1,0 +1,111 @@
+//! What one thread can see.
+
+use super::*;
+use crate::pile::{Steal, Thief};
+
+#[test]
+fn a_deque_that_has_shrunk_takes_items_again() {
+    for size in [1, 65, 130, 1000] {
+        let mut deque = Deque::new();
+        for round in 0..200 {
+            for item in 0..size {
+                deque.push(item).unwrap();
+            }
+            deque.expose(round % (size + 1));
+            for item in (0..size).rev() {
+                assert_eq!(deque.pop(), Some(item), "round {round} of {size}");
+            }
+            assert_eq!(deque.pop(), None);
+        }
+    }
+}
+
+#[test]
+fn thieves_get_what_is_public_and_no_more() {
+    let mut deque = Deque::new();
+    let thief = deque.thief();
+    assert_eq!(thief.steal(), Steal::Empty);
+    for item in 1..=4 {
+        deque.push(item).unwrap();
+    }
+    assert_eq!(thief.steal(), Steal::Private);
+    assert_eq!(deque.expose(3), 3);
+    assert_eq!(thief.steal(), Steal::Success(1));
+    let mut loot = Vec::new();
+    assert_eq!(thief.steal_some(|public| public, |item| loot.push(item)), Steal::Success(2));
+    assert_eq!(loot, [2, 3]);
+    assert_eq!(thief.steal(), Steal::Private);
+    assert_eq!(deque.pop(), Some(4));
+    assert_eq!(thief.steal(), Steal::Empty);
+}
+
+#[test]
+fn a_request_is_answered_after_the_next_push() {
+    let mut deque = Deque::new();
+    let thief = deque.thief();
+    deque.push(1).unwrap();
+    assert!(thief.request());
+    assert!(!thief.request(), "asked before");
+    deque.push(2).unwrap();
+    assert_eq!(thief.steal(), Steal::Success(1));
+    assert!(thief.request());
+}
+
+#[test]
+fn a_force_makes_everything_public() {
+    let mut deque = Deque::new();
+    let thief = deque.thief();
+    if !barrier::is_ready() {
+        return;
+    }
+    assert_eq!(thief.force(), Forced::Empty);
+    for item in 0..100 {
+        deque.push(item).unwrap();
+    }
+    assert_eq!(thief.force(), Forced::Public);
+    assert_eq!(thief.steal(), Steal::Success(0));
+    for item in (1..100).rev() {
+        assert_eq!(deque.pop(), Some(item));
+    }
+    assert_eq!(deque.pop(), None);
+}
+
+#[test]
+fn items_leave_from_the_middle() {
+    for public in 0..=4 {
+        let deque = Embedded::new();
+        // SAFETY: this thread is the owner, for all of these.
+        unsafe {
+            deque.push(0);
+            let (place, _) = deque.push(1);
+            deque.push(2);
+            deque.mark();
+            deque.push(3);
+            deque.mark();
+            deque.expose(public);
+            assert_eq!(deque.take_back(place), TakenBack::Yes);
+            assert_eq!(deque.pop(), Some(3));
+            assert_eq!(deque.pop(), Some(2));
+            assert_eq!(deque.pop(), Some(0));
+            assert_eq!(deque.pop(), None);
+        }
+    }
+}
+
+#[test]
+fn stolen_items_do_not_come_back() {
+    let deque = Embedded::new();
+    // SAFETY: this thread is the owner, for all of these.
+    unsafe {
+        let (first, _) = deque.push(1);
+        let (second, _) = deque.push(2);
+        deque.expose(1);
+        assert_eq!(deque.steal(), Steal::Success(1));
+        assert_eq!(deque.take_back(second), TakenBack::Yes);
+        assert_eq!(deque.take_back(first), TakenBack::No);
+        deque.push(3);
+        deque.mark();
+        assert_eq!(deque.take_back(first), TakenBack::No);
+        assert_eq!(deque.pop(), Some(3));
+    }
+}

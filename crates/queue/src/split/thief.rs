@@ -1,0 +1,251 @@
+//! The thieves' operations: steal, request, force.
+
+use std::fmt;
+
+use super::span::{MOST_PUBLIC, Span};
+use super::{Embedded, REQUESTED, is_hole};
+use crate::handle::Handle;
+use crate::pile::{Steal, Thief};
+use crate::ring::{STRIDE, distance, length};
+use crate::sync::barrier;
+use crate::sync::{Ordering, fence};
+use crate::word::Word;
+
+/// What came of an attempt to force an exposure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forced {
+    /// There are public items now, or there were.
+    Public,
+    /// There is nothing to make public.
+    Empty,
+    /// The owner or another thief was in the way.
+    Retry,
+    /// The heavy barrier cannot be had; ask instead.
+    Refused,
+}
+
+/// The thieves' operations.
+impl<T: Word> Embedded<T> {
+    /// Takes the oldest public item.
+    pub fn steal(&self) -> Steal<T> {
+        let mut stolen = None;
+        let answer = self.steal_some(|_| 1, |item| stolen = Some(item));
+        match (answer, stolen) {
+            (Steal::Success(_), Some(item)) => Steal::Success(item),
+            (Steal::Success(_), None) => Steal::Retry,
+            (Steal::Empty, _) => Steal::Empty,
+            (Steal::Private, _) => Steal::Private,
+            (Steal::Retry, _) => Steal::Retry,
+        }
+    }
+
+    /// Takes as many public items as `amount` says, given how many there are, and hands them to `sink`,
+    /// oldest first. Returns how many there were.
+    pub fn steal_some(
+        &self,
+        amount: impl FnOnce(usize) -> usize,
+        mut sink: impl FnMut(T),
+    ) -> Steal<usize> {
+        let span = Span(self.public.span.load(Ordering::Acquire));
+        if span.len() == 0 {
+            return self.nothing_public(span);
+        }
+        let count = (amount(span.len() as usize) as u64).min(span.len());
+        if count == 0 {
+            return Steal::Empty;
+        }
+        let visit = self.ring.enter();
+        fence(Ordering::SeqCst); // for `ring`
+        let race = self.public.span.compare_exchange(
+            span.0,
+            span.without_oldest(count).0,
+            Ordering::AcqRel, // [D8]
+            Ordering::Relaxed,
+        );
+        if race.is_err() {
+            return Steal::Retry;
+        }
+        let mut taken = 0;
+        let top = span.top(0);
+        for number in 0..count {
+            // SAFETY: the fence lies between entering and here.
+            let word = unsafe { visit.read(top.wrapping_add(number * STRIDE)) };
+            if !is_hole(word) {
+                taken += 1;
+                // SAFETY: this thief raised the top, so nobody else gets the item.
+                sink(unsafe { T::from_word(word) });
+            }
+        }
+        match taken {
+            0 => Steal::Retry,
+            taken => Steal::Success(taken),
+        }
+    }
+
+    /// The answer of a steal that found nothing public.
+    fn nothing_public<R>(&self, span: Span) -> Steal<R> {
+        // While a request stands, its owner's words are left alone.
+        if span.is_forcing() || self.is_asked() || self.has_private(span) {
+            Steal::Private
+        } else {
+            Steal::Empty
+        }
+    }
+
+    fn has_private(&self, span: Span) -> bool {
+        let bottom = self.hot.bottom.load(Ordering::Relaxed);
+        distance(span.split(bottom), bottom) > 0
+    }
+
+    /// Asks the owner to expose something, unless it has been asked. Returns `true` if this call did.
+    pub fn request(&self) -> bool {
+        if self.is_asked() || self.public.asked.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        self.call();
+        true
+    }
+
+    /// Asks for the owner's attention after its next push.
+    pub fn call(&self) {
+        self.hot.ceiling.swap(REQUESTED, Ordering::Release); // [D12]
+    }
+
+    /// Returns `true` if a request stands.
+    #[inline]
+    pub fn is_called(&self) -> bool {
+        self.hot.ceiling.load(Ordering::Relaxed) == REQUESTED
+    }
+
+    /// Returns `true` if a thief has asked and the owner has not answered.
+    pub fn is_asked(&self) -> bool {
+        self.public.asked.load(Ordering::Relaxed)
+    }
+
+    /// Makes all private items public, without the owner's help: at the price of a heavy barrier.
+    pub fn force(&self) -> Forced {
+        if !barrier::is_ready() {
+            return Forced::Refused;
+        }
+        // [D11]
+        if self.public.forcing.swap(true, Ordering::Acquire) {
+            return Forced::Retry;
+        }
+        let forced = self.force_locked();
+        self.public.forcing.store(false, Ordering::Release); // [D11]
+        forced
+    }
+
+    fn force_locked(&self) -> Forced {
+        let span = Span(self.public.span.load(Ordering::Relaxed));
+        if span.len() > 0 {
+            return Forced::Public;
+        }
+        let bottom = self.hot.bottom.load(Ordering::Relaxed);
+        let top = span.top(bottom);
+        let wanted = (length(top, bottom) as u64).min(MOST_PUBLIC);
+        if wanted == 0 {
+            return Forced::Empty;
+        }
+        let end = top.wrapping_add(wanted * STRIDE);
+        let mark = Span::new(top, wanted).forced();
+        if !self.replace(span, mark, Ordering::Relaxed) {
+            return Forced::Retry;
+        }
+        self.hot.limit.fetch_max(end, Ordering::Relaxed);
+        if !barrier::heavy() {
+            self.replace(mark, span, Ordering::Relaxed);
+            return Forced::Refused;
+        }
+        // [D5]
+        let bottom = self.hot.bottom.load(Ordering::Acquire); // [D6]
+        let limit = self.hot.limit.load(Ordering::Relaxed);
+        let len = length(top, end)
+            .min(length(top, bottom))
+            .min(length(top, limit)) as u64;
+        // [D7]
+        if !self.replace(mark, Span::new(top, len), Ordering::Release) {
+            Forced::Retry
+        } else if len > 0 {
+            Forced::Public
+        } else {
+            Forced::Empty
+        }
+    }
+
+    fn replace(&self, from: Span, to: Span, success: Ordering) -> bool {
+        self.public
+            .span
+            .compare_exchange(from.0, to.0, success, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// How many items are public.
+    pub fn public_len(&self) -> usize {
+        Span(self.public.span.load(Ordering::Relaxed)).len() as usize
+    }
+
+    /// How many items seem to be there, public and private.
+    pub fn len(&self) -> usize {
+        let span = Span(self.public.span.load(Ordering::Acquire));
+        let bottom = self.hot.bottom.load(Ordering::Relaxed);
+        length(span.top(bottom), bottom)
+    }
+
+    /// Returns `true` if nothing seems to be there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A thief's handle.
+pub struct Stealer<T: Word> {
+    pub(super) deque: Handle<Embedded<T>>,
+}
+
+impl<T: Word> Stealer<T> {
+    /// [`Embedded::request`].
+    pub fn request(&self) -> bool {
+        self.deque.request()
+    }
+
+    /// [`Embedded::force`].
+    pub fn force(&self) -> Forced {
+        self.deque.force()
+    }
+
+    /// [`Embedded::steal_some`].
+    pub fn steal_some(
+        &self,
+        amount: impl FnOnce(usize) -> usize,
+        sink: impl FnMut(T),
+    ) -> Steal<usize> {
+        self.deque.steal_some(amount, sink)
+    }
+}
+
+impl<T: Word> Thief for Stealer<T> {
+    type Item = T;
+
+    fn steal(&self) -> Steal<T> {
+        self.deque.steal()
+    }
+
+    fn len(&self) -> usize {
+        self.deque.len()
+    }
+}
+
+impl<T: Word> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Stealer {
+            deque: self.deque.clone(),
+        }
+    }
+}
+
+impl<T: Word> fmt::Debug for Stealer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stealer").field("len", &self.len()).finish()
+    }
+}
