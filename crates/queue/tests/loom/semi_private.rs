@@ -290,8 +290,8 @@ fn never_empty_with_null_items() {
 /// have gone round, and whether or not all slots were in use.
 #[test]
 fn empty_is_told_empty() {
-    loom::model(|| {
-        for count in [1, 3] {
+    for count in [1, 3] {
+        loom::model(move || {
             let mut deque = Deque::new();
             let thief = deque.thief();
             for _ in 0..3 {
@@ -304,8 +304,8 @@ fn empty_is_told_empty() {
                 while thief.steal().is_success() {}
                 assert!(thief.steal().is_empty(), "after thefts");
             }
-        }
-    });
+        });
+    }
 }
 
 /// An owner that is told that its item was stolen sees what the thief did before.
