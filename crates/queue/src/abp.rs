@@ -9,8 +9,8 @@
 //!               age.top               bottom
 //!                  |                     |
 //!                  v                     v
-//!   +-----+-----+-----+-----+-----+-----+-----+-----+      age = | tag:32 | top:32 |
-//!   |  .  |  .  |  a  |  b  |  c  |  d  |     |     |             63    32 31     0
+//!   +-----+-----+-----+-----+-----+-----+-----+-----+      age = | tag | top |
+//!   |  .  |  .  |  a  |  b  |  c  |  d  |     |     |             63    .    0
 //!   +-----+-----+-----+-----+-----+-----+-----+-----+
 //!      0     1     2     3     4     5     6     7  = capacity - 1
 //!   <- stolen ->  thieves steal a     owner pops d
@@ -22,8 +22,13 @@
 //! The items are in the slots `top..bottom`. Within one tag, `top` only rises, and only thieves raise
 //! it; only the owner changes the tag, with `top := 0`, and only when the deque is empty or becomes
 //! empty by that very step. `bottom = 0` is visible to everyone who sees the new tag. So an `age` word
-//! never comes back (within 2^32 resets), and a thief whose compare-and-swap succeeds had read the
-//! slot of the item that is topmost at that moment.
+//! never comes back, and a thief whose compare-and-swap succeeds had read the slot of the item that is
+//! topmost at that moment.
+//!
+//! `top` has as many bits as the capacity needs, and the tag has the others. With 1024 slots that is
+//! 53 bits: an owner that pushes and pops one item every 4 ns, each time with a reset, comes back to
+//! the same age after a year. The largest capacity leaves 32 bits, or 17 seconds, and a thief that
+//! sleeps for exactly so long between its look at the age and its compare-and-swap could be misled.
 //!
 //! # Operations
 //!
@@ -90,17 +95,17 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | O1 | push: store `bottom` | Release | O9 | the thief must see the slot, and what the item points to | `owner_and_two_thieves` |
-//! | O2 | pop: load `age`, to see whether one item is left | Acquire | O11 | not shown by loom: a load-buffering pattern; a thief reads its slot before O11, the owner rewrites it after it saw `top` above it | |
+//! | O2 | pop: load `age`, to see whether one item is left | Acquire | O11 | the owner could rewrite a slot before the thief that succeeds with O11 has read it (shown by a trace, `sync::trace`) | `slots_are_used_again_after_thefts` |
 //! | O3 | pop: store the lowered `bottom` | Release | O9 | a thief that reads this value must see the slots below it: a Relaxed store would cut it off from O1 | `pop_republishes_what_push_published` |
 //! | O4 | pop: fence between the store of `bottom` and the load of `age` | SeqCst | O8 | or both the owner and a thief miss the other's step and take the same item | `owner_takes_two_while_a_thief_steals_two` |
-//! | O5 | pop: load `age` after the fence | Acquire | O11 | not shown by loom: as O2 | |
+//! | O5 | pop: load `age` after the fence | Acquire | O11 | as O2 | `slots_are_used_again_after_thefts` |
 //! | O6 | pop, last item: compare-and-swap of `age`, success | Release | O8 | who sees the new age must see `bottom = 0`. On success no Acquire: the same value was read by O2 or O5 | `reset_against_a_slow_thief` |
-//! | O7 | the same, failure | Acquire | O11 | not shown by loom: as O2 | |
+//! | O7 | the same, failure | Acquire | O11 | as O2 | `slots_are_used_again_after_thefts` |
 //! | O8 | steal: fence between the loads of `age` and `bottom` | SeqCst | O4, O6, O10 | as O4; it also makes the Relaxed load of `age` before it an Acquire load, as O6 asks | `owner_takes_two_while_a_thief_steals_two` |
 //! | O9 | steal: load `bottom` | Acquire | O1, O3 | as O1 | `owner_and_two_thieves` |
 //! | O10 | reset: store `age` | Release | O8 | as O6 | `reset_after_everything_was_stolen` |
-//! | O11 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O12 | not shown by loom: as O2. It also carries the release sequence of O6 and O10 on to later thieves, as every read-modify-write does | |
-//! | O12 | push at the end of the array: load `age` | Acquire | O11 | not shown by loom: as O2 | |
+//! | O11 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O12 | as O2. It also carries the release sequence of O6 and O10 on to later thieves, as every read-modify-write does | `slots_are_used_again_after_thefts` |
+//! | O12 | push at the end of the array: load `age` | Acquire | O11 | as O2 | `slots_are_used_again_after_thefts` |
 //!
 //! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads it takes nothing.
 //! Slots are loaded and stored Relaxed: a late thief may read a slot that the owner rewrites, and
@@ -112,56 +117,56 @@ use std::marker::PhantomData;
 use crossbeam_utils::CachePadded;
 
 use crate::pile::{Full, Owner, Steal, Thief};
+use crate::sync::trace::Trace;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::word::Word;
 
-/// The word that thieves and owner compete for: `tag:32 | top:32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Age {
-    tag: u32,
-    top: u32,
-}
+/// The word that thieves and owner compete for: `tag | top`, with the top in the lowest bits.
+type Age = u64;
 
-impl Age {
+/// How many bits of an [`Age`] are the top's.
+#[derive(Clone, Copy, Debug)]
+struct TopBits(u32);
+
+/// The largest capacity: it leaves 32 bits for the tag.
+const MAX_CAPACITY: usize = u32::MAX as usize;
+
+impl TopBits {
+    /// As many as it takes to count up to `capacity`, which is at most [`MAX_CAPACITY`].
+    fn of(capacity: usize) -> TopBits {
+        TopBits(usize::BITS - capacity.leading_zeros())
+    }
+
+    /// An age with this tag, of which only the lowest bits fit, and the top 0.
+    fn age(self, tag: u64) -> Age {
+        tag << self.0
+    }
+
     #[inline]
-    fn pack(self) -> u64 {
-        u64::from(self.tag) << 32 | u64::from(self.top)
+    fn tag(self, age: Age) -> u64 {
+        age >> self.0
     }
 
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "takes the two halves apart"
+        reason = "a top is at most the capacity"
     )]
-    fn unpack(word: u64) -> Age {
-        Age {
-            tag: (word >> 32) as u32,
-            top: word as u32,
-        }
-    }
-
-    #[inline]
-    fn top(self) -> usize {
-        self.top as usize
+    fn top(self, age: Age) -> usize {
+        (age & !(u64::MAX << self.0)) as usize
     }
 
     /// The age after a reset.
     #[inline]
-    fn next_tag(self) -> Age {
-        Age {
-            tag: self.tag.wrapping_add(1),
-            top: 0,
-        }
+    fn next_tag(self, age: Age) -> Age {
+        self.age(self.tag(age).wrapping_add(1))
     }
+}
 
-    /// The age after a theft.
-    #[inline]
-    fn next_top(self) -> Age {
-        Age {
-            tag: self.tag,
-            top: self.top + 1,
-        }
-    }
+/// The age after a theft.
+#[inline]
+fn next_top(age: Age) -> Age {
+    age + 1
 }
 
 struct Shared<T: Word> {
@@ -171,6 +176,10 @@ struct Shared<T: Word> {
     bottom: CachePadded<AtomicUsize>,
     /// Written by the owner.
     slots: Box<[AtomicPtr<()>]>,
+    /// Never changes.
+    bits: TopBits,
+    /// Of thefts, by the age that the thief saw.
+    trace: Trace,
     /// Invariant in `T`: what one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
@@ -181,7 +190,7 @@ unsafe impl<T: Word + Send> Sync for Shared<T> {}
 
 impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
-        let top = Age::unpack(self.age.load(Ordering::Relaxed)).top();
+        let top = self.bits.top(self.age.load(Ordering::Relaxed));
         let bottom = self.bottom.load(Ordering::Relaxed);
         for slot in self.slots.get(top..bottom).unwrap_or_default() {
             // SAFETY: the slots from top to bottom hold the words of items that nobody has taken, and
@@ -209,6 +218,9 @@ pub struct Deque<T: Word> {
     shared: Arc<Shared<T>>,
     /// What `shared.bottom` holds, for the owner to read without touching a shared line.
     bottom: usize,
+    /// The last age that the owner read.
+    #[cfg(loom)]
+    seen: Age,
 }
 
 impl<T: Word> Deque<T> {
@@ -217,27 +229,28 @@ impl<T: Word> Deque<T> {
         Self::starting_at(capacity, 0)
     }
 
-    /// A deque whose tag starts at `start` (its low half).
+    /// A deque whose tag starts at `start`, or so much of it as fits.
     #[doc(hidden)]
-    #[expect(clippy::cast_possible_truncation, reason = "the tag has 32 bits")]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
-        let capacity = capacity.clamp(1, u32::MAX as usize);
-        let age = Age {
-            tag: start as u32,
-            top: 0,
-        };
+        let capacity = capacity.clamp(1, MAX_CAPACITY);
+        let bits = TopBits::of(capacity);
+        let age = bits.age(start);
         let slots = (0..capacity)
             .map(|_| AtomicPtr::new(std::ptr::null_mut()))
             .collect();
         let shared = Shared {
-            age: CachePadded::new(AtomicU64::new(age.pack())),
+            age: CachePadded::new(AtomicU64::new(age)),
             bottom: CachePadded::new(AtomicUsize::new(0)),
             slots,
+            bits,
+            trace: Trace::new(age),
             items: PhantomData,
         };
         Deque {
             shared: Arc::new(shared),
             bottom: 0,
+            #[cfg(loom)]
+            seen: age,
         }
     }
 
@@ -246,24 +259,44 @@ impl<T: Word> Deque<T> {
         self.shared.slots.len()
     }
 
+    /// The owner has read this age: what comes next may rest on it. For the models.
+    #[inline(always)]
+    fn note(&mut self, _age: Age) {
+        #[cfg(loom)]
+        {
+            self.seen = _age;
+        }
+    }
+
+    /// The owner is about to write a slot: asserts that the thefts which led to the age that it has
+    /// read are over. For the models.
+    #[inline(always)]
+    fn expect_thefts(&self) {
+        #[cfg(loom)]
+        if self.shared.bits.top(self.seen) > 0 {
+            self.shared.trace.expect(self.seen - 1);
+        }
+    }
+
     /// At most one item is left, at `last`, and `age` says whether it is: takes it, or finds it
     /// stolen, and resets the indices in either case.
     #[inline]
     fn pop_last(&mut self, last: usize, age: Age) -> Option<T> {
         self.bottom = 0;
         self.shared.bottom.store(0, Ordering::Relaxed);
-        if age.top() == last {
+        if self.shared.bits.top(age) == last {
             let word = self.shared.slots[last].load(Ordering::Relaxed);
             let won = self.shared.age.compare_exchange(
-                age.pack(),
-                age.next_tag().pack(),
+                age,
+                self.shared.bits.next_tag(age),
                 Ordering::Release, // [O6]
                 Ordering::Acquire, // [O7]
             );
-            if won.is_ok() {
+            match won {
                 // SAFETY: the word was pushed to this slot in this tag, and the compare-and-swap gave
                 // it to the owner: every thief that has read the old age will fail.
-                return Some(unsafe { T::from_word(word) });
+                Ok(_) => return Some(unsafe { T::from_word(word) }),
+                Err(now) => self.note(now),
             }
         }
         self.publish_reset(age);
@@ -275,17 +308,17 @@ impl<T: Word> Deque<T> {
     #[inline(never)]
     fn publish_reset(&self, age: Age) {
         // No thief's compare-and-swap can come between: there was nothing left to steal in this tag.
-        self.shared
-            .age
-            .store(age.next_tag().pack(), Ordering::Release); // [O10]
+        let fresh = self.shared.bits.next_tag(age);
+        self.shared.age.store(fresh, Ordering::Release); // [O10]
     }
 
     /// The end of the array is reached: resets the indices if everything is stolen.
     #[cold]
     #[inline(never)]
     fn push_at_end(&mut self, item: T) -> Result<(), Full<T>> {
-        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O12]
-        if age.top() < self.bottom {
+        let age = self.shared.age.load(Ordering::Acquire); // [O12]
+        self.note(age);
+        if self.shared.bits.top(age) < self.bottom {
             return Err(Full(item));
         }
         self.bottom = 0;
@@ -304,6 +337,7 @@ impl<T: Word> Owner for Deque<T> {
         let Some(slot) = self.shared.slots.get(self.bottom) else {
             return self.push_at_end(item);
         };
+        self.expect_thefts();
         slot.store(item.into_word(), Ordering::Relaxed);
         self.bottom += 1;
         self.shared.bottom.store(self.bottom, Ordering::Release); // [O1]
@@ -313,15 +347,17 @@ impl<T: Word> Owner for Deque<T> {
     #[inline]
     fn pop(&mut self) -> Option<T> {
         let last = self.bottom.checked_sub(1)?;
-        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O2]
-        if last <= age.top() {
+        let age = self.shared.age.load(Ordering::Acquire); // [O2]
+        self.note(age);
+        if last <= self.shared.bits.top(age) {
             return self.pop_last(last, age);
         }
         self.bottom = last;
         self.shared.bottom.store(last, Ordering::Release); // [O3]
         fence(Ordering::SeqCst); // [O4]
-        let age = Age::unpack(self.shared.age.load(Ordering::Acquire)); // [O5]
-        if last <= age.top() {
+        let age = self.shared.age.load(Ordering::Acquire); // [O5]
+        self.note(age);
+        if last <= self.shared.bits.top(age) {
             return self.pop_last(last, age);
         }
         let word = self.shared.slots[last].load(Ordering::Relaxed);
@@ -331,8 +367,8 @@ impl<T: Word> Owner for Deque<T> {
     }
 
     fn len(&self) -> usize {
-        let age = Age::unpack(self.shared.age.load(Ordering::Relaxed));
-        self.bottom.saturating_sub(age.top())
+        let age = self.shared.age.load(Ordering::Relaxed);
+        self.bottom.saturating_sub(self.shared.bits.top(age))
     }
 
     fn thief(&self) -> Stealer<T> {
@@ -360,17 +396,19 @@ impl<T: Word> Thief for Stealer<T> {
 
     #[inline]
     fn steal(&self) -> Steal<T> {
-        let old = self.shared.age.load(Ordering::Relaxed);
-        let age = Age::unpack(old);
+        let age = self.shared.age.load(Ordering::Relaxed);
+        let bits = self.shared.bits;
+        let top = bits.top(age);
         fence(Ordering::SeqCst); // [O8]
         let bottom = self.shared.bottom.load(Ordering::Acquire); // [O9]
-        if bottom <= age.top() {
+        if bottom <= top {
             return Steal::Empty;
         }
-        let word = self.shared.slots[age.top()].load(Ordering::Relaxed);
+        let word = self.shared.slots[top].load(Ordering::Relaxed);
+        self.shared.trace.leave(age);
         let won = self.shared.age.compare_exchange(
-            old,
-            age.next_top().pack(),
+            age,
+            next_top(age),
             Ordering::Release, // [O11]
             Ordering::Relaxed,
         );
@@ -378,17 +416,15 @@ impl<T: Word> Thief for Stealer<T> {
             // SAFETY: the age has not changed since it was read, so this slot's item was the topmost
             // and is now this thief's alone.
             Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
-            Err(now) if Age::unpack(now).tag == age.tag => Steal::Retry,
+            Err(now) if bits.tag(now) == bits.tag(age) => Steal::Retry,
             Err(_) => Steal::Empty,
         }
     }
 
     fn len(&self) -> usize {
-        let age = Age::unpack(self.shared.age.load(Ordering::Relaxed));
-        self.shared
-            .bottom
-            .load(Ordering::Relaxed)
-            .saturating_sub(age.top())
+        let age = self.shared.age.load(Ordering::Relaxed);
+        let bottom = self.shared.bottom.load(Ordering::Relaxed);
+        bottom.saturating_sub(self.shared.bits.top(age))
     }
 }
 
@@ -397,20 +433,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_keeps_its_halves_apart() {
-        let age = Age {
-            tag: u32::MAX,
-            top: 7,
-        };
-        assert_eq!(Age::unpack(age.pack()), age);
-        assert_eq!(age.next_tag(), Age { tag: 0, top: 0 });
-        assert_eq!(
-            age.next_top(),
-            Age {
-                tag: u32::MAX,
-                top: 8
+    fn an_age_keeps_its_parts_apart() {
+        for capacity in [1, 2, 3, 4, 1023, 1024, MAX_CAPACITY] {
+            let bits = TopBits::of(capacity);
+            let age = bits.age(u64::MAX) + capacity as u64;
+            assert_eq!(bits.top(age), capacity);
+            assert_eq!(bits.tag(age), u64::MAX >> bits.0);
+            assert_eq!(bits.next_tag(age), 0, "the tag wraps around");
+            let before = bits.age(7) + capacity as u64 - 1;
+            assert_eq!(bits.top(next_top(before)), capacity);
+            assert_eq!(bits.tag(next_top(before)), 7);
+        }
+    }
+
+    /// A thief that was held up for 2^32 resets must fail, so the ages must differ.
+    #[test]
+    fn the_tag_has_all_bits_that_the_capacity_leaves() {
+        for (capacity, width) in [(1, 63), (2, 62), (1024, 53), (MAX_CAPACITY, 32)] {
+            let bits = TopBits::of(capacity);
+            for bit in 0..width {
+                assert_ne!(bits.age(1 << bit), bits.age(0), "bit {bit} of {width}");
             }
-        );
+            assert_eq!(bits.age(1 << width), 0);
+        }
+        let age = |start| {
+            let deque = Deque::<u32>::starting_at(1024, start);
+            deque.shared.age.load(Ordering::Relaxed)
+        };
+        assert_ne!(age(1 << 32), age(0));
     }
 
     #[test]
@@ -430,7 +480,7 @@ mod tests {
 
     #[test]
     fn the_tag_wraps_around() {
-        let mut owner = Deque::starting_at(2, u64::from(u32::MAX) - 1);
+        let mut owner = Deque::starting_at(2, u64::MAX - 1);
         let thief = owner.thief();
         for round in 0..8_u32 {
             owner.push(round).unwrap();

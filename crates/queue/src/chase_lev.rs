@@ -33,19 +33,21 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | C1 | push: fence before `bottom` is raised | Release | C8 | the thief would see the index before the item | `chase_lev::push_against_steal` |
+//! | C1 | push: raise `bottom` | Release | C8 | the thief would see the index before the item | `chase_lev::push_against_steal` |
 //! | C2 | pop: fence between `bottom` and `top` | SeqCst | C7 | owner and thief would both take the item | `chase_lev::pop_against_two_thieves` |
-//! | C3 | make room: read `top` | Acquire | C9 | not shown by loom: the slot could be rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
+//! | C3 | make room: read `top` | Acquire | C9 | the slot could be rewritten before the thief that succeeds has read it (shown by a trace, `sync::trace`) | `chase_lev::grow_against_steal` |
 //! | C4 | pop: read `top` | Relaxed | - | checked again behind C2, or by compare-and-swap | |
 //! | C5 | pop: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
 //! | C6 | steal: read `top` | Relaxed | - | the fence C7 acquires too | |
 //! | C7 | steal: fence between `top` and `bottom` | SeqCst | C2, R2 | as C2 | `chase_lev::pop_against_two_thieves` |
-//! | C8 | steal: read `bottom` | Acquire | C1 | as C1 | `chase_lev::push_against_steal` |
-//! | C9 | steal: raise `top` | Release | C3, C10 | not shown by loom: as C3. (What C10 needs the fence C7 releases too) | histories on hardware |
+//! | C8 | steal: read `bottom` | Acquire | C1, C11, C12 | as C1 | `chase_lev::push_against_steal` |
+//! | C9 | steal: raise `top` | Release | C3, C10 | as C3. (What C10 needs the fence C7 releases too) | `chase_lev::grow_against_steal` |
 //! | C10 | look: read `top` | Acquire | C9 | an old `bottom` beside a new `top` would look like an emptiness that never was | `chase_lev::never_empty` |
+//! | C11 | pop: lower `bottom` | Release | C8 | a thief that reads this value must see the items below it: since C++20 a Relaxed store of the same thread ends the release sequence of C1 | `chase_lev::push_against_steal` |
+//! | C12 | pop: restore `bottom` | Release | C8 | not shown by loom: all items below the restored `bottom` are taken, so a thief that reads it takes nothing; Release because all stores of `bottom` are | |
 //!
-//! Every store of `bottom` comes after the fence C1 of the items below it, so lowering and
-//! restoring it may be Relaxed.
+//! A push issues no fence: a Release store is a plain store on x86 and an `stlr` on ARM, where a
+//! Release fence would be a full barrier.
 
 use std::cell::Cell;
 use std::fmt;
@@ -56,6 +58,7 @@ use crossbeam_utils::CachePadded;
 use crate::handle::Handle;
 use crate::pile::{Full, Owner, Steal, Thief};
 use crate::ring::{Index, Ring, STRIDE, View, distance, length};
+use crate::sync::trace::Trace;
 use crate::sync::{AtomicU64, Ordering, fence};
 use crate::word::Word;
 
@@ -65,6 +68,8 @@ struct Shared<T: Word> {
     /// Written by the owner, read by thieves.
     bottom: CachePadded<AtomicU64>,
     ring: Ring,
+    /// Of thefts, by their index.
+    trace: Trace,
     /// Invariant in `T`: what one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
@@ -147,6 +152,7 @@ impl<T: Word> Deque<T> {
             top: CachePadded::new(AtomicU64::new(start)),
             bottom: CachePadded::new(AtomicU64::new(start)),
             ring,
+            trace: Trace::new(start),
             items: PhantomData,
         });
         Deque {
@@ -171,6 +177,9 @@ impl<T: Word> Deque<T> {
             // SAFETY: this is the owner, and the items are those from `top` to `bottom`; that a
             // thief takes some meanwhile only copies words that nobody will ask for.
             unsafe { self.shared.ring.grow(&mut self.view, top, self.bottom) };
+        } else {
+            // Slots up to that of the item before `top` are free.
+            self.shared.trace.expect(top.wrapping_sub(STRIDE));
         }
         self.limit = self.view.limit(top);
     }
@@ -189,6 +198,7 @@ impl<T: Word> Deque<T> {
     fn race_for(&self, top: Index) -> Option<T> {
         let next = top.wrapping_add(STRIDE);
         let shared = &self.shared.top;
+        self.shared.trace.leave(top);
         shared
             .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed) // [C5]
             .ok()
@@ -231,8 +241,7 @@ impl<T: Word> Owner for Deque<T> {
         let slot = unsafe { self.view.slot(self.bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
         self.bottom = self.bottom.wrapping_add(STRIDE);
-        fence(Ordering::Release); // [C1]
-        self.shared.bottom.store(self.bottom, Ordering::Relaxed);
+        self.shared.bottom.store(self.bottom, Ordering::Release); // [C1]
         Ok(())
     }
 
@@ -243,7 +252,7 @@ impl<T: Word> Owner for Deque<T> {
             return self.pop_last(top);
         }
         let bottom = self.bottom.wrapping_sub(STRIDE);
-        self.shared.bottom.store(bottom, Ordering::Relaxed);
+        self.shared.bottom.store(bottom, Ordering::Release); // [C11]
         fence(Ordering::SeqCst); // [C2]
         let top = self.shared.top.load(Ordering::Relaxed);
         if distance(top, bottom) > 0 {
@@ -255,7 +264,7 @@ impl<T: Word> Owner for Deque<T> {
         // The race is decided before `bottom` is put back: a thief that has seen the deque empty
         // must not see the item again.
         let last = (top == bottom).then(|| self.race_for(top)).flatten();
-        self.shared.bottom.store(self.bottom, Ordering::Relaxed);
+        self.shared.bottom.store(self.bottom, Ordering::Release); // [C12]
         last.or_else(|| self.found_empty())
     }
 
@@ -286,6 +295,7 @@ impl<T: Word> Thief for Stealer<T> {
         }
         // SAFETY: the fence above.
         let word = unsafe { visit.read(top) };
+        self.shared.trace.leave(top);
         let next = top.wrapping_add(STRIDE);
         match self.shared.top.compare_exchange(top, next, Ordering::Release, Ordering::Relaxed) // [C9]
         {

@@ -35,10 +35,10 @@
 //! |---|---|---|---|---|---|
 //! | R1 | publish a circle | Release | R4 | the thief would read slots before they were copied | `chase_lev::grow_against_steal` |
 //! | R2 | fence after publishing | SeqCst | the thief's fence after R5 | owner and thief could miss each other: use after free | `chase_lev::grow_against_steal` |
-//! | R3 | owner reads visitors | Acquire | R6 | not shown by loom: the thief's last read of a circle must come before its release; loom does not track frees of slots that are atomics | AddressSanitizer run |
+//! | R3 | owner reads visitors | Acquire | R6 | the thief's last read of a circle must come before its release | `chase_lev::grow_against_steal` |
 //! | R4 | thief reads the current circle | Acquire | R1 | as R1 | `chase_lev::grow_against_steal` |
 //! | R5 | visitor enters | Relaxed | R2 through fences | - | |
-//! | R6 | visitor leaves | Release | R3 | not shown by loom: as R3 | AddressSanitizer run |
+//! | R6 | visitor leaves | Release | R3 | as R3 | `chase_lev::grow_against_steal` |
 
 use std::cell::Cell;
 use std::fmt;
@@ -79,15 +79,30 @@ pub(crate) fn length(top: Index, bottom: Index) -> usize {
     distance(top, bottom).max(0) as usize / STRIDE as usize
 }
 
+/// The largest circle: its slots are one allocation, and its mask must leave room for the sign of a
+/// distance.
+const MAX_CAPACITY: usize = 1 << (isize::MAX as usize / size_of::<AtomicPtr<()>>()).ilog2();
+const _: () = assert!((MAX_CAPACITY as u64) <= i64::MAX as u64 / STRIDE);
+
 /// A capacity that a circle can have, at least `wanted`.
+///
+/// # Panics
+///
+/// If that is more than [`MAX_CAPACITY`].
 fn capacity_for(wanted: usize) -> usize {
-    wanted.max(MIN_CAPACITY).next_power_of_two()
+    let capacity = wanted.max(MIN_CAPACITY).checked_next_power_of_two();
+    capacity
+        .filter(|&capacity| capacity <= MAX_CAPACITY)
+        .expect("capacity overflow: no circle has so many slots")
 }
 
 /// One allocation of slots.
 struct Circle {
     slots: Box<[AtomicPtr<()>]>,
     mask: u64,
+    /// Read by a visit beside a slot, written before the circle is freed: loom reports a visit that
+    /// is not over by then. Without loom it is nothing.
+    alive: UnsafeCell<()>,
 }
 
 impl Circle {
@@ -96,7 +111,19 @@ impl Circle {
         let empty = || AtomicPtr::new(std::ptr::null_mut());
         let slots = std::iter::repeat_with(empty).take(capacity).collect();
         let mask = (capacity as u64 - 1) * STRIDE;
-        NonNull::from(Box::leak(Box::new(Circle { slots, mask })))
+        let alive = UnsafeCell::new(());
+        NonNull::from(Box::leak(Box::new(Circle { slots, mask, alive })))
+    }
+
+    /// Frees a circle.
+    ///
+    /// # Safety
+    ///
+    /// It comes from [`allocate`](Circle::allocate), and is not used any more.
+    unsafe fn free(circle: NonNull<Circle>) {
+        // SAFETY: the circle was leaked in `allocate`, and is freed once, says the caller.
+        let circle = unsafe { Box::from_raw(circle.as_ptr()) };
+        circle.alive.with_mut(|_| ());
     }
 
     fn slot(&self, index: Index) -> &AtomicPtr<()> {
@@ -265,6 +292,10 @@ impl Lap {
 
 impl Ring {
     /// A ring with room for `capacity` items or somewhat more, and the owner's view of it.
+    ///
+    /// # Panics
+    ///
+    /// If so many slots cannot be allocated.
     pub(crate) fn new(capacity: usize) -> (Ring, View) {
         let circle = Circle::allocate(capacity_for(capacity));
         let ring = Ring {
@@ -284,7 +315,7 @@ impl Ring {
     #[cold]
     #[inline(never)]
     pub(crate) unsafe fn grow(&self, view: &mut View, top: Index, bottom: Index) {
-        let doubled = view.capacity() * 2;
+        let doubled = capacity_for(view.capacity() + 1);
         // SAFETY: the caller's promises are those of `replace`.
         unsafe { self.replace(view, doubled, top, bottom) };
     }
@@ -360,7 +391,7 @@ impl Ring {
             for circle in list.drain(..) {
                 // SAFETY: the circle was leaked in `allocate`; it is not current any more, and a
                 // thief that enters from now on sees the newer one.
-                drop(unsafe { Box::from_raw(circle.as_ptr()) });
+                unsafe { Circle::free(circle) };
             }
             true
         })
@@ -393,13 +424,12 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        let current = self.current.load(Ordering::Relaxed);
-        // SAFETY: nobody else has the ring, so nobody holds a pointer to a circle; each was
+        let current = NonNull::new(self.current.load(Ordering::Relaxed));
+        // SAFETY: no other handle to the ring is left, so no pointer to a circle is; each was
         // leaked once in `allocate` and is either current or retired.
         self.retired.with_mut(|list| unsafe {
-            drop(Box::from_raw(current));
-            for circle in (*list).drain(..) {
-                drop(Box::from_raw(circle.as_ptr()));
+            for circle in (*list).drain(..).chain(current) {
+                Circle::free(circle);
             }
         });
     }
@@ -422,7 +452,9 @@ impl Visit<'_> {
         let circle = self.ring.current.load(Ordering::Acquire); // [R4]
         // SAFETY: the circle was current after the caller's fence, so an owner that retires it
         // sees this visitor.
-        unsafe { &*circle }.slot(index).load(Ordering::Relaxed)
+        let circle = unsafe { &*circle };
+        circle.alive.with(|_| ());
+        circle.slot(index).load(Ordering::Relaxed)
     }
 }
 

@@ -14,9 +14,9 @@
 //! | E1 | store: take all of `returned` | Acquire | E7 | the owner must see the links, and may rewrite an item only after the thief has read it | `freed_slots_come_back` |
 //! | E2 | share: store the word with `shared` | Release | E5 | the donee must see the item and what it points to, however the offer came to it | `an_offer_may_come_by_any_road` |
 //! | E3 | acquire of a shared entry: compare-and-swap, success | Relaxed | | nobody reads anything that the popper wrote before it; the popper had the item's contents from the deque | |
-//! | E4 | the same, failure | Acquire | E6 | not shown by loom: a load-buffering pattern; the donee reads the item before E6, and the slot is rewritten after E4 | |
+//! | E4 | the same, failure | Acquire | E6 | the slot could be rewritten before the donee that succeeds has read the item (shown by a trace, `sync::trace`) | `donee_thief_and_owner` |
 //! | E5 | accept: load the word | Acquire | E2 | as E2 | `an_offer_may_come_by_any_road` |
-//! | E6 | accept: compare-and-swap, success | Release | E4 | not shown by loom: as E4 | |
+//! | E6 | accept: compare-and-swap, success | Release | E4 | as E4 | `donee_thief_and_owner` |
 //! | E7 | a thief's free: compare-and-swap of `returned`, success | Release | E1 | as E1 | `freed_slots_come_back` |
 //!
 //! Words and items are otherwise accessed Relaxed. Between the owner and the thief who has the
@@ -31,6 +31,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{EntryRef, MAX_ENTRIES, MAX_WORKERS, Offer, Stack};
 use crate::pile::Full;
+use crate::sync::trace::Trace;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::word::Word;
 
@@ -52,6 +53,8 @@ struct Entry {
     /// A link of the owner's free list or of `returned`. Touched by who has freed the slot, until the
     /// list goes to the owner.
     next: AtomicUsize,
+    /// Of donees, by the word that they saw.
+    trace: Trace,
 }
 
 struct Shared<T: Word> {
@@ -83,7 +86,11 @@ impl<T: Word> Shared<T> {
                 Ordering::Relaxed, // [E3]
                 Ordering::Acquire, // [E4]
             );
-            won.ok()?;
+            if won.is_err() {
+                // The caller frees the slot, which is rewritten then.
+                entry.trace.expect(word & !OWNED);
+                return None;
+            }
         }
         // SAFETY: the item was stored in this age. If the entry is not shared, nobody but the holder
         // of its one pointer may take the item; if it is, the compare-and-swap has decided.
@@ -172,6 +179,7 @@ impl<T: Word> Entries<T> {
             word: AtomicU64::new(start << AGE_SHIFT | OWNED),
             item: AtomicPtr::new(std::ptr::null_mut()),
             next: AtomicUsize::new(if slot + 1 < capacity { slot + 2 } else { END }),
+            trace: Trace::new(start << AGE_SHIFT),
         };
         let shared = Shared {
             entries: (0..capacity).map(entry).collect(),
@@ -247,7 +255,10 @@ impl<T: Word> Entries<T> {
     }
 
     /// Takes `shared` back, if no donee has the item yet, so that who pops the pointer need not
-    /// compete. Offers of the entry are void then. Answers whether the item is private now.
+    /// compete. Returns `true` if the item is private now.
+    ///
+    /// Offers of the entry made so far are void then, and stay so if the entry is shared again:
+    /// that is another offer.
     #[inline]
     pub fn retract(&mut self, entry: &EntryRef) -> bool {
         let Some(own) = self.own(entry) else {
@@ -257,7 +268,8 @@ impl<T: Word> Entries<T> {
         if word & SHARED == 0 {
             return true;
         }
-        let (old, new) = (word & !OWNED, word & !(OWNED | SHARED));
+        let old = word & !OWNED;
+        let new = (old & !SHARED).wrapping_add(ONE_AGE);
         own.word
             .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
@@ -340,6 +352,7 @@ impl<T: Word> Peer<T> {
             return None;
         }
         let item = entry.item.load(Ordering::Relaxed);
+        entry.trace.leave(word);
         let won = entry.word.compare_exchange(
             word,
             word | OWNED,
@@ -401,6 +414,22 @@ mod tests {
         assert_eq!(entries.acquire(b), Acquired::Item(2));
         assert_eq!(peer.acquire(a), Acquired::Item(1));
         assert!(entries.store(3).is_ok() && entries.store(4).is_ok());
+    }
+
+    #[test]
+    fn an_offer_that_was_taken_back_stays_void() {
+        let mut entries = Entries::new(0, 1);
+        let peer = entries.peer();
+        let entry = entries.store(1_u32).unwrap();
+        let first = entries.share(&entry).unwrap();
+        assert!(entries.retract(&entry));
+        assert!(entries.is_void(first));
+        let second = entries.share(&entry).unwrap();
+        assert!(entries.is_void(first) && !entries.is_void(second));
+        assert_eq!(peer.accept(first), None);
+        assert_eq!(peer.accept(second), Some(1));
+        assert!(!entries.retract(&entry));
+        assert_eq!(entries.acquire(entry), Acquired::Ghost);
     }
 
     #[test]

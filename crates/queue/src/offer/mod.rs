@@ -45,9 +45,9 @@
 //!    frees the slot.
 //! 2. The task leaves the entry once: with the change of `owned` from 0 to 1, made by the one whose
 //!    compare-and-swap succeeds, or by the popper alone if the entry was not shared.
-//! 3. Within an age the task does not change and `owned` is never cleared, and `store` raises the age (62
-//!    bits: it does not come back). So a compare-and-swap by a late donee, who has read an older word,
-//!    fails.
+//! 3. Within an age the task does not change and `owned` is never cleared; `store` and `retract` raise
+//!    the age (62 bits: it does not come back). So a compare-and-swap by a late donee, who has read an
+//!    older word, fails, and an offer that was taken back stays void.
 //! 4. Entries live in memory that is an entry for as long as anyone has a handle: a late donee reads an
 //!    entry, whatever has become of it. The task's word is one atomic word for the same reason.
 //!

@@ -73,6 +73,10 @@ const SEGMENTS: usize = 4;
 pub(super) struct Arena {
     granularity: usize,
     segments: Box<[AtomicPtr<AtomicPtr<Item>>]>,
+    /// How many chunks have a number. Of these some may not exist yet, or never, if there was no
+    /// memory for them.
+    numbers: AtomicU64,
+    /// How many chunks exist.
     chunks: AtomicU64,
 }
 
@@ -85,6 +89,7 @@ impl Arena {
         Self {
             granularity,
             segments,
+            numbers: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
         }
     }
@@ -102,13 +107,23 @@ impl Arena {
     #[cold]
     #[inline(never)]
     pub(super) fn grow(&self) -> *mut Item {
-        let chunk = self.chunks.fetch_add(1, Ordering::Relaxed) as usize;
+        self.fill(self.number())
+    }
+
+    /// A number for a chunk that no other has.
+    fn number(&self) -> usize {
+        self.numbers.fetch_add(1, Ordering::Relaxed) as usize
+    }
+
+    /// Allocates the chunk with this number.
+    fn fill(&self, chunk: usize) -> *mut Item {
         let first = chunk.saturating_mul(self.granularity);
         let (segment, slot) = locate(chunk);
         if first > u32::MAX as usize - self.granularity || segment >= SEGMENTS {
             // Names are used up at half a terabyte of items: out of memory, as for any `Box`.
             handle_alloc_error(Layout::new::<Item>());
         }
+        let entries = self.segment(segment);
         let items: Box<[Item]> = (1..=self.granularity)
             .map(|nth| blank((first + nth) as u32))
             .collect();
@@ -119,7 +134,8 @@ impl Arena {
             item.next.store(next, Ordering::Relaxed);
         }
         // SAFETY: `slot < 2^segment`, the length of the segment.
-        unsafe { &*self.segment(segment).add(slot) }.store(items, Ordering::Relaxed);
+        unsafe { &*entries.add(slot) }.store(items, Ordering::Relaxed);
+        self.chunks.fetch_add(1, Ordering::Relaxed);
         items
     }
 
@@ -168,22 +184,22 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        for chunk in 0..self.chunks.load(Ordering::Relaxed) as usize {
-            let (segment, slot) = locate(chunk);
-            let segment = self.segments[segment].load(Ordering::Relaxed);
-            // SAFETY: `grow` has finished for every chunk that was counted, as nobody else has
-            // the arena any more; it filled this entry of the segment.
-            let items = unsafe { &*segment.add(slot) }.load(Ordering::Relaxed);
-            let items = ptr::slice_from_raw_parts_mut(items, self.granularity);
-            // SAFETY: a boxed slice of this length, which nobody else frees.
-            drop(unsafe { Box::from_raw(items) });
-        }
         for (nth, segment) in self.segments.iter().enumerate() {
             let entries = segment.load(Ordering::Relaxed);
-            if !entries.is_null() {
-                let entries = ptr::slice_from_raw_parts_mut(entries, 1 << nth);
-                // SAFETY: a boxed slice of this length, which nobody else frees.
-                drop(unsafe { Box::from_raw(entries) });
+            if entries.is_null() {
+                continue;
+            }
+            let entries = ptr::slice_from_raw_parts_mut(entries, 1 << nth);
+            // SAFETY: a boxed slice of this length, which only this destructor frees.
+            let entries = unsafe { Box::from_raw(entries) };
+            for items in &entries {
+                let items = items.load(Ordering::Relaxed);
+                // A chunk that could not be allocated has a number, but is not there.
+                if !items.is_null() {
+                    let items = ptr::slice_from_raw_parts_mut(items, self.granularity);
+                    // SAFETY: `fill` left a boxed slice of this length, which is freed once.
+                    drop(unsafe { Box::from_raw(items) });
+                }
             }
         }
     }
@@ -234,6 +250,23 @@ mod tests {
             assert!(item.is_null());
         }
         assert_eq!(arena.allocated(), 60);
+    }
+
+    /// An allocation that unwinds leaves a number without a chunk.
+    #[test]
+    fn a_chunk_that_never_came_into_being_is_neither_counted_nor_freed() {
+        let arena = Arena::new(3);
+        for missing in [0, 2, 3, 4] {
+            while arena.numbers.load(Ordering::Relaxed) < missing {
+                arena.grow();
+            }
+            assert_eq!(arena.number() as u64, missing);
+        }
+        assert_eq!(arena.allocated(), 3);
+        let item = arena.grow();
+        // SAFETY: this thread allocated the item.
+        assert_eq!(unsafe { arena.item((&*item).name) }, item);
+        drop(arena);
     }
 
     #[test]

@@ -51,13 +51,13 @@
 //! |---|---|---|---|---|---|
 //! | S1 | expose: fence before `boundary` is raised | Release | S8 | the thief would see the index before the item | `semi_private::expose_against_steal` |
 //! | S2 | take back: fence between `boundary` and `top` | SeqCst | S7 | owner and thief would both take the item | `semi_private::take_back_against_two_thieves` |
-//! | S3 | make room: read `top` | Acquire | S9 | not shown by loom: the slot could be emptied and rewritten while the thief that is about to succeed reads it; loom does not let a load see a later store | histories on hardware |
+//! | S3 | make room: read `top` | Acquire | S9 | the slot could be emptied and rewritten before the thief that succeeds has read it (shown by a trace, `sync::trace`) | `semi_private::slot_reuse_after_a_theft` |
 //! | S4 | pop public, no more nulls: read `top` | Relaxed | - | checked again behind S2, or by compare-and-swap; a lower bound is all that is needed | |
 //! | S5 | pop public: take the last item | Relaxed | - | the item is the owner's own; coherence of `top` decides the race | |
 //! | S6 | look: read `top` | Relaxed | - | the fence S7 acquires too | |
 //! | S7 | look: fence between `top` and `boundary` | SeqCst | S2, R2; S9 through S6 | as S2; and an old slot beside a new `top` would look like an emptiness that never was | `semi_private::take_back_against_two_thieves`, `semi_private::never_empty` |
 //! | S8 | look: read `boundary` | Acquire | S1 | as S1 | `semi_private::expose_against_steal` |
-//! | S9 | steal: raise `top` | Release | S3, S7, S13 | not shown by loom: as S3. (What S7 and S13 need the fence S7 releases too) | histories on hardware |
+//! | S9 | steal: raise `top` | Release | S3, S7, S13 | as S3. (What S7 and S13 need the fence S7 releases too) | `semi_private::slot_reuse_after_a_theft` |
 //! | S10 | nothing public: fence between the slot and the second look at `top` | Acquire | S14 | the slot of a stolen item, emptied since, would look like an empty deque | `semi_private::never_empty_behind_a_theft` |
 //! | S11 | nothing public: second look at `top` | Relaxed | - | the fence S10 | `semi_private::never_empty_behind_a_theft` |
 //! | S12 | poll, target: the flag | Relaxed | - | a hint; the order of clearing and exposing is carried by S1 | `semi_private::request_is_not_lost` |
@@ -86,6 +86,7 @@ pub use self::thief::Stealer;
 use crate::handle::Handle;
 use crate::pile::{Full, Owner};
 use crate::ring::{self, Ring, STRIDE, distance, length};
+use crate::sync::trace::Trace;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::word::Word;
 
@@ -111,6 +112,8 @@ struct Shared<T: Word> {
     /// cache until a thief asks.
     targeted: CachePadded<AtomicBool>,
     ring: Ring,
+    /// Of thefts, by their index.
+    trace: Trace,
     /// Invariant in `T`: what one handle puts in, another takes out.
     items: PhantomData<Cell<T>>,
 }
@@ -240,6 +243,7 @@ impl<T: Word> Deque<T> {
             top: CachePadded::new(AtomicU64::new(start)),
             targeted: CachePadded::new(AtomicBool::new(false)),
             ring,
+            trace: Trace::new(start),
             items: PhantomData,
         });
         Deque { shared, cursor }

@@ -86,6 +86,9 @@ impl<T: Word> Shared<T> {
         if slow.limit(top) == bottom {
             // SAFETY: this is the owner, and the items are those from `top` to `bottom`.
             unsafe { self.ring.grow(&mut slow.view, top, bottom) };
+        } else {
+            // Slots up to that of the item before `top` are free.
+            self.trace.expect(top.wrapping_sub(STRIDE));
         }
         let limit = slow.limit(top);
         // A thief that finds a slot empty which held a stolen item must see that it was stolen.
@@ -152,6 +155,7 @@ impl<T: Word> Shared<T> {
         let next = top.wrapping_add(STRIDE);
         // SAFETY: only the owner gets here, and the view is current.
         let word = unsafe { (*self.slow.get()).view.slot(top) }.load(Ordering::Relaxed);
+        self.trace.leave(top);
         let race = self
             .top
             .compare_exchange(top, next, Ordering::Relaxed, Ordering::Relaxed); // [S5]

@@ -63,6 +63,7 @@ impl<T: Word> Thief for Stealer<T> {
         if distance(top, boundary) <= 0 {
             return self.nothing_public(top, word);
         }
+        self.shared.trace.leave(top);
         let next = top.wrapping_add(STRIDE);
         let race = self.shared.top.compare_exchange(
             top,

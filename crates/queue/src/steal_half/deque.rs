@@ -85,6 +85,7 @@ impl<T: Word, V: Variant> Inner<T, V> {
         if self.shared.room(bot) == 0 {
             return Err(Full(item));
         }
+        self.shared.expect_thefts();
         // SAFETY: only the owner gets here, and there is room.
         unsafe { self.ring.slot(bot).put(item) };
         self.shared.push_many(bot, 1);
@@ -145,6 +146,7 @@ where
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
         let inner = &*self.inner;
         if inner.shared.push_is_fast(self.bot) {
+            inner.shared.expect_thefts();
             // SAFETY: a fast push has room.
             unsafe { inner.ring.slot(self.bot).put(item) };
             inner.shared.push(self.bot);

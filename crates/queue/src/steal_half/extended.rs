@@ -206,6 +206,7 @@ impl<T: Word> Stealer<T> {
         .checked_sub(1) else {
             return Steal::Empty;
         };
+        own.shared.expect_thefts();
         ring.pairs(top, &own.ring, bot, others as u64, |from, to| {
             let word = from.0.load(Ordering::Relaxed); // [E3]
             to.0.store(word, Ordering::Relaxed); // [E4]

@@ -59,6 +59,12 @@ impl Own {
         own
     }
 
+    /// The paper's `prevStealRange`.
+    #[cfg(loom)]
+    pub(super) fn prev(&self) -> u64 {
+        self.prev.get()
+    }
+
     /// The deque is empty: the next push changes the range, whatever happens before it.
     fn rest(&self, bot: u64, range: Range) {
         self.prev.set(range.0);
@@ -151,8 +157,10 @@ impl<V: Variant> Shared<V> {
     fn publish(&self, bot: u64, payer: Payer) -> bool {
         self.own.bot.store(bot, Ordering::Release); // [B1]
         match payer {
-            Payer::Rare => barrier::light(),        // [B2]
-            Payer::Both => fence(Ordering::SeqCst), // [B14]
+            // SAFETY: the caller passes what `barrier::payer` said, or `FAST`: but there are fast
+            // paths only where that is the same.
+            Payer::Rare => unsafe { barrier::light_unchecked() }, // [B2]
+            Payer::Both => fence(Ordering::SeqCst),               // [B14]
         }
         self.top.range.load(Ordering::Relaxed) == self.own.prev.get() // [B3]
     }
@@ -237,7 +245,16 @@ impl<V: Variant> Shared<V> {
 
     #[inline]
     fn current(&self) -> Range {
-        Range(self.top.range.load(Ordering::Acquire)) // [B4]
+        let range = Range(self.top.range.load(Ordering::Acquire)); // [B4]
+        self.learn(range);
+        range
+    }
+
+    /// A change of the range has failed: another one is there now.
+    #[inline]
+    fn lost(&self, now: u64) -> Range {
+        self.learn(Range(now));
+        Range(now)
     }
 
     /// Tries to change the range from `seen`, whose top is at `top`, to half of `sure` items, and
@@ -258,7 +275,7 @@ impl<V: Variant> Shared<V> {
             Ordering::Release, // [B7]
             Ordering::Acquire, // [B8]
         );
-        changed.map_err(Range)?;
+        changed.map_err(|now| self.lost(now))?;
         self.own.prev.set(new.0);
         self.own.sure.set(sure);
         self.own.limit.set(limit);
@@ -275,9 +292,9 @@ impl<V: Variant> Shared<V> {
             seen.0,
             new.0,
             Ordering::Relaxed, // [B9]
-            Ordering::Acquire, // [B10]
+            Ordering::Relaxed, // [B10]
         );
-        changed.map_err(Range)?;
+        changed.map_err(|now| self.lost(now))?;
         self.own.rest(bot, new);
         Ok(())
     }

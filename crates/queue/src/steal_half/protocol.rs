@@ -11,17 +11,17 @@
 //! | B1 | owner stores `bot` | Release | T4 | a thief that extends the range up to `bot` gives away the items below it, so they must be written for it | `pushed_item_through_two_thieves` |
 //! | B2 | owner, between B1 and B3 | light barrier | T3 | else the owner pops on an old range while a thief extends it with an old `bot` | `two_thieves_and_pops`, `pushed_item_through_two_thieves` |
 //! | B3 | owner looks whether the range is still its own | Relaxed | - | already the weakest: equality tells it nothing new | - |
-//! | B4 | owner loads the range | Acquire | T5 | not shown by loom: a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after; loom never lets a load see a store that is executed later | - |
+//! | B4 | owner loads the range | Acquire | T5 | a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after (shown by a trace, `sync::trace`) | `full_ring` |
 //! | B5 | owner loads `steal_top` (claim-first) | Acquire | C1 | the owner overwrites a slot that a thief is still copying | `full_ring` |
 //! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_at_a_power_of_two` |
 //! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and the promise | `half_against_pop` |
-//! | B8 | owner's CAS, failure | Acquire | T5 | not shown by loom: as B4 | - |
+//! | B8 | owner's CAS, failure | Acquire | T5 | as B4 | `slots_are_used_again_after_thefts` |
 //! | B9 | owner's CAS for the last item, success | Relaxed | - | already the weakest: the new range is empty | - |
-//! | B10 | owner's CAS for the last item, failure | Acquire | T5 | not shown by loom: as B4 | - |
+//! | B10 | owner's CAS for the last item, failure | Relaxed | - | already the weakest: the deque is empty, so the next push is not a fast one and looks for room with B4 | - |
 //! | B11 | owner stores `bot` after it lost the last item | Release | T4 | not shown by loom: nothing is below this `bot`; Release because all stores of `bot` are | - |
 //! | B12 | owner stores `bot` in a push at a power of two | Release | T4 | as B1 | `pushed_item_at_a_power_of_two` |
 //! | B13 | owner stores `bot` in a pop at a power of two | Release | T4 | not shown by loom: what is below this `bot` is below the limit, and B7 has published it; Release because all stores of `bot` are | - |
-//! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | not shown by loom: there the rare side pays; this is B2 with the same fence that loom puts there | as B2 |
+//! | B14 | owner, between B1 and B3, where both sides pay | SeqCst fence | T3 | as B2 | `both_pay` |
 //! | T1 | thief loads the range | Acquire | B7, T5 | the items in the range, and the promise that goes with it | `half_against_pop` |
 //! | T2 | thief loads the promise | Acquire | B6 | as B6 | `pushed_item_through_two_thieves` |
 //! | T3 | thief, between T1 and T4 | heavy barrier | B2 | as B2 | `pushed_item_through_two_thieves` |
@@ -33,8 +33,8 @@
 //! | C1 | claimer stores `steal_top` | Release | B5, C2 | its copies come before the owner's next use of the slots | `full_ring` |
 //! | C2 | thief loads `steal_top` | Acquire | C1 | the next claimer's C1 must also cover the copies of the one before | `full_ring` |
 //!
-//! The light half of the barrier is a fence under loom, so that what loom checks is the promise of
-//! the pair; that `membarrier` keeps it is the business of [`barrier`].
+//! What loom checks is the promise of the light and heavy halves, which is less than two fences; that
+//! `membarrier` keeps it is the business of [`barrier`].
 //!
 //! Why T2 may see a promise of which the CAS fails or is still to come: the owner makes a promise
 //! when it is true of the `bot` that it has stored, and then changes neither `bot` nor the slots
@@ -49,6 +49,7 @@ use super::deque::Variant;
 use super::owner::Own;
 use super::range::{MAX_CAPACITY, Promise, Range, ahead};
 use crate::sync::barrier;
+use crate::sync::trace::Trace;
 use crate::sync::{AtomicU64, Ordering};
 
 /// The part of the deque that does not depend on the items. In a variant that claims, `steal_top`
@@ -59,6 +60,11 @@ pub(super) struct Shared<V> {
     pub(super) own: CachePadded<Own>,
     /// A power of two, at most [`MAX_CAPACITY`]. Never changes.
     pub(super) capacity: u16,
+    /// Of thefts that copy first, by the tag that the thief saw.
+    trace: Trace,
+    /// The last theft that the owner knows of. The owner's alone.
+    #[cfg(loom)]
+    theft: std::cell::Cell<Option<u64>>,
     variant: PhantomData<V>,
 }
 
@@ -87,7 +93,31 @@ impl<V: Variant> Shared<V> {
             }),
             own: CachePadded::new(Own::new(top.into(), range)),
             capacity,
+            trace: Trace::new(range.tag()),
+            #[cfg(loom)]
+            theft: std::cell::Cell::new(None),
             variant: PhantomData,
+        }
+    }
+
+    /// The owner has found this range, which a thief left if it is not the owner's own. For the
+    /// models.
+    #[inline(always)]
+    pub(super) fn learn(&self, _range: Range) {
+        #[cfg(loom)]
+        if _range.0 != self.own.prev() {
+            let before = _range.tag().wrapping_sub(1 << 32);
+            self.theft.set(Some(before));
+        }
+    }
+
+    /// The owner is about to write a slot: asserts that the thefts which it knows of are over. For
+    /// the models.
+    #[inline(always)]
+    pub(super) fn expect_thefts(&self) {
+        #[cfg(loom)]
+        if let Some(theft) = self.theft.get() {
+            self.trace.expect(theft);
         }
     }
 
@@ -144,6 +174,7 @@ impl<V: Variant> Shared<V> {
             return false;
         };
         let new = seen.without(n, len, exact);
+        self.trace.leave(seen.tag());
         self.top
             .range
             .compare_exchange(

@@ -40,6 +40,12 @@ impl Range {
         Range(u64::from(tag) << 32 | u64::from(top) << 16)
     }
 
+    /// The tag, where it is in the word.
+    #[inline]
+    pub(super) fn tag(self) -> u64 {
+        self.0 & 0xffff_ffff_0000_0000
+    }
+
     #[inline]
     pub(super) fn top(self) -> u16 {
         (self.0 >> 16) as u16

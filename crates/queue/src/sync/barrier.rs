@@ -15,9 +15,17 @@
 //!
 //! Whether `membarrier` can be had (Linux 4.14, and no seccomp filter that refuses it) is found
 //! out once, on first use; where not, both sides use SeqCst fences. The environment variable
-//! `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences. Under loom, which knows
-//! no `membarrier`, both halves are fences: loom checks the algorithm with the pair's promise, and
-//! recorded histories check the pair on hardware.
+//! `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
+//!
+//! # The model
+//!
+//! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to a
+//! counter of its own, Release, and reads the other's, Acquire, both by read-modify-writes, which
+//! read the newest value: so of a light and a heavy half at least one sees the other and what came
+//! before it. The light half is no fence. It does not make Relaxed loads before it acquire nor
+//! Relaxed stores behind it release, and two light halves do not order each other. The heavy
+//! half is a fence too, as the system call is. A model can also have [`Payer::Both`] (`model_payer`).
+//! That the kernel keeps the promise, recorded histories check on hardware.
 
 use super::{Ordering, fence};
 
@@ -35,24 +43,38 @@ pub fn payer() -> Payer {
     imp::payer()
 }
 
-/// The frequent side's half where the rare side pays. Where both pay, the caller issues a SeqCst
-/// fence instead.
+/// The frequent side's half: free where the rare side pays, a SeqCst fence where both pay.
+///
+/// It looks which of the two it is. Code that knows calls [`light_unchecked`].
 #[inline(always)]
 pub fn light() {
+    match payer() {
+        // SAFETY: the rare side pays.
+        Payer::Rare => unsafe { light_unchecked() },
+        Payer::Both => fence(Ordering::SeqCst),
+    }
+}
+
+/// The frequent side's half where the rare side pays. No instruction: it only keeps the compiler
+/// from moving memory accesses over it.
+///
+/// # Safety
+///
+/// [`payer`] has answered [`Payer::Rare`]. Where both sides pay, this orders nothing, and whatever
+/// memory the caller believes to be its own may be another thread's too.
+#[inline(always)]
+pub unsafe fn light_unchecked() {
     #[cfg(loom)]
-    fence(Ordering::SeqCst);
+    imp::light();
     #[cfg(not(loom))]
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// The frequent side's half where the rare side pays.
-///
-/// # Safety
-///
-/// [`payer`] has answered [`Payer::Rare`].
-#[inline(always)]
-pub unsafe fn light_unchecked() {
-    light();
+/// Says who pays in the models of this thread from now on.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_payer(payer: Payer) {
+    imp::PAYER.set(payer);
 }
 
 /// Returns `true` if [`heavy`] can be had now.
@@ -111,16 +133,43 @@ mod imp {
     }
 }
 
-/// Under loom the code of [`Payer::Rare`] runs, with a fence on either side.
+/// The model of the pair.
 #[cfg(loom)]
 mod imp {
+    use std::cell::Cell;
+
+    use loom::sync::atomic::AtomicUsize;
+
     use super::{Ordering, Payer, fence};
 
+    thread_local! {
+        /// loom runs the threads of a model in the thread of its test.
+        pub(super) static PAYER: Cell<Payer> = const { Cell::new(Payer::Rare) };
+    }
+
+    loom::lazy_static! {
+        static ref LIGHT: AtomicUsize = AtomicUsize::new(0);
+        static ref HEAVY: AtomicUsize = AtomicUsize::new(0);
+    }
+
     pub(super) fn payer() -> Payer {
-        Payer::Rare
+        if PAYER.get() == Payer::Rare {
+            // Whoever builds a structure asks this first. The counters are made then, before
+            // there are threads: making them synchronises with every later use.
+            let _ = (&*LIGHT, &*HEAVY);
+        }
+        PAYER.get()
+    }
+
+    pub(super) fn light() {
+        LIGHT.fetch_add(1, Ordering::Release);
+        HEAVY.fetch_add(0, Ordering::Acquire);
     }
 
     pub(super) fn membarrier() -> bool {
+        fence(Ordering::SeqCst);
+        HEAVY.fetch_add(1, Ordering::Release);
+        LIGHT.fetch_add(0, Ordering::Acquire);
         fence(Ordering::SeqCst);
         true
     }

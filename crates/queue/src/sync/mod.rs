@@ -1,11 +1,31 @@
 //! The one place that knows whether the atomics are the machine's or loom's.
 //!
-//! Everything in this crate takes its atomics, its fences and the cells that threads share from here. The wrappers add
-//! nothing but a count of the expensive operations, and that only with the feature `count`, so
-//! that a test can assert what a queue's documentation claims about its fast path.
+//! Everything in this crate takes its atomics, its fences and the cells that threads share from
+//! here. The wrappers add nothing but a count of the expensive operations, and that only with the
+//! feature `count`, so that a test can assert what a queue's documentation claims about its fast
+//! path.
+//!
+//! # What loom makes of SeqCst
 //!
 //! Store-load ordering is always written with [`fence`]`(SeqCst)` or with the asymmetric pair in
-//! [`barrier`]: loom models SeqCst fences faithfully, but takes SeqCst accesses for AcqRel.
+//! [`barrier`]. loom takes SeqCst *accesses* for AcqRel, which can only raise false alarms. But it
+//! makes SeqCst *fences* stronger than C++20 does: in loom a fence synchronises with every fence
+//! that comes after it in their total order. In C++20 the order of two fences says which values may
+//! be read behind the second one; a happens-before edge arises only if somebody behind the second
+//! fence reads an atomic that was written before the first, or by another pair of a release and an
+//! acquire. So loom would pass an algorithm which lets a fence alone publish plain data.
+//!
+//! No queue here does. From the order of two fences it concludes only which value of an *atomic*
+//! is read behind the later one: an index, a circle's address, a count of visitors, a word in a
+//! slot. What an index or an address leads to is reached by an edge of its own, a row of the
+//! module's table that is not a fence: the item by the Acquire load of `bottom`, `boundary` or
+//! `bot`, the circle by R1 and R4, the end of a visit by R6 and R3. loom checks these edges even
+//! though its fences are too strong: each of the rows is needed in a run in which the fences come
+//! in the order that does not help, and `scripts/mutate` shows that loom finds such a run for
+//! every one of them. Where a table says of a fence that it acquires or releases *too*, it means
+//! what C++20 means: together with the Relaxed access before or behind it.
+//!
+//! The asymmetric pair has a model of its own, which is weaker than fences: see [`barrier`].
 
 #![allow(
     unused,
@@ -15,6 +35,7 @@
 pub mod barrier;
 #[cfg(feature = "count")]
 pub mod counts;
+pub(crate) mod trace;
 
 #[cfg(not(loom))]
 use std::sync::atomic as imp;
@@ -120,6 +141,12 @@ macro_rules! arithmetic {
             pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
                 note_rmw();
                 self.0.fetch_sub(value, strong(order))
+            }
+
+            #[inline(always)]
+            pub(crate) fn fetch_max(&self, value: $value, order: Ordering) -> $value {
+                note_rmw();
+                self.0.fetch_max(value, strong(order))
             }
         }
     };

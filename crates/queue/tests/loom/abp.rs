@@ -55,7 +55,7 @@ fn drain(cells: &Cells, owner: &mut abp::Deque<usize>) -> usize {
 fn model(capacity: usize, n: usize, steals: &'static [usize], part: Part) {
     loom::model(move || {
         let cells = Cells::new(n);
-        let mut owner = abp::Deque::starting_at(capacity, u64::from(u32::MAX));
+        let mut owner = abp::Deque::starting_at(capacity, u64::MAX);
         let thieves: Vec<_> = steals
             .iter()
             .map(|&steals| {
@@ -171,6 +171,26 @@ fn push_at_the_end_resets() {
         let pushed = owner.push(1).is_ok();
         let stolen: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();
         assert_eq!(stolen + drain(&cells, &mut owner), 1 + usize::from(pushed));
+    });
+}
+
+/// The owner finds items stolen, by each of the ways in which it can, and writes their slots again.
+#[test]
+fn slots_are_used_again_after_thefts() {
+    // One item and two, so that it finds out with and without the fence; and a third push, which
+    // finds the end of the array.
+    model(2, 3, &[2], |cells, owner| {
+        cells.push(owner, 0);
+        cells.push(owner, 1);
+        let taken = cells.take(owner.pop()) + cells.take(owner.pop());
+        cells.push(owner, 2);
+        taken
+    });
+    model(1, 2, &[1], |cells, owner| {
+        cells.push(owner, 0);
+        let taken = cells.take(owner.pop());
+        cells.push(owner, 1);
+        taken
     });
 }
 

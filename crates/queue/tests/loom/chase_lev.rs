@@ -91,6 +91,12 @@ fn slot_reuse_against_steal() {
     );
 }
 
+/// The circle of two is full; the slot of the stolen item is written again.
+#[test]
+fn slot_reuse_after_a_theft() {
+    race(Deque::new, 2, 1, |deque, _| push(deque, 2), 3);
+}
+
 /// Under loom a deque that was once found empty shrinks.
 #[test]
 fn shrink_against_steal() {

@@ -243,6 +243,33 @@ fn retract_against_accept() {
     });
 }
 
+/// A donor takes an offer back and makes another of the same entry while a donee has the first one,
+/// which stays void.
+#[test]
+fn share_again_with_an_old_offer_around() {
+    loom::model(|| {
+        let (cells, states) = (Cells::new(1), [idle(), idle()]);
+        let mut entries = Entries::new(0, 1);
+        let donees = [0, 1].map(|i| {
+            let (cells, peer, state) = (Arc::clone(&cells), entries.peer(), Arc::clone(&states[i]));
+            thread::spawn(move || donee(cells, peer, state, 1))
+        });
+        let entry = cells.store(&mut entries, 0);
+        let first = entries.share(&entry).unwrap();
+        assert!(states[0].offer(first));
+        let retracted = entries.retract(&entry);
+        if let Some(second) = entries.share(&entry) {
+            assert!(retracted && entries.is_void(first));
+            assert_ne!(first, second);
+            assert!(states[1].offer(second));
+        }
+        let taken = cells.take(entries.acquire(entry).item());
+        let [first, second] = donees.map(|donee| donee.join().unwrap());
+        assert_eq!(taken + first + second, 1);
+        assert_eq!(first == 1, !retracted);
+    });
+}
+
 /// Two donors want the same donee: one offer is made, the other donor knows that its own was not.
 #[test]
 fn two_donors_and_a_worker_that_finds_work() {

@@ -110,6 +110,75 @@ fn slot_reuse_against_steal() {
     );
 }
 
+/// The circle of four has room for three; the slot of the stolen item is written again.
+#[test]
+fn slot_reuse_after_a_theft() {
+    race(
+        || exposed(3),
+        0,
+        1,
+        |deque, _| {
+            push(deque, 3);
+            push(deque, 4);
+        },
+        5,
+    );
+}
+
+/// Under loom a deque that was once found empty shrinks.
+#[test]
+fn shrink_against_steal() {
+    loom::model(|| {
+        let mut deque = Deque::with_capacity(3);
+        assert_eq!(deque.capacity(), 3);
+        push(&mut deque, 0);
+        deque.expose(Exposure::One);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || rob(&thief, 2));
+        let mut seen = Vec::new();
+        pop(&mut deque, &mut seen);
+        pop(&mut deque, &mut seen);
+        push(&mut deque, 1);
+        deque.expose(Exposure::One);
+        seen.extend(robber.join().unwrap());
+        while !deque.is_empty() {
+            pop(&mut deque, &mut seen);
+        }
+        assert_each_once(seen, 2);
+        assert_eq!(deque.capacity(), 1);
+    });
+}
+
+/// Items that look like empty slots are taken back by the owner while a thief wants them. Of
+/// three, each is seen once, and the thief is never told that nothing is there while there is.
+#[test]
+fn null_items_are_taken_back() {
+    for items in [[0_usize, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]] {
+        loom::model(move || {
+            let mut deque = Deque::new();
+            for item in items {
+                deque.push(item).unwrap();
+                deque.expose(Exposure::One);
+            }
+            let thief = deque.thief();
+            let robber = thread::spawn(move || {
+                let answer = thief.steal();
+                assert!(!answer.is_empty(), "told empty with an item inside");
+                answer.success()
+            });
+            let mut seen = vec![deque.pop().unwrap()];
+            assert_eq!(seen, [items[2]]);
+            seen.extend(deque.pop());
+            deque.push(0).unwrap();
+            seen.extend(robber.join().unwrap());
+            seen.extend(std::iter::from_fn(|| deque.pop()));
+            assert!(deque.thief().steal().is_empty());
+            let count = |list: &[usize]| (list.len(), list.iter().sum::<usize>());
+            assert_eq!(count(&seen), (4, items.iter().sum()));
+        });
+    }
+}
+
 /// A thief robs what was exposed, finds private work left and asks for more. Its request must
 /// survive the owner's poll that answered the first one.
 #[test]
@@ -221,8 +290,8 @@ fn never_empty_with_null_items() {
 /// have gone round, and whether or not all slots were in use.
 #[test]
 fn empty_is_told_empty() {
-    loom::model(|| {
-        for count in [1, 3] {
+    for count in [1, 3] {
+        loom::model(move || {
             let mut deque = Deque::new();
             let thief = deque.thief();
             for _ in 0..3 {
@@ -235,8 +304,8 @@ fn empty_is_told_empty() {
                 while thief.steal().is_success() {}
                 assert!(thief.steal().is_empty(), "after thefts");
             }
-        }
-    });
+        });
+    }
 }
 
 /// An owner that is told that its item was stolen sees what the thief did before.

@@ -1,6 +1,7 @@
 //! Both steal-half deques. Each item is a cell, so that an item that changes hands without a
 //! happens-before edge is a data race, and each has a number, so that every one is seen once.
 
+use locksley_queue::barrier::{self, Payer};
 use locksley_queue::steal_half::{Inspection, claim_first, extended};
 use locksley_queue::{Owner, StealBatch, Thief};
 use loom::cell::UnsafeCell;
@@ -194,6 +195,46 @@ fn last_item_and_another<D: Subject<Thief: 'static>>() {
     each_once(seen, 2);
 }
 
+/// The first theft goes by the promise, the second passes the barrier and leaves an exact range, the
+/// third believes it; meanwhile the owner pushes and pops.
+fn third_theft<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 4);
+    let a = thief(&deque, 3);
+    let mut seen = deque.pop_some(1);
+    deque.push_all(4..5);
+    seen.extend(a.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 5);
+}
+
+/// As before, with another thief in between, who may use the exact range too.
+fn third_theft_by_another<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(4, 3);
+    let (a, b) = (thief(&deque, 2), thief(&deque, 1));
+    let mut seen = deque.pop_some(1);
+    seen.extend(a.join().unwrap());
+    seen.extend(b.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 3);
+}
+
+/// The owner learns of two thefts when its change of the range fails in a pop, and its next pushes
+/// get to the slots of the stolen items without another look.
+fn slots_are_used_again_after_thefts<D: Subject<Thief: 'static>>() {
+    let mut deque = D::filled(8, 8);
+    let a = thief(&deque, 2);
+    let mut seen = deque.pop_some(1);
+    deque.push_all(8..9);
+    if deque.push(item(9)).is_ok() {
+        seen.extend(deque.pop_some(1));
+    } else {
+        seen.push(9);
+    }
+    seen.extend(a.join().unwrap());
+    seen.extend(deque.rest());
+    each_once(seen, 10);
+}
+
 /// The owner uses again the slots that thieves have read.
 fn full_ring<D: Subject<Thief: 'static>>() {
     let mut deque = D::filled(2, 2);
@@ -241,8 +282,21 @@ fn dropped_by_the_thief<D: Subject<Thief: 'static>>() {
     assert!(a.join().unwrap().len() <= 1);
 }
 
+/// Runs a model where both sides pay for the barrier, with a fence each.
+fn with_fences(model: fn()) {
+    barrier::model_payer(Payer::Both);
+    loom::model(model);
+}
+
 macro_rules! tests {
     ($($test:ident),*) => {
+        mod both_pay {
+            $(#[test]
+            fn $test() {
+                super::with_fences(super::$test::<super::extended::Deque<super::Item>>);
+            })*
+        }
+
         mod extended_deque {
             $(#[test]
             fn $test() {
@@ -268,6 +322,9 @@ tests!(
     two_robbers,
     last_item,
     last_item_and_another,
+    third_theft,
+    third_theft_by_another,
+    slots_are_used_again_after_thefts,
     full_ring,
     robbed_robber,
     dropped_by_the_thief

@@ -1,0 +1,139 @@
+//! Sequences of operations by one thread on every deque, against a `VecDeque`.
+//!
+//! The first byte says where the indices start, the second which deque; each further byte is an
+//! operation. Items are small numbers with some zeros among them, which look like empty slots.
+#![no_main]
+
+use std::collections::VecDeque;
+
+use libfuzzer_sys::fuzz_target;
+use locksley_queue::semi_private::{self, Exposure};
+use locksley_queue::steal_half::extended;
+use locksley_queue::{Owner, Steal, StealBatch, Thief, abp, chase_lev};
+
+/// What a deque may do that a `VecDeque` does not.
+struct Traits {
+    /// The most items, unless it grows.
+    most: usize,
+    /// Whether thefts use up room until the owner finds the deque empty.
+    drifts: bool,
+}
+
+const GROWS: Traits = Traits {
+    most: usize::MAX,
+    drifts: false,
+};
+
+/// Runs the operations. `extra` does what is special about the deque, for operations of four and
+/// more, and returns how many of the oldest items it has taken and how many there may be private.
+fn run<D: Owner<Item = usize>>(
+    mut deque: D,
+    traits: Traits,
+    operations: &[u8],
+    extra: impl Fn(&mut D, &D::Thief, u8, &mut VecDeque<usize>),
+) {
+    let thief = deque.thief();
+    let mut model = VecDeque::new();
+    for (nth, &operation) in operations.iter().enumerate() {
+        match operation % 8 {
+            0..=2 => {
+                let item = if operation & 64 == 0 { nth } else { 0 };
+                match deque.push(item) {
+                    Ok(()) => model.push_back(item),
+                    Err(full) => {
+                        assert_eq!(full.into_inner(), item);
+                        assert!(model.len() == traits.most || traits.drifts);
+                    }
+                }
+                assert!(model.len() <= traits.most);
+            }
+            3 | 4 => assert_eq!(deque.pop(), model.pop_back()),
+            5 => match thief.steal() {
+                Steal::Success(item) => assert_eq!(Some(item), model.pop_front()),
+                Steal::Empty => assert!(model.is_empty()),
+                Steal::Private => assert!(!model.is_empty()),
+                Steal::Retry => panic!("retry, with no other thread there"),
+            },
+            special => extra(&mut deque, &thief, special ^ operation >> 6 << 1, &mut model),
+        }
+        assert_eq!(deque.len(), model.len());
+        assert!(thief.len() <= model.len());
+    }
+    while let Some(item) = model.pop_back() {
+        assert_eq!(deque.pop(), Some(item));
+    }
+    assert_eq!(deque.pop(), None);
+    assert!(matches!(thief.steal(), Steal::Empty));
+}
+
+fn nothing<D: Owner>(_: &mut D, _: &D::Thief, _: u8, _: &mut VecDeque<usize>) {}
+
+fuzz_target!(|data: &[u8]| {
+    let [start, which, operations @ ..] = data else {
+        return;
+    };
+    // Near the end of the indices, or not.
+    let start = if start % 2 == 0 {
+        u64::from(*start)
+    } else {
+        u64::MAX - u64::from(*start)
+    };
+    let capacity = usize::from(which >> 2);
+    match which % 4 {
+        0 => run(
+            chase_lev::Deque::starting_at(capacity, start),
+            GROWS,
+            operations,
+            nothing,
+        ),
+        1 => run(
+            semi_private::Deque::starting_at(capacity, start),
+            GROWS,
+            operations,
+            |deque, thief, special, _| {
+                let exposure = if special & 2 == 0 {
+                    Exposure::One
+                } else {
+                    Exposure::Half
+                };
+                if special & 1 == 0 {
+                    deque.expose(exposure);
+                } else {
+                    thief.target();
+                    assert!(deque.is_targeted());
+                    let private = deque.private_len();
+                    assert_eq!(deque.poll(exposure) > 0, private > 0);
+                }
+            },
+        ),
+        2 => {
+            let deque = abp::Deque::starting_at(capacity, start);
+            let traits = Traits {
+                most: deque.capacity(),
+                drifts: true,
+            };
+            run(deque, traits, operations, nothing);
+        }
+        _ => {
+            let deque = extended::Deque::starting_at(capacity, start);
+            let traits = Traits {
+                most: deque.capacity(),
+                drifts: false,
+            };
+            run(deque, traits, operations, |_, thief, special, model| {
+                let mut own = extended::Deque::with_capacity(1 << (special & 7));
+                match thief.steal_half(&mut own) {
+                    Steal::Success(newest) => {
+                        let taken: Vec<_> = model.drain(..=own.len()).collect();
+                        assert_eq!(taken.last(), Some(&newest));
+                        for item in taken.into_iter().rev().skip(1) {
+                            assert_eq!(own.pop(), Some(item));
+                        }
+                        assert_eq!(own.pop(), None);
+                    }
+                    answer => assert!(matches!(answer, Steal::Empty) && model.is_empty()),
+                }
+            });
+        }
+    }
+});
