@@ -15,10 +15,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use locksley_queue::barrier;
+
 use crate::injector::Injected;
 use crate::job::JobRef;
 use crate::registry::Registry;
-use crate::sleep;
 use crate::spawn::{JoinHandle, make};
 use crate::worker::{Worker, current_num_workers};
 
@@ -102,9 +103,9 @@ impl Worker {
         self.count_down();
         match pushed {
             Ok(told) => {
-                sleep::offered();
+                barrier::light(); // [Z3]
                 if !told || !self.registry().wake_near(near) {
-                    self.offer();
+                    self.poll_requests();
                 }
             }
             Err(job) => self.registry().inject(Injected {

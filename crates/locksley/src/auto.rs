@@ -225,10 +225,6 @@ impl Loot for AutoLoot {
         }
     }
 
-    fn steal_moved(&self) -> Steal<JobRef> {
-        self.halves.steal_moved()
-    }
-
     fn halves(&self) -> Option<&Halves> {
         Some(&self.halves)
     }

@@ -74,16 +74,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             continue;
         }
         match Worker::current() {
-            Some(worker) if worker.registry().takes_any() => {
-                worker.serve_until(|| bell.is_rung(), || bell.is_rung());
-            }
-            Some(worker) => worker.blocking(|| {
-                while !bell.rung() {
-                    if !worker.read_mail() {
-                        thread::park();
-                    }
-                }
-            }),
+            Some(worker) => worker.wait_until(|| bell.is_rung(), || bell.is_rung()),
             None => {
                 while !bell.rung() {
                     thread::park();

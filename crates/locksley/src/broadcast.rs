@@ -142,6 +142,7 @@ where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
     let f = Arc::new(f);
+    let _in_order = lock(&registry.broadcasting);
     for index in 0..registry.size() {
         let f = f.clone();
         registry.task_spawned();

@@ -554,15 +554,6 @@ impl Loot for Stand {
         Some(self)
     }
 
-    fn take_of(&self, family: Family) -> Option<JobRef> {
-        let seat = &*self.seat;
-        if seat.stacked() == 0 {
-            return None;
-        }
-        let taken = seat.hand.try_with(|hand| hand.take_of(seat, family));
-        taken.flatten().map(JobRef::anywhere)
-    }
-
     fn len(&self) -> usize {
         self.seat.stacked() + self.table.pending_for(self.index)
     }

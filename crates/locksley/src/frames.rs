@@ -237,7 +237,7 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod models {
-    use locksley_queue::{Owner, Steal, Thief, asymmetric};
+    use locksley_queue::{Owner, Steal, Thief, chase_lev};
     use loom::sync::Arc;
     use loom::thread;
 
@@ -249,7 +249,7 @@ mod models {
     fn a_sighting_is_of_one_moment() {
         loom::model(|| {
             let frames = Arc::new(Frames::new());
-            let mut deque = asymmetric::Deque::new();
+            let mut deque = chase_lev::Deque::new();
             let thief = deque.thief();
             frames.enter_root(Family(8));
             deque.push(8_usize).unwrap();

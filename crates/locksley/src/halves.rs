@@ -182,10 +182,6 @@ impl Loot for Halves {
         Thief::steal(&self.own)
     }
 
-    fn steal_moved(&self) -> Steal<JobRef> {
-        Thief::steal(&self.moved)
-    }
-
     fn halves(&self) -> Option<&Halves> {
         Some(self)
     }

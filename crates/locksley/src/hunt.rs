@@ -277,7 +277,7 @@ impl Worker {
     fn hauled(&self, jobs: usize) {
         if jobs > 0 {
             self.counters.add(Event::Hauled, jobs);
-            self.offer();
+            self.notify_push();
         }
     }
 
@@ -375,7 +375,7 @@ impl Worker {
 
     /// Tries to steal from another worker what it pushed itself, and counts what comes of it.
     pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
-        let answer = self.registry().worker(victim).rob();
+        let answer = self.steal_one(self.registry().worker(victim));
         self.count_attempt(victim, &answer);
         answer
     }

@@ -338,7 +338,7 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
 #[cfg(all(test, loom))]
 mod models {
     use locksley_queue::Steal;
-    use locksley_queue::asymmetric::{Bare, Unpushed};
+    use locksley_queue::split::{Embedded, TakenBack};
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
     use loom::thread;
@@ -358,12 +358,13 @@ mod models {
             // SAFETY: loom checks that the two who might run the closure do not race.
             let body = move |_: &Worker, _: bool| counter.with_mut(|n| unsafe { *n += 1 });
             let job = Arc::new(Shared(StackJob::new(body)));
-            let deque = Arc::new(Bare::new());
+            let deque = Arc::new(Embedded::new());
             let thief = deque.clone();
             // SAFETY: this thread is the owner.
-            let place = unsafe { deque.push(job.0.as_ref()) };
+            let (place, _) = unsafe { deque.push(job.0.as_ref()) };
             let stolen = job.clone();
             let robber = thread::spawn(move || {
+                thief.force();
                 if let Steal::Success(reference) = thief.steal() {
                     assert!(reference == stolen.0.as_ref());
                     // SAFETY: the job was stolen, so it is taken here and nowhere else.
@@ -375,17 +376,16 @@ mod models {
                 }
             });
             // SAFETY: as above, and the job was not popped.
-            match unsafe { deque.unpush(place) } {
+            match unsafe { deque.take_back(place) } {
                 // SAFETY: the job is back, so it is taken here and nowhere else.
-                Unpushed::Back => drop(unsafe { job.0.take() }),
-                Unpushed::Stolen => {
+                TakenBack::Yes => drop(unsafe { job.0.take() }),
+                TakenBack::No => {
                     while !job.0.latch().probe() {
                         thread::yield_now();
                     }
                     // SAFETY: the latch is set.
                     assert!(unsafe { job.0.take_result() }.is_ok());
                 }
-                Unpushed::Covered => unreachable!("nothing was marked"),
             }
             robber.join().unwrap();
             // Each taker dropped the closure, and with it its reference to the counter.

@@ -3,8 +3,7 @@
 use std::mem;
 use std::panic;
 
-use locksley_queue::asymmetric::Unpushed;
-use locksley_queue::barrier;
+use locksley_queue::split::{Place, TakenBack};
 
 use crate::job::{StackJob, catch, discard};
 use crate::worker::Worker;
@@ -204,29 +203,47 @@ impl Worker {
     {
         let job = StackJob::new(b);
         // SAFETY: only the owner's thread has a `&Worker`.
-        let Ok(place) = (unsafe { self.deque.try_push(job.as_ref()) }) else {
+        let (place, attention) = unsafe { self.deque.push(job.as_ref()) };
+        if attention && !self.attend_fork(place) {
             return self.fork_slowly(a, &job);
-        };
-        let frame = Frame(&job);
-        // Where there is no membarrier every push goes the slow way.
-        barrier::light(); // [Z3]
-        if self.bed.is_wanted() {
-            self.rouse();
         }
+        let frame = Frame(&job, Some(place));
         let ra = a(self, false);
         mem::forget(frame);
-        // SAFETY: as above. What was popped was executed, by this very thread, or put back with
-        // a mark; and what was pushed on top of it was marked.
-        if !job.latch().seems_set() && unsafe { self.deque.unpush(place) } == Unpushed::Back {
-            // SAFETY: the job is out of the deque, and was not stolen.
-            let b = unsafe { job.take() };
-            return (ra, b(self, false));
+        let mut back = TakenBack::No;
+        if !job.latch().seems_set() {
+            // SAFETY: as above. A job that was popped was executed by this very thread, so that its
+            // latch is set; and what was pushed on top of it was marked.
+            back = unsafe { self.deque.take_back(place) };
+            if back == TakenBack::Yes {
+                // SAFETY: the job is out of the deque, and was not stolen.
+                let b = unsafe { job.take() };
+                return (ra, b(self, false));
+            }
         }
-        (ra, self.settle(&job))
+        (ra, self.settle(&job, back))
     }
 
-    /// The fork where the deque must make room, the strategy is not the default, or what runs is recorded.
+    /// After a push that asked for it. Returns `false` if the job is out of the deque again,
+    /// because this worker forks the slow way.
     #[cold]
+    #[inline(never)]
+    fn attend_fork(&self, place: Place) -> bool {
+        // The request stands, so the next fork comes here too.
+        // SAFETY: only the owner's thread has a `&Worker`, and nothing was pushed since.
+        if self.forks_slowly() && unsafe { self.deque.take_back(place) } == TakenBack::Yes {
+            return false;
+        }
+        self.attend();
+        true
+    }
+
+    /// Returns `true` if forks go to a reference queue, or what runs is recorded.
+    fn forks_slowly(&self) -> bool {
+        self.is_recorded() || self.has_reference_queue()
+    }
+
+    /// The fork for a strategy with a queue of its own, or of what is recorded.
     #[inline(never)]
     fn fork_slowly<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
     where
@@ -234,29 +251,29 @@ impl Worker {
         B: FnOnce(&Worker, bool) -> RB,
     {
         if self.is_recorded() {
-            // SAFETY: the job is in no pile.
+            // SAFETY: the job is in no queue.
             let b = unsafe { job.take() };
             return self.fork_recorded(a, b);
         }
         self.fork_pushed(a, job)
     }
 
-    /// The fork whose job goes to the pile the slow way.
+    /// The fork whose job is pushed the slow way.
     #[inline]
     pub(crate) fn fork_pushed<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
     where
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,
     {
-        if self.push_forked(job.as_ref()).is_err() {
-            // SAFETY: the job is in no pile.
+        let Ok(place) = self.push_forked(job.as_ref()) else {
+            // SAFETY: the job is in no queue.
             let b = unsafe { job.take() };
             return self.run_both(a, b);
-        }
-        let frame = Frame(job);
+        };
+        let frame = Frame(job, place);
         let ra = a(self, false);
         mem::forget(frame);
-        (ra, self.settle(job))
+        (ra, self.settle(job, self.regain(job, place)))
     }
 
     /// Runs one closure after the other: both, though the first one panics.
@@ -275,20 +292,21 @@ impl Worker {
         panic::resume_unwind(payload)
     }
 
-    /// Runs a job that was pushed and may have been stolen, or waits for it. Its panic goes on here.
+    /// Runs a job that is back, or waits for it. Its panic goes on here.
     #[cold]
     #[inline(never)]
-    fn settle<B, RB>(&self, job: &StackJob<B, RB>) -> RB
+    fn settle<B, RB>(&self, job: &StackJob<B, RB>, back: TakenBack) -> RB
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
+        self.poll_requests();
+        if back != TakenBack::No {
+            // SAFETY: the job is out of its queue, and was not stolen.
+            let b = unsafe { job.take() };
+            return b(self, false);
+        }
         // If it is set already, the job was run here, in between.
         if !job.latch().probe() {
-            if self.regain(job) {
-                // SAFETY: the job is out of the pile, and was not stolen.
-                let b = unsafe { job.take() };
-                return b(self, false);
-            }
             self.wait_for_job(job.latch(), job.family());
         }
         // SAFETY: the latch is set, and every frame settles once.
@@ -296,19 +314,27 @@ impl Worker {
         result.unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
-    /// Takes a job out of the worker's pile, if it is still there. What was spawned since lies on
-    /// top of it, and is put back.
-    fn regain<B, RB>(&self, job: &StackJob<B, RB>) -> bool
+    /// Takes a job out of the worker's queue, if it is still there. What was spawned since lies on
+    /// top of it, and stays. `place` is where it lies in the deque, if it does.
+    fn regain<B, RB>(&self, job: &StackJob<B, RB>, place: Option<Place>) -> TakenBack
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
+        if job.latch().probe() {
+            return TakenBack::No;
+        }
+        if let Some(place) = place {
+            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped has its latch set, and
+            // what was pushed on top of it was marked.
+            return unsafe { self.deque.take_back(place) };
+        }
         let wanted = job.as_ref();
         let mut above = Vec::new();
         let found = loop {
             match self.pop() {
-                Some(popped) if popped == wanted => break true,
+                Some(popped) if popped == wanted => break TakenBack::Yes,
                 Some(popped) => above.push(popped),
-                None => break false,
+                None => break TakenBack::No,
             }
         };
         for job in above.into_iter().rev() {
@@ -319,8 +345,8 @@ impl Worker {
 }
 
 /// A join's job while it is pushed. If the first closure panics, this is dropped, and stays
-/// until the second one is done: it runs it, or waits for whoever has it.
-struct Frame<'a, B, RB>(&'a StackJob<B, RB>)
+/// until the second one is done: it runs it, or waits for the worker that has it.
+struct Frame<'a, B, RB>(&'a StackJob<B, RB>, Option<Place>)
 where
     B: FnOnce(&Worker, bool) -> RB;
 
@@ -331,19 +357,19 @@ where
     // Inlined, so that the guard itself needs no memory.
     #[inline(always)]
     fn drop(&mut self) {
-        settle_unwinding(self.0);
+        settle_unwinding(self.0, self.1);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn settle_unwinding<B, RB>(job: &StackJob<B, RB>)
+fn settle_unwinding<B, RB>(job: &StackJob<B, RB>, place: Option<Place>)
 where
     B: FnOnce(&Worker, bool) -> RB,
 {
     let worker = Worker::current().expect("a join unwinds on the worker that it is on");
     // The first closure's panic is the one that the caller gets to see.
-    if let Err(payload) = catch(|| drop(worker.settle(job))) {
+    if let Err(payload) = catch(|| drop(worker.settle(job, worker.regain(job, place)))) {
         discard(payload);
     }
 }

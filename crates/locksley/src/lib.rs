@@ -76,6 +76,7 @@
 mod affinity;
 mod auto;
 mod block_on;
+mod blocking;
 mod broadcast;
 mod builder;
 mod cancel;
@@ -98,7 +99,6 @@ mod pool;
 mod profile;
 mod record;
 mod registry;
-mod reserve;
 mod scope;
 mod sharing;
 mod sleep;
@@ -115,6 +115,7 @@ mod yields;
 
 pub use affinity::{spawn_near, worker_for_key};
 pub use block_on::block_on;
+pub use blocking::blocking;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::Builder;
 pub use cancel::CancelToken;

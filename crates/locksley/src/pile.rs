@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use locksley_policy::{Heuristic, Random, Sharing, Target, Theta};
 use locksley_queue::offer::MAX_WORKERS;
-use locksley_queue::semi_private::{self, Exposure};
-use locksley_queue::{Owner, Steal, Thief, abp, asymmetric, barrier, chase_lev};
+use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
 use crate::auto::{AutoPile, Pulse};
 use crate::builder::Config;
@@ -27,12 +26,6 @@ pub(crate) trait Pile: Send {
 
     /// Takes the newest job.
     fn pop(&mut self) -> Option<JobRef>;
-
-    /// Answers a thief that has asked for work.
-    fn attend(&mut self) {}
-
-    /// Hides nothing: the owner is about to block, and will answer nobody.
-    fn open(&mut self) {}
 
     /// Takes a job that somebody else had pushed before it came here.
     fn pop_moved(&mut self) -> Option<Injected> {
@@ -132,11 +125,6 @@ pub(crate) trait Pile: Send {
         true
     }
 
-    /// How many jobs were made public on demand.
-    fn exposed(&self) -> u64 {
-        0
-    }
-
     /// How many jobs were given and taken.
     fn gifts(&self) -> Gifts {
         Gifts::default()
@@ -216,17 +204,6 @@ pub(crate) trait Loot: Send + Sync {
         None
     }
 
-    /// Takes a spawned job of this family that the owner has fetched and not begun.
-    fn take_of(&self, family: Family) -> Option<JobRef> {
-        let _ = family;
-        None
-    }
-
-    /// Takes the oldest of the jobs that the owner has moved here and not begun, where they cannot be told by family.
-    fn steal_moved(&self) -> Steal<JobRef> {
-        Steal::Empty
-    }
-
     /// How many jobs seem to be there.
     fn len(&self) -> usize;
 
@@ -234,9 +211,6 @@ pub(crate) trait Loot: Send + Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Asks the owner, who has only private work, to expose some.
-    fn ask(&self) {}
 }
 
 macro_rules! plain_pile {
@@ -263,55 +237,31 @@ macro_rules! plain_pile {
     )*};
 }
 
-plain_pile!(abp, asymmetric, chase_lev);
+plain_pile!(abp, chase_lev);
 
-/// A semi-private deque, and how many jobs it has exposed.
-struct SemiPrivate {
-    deque: semi_private::Deque<JobRef>,
-    exposed: u64,
+/// How many of its private jobs a worker makes public when it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exposure {
+    /// The oldest, as in the thesis's semi-private deques.
+    One,
+    /// The older half, rounded up: the next thieves need not ask.
+    Half,
 }
 
-impl Pile for SemiPrivate {
-    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
-        Owner::push(&mut self.deque, job).map_err(|full| full.into_inner())?;
-        self.exposed += self.deque.poll(Exposure::One) as u64;
-        Ok(())
-    }
-
-    fn pop(&mut self) -> Option<JobRef> {
-        self.exposed += self.deque.poll(Exposure::One) as u64;
-        Owner::pop(&mut self.deque)
-    }
-
-    fn attend(&mut self) {
-        self.exposed += self.deque.expose(Exposure::One) as u64;
-    }
-
-    fn exposed(&self) -> u64 {
-        self.exposed
-    }
-
-    fn open(&mut self) {
-        loop {
-            match self.deque.expose(Exposure::Half) as u64 {
-                0 => return,
-                exposed => self.exposed += exposed,
-            }
+impl Exposure {
+    pub(crate) fn of(strategy: Strategy) -> Exposure {
+        match strategy {
+            Strategy::SemiPrivate => Exposure::One,
+            _ => Exposure::Half,
         }
     }
-}
 
-impl Loot for semi_private::Stealer<JobRef> {
-    fn steal(&self) -> Steal<JobRef> {
-        Thief::steal(self)
-    }
-
-    fn len(&self) -> usize {
-        Thief::len(self)
-    }
-
-    fn ask(&self) {
-        self.target();
+    /// How many of `private` jobs to make public.
+    pub(crate) fn amount(self, private: usize) -> usize {
+        match self {
+            Exposure::One => 1,
+            Exposure::Half => private.div_ceil(2),
+        }
     }
 }
 
@@ -350,10 +300,8 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
         Some((Box::new(deque), Box::new(loot)))
     }
     match config.strategy {
-        Strategy::Asymmetric if barrier::payer() == barrier::Payer::Rare => None,
-        // Without membarrier a push must fence before it looks for sleepers: the slow way.
-        Strategy::Asymmetric => both(asymmetric::Deque::new()),
-        Strategy::ChaseLev | Strategy::Flexible(_) => both(chase_lev::Deque::new()),
+        Strategy::Asymmetric | Strategy::Flexible(_) | Strategy::SemiPrivate => None,
+        Strategy::ChaseLev => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {
             let pile = HalfPile::new(policy, JOINS_MOVE);
             let loot = pile.halves();
@@ -383,10 +331,5 @@ pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, 
             Some((Box::new(pile), Box::new(loot)))
         }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
-        Strategy::SemiPrivate => {
-            let deque = semi_private::Deque::new();
-            let loot = deque.thief();
-            Some((Box::new(SemiPrivate { deque, exposed: 0 }), Box::new(loot)))
-        }
     }
 }

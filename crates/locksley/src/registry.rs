@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use locksley_policy::Thrift;
+use locksley_queue::barrier;
 use locksley_trace::Activity;
 
 use crate::builder::Config;
@@ -24,10 +25,9 @@ use crate::error::BuildError;
 use crate::injector::{Injected, Injector, MOVED};
 use crate::job::{Family, JobRef, Payload, catch};
 use crate::neighbours;
-use crate::reserve::{self, Look, Posted, Reserve};
-use crate::sleep::{self, Sleepers};
+use crate::sleep::Sleepers;
 use crate::stats::{Counters, Event};
-use crate::strategy::{Strategy, Waiting};
+use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::threads::{self, Roll, ThreadBuilder};
 use crate::topology::allowed_now;
@@ -53,11 +53,14 @@ pub(crate) struct Registry {
     pub(crate) injector: Injector,
     pub(crate) config: Config,
     sleepers: Sleepers,
-    reserve: Reserve,
     /// How many processors there are for its workers.
     processors: usize,
-    /// How many workers are blocked in a wait.
+    /// How many workers are blocked in a wait, each with a spare to take its place.
     blocked: CachePadded<AtomicUsize>,
+    /// How many spares there can be: fewer than there are slots once the system has refused a thread.
+    most_spares: AtomicUsize,
+    /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
+    pub(crate) broadcasting: Mutex<()>,
     /// How many spares are up.
     spares_up: AtomicUsize,
     /// The highest number of places ever taken.
@@ -83,6 +86,7 @@ impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         let size = config.workers;
         let processors = config.processors.unwrap_or_else(|| processors_for(size));
+        let spares = config.spares();
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
             .take(size + config.spares())
@@ -94,9 +98,10 @@ impl Registry {
             injector: Injector::new(),
             config,
             sleepers: Sleepers::new(),
-            reserve: Reserve::new(size, processors),
             processors,
             blocked: CachePadded::new(AtomicUsize::new(0)),
+            most_spares: AtomicUsize::new(spares),
+            broadcasting: Mutex::new(()),
             spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
             outstanding: AtomicUsize::new(0),
@@ -221,7 +226,7 @@ impl Registry {
         worker.mail.push(Injected { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
         fence(Ordering::SeqCst);
-        self.sleepers.wake(&worker.bed);
+        self.sleepers.wake(&worker.sleep);
         worker.unpark();
     }
 
@@ -233,27 +238,12 @@ impl Registry {
         1.0 - busy.min(usable) as f64 / usable as f64
     }
 
-    /// How many look for work or run some, or would if they got a processor.
-    fn awake(&self) -> usize {
-        let up = self.size + self.spares_up.load(Ordering::Relaxed);
-        // An adopted thread that is in no task and waits for none does something else.
-        let away = self.config.use_current_thread && self.worker(0).frames.depth() == 0;
-        let down = self.sleepers.count() + self.blocked.load(Ordering::Relaxed);
-        up.saturating_sub(down + usize::from(away))
-    }
-
-    /// Wakes a sleeping worker, or calls up a spare, unless the processors are taken. Would another
-    /// one like to be woken?
+    /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if another one would
+    /// like to be woken.
     pub(crate) fn wake_one(&self) -> bool {
-        if self.reserve.is_spent(self.awake()) {
-            if !self.post_watchman() {
-                self.call_spare();
-            }
-            return false;
-        }
         let workers = self.furnished(0..self.size);
-        let beds = workers.map(|worker| (worker, &worker.bed));
-        match self.sleepers.choose(beds) {
+        let states = workers.map(|worker| (worker, &worker.sleep));
+        match self.sleepers.choose(states) {
             Some(worker) => {
                 self.count(Event::Woke);
                 worker.unpark();
@@ -263,29 +253,23 @@ impl Registry {
         self.sleepers.any() || self.spare_wanted()
     }
 
-    /// [`wake_one`](Registry::wake_one), preferably this one, to whom work was dealt.
+    /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt.
     pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>) -> bool {
-        let Some(index) = dealt_to.filter(|&index| index < self.size) else {
-            return self.wake_one();
-        };
-        let worker = self.worker(index);
-        // Summoned, so that it passes it on if it has something better to do.
-        if self.reserve.is_spent(self.awake()) || !self.sleepers.summon(&worker.bed) {
-            return self.wake_one();
+        match dealt_to {
+            // Woken to search, so that it passes it on if it has something else to do.
+            Some(index) if self.wake_near(index) => self.sleepers.any() || self.spare_wanted(),
+            _ => self.wake_one(),
         }
-        self.count(Event::Woke);
-        worker.unpark();
-        self.sleepers.any() || self.spare_wanted()
     }
 
-    /// Wakes a certain worker for which there is work, unless the processors are taken. Has it been
-    /// asleep, and is woken?
+    /// Wakes a certain worker for which there is work. Returns `true` if it slept, and this call woke
+    /// it.
     pub(crate) fn wake_near(&self, index: usize) -> bool {
-        if index >= self.size || self.reserve.is_spent(self.awake()) {
+        if index >= self.size {
             return false;
         }
         let worker = self.worker(index);
-        let woken = self.sleepers.summon(&worker.bed);
+        let woken = self.sleepers.wake_to_search(&worker.sleep);
         if woken {
             self.count(Event::Woke);
             worker.unpark();
@@ -293,51 +277,14 @@ impl Registry {
         woken
     }
 
-    /// Has somebody watch whether the processors are used. Is there anybody who can?
-    fn post_watchman(&self) -> bool {
-        let workers = self.furnished(0..self.size);
-        let beds = workers.map(|worker| (worker.index(), &worker.bed));
-        let posted = self.reserve.post(beds);
-        if let Posted::Now(watchman) = posted {
-            self.unpark(watchman);
-        }
-        posted != Posted::Nobody
-    }
-
-    /// The watchman sleeps for a while, and then looks.
-    fn watch(&self, worker: &Worker) {
-        let look = Look::start();
-        thread::park_timeout(reserve::LOOK);
-        if !worker.bed.is_sleeping() {
-            return;
-        }
-        let awake = self.awake();
-        if awake == 0 {
-            let needed = || self.awake() > 0 || self.work_in_sight();
-            self.reserve.end_watch(worker.index(), needed);
-            return;
-        }
-        let Some(idle) = self.reserve.left_idle(&look) else {
-            return;
-        };
-        if self.work_in_sight() && (idle || self.reserve.lose_patience()) {
-            self.sleepers.summon(&worker.bed);
-            for _ in 1..self.reserve.raise(awake) {
-                self.wake_one();
-            }
-        } else {
-            self.reserve.lower();
-        }
-    }
-
     fn spare_wanted(&self) -> bool {
         let up = self.spares_up.load(Ordering::Relaxed);
-        up < self.blocked.load(Ordering::Relaxed) && up < self.spares()
+        up < self.blocked.load(Ordering::Relaxed) && up < self.most_spares()
     }
 
-    /// Could another spare be called up?
-    pub(crate) fn has_spares_left(&self) -> bool {
-        self.spares_up.load(Ordering::Relaxed) < self.spares()
+    /// How many spares there can be.
+    fn most_spares(&self) -> usize {
+        self.most_spares.load(Ordering::Relaxed)
     }
 
     /// Are more spares up than workers blocked?
@@ -353,111 +300,106 @@ impl Registry {
                 .any(|worker| !worker.seems_empty())
     }
 
-    /// Asks everybody for work. Is there some already?
-    fn call_for_work(&self) -> bool {
+    /// Calls every worker, so that its next push wakes a sleeper. Returns `true` if there is work
+    /// already, `None` if the barrier was refused, so that there may be.
+    fn call_for_work(&self) -> Option<bool> {
         loop {
             let count = self.workers();
-            let beds = self.furnished(0..count).map(|worker| &worker.bed);
-            let ordered = sleep::call_for_work(beds);
+            for worker in self.furnished(0..count) {
+                worker.deque.call();
+            }
+            let ordered = barrier::heavy(); // [Z2]
             // A spare that starts after the barrier takes itself to be called.
             if self.workers() == count {
-                return !ordered || self.work_in_sight();
+                return ordered.then(|| self.work_in_sight());
             }
         }
     }
 
-    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; whoever
-    /// makes it so unparks the worker.
+    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; the
+    /// thread that makes it so unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         worker.close_to_offers();
-        // It looks again whether there is work once it lies.
+        // It looks again whether there is work once it is asleep.
         worker.summoned.set(false);
-        self.sleepers.lie_down(&worker.bed);
-        if self.call_for_work() || !worker.mail.is_empty() || ready() {
-            self.get_up(worker);
-            self.nap(worker);
+        self.sleepers.begin(&worker.sleep);
+        let work = self.call_for_work();
+        if work == Some(true) || !worker.mail.is_empty() || ready() {
+            self.end_sleep(worker);
+            self.nap(worker, worker.was_refused());
             return;
         }
-        self.sleep_on(worker, ready);
+        if work.is_none() {
+            self.nap(worker, true);
+            self.end_sleep(worker);
+            return;
+        }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
+        neighbours::look_around(self, worker);
+        let parked = worker.traced(Activity::Parked);
+        while worker.sleep.is_asleep() && !ready() {
+            thread::park();
+        }
+        drop(parked);
+        self.end_sleep(worker);
+        neighbours::look_where(self, worker);
     }
 
-    /// What is in sight may be private, or had better be left to another one, and that one be busy.
-    fn nap(&self, worker: &Worker) {
-        if self.config.strategy == Strategy::SemiPrivate || worker.was_refused() {
+    /// Sleeps for a moment: what is in sight had better be left to another worker, which is busy; or what is
+    /// not in sight is not known.
+    fn nap(&self, worker: &Worker, needed: bool) {
+        if needed {
             worker.counters.count(Event::Park);
             let _parked = worker.traced(Activity::Parked);
             thread::park_timeout(NAP);
         }
     }
 
-    /// A worker that has lain down gets up again. It may have been named watchman meanwhile.
-    fn get_up(&self, worker: &Worker) {
-        if self.sleepers.get_up(&worker.bed) {
+    /// Ends the sleep of the calling worker.
+    fn end_sleep(&self, worker: &Worker) {
+        if self.sleepers.end(&worker.sleep) {
             worker.summoned.set(true);
         }
-        self.relieve(worker);
     }
 
-    /// If a worker was woken to look for work and has not done so since, that passes to another one.
+    /// If a worker was woken to search and has not done so since, another one is woken in its place.
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {
             self.wake_one();
         }
     }
 
-    /// A worker is awake: if it was the watchman, somebody else has to be.
-    fn relieve(&self, worker: &Worker) {
-        if self.reserve.relieve(worker.index()) {
-            self.post_watchman();
-        }
-    }
-
-    /// Puts a worker to sleep that has more company than there are processors.
-    fn retire(&self, worker: &Worker) {
-        worker.open_pile();
-        self.sleepers.lie_down(&worker.bed);
-        // Of several that retire at once, so many get up again as are missed.
-        fence(Ordering::SeqCst);
-        if !self.reserve.is_spent(self.awake()) || !worker.mail.is_empty() || self.closed() {
-            self.get_up(worker);
-            return;
-        }
-        self.post_watchman();
-        self.sleep_on(worker, || false);
-    }
-
-    /// Sleeps until somebody ends it, or until `ready`.
-    fn sleep_on(&self, worker: &Worker, ready: impl Fn() -> bool) {
-        worker.counters.count(Event::Park);
-        worker.publish_counts();
-        neighbours::look_around(self, worker);
-        if self.reserve.is_raised() {
-            // So that the limit comes down again.
-            self.post_watchman();
-        }
-        let parked = worker.traced(Activity::Parked);
-        while worker.bed.is_sleeping() && !ready() {
-            if self.reserve.is_watchman(worker.index()) {
-                self.watch(worker);
-            } else {
-                thread::park();
-            }
-        }
-        drop(parked);
-        self.get_up(worker);
-        neighbours::look_where(self, worker);
-    }
-
-    /// Runs something that blocks a worker. A spare takes its place meanwhile.
-    pub(crate) fn blocking(&self, wait: impl FnOnce()) {
-        self.blocked.fetch_add(1, Ordering::Relaxed);
-        // The call passes the heavy barrier, against `lie_down`.
-        if self.call_for_work() {
-            self.wake_one();
+    /// Runs something that blocks the calling worker, while a spare takes its place. Returns `false`, and
+    /// runs nothing, if no spare can.
+    pub(crate) fn try_blocking(&self, wait: impl FnOnce()) -> bool {
+        if !self.begin_block() {
+            return false;
         }
         self.count(Event::Park);
         wait();
         self.blocked.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Counts the caller as blocked, if there is a spare for it.
+    fn begin_block(&self) -> bool {
+        let blocked = self.blocked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |blocked| {
+            (blocked < self.most_spares()).then_some(blocked + 1)
+        });
+        if blocked.is_err() {
+            return false;
+        }
+        // The call passes the heavy barrier, against a spare that goes to sleep.
+        if self.call_for_work() != Some(false) {
+            self.wake_one();
+        }
+        // The spare that was called may have been refused.
+        if self.blocked.load(Ordering::Relaxed) > self.most_spares() {
+            self.blocked.fetch_sub(1, Ordering::Relaxed);
+            return false;
+        }
+        true
     }
 
     /// Calls up a spare if one is wanted.
@@ -480,10 +422,24 @@ impl Registry {
         self.count(Event::Spare);
         let taken = self.workers();
         let mut spares = self.furnished(self.size..taken);
-        if let Some(worker) = spares.find(|worker| worker.bed.get_up()) {
+        if let Some(worker) = spares.find(|worker| worker.sleep.end()) {
             worker.unpark();
         } else if !self.start_spare() {
             self.spares_up.fetch_sub(1, Ordering::AcqRel);
+            self.limit_spares();
+        }
+    }
+
+    /// No further spare can be had: workers that count on one must look after themselves.
+    #[cold]
+    fn limit_spares(&self) {
+        let started = self.workers() - self.size;
+        if self.closed() || self.most_spares.swap(started, Ordering::SeqCst) <= started {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        for worker in self.furnished(0..self.workers()) {
+            worker.unpark();
         }
     }
 
@@ -494,7 +450,7 @@ impl Registry {
             return false;
         }
         // It has not heard the calls made so far, so it takes it that there were some.
-        self.furnish(index).bed.call();
+        self.furnish(index).deque.call();
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
         // The user's function for names may panic; no unwinding may leave a frame with a job in it.
@@ -571,8 +527,6 @@ impl Registry {
                 idle = 0;
                 if spare && self.spare_is_left_over() {
                     self.lie_down(worker);
-                } else if !spare && self.reserve.is_exceeded(self.awake()) {
-                    self.retire(worker);
                 }
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
@@ -583,9 +537,7 @@ impl Registry {
                 if self.rest_until(&mut idle, || worker.has_offer()) {
                     match spare {
                         true => {
-                            if worker.was_refused() {
-                                self.nap(worker);
-                            }
+                            self.nap(worker, worker.was_refused());
                             self.lie_down(worker);
                         }
                         false => self.sleep(worker, || self.closed()),
@@ -639,18 +591,18 @@ impl Registry {
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
         worker.open_pile();
-        worker.bed.lie_down();
+        worker.sleep.begin();
         self.spares_up.fetch_sub(1, Ordering::Release);
         // Against `blocking`: one of the two sees the other's count.
         fence(Ordering::SeqCst);
         // Whoever offered work before it saw this must not have done so in vain.
-        if self.spare_wanted() && self.call_for_work() {
+        if self.spare_wanted() && self.call_for_work() != Some(false) {
             self.call_spare();
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
         let _parked = worker.traced(Activity::Parked);
-        while worker.bed.is_sleeping() {
+        while worker.sleep.is_asleep() {
             if self.closed() {
                 self.raise_spare(worker);
                 return;
@@ -687,7 +639,7 @@ impl Registry {
         fence(Ordering::SeqCst);
         for worker in self.furnished(0..self.workers()) {
             if worker.index() < self.size {
-                self.sleepers.wake(&worker.bed);
+                self.sleepers.wake(&worker.sleep);
             } else {
                 self.raise_spare(worker);
             }
@@ -697,12 +649,12 @@ impl Registry {
 
     /// Ends a spare's sleep, unless somebody else does, and counts it as up.
     fn raise_spare(&self, worker: &Worker) {
-        if !worker.bed.is_sleeping() {
+        if !worker.sleep.is_asleep() {
             return;
         }
         // Before it can be up: it may lie down again at once.
         self.spares_up.fetch_add(1, Ordering::AcqRel);
-        if !worker.bed.get_up() {
+        if !worker.sleep.end() {
             self.spares_up.fetch_sub(1, Ordering::AcqRel);
             // Somebody may have taken the count for that of a spare that is up, and called none.
             fence(Ordering::SeqCst);
@@ -728,12 +680,17 @@ impl Registry {
                 // A task of its own drops the pool: the threads end by themselves. An adopted thread
                 // that is in no task may have to run what was spawned, for want of others.
                 if threads::is_adopted_by(self) && worker.frames.depth() == 0 {
-                    worker.serve_until(|| self.closed(), || self.closed());
+                    worker.serve_until(false, || self.closed(), || self.closed());
                     self.wait_for_threads();
                 }
             }
-            Some(worker) => worker.blocking(|| self.wait_for_threads()),
-            None => self.wait_for_threads(),
+            // It reads its mail, and a spare takes its place: a task of this pool may wait for its pool.
+            Some(worker) => worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark()),
+            None => {}
+        }
+        match Worker::current() {
+            Some(worker) if worker.is_in(self) => {}
+            _ => self.wait_for_threads(),
         }
     }
 

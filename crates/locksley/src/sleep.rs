@@ -1,119 +1,81 @@
 //! Sleeping, without a lost wake-up and without a fence in `push`.
 //!
 //! ```text
-//!   sleeper                                pusher
-//!   lies down (state = ASLEEP, asleep+1)   pushes a job
-//!   wanted = true, for every worker        light barrier
-//!   heavy barrier                          is my `wanted` set?  ── yes ──> clears it, wakes one,
-//!   is there work in sight?                                                sets it again if more sleep
+//!   sleeper                                  pusher
+//!   state = ASLEEP, asleep + 1               pushes a job
+//!   calls every worker (its deque's request) light barrier
+//!   heavy barrier                            called?  ── yes ──> clears the call, wakes one,
+//!   is there work in sight?                                      calls itself if more sleep
 //!     yes: gets up again
 //!     no:  parks until it is not ASLEEP
 //! ```
 //!
 //! **No wake-up is lost.** The heavy barrier falls between two of the pusher's instructions. If it
 //! falls behind the push, the sleeper sees the job. If it falls before the light barrier, the
-//! pusher's look at `wanted` comes after it, and sees the flag. There is no third case: the light
-//! barrier keeps the push before the look. A pusher that sees the flag also sees the sleeper lying
-//! down, and summons it or another one; whoever is summoned finds the job or finds that somebody
-//! took it, or, if it has something better to do before it has looked, passes the summons on.
+//! pusher's look at its request comes after it, and sees the call. There is no third case: the
+//! light barrier keeps the push before the look. A pusher that sees the call also sees the sleeper
+//! asleep, and wakes it or another one to search; a worker woken to search finds the job, or finds that
+//! another took it, or, if it has something else to do before it has searched, wakes another in its place.
 //!
-//! **Who ends a sleep.** Exactly one: the waker, who then unparks, or the sleeper that gets up by
+//! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot know
+//! what they miss. They sleep for a short time, and look again.
+//!
+//! **Who ends a sleep.** Exactly one: the waker, which then unparks, or the sleeper that gets up by
 //! itself; one exchange decides, and the winner takes one from `asleep`. A sleeper that finds itself
-//! SUMMONED was woken to look for work; one that finds itself UP, for a letter or the pool's end.
+//! SEARCH was woken to look for work; one that finds itself UP, for a targeted job or the pool's end.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | Z1 | lie down; get up; parked | Relaxed | - | the barriers order them; one exchange decides; the job itself is published by its pile | |
-//! | Z2 | call for work: heavy barrier behind `wanted` | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z3 | offer: light barrier between push and `wanted` | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z4 | call: swap of `wanted`; answer: swap | Release; Acquire | each other | who clears a call must see its caller lie, or a sleeper that called between the look and the clearing would sleep on; a plain store may be passed by the look at `asleep` behind it, and a second call that is one ends the first one's release sequence | `sleep::models::a_call_is_not_cleared_unseen`, `two_calls_are_not_cleared_unseen` |
+//! | Z1 | begin and end of a sleep | Relaxed | - | the barriers order them; one exchange decides; the job itself is published by its deque | |
+//! | Z2 | call: heavy barrier behind the calls | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z3 | push: light barrier (`split`, D2) | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z4 | call and attend (`split`, D12) | Release; Acquire | each other | a pusher that clears a call must see its caller asleep, or a sleeper that called between the look and the clearing would sleep on | `sleep::models::a_call_is_not_cleared_unseen`, `two_calls_are_not_cleared_unseen` |
 
 use crossbeam_utils::CachePadded;
-use locksley_queue::barrier;
 
-use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::{AtomicUsize, Ordering};
 
-/// Where one worker sleeps.
+/// Whether one worker sleeps.
 #[derive(Debug)]
-pub(crate) struct Bed {
-    /// Somebody sleeps who would like work. Set by sleepers, cleared by the bed's owner.
-    wanted: CachePadded<AtomicBool>,
-    /// The owner sleeps as long as this is `ASLEEP`.
+pub(crate) struct SleepState {
     state: CachePadded<AtomicUsize>,
 }
 
 const UP: usize = 0;
 const ASLEEP: usize = 1;
 /// Woken to look for work.
-const SUMMONED: usize = 2;
+const SEARCH: usize = 2;
 
-impl Bed {
+impl SleepState {
     pub(crate) fn new() -> Self {
-        Bed {
-            wanted: CachePadded::new(AtomicBool::new(false)),
+        SleepState {
             state: CachePadded::new(AtomicUsize::new(UP)),
         }
     }
 
-    /// Does somebody want work? For the owner, after a push and a barrier.
-    #[inline(always)]
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::Relaxed)
-    }
-
-    /// Says that somebody wants work.
-    pub(crate) fn call(&self) {
-        self.wanted.swap(true, Ordering::Release); // [Z4]
-    }
-
-    /// The owner clears the calls made so far, and sees who made them. Were there any?
-    pub(crate) fn answer(&self) -> bool {
-        self.wanted.swap(false, Ordering::Acquire) // [Z4]
-    }
-
-    pub(crate) fn lie_down(&self) {
+    pub(crate) fn begin(&self) {
         self.state.store(ASLEEP, Ordering::Relaxed); // [Z1]
     }
 
-    /// Ends the sleep. Is it the caller who ended it?
-    pub(crate) fn get_up(&self) -> bool {
-        self.end(UP)
+    /// Ends the sleep. Returns `true` if this call did it.
+    pub(crate) fn end(&self) -> bool {
+        self.end_with(UP)
     }
 
-    fn end(&self, after: usize) -> bool {
-        self.is_sleeping()
+    fn end_with(&self, after: usize) -> bool {
+        self.is_asleep()
             && self
                 .state
                 .compare_exchange(ASLEEP, after, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
                 .is_ok()
     }
 
-    pub(crate) fn is_sleeping(&self) -> bool {
+    pub(crate) fn is_asleep(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ASLEEP // [Z1]
     }
 }
 
-/// Passes the pusher's half of the barrier: what was pushed is seen by whoever calls for work, or
-/// its call is seen.
-#[inline(always)]
-pub(crate) fn offered() {
-    if barrier::payer() == barrier::Payer::Both {
-        fence(Ordering::SeqCst); // [Z3]
-    } else {
-        barrier::light(); // [Z3]
-    }
-}
-
-/// Asks everybody for work. `false` if there may be some already, in a pile where it will not be
-/// announced.
-pub(crate) fn call_for_work<'a>(beds: impl Iterator<Item = &'a Bed>) -> bool {
-    for bed in beds {
-        bed.call();
-    }
-    barrier::heavy() // [Z2]
-}
-
-/// Who sleeps.
+/// The workers that sleep because they found nothing to do.
 #[derive(Debug)]
 pub(crate) struct Sleepers {
     asleep: CachePadded<AtomicUsize>,
@@ -126,60 +88,66 @@ impl Sleepers {
         }
     }
 
-    /// How many sleep?
+    /// How many sleep.
     pub(crate) fn count(&self) -> usize {
         self.asleep.load(Ordering::Relaxed)
     }
 
-    /// Does anybody sleep?
+    /// Returns `true` if a worker sleeps.
     pub(crate) fn any(&self) -> bool {
         self.count() > 0
     }
 
-    pub(crate) fn lie_down(&self, bed: &Bed) {
+    pub(crate) fn begin(&self, state: &SleepState) {
         self.asleep.fetch_add(1, Ordering::Relaxed);
-        bed.lie_down();
+        state.begin();
     }
 
-    /// Ends somebody's sleep, for something else than to look for work. Is it the caller who ended it?
-    pub(crate) fn wake(&self, bed: &Bed) -> bool {
-        self.end(bed, UP)
+    /// Wakes a worker for something else than to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake(&self, state: &SleepState) -> bool {
+        self.end_with(state, UP)
     }
 
-    /// Ends somebody's sleep, to look for work. Is it the caller who ended it?
-    pub(crate) fn summon(&self, bed: &Bed) -> bool {
-        self.end(bed, SUMMONED)
+    /// Wakes a worker to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
+        self.end_with(state, SEARCH)
     }
 
-    fn end(&self, bed: &Bed, after: usize) -> bool {
-        let ended = bed.end(after);
+    fn end_with(&self, state: &SleepState, after: usize) -> bool {
+        let ended = state.end_with(after);
         if ended {
             self.asleep.fetch_sub(1, Ordering::Relaxed);
         }
         ended
     }
 
-    /// The owner gets up, if nobody has ended its sleep. Has it been summoned?
-    pub(crate) fn get_up(&self, bed: &Bed) -> bool {
-        let state = bed.state.swap(UP, Ordering::Relaxed); // [Z1]
-        if state == ASLEEP {
+    /// Ends the owner's sleep, unless another has. Returns `true` if it was woken to search.
+    pub(crate) fn end(&self, state: &SleepState) -> bool {
+        let before = state.state.swap(UP, Ordering::Relaxed); // [Z1]
+        if before == ASLEEP {
             self.asleep.fetch_sub(1, Ordering::Relaxed);
         }
-        state == SUMMONED
+        before == SEARCH
     }
 
-    /// Summons one of those who lie in these beds, whom the caller must unpark.
-    pub(crate) fn choose<'a, W>(&self, mut beds: impl Iterator<Item = (W, &'a Bed)>) -> Option<W> {
+    /// Wakes one of these workers to search. The caller must unpark it.
+    pub(crate) fn choose<'a, W>(
+        &self,
+        mut workers: impl Iterator<Item = (W, &'a SleepState)>,
+    ) -> Option<W> {
         if !self.any() {
             return None;
         }
-        beds.find(|(_, bed)| self.summon(bed)).map(|(who, _)| who)
+        workers
+            .find(|(_, state)| self.wake_to_search(state))
+            .map(|(worker, _)| worker)
     }
 }
 
 #[cfg(all(test, loom))]
 mod models {
-    use locksley_queue::{Owner, Thief, asymmetric};
+    use locksley_queue::barrier;
+    use locksley_queue::split::Embedded;
     use loom::sync::Arc;
     use loom::thread;
 
@@ -190,37 +158,33 @@ mod models {
     #[test]
     fn a_push_wakes_a_sleeper() {
         loom::model(|| {
-            let beds = Arc::new([Bed::new(), Bed::new()]);
+            let state = Arc::new(SleepState::new());
             let sleepers = Arc::new(Sleepers::new());
-            let mut deque = asymmetric::Deque::new();
-            let thief = deque.thief();
+            let deque = Arc::new(Embedded::new());
             let sleeper = {
-                let (beds, sleepers) = (beds.clone(), sleepers.clone());
+                let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
                 thread::spawn(move || {
-                    let bed = &beds[1];
-                    loop {
-                        if thief.steal().is_success() {
+                    if deque.is_empty() {
+                        sleepers.begin(&state);
+                        deque.call();
+                        if !barrier::heavy() || !deque.is_empty() {
+                            sleepers.end(&state);
                             return;
                         }
-                        sleepers.lie_down(bed);
-                        if !call_for_work(beds.iter()) || !thief.is_empty() {
-                            sleepers.get_up(bed);
-                            thread::yield_now();
-                            continue;
-                        }
-                        while bed.is_sleeping() {
+                        while state.is_asleep() {
                             thread::park();
                         }
                     }
+                    assert!(!deque.is_empty(), "woken for nothing");
                 })
             };
-            deque.push(1_usize).unwrap();
-            offered();
-            if beds[0].is_wanted() {
-                beds[0].answer();
-                let chosen = sleepers.choose(beds.iter().enumerate());
-                if chosen.is_some() {
-                    sleeper.thread().unpark();
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                if deque.push(1_usize).1 && deque.attend().requested {
+                    let chosen = sleepers.choose([((), &*state)].into_iter());
+                    if chosen.is_some() {
+                        sleeper.thread().unpark();
+                    }
                 }
             }
             sleeper.join().unwrap();
@@ -228,22 +192,23 @@ mod models {
         });
     }
 
-    /// Whoever clears a call sees its caller lie. (A call that the clearing does not see comes after
-    /// it, because it is a swap, and stands.)
+    /// A pusher that clears a call sees its caller asleep. (A call that the clearing does not see comes
+    /// after it, because it is a swap, and stands.)
     #[test]
     fn a_call_is_not_cleared_unseen() {
         loom::model(|| {
-            let bed = Arc::new(Bed::new());
+            let deque = Arc::new(Embedded::<usize>::new());
             let sleepers = Arc::new(Sleepers::new());
             let sleeper = {
-                let (bed, sleepers) = (bed.clone(), sleepers.clone());
+                let (deque, sleepers) = (deque.clone(), sleepers.clone());
                 thread::spawn(move || {
-                    sleepers.lie_down(&Bed::new());
-                    bed.call();
+                    sleepers.begin(&SleepState::new());
+                    deque.call();
                 })
             };
-            if bed.answer() {
-                assert!(sleepers.any(), "the call is gone, and nobody saw it");
+            // SAFETY: this thread is the owner.
+            if unsafe { deque.attend() }.requested {
+                assert!(sleepers.any(), "the call is gone, and its caller was not seen");
             }
             sleeper.join().unwrap();
         });
@@ -253,21 +218,22 @@ mod models {
     #[test]
     fn two_calls_are_not_cleared_unseen() {
         loom::model(|| {
-            let bed = Arc::new(Bed::new());
+            let deque = Arc::new(Embedded::<usize>::new());
             let sleepers = Arc::new(Sleepers::new());
             let handles = [(); 2].map(|()| {
-                let (bed, sleepers) = (bed.clone(), sleepers.clone());
+                let (deque, sleepers) = (deque.clone(), sleepers.clone());
                 thread::spawn(move || {
-                    sleepers.lie_down(&Bed::new());
-                    bed.call();
+                    sleepers.begin(&SleepState::new());
+                    deque.call();
                 })
             });
-            let answered = bed.answer();
+            // SAFETY: this thread is the owner.
+            let answered = unsafe { deque.attend() }.requested;
             let seen = sleepers.count();
             for handle in handles {
                 handle.join().unwrap();
             }
-            if answered && !bed.is_wanted() {
+            if answered && !deque.is_called() {
                 assert_eq!(seen, 2, "both calls are gone, and one caller was not seen");
             }
         });

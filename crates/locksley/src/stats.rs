@@ -112,6 +112,10 @@ events! {
     Park, parks, "parks";
     /// Sleeping workers that this one woke.
     Woke, woke, "woke";
+    /// Exposures that this worker forced on a victim which did not answer.
+    Forced, forced, "forced";
+    /// Waits in which this worker took any work, because no spare could take its place.
+    NoSpare, no_spare, "no spare";
     /// Spare workers that this one called up.
     Spare, spares, "spares";
 }
@@ -123,12 +127,22 @@ mod on {
     use crate::sync::{AtomicU64, Ordering};
 
     /// One worker's counters.
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     #[repr(align(128))]
     pub(crate) struct Counters {
         counts: [AtomicU64; report::EVENTS],
         depth: AtomicU64,
         deepest: AtomicU64,
+    }
+
+    impl Default for Counters {
+        fn default() -> Counters {
+            Counters {
+                counts: std::array::from_fn(|_| AtomicU64::new(0)),
+                depth: AtomicU64::new(0),
+                deepest: AtomicU64::new(0),
+            }
+        }
     }
 
     impl Counters {

@@ -196,6 +196,11 @@ impl Strategy {
         })
     }
 
+    /// Returns `true` if forks go to the queue of a paper, as a reference, instead of the pool's own deque.
+    pub(crate) fn is_reference(&self) -> bool {
+        matches!(self, Strategy::ChaseLev | Strategy::Abp)
+    }
+
     fn name(&self) -> &'static str {
         let kind = std::mem::discriminant(self);
         let mut named = Strategy::NAMED.iter();

@@ -28,6 +28,8 @@ pub(crate) type Report = mpsc::Sender<Result<(), BuildError>>;
 pub(crate) struct Roll {
     count: Mutex<usize>,
     changed: Condvar,
+    /// Workers of other pools that wait for the last to leave.
+    waiters: Mutex<Vec<thread::Thread>>,
 }
 
 impl Roll {
@@ -35,7 +37,24 @@ impl Roll {
         Roll {
             count: Mutex::new(0),
             changed: Condvar::new(),
+            waiters: Mutex::new(Vec::new()),
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *lock(&self.count) == 0
+    }
+
+    /// Returns `true` if all have left. If not, the last one unparks the calling thread.
+    pub(crate) fn is_empty_or_unpark(&self) -> bool {
+        let (count, me) = (lock(&self.count), thread::current());
+        if *count > 0 {
+            let mut waiters = lock(&self.waiters);
+            if !waiters.iter().any(|waiter| waiter.id() == me.id()) {
+                waiters.push(me);
+            }
+        }
+        *count == 0
     }
 
     fn enter(&self) {
@@ -47,6 +66,9 @@ impl Roll {
         *count -= 1;
         if *count == 0 {
             self.changed.notify_all();
+            for waiter in lock(&self.waiters).drain(..) {
+                waiter.unpark();
+            }
         }
     }
 

@@ -22,7 +22,7 @@ use locksley_queue::Steal;
 use locksley_trace::Activity;
 
 use crate::frames::Sighting;
-use crate::injector::{Injected, MOVED};
+use crate::injector::Injected;
 use crate::job::Family;
 use crate::latch::{Awaited, Latch};
 use crate::record;
@@ -136,32 +136,36 @@ impl Worker {
             .or_else(|| self.take_back(family, true))
     }
 
-    /// Waits for something that no worker of this pool is at. A spare takes its place and it helps with
-    /// nothing, but reads its mail; or, where there are no spares, it takes what work there is. Whoever sets the
-    /// latch unparks the thread.
+    /// Waits for something that no worker of this pool is at. The thread that sets the latch unparks the
+    /// waiter.
     #[cold]
     pub(crate) fn wait_abroad(&self, latch: &Latch) {
-        if self.registry().takes_any() {
-            return self.serve_until(|| latch.probe(), || latch.probe_or_await());
-        }
-        self.blocking(|| {
-            while !latch.probe() {
-                if !self.read_mail() {
-                    latch.park_once(thread::park);
-                }
-            }
-        });
+        self.wait_until(|| latch.probe(), || latch.probe_or_await());
     }
 
-    /// Takes what work there is until `ready`. `ready_asleep` is the same for one who goes to sleep: if it
-    /// says no, whoever makes it so unparks the thread.
-    pub(crate) fn serve_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+    /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it returns
+    /// `false`, the thread that makes it so unparks this one.
+    ///
+    /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are targeted
+    /// at it; or, where no spare can, it takes what work there is.
+    pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        let blocks = !self.registry().takes_any();
+        self.serve_until(blocks, ready, ready_asleep);
+    }
+
+    /// The same; only if it `blocks` may a spare take the worker's place.
+    pub(crate) fn serve_until(
+        &self,
+        blocks: bool,
+        ready: impl Fn() -> bool,
+        ready_asleep: impl Fn() -> bool,
+    ) {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
-            if self.read_mail() {
+            if self.read_mail() || blocks && self.block_once(&ready_asleep, thread::park) {
                 idle = 0;
             } else if let Some(injected) = self.take_anything() {
                 self.help(injected);
@@ -174,14 +178,32 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Runs something that blocks this worker. A spare takes its place meanwhile.
-    pub(crate) fn blocking(&self, wait: impl FnOnce()) {
+    /// Blocks once, with a spare in the worker's place. Returns `false` if no spare can take it.
+    fn block_once(&self, ready: impl FnOnce() -> bool, park: impl FnOnce()) -> bool {
+        self.open_pile();
+        let blocked = self.registry().try_blocking(|| {
+            let _parked = self.traced(Activity::Parked);
+            if self.mail.is_empty() && !ready() {
+                park();
+            }
+        });
+        if !blocked {
+            self.counters.count(Event::NoSpare);
+        }
+        blocked
+    }
+
+    /// Runs something that blocks this worker, with a spare in its place if there is one.
+    pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
         let _pause = record::pause(self);
         self.open_pile();
-        self.registry().blocking(|| {
-            let _parked = self.traced(Activity::Parked);
-            wait();
-        });
+        let mut block = Some(block);
+        let mut result = None;
+        let mut run = || result = block.take().map(|block| block());
+        if !self.registry().try_blocking(&mut run) {
+            run();
+        }
+        result.expect("one of the two has run it")
     }
 
     /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
@@ -214,10 +236,7 @@ impl Worker {
                 // Nothing went to the pool's queue that it may be waiting for.
                 && !self.open_pile()
             {
-                if let Some(injected) = self.take_from_others(family) {
-                    self.run_job(injected);
-                    idle = 0;
-                } else if let Some(latch) = awaited.latch() {
+                if let Some(latch) = awaited.latch() {
                     self.doze(latch);
                 }
             }
@@ -244,7 +263,7 @@ impl Worker {
         match next {
             // It lay below them all.
             Some(stranger) if awaited.is_over() && stranger.owner == self.index() => {
-                self.push_spawned(stranger.job);
+                self.put_back(stranger.job);
             }
             Some(stranger) if awaited.is_over() => self.registry().inject(stranger),
             Some(stranger) => self.help(stranger),
@@ -256,36 +275,23 @@ impl Worker {
     /// Sleeps until the latch is set, or there is something that this worker may do.
     fn doze(&self, latch: &Latch) {
         let registry = self.registry();
+        let ready = || latch.probe_or_await();
         if registry.takes_any() && !self.is_deep() {
-            registry.sleep(self, || latch.probe_or_await());
-        } else {
-            self.blocking(|| latch.park_once(|| thread::park_timeout(LOOK_AGAIN)));
+            return registry.sleep(self, ready);
         }
-    }
-
-    /// Before the worker blocks, and nobody is there to take its place: takes a job of the family that
-    /// another one has fetched and not begun. That one may be blocked too. What is in the way goes to the pool's queue.
-    fn take_from_others(&self, family: Family) -> Option<Injected> {
-        let registry = self.registry();
-        if registry.takes_any() && !self.is_deep() || registry.has_spares_left() {
-            return None;
+        let park = || thread::park_timeout(LOOK_AGAIN);
+        if self.block_once(ready, park) {
+            return;
         }
-        let mut others = (0..registry.workers()).filter(|&other| other != self.index());
-        others.find_map(|owner| {
-            let loot = registry.worker(owner).loot()?;
-            if let Some(job) = loot.take_of(family) {
-                return Some(Injected { job, owner });
-            }
-            while let Steal::Success(job) = loot.steal_moved() {
-                let injected = Injected { job, owner: MOVED };
-                // SAFETY: the job has not been executed, and this worker has taken it.
-                if unsafe { job.family() } == family {
-                    return Some(injected);
-                }
-                registry.inject(injected);
-            }
-            None
-        })
+        // No spare can take its place, so it takes any work rather than stand still. One that is deep
+        // gives others the time to do so first.
+        if self.is_deep() && !ready() {
+            park();
+        }
+        match self.take_anything() {
+            Some(injected) => self.help(injected),
+            None => registry.sleep(self, ready),
+        }
     }
 
     /// Are so many jobs of others stacked up that it may take no more?

@@ -5,8 +5,11 @@ use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
+use std::time::{Duration, Instant};
 
-use locksley_queue::{Steal, asymmetric};
+use locksley_queue::barrier::{self, Payer};
+use locksley_queue::split::{Embedded, Forced, Place};
+use locksley_queue::Steal;
 use locksley_trace::{Activity, Arrow};
 
 use crate::builder::Config;
@@ -14,13 +17,17 @@ use crate::frames::Frames;
 use crate::hunt::Hunter;
 use crate::injector::{Injected, Injector};
 use crate::job::{Family, JobRef};
-use crate::pile::{Gifts, Loot, Pile, pile_for};
+use crate::pile::{Exposure, Gifts, Loot, Pile, pile_for};
 use crate::record::Deck;
 use crate::registry::Registry;
-use crate::sleep::{self, Bed};
+use crate::sleep::SleepState;
 use crate::stats::{Counters, Event};
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Ordering, fence};
 use crate::trace::{Tracer, Tracing};
+
+/// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
+/// fine-grained program never is; and the barrier takes a few microseconds itself.
+const FORCE_AFTER: Duration = Duration::from_micros(5);
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -47,10 +54,17 @@ thread_local! {
 /// assert_eq!(pool.run(|worker| fib(worker, 20)), 6765);
 /// ```
 pub struct Worker {
-    /// The default strategy's pile; sealed under every other.
-    pub(crate) deque: asymmetric::Bare<JobRef>,
-    /// The pile of another strategy. The owner's alone.
+    /// What the worker has forked, and, unless the strategy has a queue for them, spawned. Its request is
+    /// how others ask for the worker's attention.
+    pub(crate) deque: Embedded<JobRef>,
+    /// What a strategy has besides. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn Pile>>>,
+    /// Whether forks go to the pile too.
+    reference: bool,
+    /// How many items to expose on request.
+    exposure: Exposure,
+    /// The victim that was asked for work and has not answered, and since when. The owner's alone.
+    asked: Cell<Option<(usize, Instant)>>,
     pub(crate) hunter: Hunter,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
@@ -69,7 +83,7 @@ pub struct Worker {
     index: usize,
     /// Set with the pool, before any thread runs.
     registry: Cell<*const Registry>,
-    pub(crate) bed: Bed,
+    pub(crate) sleep: SleepState,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the owner.
     home: AtomicUsize,
     pub(crate) frames: Frames,
@@ -88,18 +102,18 @@ pub struct Worker {
 
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
-        let deque = asymmetric::Bare::new();
-        let (pile, loot) = match pile_for(index, config) {
-            None => (None, None),
-            Some((pile, loot)) => {
-                // SAFETY: nobody else has it yet.
-                unsafe { deque.seal() };
-                (Some(pile), Some(loot))
-            }
-        };
+        let deque = Embedded::new();
+        let (pile, loot) = pile_for(index, config).unzip();
+        let reference = config.strategy.is_reference();
+        if reference {
+            deque.call();
+        }
         let every = pile.as_ref().and_then(|pile| pile.balances_every());
         Worker {
             deque,
+            reference,
+            exposure: Exposure::of(config.strategy),
+            asked: Cell::new(None),
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
             hunter: Hunter::new(index, config),
@@ -111,7 +125,7 @@ impl Worker {
             counters: Counters::default(),
             index,
             registry: Cell::new(ptr::null()),
-            bed: Bed::new(),
+            sleep: SleepState::new(),
             home: AtomicUsize::new(0),
             frames: Frames::new(),
             mail: Injector::new(),
@@ -235,23 +249,17 @@ impl Worker {
         }
     }
 
-    /// Pushes a job that `unpush` must not mistake for a join's. A full pile leaves it to the pool.
+    /// Pushes a spawned job. If there is no room, it goes to the pool's queue.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`, and nothing below comes back here.
         let pile = unsafe { &mut *self.pile.get() };
-        let pushed = match pile {
-            // SAFETY: as above.
-            None => unsafe {
-                self.deque.push(job);
-                self.deque.mark();
-                self.seal_if_recorded();
-                Ok(())
-            },
-            Some(pile) => pile.push(job),
+        let Some(pile) = pile else {
+            return self.push_marked(job);
         };
+        let pushed = pile.push(job);
         self.count_down();
         match pushed {
-            Ok(()) => self.offer(),
+            Ok(()) => self.notify_push(),
             Err(job) => self.registry().inject(Injected {
                 job,
                 owner: self.index,
@@ -259,68 +267,79 @@ impl Worker {
         }
     }
 
+    /// Pushes a job to the deque that no join takes back.
+    fn push_marked(&self, job: JobRef) {
+        // SAFETY: only the owner's thread has a `&Worker`, for both.
+        let attention = unsafe {
+            let (_, attention) = self.deque.push(job);
+            self.deque.mark();
+            attention
+        };
+        if attention {
+            self.attend();
+        }
+    }
+
     /// Sends the next fork the slow way if what the worker runs is recorded: see `record`.
     #[inline]
     pub(crate) fn seal_if_recorded(&self) {
         if self.is_recorded() {
+            self.deque.call();
+        }
+    }
+
+    /// Returns `true` if forks go to the strategy's own queue.
+    #[inline]
+    pub(crate) fn has_reference_queue(&self) -> bool {
+        self.reference
+    }
+
+    /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come back for
+    /// want of room.
+    pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<Place>, JobRef> {
+        if !self.reference {
             // SAFETY: only the owner's thread has a `&Worker`.
-            unsafe { self.deque.seal() };
+            let (place, attention) = unsafe { self.deque.push(job) };
+            if attention {
+                self.attend();
+            }
+            return Ok(Some(place));
         }
-    }
-
-    /// Pushes a join's job the slow way. It may come back for want of room.
-    pub(crate) fn push_forked(&self, job: JobRef) -> Result<(), JobRef> {
         // SAFETY: as in `push_spawned`.
-        let pile = unsafe { &mut *self.pile.get() };
-        let pushed = match pile {
-            // SAFETY: as above.
-            None => unsafe {
-                self.deque.push(job);
-                Ok(())
-            },
-            Some(pile) => pile.push(job),
-        };
+        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+            pile.push(job)?;
+        }
         self.count_down();
-        if pushed.is_ok() {
-            self.offer();
-        }
-        pushed
+        self.notify_push();
+        Ok(None)
     }
 
-    /// Takes the newest job of the worker's own pile.
+    /// Takes the newest job of the worker's own.
     pub(crate) fn pop(&self) -> Option<JobRef> {
-        // SAFETY: as in `push_spawned`.
-        let pile = unsafe { &mut *self.pile.get() };
-        let job = match pile {
-            // SAFETY: as above.
-            None => unsafe { self.deque.pop() },
-            Some(pile) => pile.pop(),
+        // SAFETY: only the owner's thread has a `&Worker`.
+        let forked = match self.reference {
+            false => unsafe { self.deque.pop() },
+            true => None,
         };
+        let job = forked.or_else(|| self.pop_spawned());
+        self.poll_requests();
+        job
+    }
+
+    /// Takes the newest job of the strategy's queue, if it has one.
+    fn pop_spawned(&self) -> Option<JobRef> {
+        // SAFETY: as in `push_spawned`.
+        let job = unsafe { &mut *self.pile.get() }.as_mut()?.pop();
         self.count_down();
         job
     }
 
-    /// Takes the newest job of the pile, though a join may be about to take it back.
-    pub(crate) fn pop_from_under(&self) -> Option<JobRef> {
-        let job = self.pop()?;
-        // SAFETY: only the owner's thread has a `&Worker`.
-        if unsafe { &*self.pile.get() }.is_none() {
-            // Marked, so that a join further out whose job this was finds out, and does not take
-            // the next one for it.
-            // SAFETY: as above.
-            unsafe { self.deque.mark() };
-        }
-        Some(job)
-    }
-
-    /// Shows others all that is in the pile: the worker is about to block. What others had pushed goes
-    /// to the pool's queue, where those who wait for it look. Has anything gone there?
+    /// Hides nothing: the worker is about to block. What others had pushed goes to the pool's
+    /// queue, where those that wait for it look. Returns `true` if anything went there.
     pub(crate) fn open_pile(&self) -> bool {
         self.close_to_offers();
-        // SAFETY: as in `push_spawned`.
-        if let Some(pile) = unsafe { &mut *self.pile.get() } {
-            pile.open();
-        }
+        // SAFETY: only the owner's thread has a `&Worker`.
+        unsafe { self.deque.expose(usize::MAX) };
         self.trace_resting();
         let mut any = false;
         while let Some(injected) = self.pop_moved() {
@@ -330,27 +349,48 @@ impl Worker {
         any
     }
 
-    /// Wakes somebody if somebody wants work. After a push.
+    /// Wakes a sleeping worker if one wants work. After a push to the strategy's queue.
     #[inline(always)]
-    pub(crate) fn offer(&self) {
-        sleep::offered();
-        if self.bed.is_wanted() {
-            self.rouse();
+    pub(crate) fn notify_push(&self) {
+        barrier::light(); // [Z3]
+        self.poll_requests();
+    }
+
+    /// Answers a request, if one stands.
+    #[inline(always)]
+    pub(crate) fn poll_requests(&self) {
+        if self.deque.is_called() {
+            self.attend();
         }
     }
 
-    /// Somebody wants work: shows some, and wakes one who sleeps.
+    /// A request stands, or the deque must make room: exposes jobs, and wakes a sleeping worker.
     #[cold]
     #[inline(never)]
-    pub(crate) fn rouse(&self) {
-        self.bed.answer();
+    pub(crate) fn attend(&self) {
+        // SAFETY: only the owner's thread has a `&Worker`, for all of these.
+        let attention = unsafe { self.deque.attend() };
+        if !attention.requested {
+            return;
+        }
+        if barrier::payer() == Payer::Both {
+            // SAFETY: as above.
+            unsafe { self.deque.expose(usize::MAX) };
+            fence(Ordering::SeqCst); // [Z3]
+        } else if self.deque.public_len() == 0 {
+            // SAFETY: as above.
+            unsafe {
+                let private = self.deque.private_len();
+                self.deque.expose(self.exposure.amount(private));
+            }
+        }
         // SAFETY: as in `push_spawned`.
-        let dealt_to = unsafe { &mut *self.pile.get() }.as_mut().and_then(|pile| {
-            pile.attend();
-            pile.dealt_to()
-        });
-        if self.registry().wake_one_for(dealt_to) {
-            self.bed.call();
+        let dealt_to = unsafe { &mut *self.pile.get() }
+            .as_mut()
+            .and_then(|pile| pile.dealt_to());
+        let more_sleep = self.registry().wake_one_for(dealt_to);
+        if more_sleep || self.reference || self.is_recorded() {
+            self.deque.call();
         }
     }
 
@@ -373,34 +413,67 @@ impl Worker {
         self.loot.as_deref()
     }
 
-    /// Tries to steal from this worker what it pushed itself. For other workers.
-    pub(crate) fn rob(&self) -> Steal<JobRef> {
-        match &self.loot {
-            None => self.deque.steal(),
-            Some(loot) => {
-                let answer = loot.steal();
-                if answer.is_private() {
-                    loot.ask();
+    /// Steals one job from `victim`: a forked one, or a spawned one.
+    pub(crate) fn steal_one(&self, victim: &Worker) -> Steal<JobRef> {
+        let mut answer = Steal::Empty;
+        if !victim.reference {
+            answer = self.steal_public(victim);
+        }
+        match (&victim.loot, &answer) {
+            (Some(loot), Steal::Empty | Steal::Private) => match loot.steal() {
+                Steal::Empty => answer,
+                other => other,
+            },
+            _ => answer,
+        }
+    }
+
+    /// Steals from the deque of `victim`. If it hides what it has, it is asked, and after a while it
+    /// is forced.
+    fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
+        let answer = victim.deque.steal();
+        match answer {
+            Steal::Success(_) => self.asked.set(None),
+            Steal::Private => return self.demand(victim),
+            Steal::Empty | Steal::Retry => {}
+        }
+        answer
+    }
+
+    #[cold]
+    fn demand(&self, victim: &Worker) -> Steal<JobRef> {
+        victim.deque.request();
+        match self.asked.get() {
+            Some((index, since)) if index == victim.index => {
+                if since.elapsed() < FORCE_AFTER {
+                    return Steal::Private;
                 }
-                answer
+            }
+            _ => {
+                self.asked.set(Some((victim.index, Instant::now())));
+                return Steal::Private;
             }
         }
+        self.asked.set(None);
+        match victim.deque.force() {
+            Forced::Public => {
+                self.counters.count(Event::Forced);
+                victim.deque.steal()
+            }
+            Forced::Empty => Steal::Empty,
+            Forced::Retry => Steal::Retry,
+            Forced::Refused => Steal::Private,
+        }
     }
 
-    /// How many jobs seem to be in this worker's pile. For other workers.
+    /// How many jobs seem to be in this worker's queues. For other workers.
     pub(crate) fn load(&self) -> usize {
-        match &self.loot {
-            None => self.deque.len(),
-            Some(loot) => loot.len(),
-        }
+        self.deque.len() + self.loot.as_ref().map_or(0, |loot| loot.len())
     }
 
-    /// Does this worker's pile seem empty? For other workers.
+    /// Returns `true` if this worker's queues seem empty. For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
-        match &self.loot {
-            None => self.deque.is_empty(),
-            Some(loot) => loot.is_empty(),
-        }
+        self.deque.is_empty() && self.loot.as_ref().is_none_or(|loot| loot.is_empty())
     }
 
     /// The CPU that the worker was last seen on.
@@ -443,7 +516,8 @@ impl Worker {
         if Counters::ON {
             // SAFETY: as in `push_spawned`.
             let pile = unsafe { &*self.pile.get() }.as_ref();
-            let exposed = pile.map_or(0, |pile| pile.exposed());
+            // SAFETY: as above.
+            let exposed = unsafe { self.deque.exposed() };
             let gifts = pile.map_or(Gifts::default(), |pile| pile.gifts());
             self.counters.publish(exposed, gifts);
         }
@@ -501,7 +575,7 @@ impl Worker {
     pub(crate) fn find_work(&self) -> Option<Injected> {
         self.note_theft(None);
         if self.registry().config.breadth_first
-            && let Some(job) = self.rob().success()
+            && let Some(job) = self.steal_one(self).success()
         {
             return Some(Injected {
                 job,
@@ -528,10 +602,10 @@ impl Worker {
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<Injected> {
         let oldest = match self.registry().config.breadth_first {
-            true => self.rob().success(),
+            true => self.steal_one(self).success(),
             false => None,
         };
-        match oldest.or_else(|| self.pop_from_under()) {
+        match oldest.or_else(|| self.pop()) {
             Some(job) => Some(Injected {
                 job,
                 owner: self.index,
@@ -554,15 +628,20 @@ impl Worker {
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
     /// Spawned jobs of others that are in the way go to the pool's queue.
     pub(crate) fn pop_of(&self, family: Family) -> Option<Injected> {
-        while let Some(job) = self.pop() {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        let own = unsafe { &*self.pile.get() }.is_none();
+        while let Some(job) = match own {
+            // SAFETY: as above.
+            true => unsafe { self.deque.pop() },
+            false => self.pop_spawned(),
+        } {
             let injected = Injected {
                 job,
                 owner: self.index,
             };
             if !job.is_spawned() {
-                // A join's, further out. Whether it is that of the innermost join is not known, so
-                // it goes back with a mark.
-                self.push_spawned(job);
+                // A join's, further out: it goes back to where it was.
+                self.put_back(job);
                 break;
             }
             // SAFETY: the job has not been executed.
@@ -577,13 +656,22 @@ impl Worker {
         Some(dealt)
     }
 
+    /// Pushes a job that was just popped, or that no join may take for its own.
+    pub(crate) fn put_back(&self, job: JobRef) {
+        if job.is_spawned() || self.reference {
+            self.push_spawned(job);
+        } else {
+            self.push_marked(job);
+        }
+    }
+
     /// Takes back a job of a family that this worker dealt to another one, and that nobody has begun.
     pub(crate) fn take_back(&self, family: Family, spawned: bool) -> Option<Injected> {
         // SAFETY: the pile does not come back here.
         let (found, moved) = unsafe { self.pile() }?.take_back(family, spawned);
         if moved {
             // What was in its hands meanwhile, nobody could see.
-            self.offer();
+            self.notify_push();
         }
         found
     }

@@ -32,7 +32,6 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
 
-use crate::sleep;
 use crate::sync::{AtomicBool, Ordering, UnsafeCell, give_way};
 
 /// How often the owner looks again before it gives its processor away. Whoever is inside needs a
@@ -75,7 +74,7 @@ impl<T> Mine<T> {
     pub(super) fn with<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
         let lock = &*self.0;
         lock.inside.store(true, Ordering::Relaxed);
-        sleep::offered(); // [B1]
+        barrier::light(); // [B1]
         if lock.taken.load(Ordering::Acquire) {
             // [B2]
             lock.wait();
@@ -104,7 +103,7 @@ impl<T> Lock<T> {
                 }
             }
             self.inside.store(true, Ordering::Relaxed);
-            sleep::offered(); // [B1]
+            barrier::light(); // [B1]
             if !self.taken.load(Ordering::Acquire) {
                 // [B2]
                 return;

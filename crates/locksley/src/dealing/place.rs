@@ -67,17 +67,6 @@ impl Hand {
         Some(job)
     }
 
-    /// Takes the oldest spawned job of this family from the stack.
-    pub(super) fn take_of(&mut self, seat: &Seat, family: Family) -> Option<JobRef> {
-        let place = self.stack.iter().position(|job| {
-            // SAFETY: what is on the stack has not been executed, and nobody else can take it.
-            job.is_spawned() && unsafe { job.family() } == family
-        })?;
-        let job = self.stack.remove(place)?;
-        self.popped(job, seat);
-        Some(job)
-    }
-
     /// Links a job into the buffer to another worker. There is such a worker, and `me` is dealt to
     /// itself.
     #[inline]

@@ -444,10 +444,8 @@ impl List {
 /// Shows others what is in the worker's pile, if they have asked: it may be long until it forks.
 #[inline]
 pub(crate) fn answer(worker: Option<&Worker>) {
-    if let Some(worker) = worker
-        && worker.bed.is_wanted()
-    {
-        worker.rouse();
+    if let Some(worker) = worker {
+        worker.poll_requests();
     }
 }
 

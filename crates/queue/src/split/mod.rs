@@ -193,7 +193,10 @@ pub struct Place(Index);
 pub enum TakenBack {
     /// It is out of the deque, and the caller's.
     Yes,
-    /// A thief has it, or it was popped.
+    /// The same, and others lie on top of it. They were out of sight for a moment, so the caller must
+    /// look at [`is_called`](Embedded::is_called).
+    FromUnder,
+    /// A thief has it. If others lie on top, the caller must look as above.
     No,
 }
 
@@ -334,8 +337,7 @@ impl<T: Word> Embedded<T> {
     /// # Safety
     ///
     /// The caller is the owner, see above. The place comes from a push on this deque, its item was
-    /// not popped since, and everything that lies on top of it was [marked](Self::mark). If something does,
-    /// the caller looks at [`is_called`](Self::is_called) afterwards: for a moment it was out of sight.
+    /// not popped since, and everything that lies on top of it was [marked](Self::mark).
     #[inline(always)]
     pub unsafe fn take_back(&self, place: Place) -> TakenBack {
         // SAFETY: the caller is the owner, for both.

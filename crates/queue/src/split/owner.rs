@@ -121,7 +121,7 @@ impl<T: Word> Embedded<T> {
         }
         self.hot.bottom.store(mark, Ordering::Release); // [D1]
         match private {
-            true => TakenBack::Yes,
+            true => TakenBack::FromUnder,
             false => TakenBack::No,
         }
     }

@@ -83,7 +83,7 @@ fn items_leave_from_the_middle() {
             deque.push(3);
             deque.mark();
             deque.expose(public);
-            assert_eq!(deque.take_back(place), TakenBack::Yes);
+            assert_eq!(deque.take_back(place), TakenBack::FromUnder);
             assert_eq!(deque.pop(), Some(3));
             assert_eq!(deque.pop(), Some(2));
             assert_eq!(deque.pop(), Some(0));

@@ -158,13 +158,6 @@ atomic!(AtomicUsize, imp::AtomicUsize, usize);
 atomic!(AtomicPtr<T>, imp::AtomicPtr<T>, *mut T);
 arithmetic!(AtomicU64, u64);
 
-impl AtomicU64 {
-    #[inline(always)]
-    pub(crate) fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
-        note_rmw();
-        self.0.fetch_max(value, strong(order))
-    }
-}
 arithmetic!(AtomicUsize, usize);
 
 /// A cell whose accesses loom checks for data races.

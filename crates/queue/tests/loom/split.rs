@@ -289,7 +289,7 @@ fn taken_from_the_middle() {
                 });
                 let mut seen = Vec::new();
                 // SAFETY: as above; the item was not popped.
-                if unsafe { deque.take_back(place) } == TakenBack::Yes {
+                if unsafe { deque.take_back(place) } != TakenBack::No {
                     seen.push(0);
                 }
                 // SAFETY: as above.
