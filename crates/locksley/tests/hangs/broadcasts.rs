@@ -14,9 +14,9 @@ fn from_four_threads(pool: &Pool) {
     std::thread::scope(|threads| {
         for _ in 0..4 {
             threads.spawn(|| {
-                start.wait();
-                for _ in 0..50 {
+                for _ in 0..200 {
                     let all_here = Barrier::new(pool.workers());
+                    start.wait();
                     pool.broadcast(|_| {
                         all_here.wait();
                         runs.fetch_add(1, Ordering::Relaxed);
@@ -25,7 +25,7 @@ fn from_four_threads(pool: &Pool) {
             });
         }
     });
-    assert_eq!(runs.into_inner(), 4 * 50 * pool.workers());
+    assert_eq!(runs.into_inner(), 4 * 200 * pool.workers());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What runs while a panic unwinds does not see it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -56,20 +56,34 @@ fn unrelated_tasks_see_no_panic() {
     finishes("unwinding::unrelated_tasks_see_no_panic", || {
         let seen = Arc::new(AtomicUsize::new(0));
         everywhere(|pool| {
-            for _ in 0..2 {
-                panics(|| {
-                    pool.install(|| {
-                        for _ in 0..50 {
-                            let seen = seen.clone();
-                            locksley::spawn_detached(move || {
-                                seen.fetch_add(thread::panicking().into(), Ordering::Relaxed);
-                            });
-                        }
-                        let nap = || thread::sleep(Duration::from_millis(2));
-                        locksley::join(panic_silently, nap);
-                    });
-                });
+            if pool.workers() == 1 {
+                return; // Nobody else can have started the second closure.
             }
+            let stolen = AtomicBool::new(false);
+            panics(|| {
+                pool.install(|| {
+                    for _ in 0..50 {
+                        let seen = seen.clone();
+                        locksley::spawn_detached(move || {
+                            seen.fetch_add(thread::panicking().into(), Ordering::Relaxed);
+                            thread::sleep(Duration::from_micros(50));
+                        });
+                    }
+                    let first = || {
+                        while !stolen.load(Ordering::Acquire) {
+                            // Under some strategies work is handed over at a push.
+                            locksley::join(|| (), || ());
+                            thread::yield_now();
+                        }
+                        panic_silently();
+                    };
+                    let second = || {
+                        stolen.store(true, Ordering::Release);
+                        thread::sleep(Duration::from_millis(2));
+                    };
+                    locksley::join(first, second);
+                });
+            });
         });
         assert_eq!(seen.load(Ordering::Relaxed), 0);
     });
