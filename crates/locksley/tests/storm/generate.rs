@@ -86,7 +86,7 @@ pub(crate) fn generate(seed: u64) -> Program {
         budget: match random.below(4) {
             0 => 6,
             1 | 2 => 20,
-            _ if allowed.enough_spares => FEW,
+            _ if allowed.few_tasks() => FEW,
             _ => 80,
         },
         random,
@@ -102,7 +102,7 @@ pub(crate) fn generate(seed: u64) -> Program {
     let threads = (0..count).map(|_| generator.outside()).collect();
     // Tasks on their own may be left from the round before, and be blocked too.
     let rounds = match generator.random.below(8) {
-        _ if generator.allowed.enough_spares => 1,
+        _ if generator.allowed.few_tasks() => 1,
         0 => 12,
         1 => 3,
         _ => 1,
@@ -112,6 +112,13 @@ pub(crate) fn generate(seed: u64) -> Program {
         threads,
         rounds,
         nested_end: generator.random.one_in(3),
+    }
+}
+
+impl Allowed {
+    /// Returns `true` if no more tasks may be blocked than there are spares.
+    fn few_tasks(self) -> bool {
+        self.enough_spares || is_left_out(Feature::FewSpares)
     }
 }
 
@@ -289,9 +296,10 @@ impl Generator {
 
     fn broadcast(&mut self, place: Place) -> Node {
         let inside = place.workers > 0 && self.random.one_in(2);
+        let waits = !is_left_out(Feature::WaitingLetters);
         let letter = match self.random.below(6) {
-            0 => Letter::Fork,
-            1 => Letter::Nested,
+            0 if waits => Letter::Fork,
+            1 if waits => Letter::Nested,
             2 | 3 if self.allowed.barriers => Letter::Barrier,
             _ => Letter::Leaf,
         };

@@ -40,8 +40,10 @@ const EXIT_STANDSTILL: i32 = 86;
 enum Feature {
     /// Three to nine workers on two processors.
     Crowd,
-    /// Pools with so few spares that they are used up.
+    /// More blocked tasks than spares.
     FewSpares,
+    /// Broadcasts whose closures fork or broadcast.
+    WaitingLetters,
     /// Broadcasts whose closures meet at a barrier.
     Barriers,
     /// First closures that wait on a channel for the second.
@@ -53,9 +55,10 @@ enum Feature {
 }
 
 impl Feature {
-    const ALL: [Feature; 6] = [
+    const ALL: [Feature; 7] = [
         Feature::Crowd,
         Feature::FewSpares,
+        Feature::WaitingLetters,
         Feature::Barriers,
         Feature::Channels,
         Feature::Fresh,
