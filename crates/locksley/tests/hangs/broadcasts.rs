@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::{Pool, Waiting};
+use locksley::{Pool, Strategy, Waiting};
 
 use crate::child::finishes;
 
@@ -117,4 +117,48 @@ fn a_broadcast_in_each_broadcast() {
             assert_eq!(runs.into_inner(), 10 * workers * workers);
         }
     });
+}
+
+/// Joins around a broadcast, whose waits take the jobs of joins further out: each closure runs once.
+#[test]
+fn joins_around_a_broadcast_run_once() {
+    finishes("broadcasts::joins_around_a_broadcast_run_once", || {
+        for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+            for strategy in [Strategy::ChaseLev, Strategy::Asymmetric] {
+                for _ in 0..4000 {
+                    let builder = Pool::builder().workers(2).strategy(strategy);
+                    let pool = builder.waiting(waiting).build().unwrap();
+                    (0..3).for_each(|_| joins_around_a_broadcast(&pool));
+                }
+                println!("{waiting:?}, {strategy}");
+            }
+        }
+    });
+}
+
+fn joins_around_a_broadcast(pool: &Pool) {
+    let runs = [const { AtomicUsize::new(0) }; 7];
+    let run = |number: usize| {
+        let runs = &runs;
+        move || {
+            (0..100).for_each(|_| std::hint::spin_loop());
+            runs[number].fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
+        locksley::join(a, b);
+    };
+    let letters = || drop(pool.broadcast(|_| run(6)()));
+    let deepest = || fork(&run(0), &letters);
+    let deeper = || fork(&deepest, &run(1));
+    let deep = || fork(&deeper, &run(2));
+    let beside = || fork(&run(3), &run(4));
+    let inner = || fork(&beside, &deep);
+    pool.in_place_scope(|s| s.spawn(|_| fork(&run(5), &inner)));
+    let runs = runs.map(AtomicUsize::into_inner);
+    assert_eq!(
+        runs,
+        [1, 1, 1, 1, 1, 1, 2],
+        "each closure runs once, the letter twice"
+    );
 }

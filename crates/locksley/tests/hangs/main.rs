@@ -29,6 +29,7 @@ const KNOWN: &[&str] = &[
     "blocking::three_to_nine_workers_on_two_processors",
     "blocking::three_workers_on_two_processors",
     "broadcasts::four_threads_at_once",
+    "broadcasts::joins_around_a_broadcast_run_once",
     "growth::a_joined_fifo_task_leaves_nothing_behind",
     "limits::a_refused_spare_of_a_future",
     "limits::refused_spares_of_calls_into_another_pool",

@@ -60,29 +60,29 @@ fn unrelated_tasks_see_no_panic() {
                 return; // Nobody else can have started the second closure.
             }
             let stolen = AtomicBool::new(false);
+            let spawn_some = || {
+                for _ in 0..50 {
+                    let seen = seen.clone();
+                    locksley::spawn_detached(move || {
+                        seen.fetch_add(thread::panicking().into(), Ordering::Relaxed);
+                    });
+                }
+            };
+            let first = || {
+                while !stolen.load(Ordering::Acquire) {
+                    // Under some strategies work is handed over at a push.
+                    locksley::join(|| (), || ());
+                    thread::yield_now();
+                }
+                panic_silently();
+            };
+            let second = || {
+                spawn_some();
+                stolen.store(true, Ordering::Release);
+                thread::sleep(Duration::from_millis(2));
+            };
             panics(|| {
-                pool.install(|| {
-                    for _ in 0..50 {
-                        let seen = seen.clone();
-                        locksley::spawn_detached(move || {
-                            seen.fetch_add(thread::panicking().into(), Ordering::Relaxed);
-                            thread::sleep(Duration::from_micros(50));
-                        });
-                    }
-                    let first = || {
-                        while !stolen.load(Ordering::Acquire) {
-                            // Under some strategies work is handed over at a push.
-                            locksley::join(|| (), || ());
-                            thread::yield_now();
-                        }
-                        panic_silently();
-                    };
-                    let second = || {
-                        stolen.store(true, Ordering::Release);
-                        thread::sleep(Duration::from_millis(2));
-                    };
-                    locksley::join(first, second);
-                });
+                pool.join(first, second);
             });
         });
         assert_eq!(seen.load(Ordering::Relaxed), 0);
