@@ -119,7 +119,8 @@ fn a_broadcast_in_each_broadcast() {
     });
 }
 
-/// Joins around a broadcast, whose waits take the jobs of joins further out: each closure runs once.
+/// Joins around a broadcast, whose waits take the jobs of joins further out: each closure runs
+/// once.
 #[test]
 fn joins_around_a_broadcast_run_once() {
     finishes("broadcasts::joins_around_a_broadcast_run_once", || {

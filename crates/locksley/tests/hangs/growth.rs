@@ -28,7 +28,7 @@ fn handles_joined_in_the_order_of_spawning() {
         FOREVER,
         "growth::handles_joined_in_the_order_of_spawning",
         || {
-            compare(10_000, |_, tasks| {
+            compare(2_500, |_, tasks| {
                 let handles: Vec<_> = (0..tasks).map(|n| locksley::spawn(move || n)).collect();
                 let sum: usize = handles.into_iter().map(|handle| handle.join()).sum();
                 assert_eq!(sum, tasks * (tasks - 1) / 2);
@@ -43,7 +43,7 @@ fn fifo_handles_joined_in_the_order_of_spawning() {
         FOREVER,
         "growth::fifo_handles_joined_in_the_order_of_spawning",
         || {
-            compare(10_000, |_, tasks| {
+            compare(2_500, |_, tasks| {
                 let handles: Vec<_> = (0..tasks)
                     .map(|n| locksley::spawn_fifo(move || n))
                     .collect();
@@ -61,7 +61,7 @@ fn fifo_handles_joined_in_the_order_of_spawning() {
 fn a_joined_fifo_task_leaves_nothing_behind() {
     const NAME: &str = "growth::a_joined_fifo_task_leaves_nothing_behind";
     finishes_within(FOREVER, NAME, || {
-        compare(10_000, |_, tasks| {
+        compare(2_500, |_, tasks| {
             for n in 0..tasks {
                 assert_eq!(locksley::spawn_fifo(move || n).join(), n);
             }
@@ -95,7 +95,7 @@ fn a_chain_of_joins_that_spawn() {
         }
     }
     finishes_within(FOREVER, "growth::a_chain_of_joins_that_spawn", || {
-        compare(4_000, |_, tasks| chain(tasks));
+        compare(1_000, |_, tasks| chain(tasks));
     });
 }
 

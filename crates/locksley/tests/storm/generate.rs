@@ -10,7 +10,8 @@
 //!
 //! **Meetings.** A task may wait for a sibling that sends before it does anything else. A sender
 //! that was started is never held up before it sends; one that was not started can be taken by any
-//! worker that looks for work. A wait in `block_on` or by yielding lets the worker, or a spare, look.
+//! worker that looks for work. A wait in `block_on` or by yielding lets the worker, or a spare,
+//! look.
 //! A wait on a channel does not. So there is one of these at a time, in a pool of two workers
 //! or more: the others look, or are held up by something that ends without the sender's help.
 //!
@@ -23,7 +24,8 @@
 //! awaits, or calls other pools: others that want the lock block their workers, which cannot
 //! help then. Joins, scopes and handles can be finished by the holder alone.
 //!
-//! **Barriers in broadcasts** block a worker until all of its pool are there. So while there are any,
+//! **Barriers in broadcasts** block a worker until all of its pool are there. So while there are
+//! any,
 //! no task blocks on a channel or on a lock that is held for long. The barrier comes
 //! first in a letter, so that no worker is in a second letter when the first needs it.
 

@@ -5,8 +5,8 @@
 //! | `LOCKSLEY_STORM_SECONDS` | how long it runs; 3 unless told otherwise |
 //! | `LOCKSLEY_STORM_PROGRAMS` | how many programs it runs, however long that takes |
 //! | `LOCKSLEY_STORM_FROM` | the first seed; random unless told otherwise |
-//! | `LOCKSLEY_STORM_SEED` | runs the program of this seed only, once or as the variables above say |
-//! | `LOCKSLEY_STORM_CUT` | numbers of nodes that are left out of that program, as the shrinker prints them |
+//! | `LOCKSLEY_STORM_SEED` | runs the program of this seed only, once or as told above |
+//! | `LOCKSLEY_STORM_CUT` | nodes that are left out of that program, by number |
 //! | `LOCKSLEY_STORM_SHRINK` | shrinks that program, running each try so many times |
 //! | `LOCKSLEY_STORM_PATIENCE` | how many seconds nothing may move; 10 unless told otherwise |
 //! | `LOCKSLEY_STORM_SHOW` | prints each program before it runs |

@@ -17,7 +17,8 @@ use crate::plan::{
 use crate::watchdog;
 use crate::{Feature, is_left_out};
 
-/// A program that runs. Every task on its own owns a part of it, so that its pools are dropped where
+/// A program that runs. Every task on its own owns a part of it, so that its pools are dropped
+/// where
 /// the program says, not by the last task.
 pub(crate) struct World {
     program: Arc<Program>,
