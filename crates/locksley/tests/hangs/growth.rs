@@ -1,0 +1,112 @@
+//! Costs that must not grow with what else lies about. The times are printed; only what can be
+//! counted is asserted.
+
+use std::time::{Duration, Instant};
+
+use locksley::Pool;
+
+use crate::child::finishes_within;
+
+/// So long that it is a standstill for practical purposes.
+const FOREVER: Duration = Duration::from_secs(180);
+
+/// Runs a program with `n` and with `4 n` tasks on one worker, and prints what each task costs.
+fn compare(n: usize, program: impl Fn(&Pool, usize) + Sync) {
+    for tasks in [n, 4 * n] {
+        let builder = Pool::builder().workers(1).stack_size(1 << 30);
+        let pool = builder.build().unwrap();
+        let start = Instant::now();
+        pool.install(|| program(&pool, tasks));
+        let each = start.elapsed().as_secs_f64() / tasks as f64;
+        println!("{tasks} tasks: {:.2} us each", 1e6 * each);
+    }
+}
+
+#[test]
+fn handles_joined_in_the_order_of_spawning() {
+    finishes_within(
+        FOREVER,
+        "growth::handles_joined_in_the_order_of_spawning",
+        || {
+            compare(2_500, |_, tasks| {
+                let handles: Vec<_> = (0..tasks).map(|n| locksley::spawn(move || n)).collect();
+                let sum: usize = handles.into_iter().map(|handle| handle.join()).sum();
+                assert_eq!(sum, tasks * (tasks - 1) / 2);
+            });
+        },
+    );
+}
+
+#[test]
+fn fifo_handles_joined_in_the_order_of_spawning() {
+    finishes_within(
+        FOREVER,
+        "growth::fifo_handles_joined_in_the_order_of_spawning",
+        || {
+            compare(2_500, |_, tasks| {
+                let handles: Vec<_> = (0..tasks)
+                    .map(|n| locksley::spawn_fifo(move || n))
+                    .collect();
+                let sum: usize = handles.into_iter().map(|handle| handle.join()).sum();
+                assert_eq!(sum, tasks * (tasks - 1) / 2);
+            });
+        },
+    );
+}
+
+/// A task that was spawned in order and joined at once leaves nothing behind that grows, and that
+/// would have to be run later.
+#[cfg(feature = "stats")]
+#[test]
+fn a_joined_fifo_task_leaves_nothing_behind() {
+    const NAME: &str = "growth::a_joined_fifo_task_leaves_nothing_behind";
+    finishes_within(FOREVER, NAME, || {
+        compare(2_500, |_, tasks| {
+            for n in 0..tasks {
+                assert_eq!(locksley::spawn_fifo(move || n).join(), n);
+            }
+        });
+        let pool = Pool::builder().workers(1).build().unwrap();
+        let observer = pool.observer();
+        let before = pool.install(|| {
+            for n in 0..10_000 {
+                assert_eq!(locksley::spawn_fifo(move || n).join(), n);
+            }
+            observer.stats()
+        });
+        drop(pool);
+        let left = (observer.stats() - before).total().tasks;
+        assert!(left <= 64, "{left} jobs were left after 10000 tasks");
+    });
+}
+
+/// Joins inside of each other, each of which spawns a task above its own job.
+#[test]
+fn a_chain_of_joins_that_spawn() {
+    fn chain(depth: usize) {
+        if depth > 0 {
+            locksley::join(
+                || {
+                    locksley::spawn_detached(|| ());
+                    chain(depth - 1);
+                },
+                || (),
+            );
+        }
+    }
+    finishes_within(FOREVER, "growth::a_chain_of_joins_that_spawn", || {
+        compare(1_000, |_, tasks| chain(tasks));
+    });
+}
+
+/// Joins one after the other, each of which leaves a task behind.
+#[test]
+fn a_row_of_joins_that_spawn() {
+    finishes_within(FOREVER, "growth::a_row_of_joins_that_spawn", || {
+        compare(4_000, |_, tasks| {
+            for _ in 0..tasks {
+                locksley::join(|| locksley::spawn_detached(|| ()), || ());
+            }
+        });
+    });
+}

@@ -1,0 +1,210 @@
+//! Pools that call into each other, and pools that end on each other's workers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use locksley::{Pool, Strategy, Waiting};
+
+use crate::child::finishes;
+
+/// Keeps a processor busy.
+fn work(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// Tasks of one pool each call into a second one, and from there back into the first.
+fn calls_back(workers: usize, tasks: usize, waiting: Waiting) {
+    let build = || Pool::builder().workers(workers).waiting(waiting);
+    let (first, second) = (build().build().unwrap(), build().build().unwrap());
+    let done = AtomicUsize::new(0);
+    first.in_place_scope(|s| {
+        for _ in 0..tasks {
+            s.spawn(|_| {
+                second.install(|| {
+                    work(Duration::from_millis(5));
+                    first.install(|| done.fetch_add(1, Ordering::Relaxed));
+                });
+            });
+        }
+    });
+    assert_eq!(done.into_inner(), tasks);
+}
+
+#[test]
+fn seventy_tasks_that_call_there_and_back() {
+    finishes("pools::seventy_tasks_that_call_there_and_back", || {
+        calls_back(2, 70, Waiting::Leapfrog);
+    });
+}
+
+#[test]
+fn tasks_that_call_there_and_back() {
+    finishes("pools::tasks_that_call_there_and_back", || {
+        for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+            for workers in [1, 2, 3] {
+                calls_back(workers, 200, waiting);
+            }
+        }
+    });
+}
+
+/// Two pools that install into each other, both at once.
+#[test]
+fn two_pools_that_install_into_each_other() {
+    finishes("pools::two_pools_that_install_into_each_other", || {
+        fn to_and_fro(pools: &[Pool; 2], here: usize, depth: usize) -> usize {
+            match depth {
+                0 => 1,
+                _ => pools[1 - here].install(|| {
+                    let next = || to_and_fro(pools, 1 - here, depth - 1);
+                    let (a, b) = locksley::join(next, next);
+                    a + b
+                }),
+            }
+        }
+        for strategy in Strategy::ALL {
+            for workers in [1, 2, 4] {
+                let build = || Pool::builder().workers(workers).strategy(strategy);
+                let pools = [build().build().unwrap(), build().build().unwrap()];
+                std::thread::scope(|threads| {
+                    for here in [0, 1] {
+                        let pools = &pools;
+                        threads.spawn(move || assert_eq!(to_and_fro(pools, here, 6), 64));
+                    }
+                });
+            }
+            println!("{strategy}");
+        }
+    });
+}
+
+/// Chains of calls through three pools, longer than there are spares, from several threads.
+#[test]
+fn chains_over_three_pools() {
+    finishes("pools::chains_over_three_pools", || {
+        fn chain(pools: &[Pool; 3], step: usize) -> usize {
+            match step {
+                0 => 0,
+                _ => pools[step % 3].install(|| chain(pools, step - 1)) + 1,
+            }
+        }
+        for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+            for workers in [1, 2, 4] {
+                let pools = [(); 3].map(|()| {
+                    let builder = Pool::builder().workers(workers).stack_size(16 << 20);
+                    builder.waiting(waiting).build().unwrap()
+                });
+                std::thread::scope(|threads| {
+                    for _ in 0..3 {
+                        threads.spawn(|| assert_eq!(chain(&pools, 300), 300));
+                    }
+                });
+            }
+        }
+    });
+}
+
+/// A pool that is dropped on a worker of another pool, while its last task calls that other pool.
+fn dropped_on_a_worker(workers: usize, waiting: Waiting, last: fn(&Pool)) {
+    let build = || Pool::builder().workers(workers).waiting(waiting);
+    let outer = Arc::new(build().build().unwrap());
+    for _ in 0..20 {
+        let inner = build().build().unwrap();
+        let (sender, ended) = channel();
+        let (started, from) = channel();
+        let back = outer.clone();
+        inner.spawn_detached(move || {
+            started.send(()).unwrap();
+            last(&back);
+            drop(back);
+            sender.send(()).unwrap();
+        });
+        from.recv().unwrap();
+        outer.install(move || drop(inner));
+        ended.recv().unwrap();
+    }
+}
+
+#[test]
+fn dropped_on_a_worker_that_its_last_task_broadcasts_to() {
+    finishes(
+        "pools::dropped_on_a_worker_that_its_last_task_broadcasts_to",
+        || {
+            for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+                for workers in [1, 2, 3] {
+                    dropped_on_a_worker(workers, waiting, |outer| {
+                        std::thread::sleep(Duration::from_millis(1));
+                        outer.broadcast(|_| ());
+                    });
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn dropped_on_a_worker_that_its_last_task_installs_on() {
+    finishes(
+        "pools::dropped_on_a_worker_that_its_last_task_installs_on",
+        || {
+            for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+                for workers in [1, 2, 3] {
+                    dropped_on_a_worker(workers, waiting, |outer| {
+                        std::thread::sleep(Duration::from_millis(1));
+                        outer.install(|| ());
+                    });
+                }
+            }
+        },
+    );
+}
+
+/// All workers of a pool drop a pool each.
+#[test]
+fn every_worker_drops_a_pool() {
+    finishes("pools::every_worker_drops_a_pool", || {
+        for workers in [1, 2, 4] {
+            let outer = Pool::builder().workers(workers).build().unwrap();
+            let done = Arc::new(AtomicUsize::new(0));
+            let all_here = Barrier::new(workers);
+            outer.broadcast(|_| {
+                all_here.wait();
+                let inner = Pool::builder().workers(2).build().unwrap();
+                for _ in 0..20 {
+                    let done = done.clone();
+                    inner.spawn_detached(move || {
+                        locksley::join(|| work(Duration::from_micros(50)), || ());
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
+            assert_eq!(done.load(Ordering::Relaxed), 20 * workers);
+        }
+    });
+}
+
+/// A pool that is dropped by its own last task ends by itself.
+#[test]
+fn dropped_by_its_own_task() {
+    finishes("pools::dropped_by_its_own_task", || {
+        for workers in [1, 2, 4] {
+            for _ in 0..20 {
+                let pool = Arc::new(Pool::builder().workers(workers).build().unwrap());
+                let (sender, receiver) = channel();
+                let own = pool.clone();
+                pool.spawn_detached(move || {
+                    let task = locksley::spawn(move || sender.send(7).unwrap());
+                    drop(own);
+                    task.join();
+                });
+                drop(pool);
+                assert_eq!(receiver.recv(), Ok(7));
+            }
+        }
+    });
+}

@@ -1,0 +1,368 @@
+//! Random programs that a correct pool finishes.
+//!
+//! # Which programs are legal
+//!
+//! **Strict waits.** With few exceptions a task waits only for what it has started itself: its
+//! forks, its scopes, its handles, its calls into pools, the pools that it has made. Such a program
+//! ends whatever a waiter runs meanwhile. A task A is held up by B if A waits for B, or if B runs
+//! above A on the same stack; in either case B was started after A. So nothing is held up in a
+//! circle, and the task that was started last can go on.
+//!
+//! **Meetings.** A task may wait for a sibling that sends before it does anything else. A sender
+//! that was started is never held up before it sends; one that was not started can be taken by any
+//! worker that looks for work. A wait in `block_on` or by yielding lets the worker, or a spare,
+//! look.
+//! A wait on a channel does not. So there is one of these at a time, in a pool of two workers
+//! or more: the others look, or are held up by something that ends without the sender's help.
+//!
+//! **Handles joined elsewhere** are waits for what was started by another task. A waiter that takes
+//! unrelated work could run above the task that it waits for. So they need [`Waiting::Leapfrog`]
+//! with enough spares in all pools, and no yields.
+//!
+//! **Locks held while waiting** need the same: a waiter that takes unrelated work may take a task
+//! that wants the lock. Under the lock nothing wants the lock again, yields, broadcasts,
+//! awaits, or calls other pools: others that want the lock block their workers, which cannot
+//! help then. Joins, scopes and handles can be finished by the holder alone.
+//!
+//! **Barriers in broadcasts** block a worker until all of its pool are there. So while there are
+//! any,
+//! no task blocks on a channel or on a lock that is held for long. The barrier comes
+//! first in a letter, so that no worker is in a second letter when the first needs it.
+
+use std::sync::Arc;
+
+use locksley::{Strategy, Waiting};
+
+use crate::plan::{
+    Call, Ending, Joining, Letter, Meeting, Node, Panic, PoolPlan, Program, Spawning, Tree, Work,
+};
+use crate::random::Random;
+use crate::{Feature, is_left_out};
+
+/// Strategies beside [`Strategy::ALL`].
+const MORE: [&str; 4] = [
+    "steal-half:probabilistic,amount=half",
+    "sharing:greedy",
+    "dealing:adaptive,batch=2",
+    "flexible:sticky,theta_r=0.9",
+];
+
+/// The most nodes of a program in which no more tasks may be blocked than there are spares.
+const FEW: usize = 40;
+
+/// What a program may contain.
+#[derive(Clone, Copy, Debug)]
+struct Allowed {
+    /// Every pool leapfrogs and has enough spares, and there are few tasks.
+    enough_spares: bool,
+    locks: bool,
+    elsewhere: bool,
+    yields: bool,
+    barriers: bool,
+    channels: bool,
+}
+
+/// Where a node is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The workers of its pool; 0 outside.
+    workers: usize,
+    depth: usize,
+    locked: bool,
+}
+
+/// Makes one program.
+struct Generator {
+    random: Random,
+    allowed: Allowed,
+    pools: Vec<PoolPlan>,
+    /// How many more nodes there may be.
+    budget: usize,
+}
+
+/// The program of a seed.
+pub(crate) fn generate(seed: u64) -> Program {
+    let mut random = Random::new(seed);
+    let allowed = allowed(&mut random);
+    let mut generator = Generator {
+        budget: match random.below(4) {
+            0 => 6,
+            1 | 2 => 20,
+            _ if allowed.few_tasks() => FEW,
+            _ => 80,
+        },
+        random,
+        allowed,
+        pools: Vec::new(),
+    };
+    let pools = 1 + generator.random.skewed(3);
+    for _ in 0..pools {
+        let plan = generator.pool();
+        generator.pools.push(plan);
+    }
+    let count = 1 + generator.random.skewed(4);
+    let threads = (0..count).map(|_| generator.outside()).collect();
+    // Tasks on their own may be left from the round before, and be blocked too.
+    let rounds = match generator.random.below(8) {
+        _ if generator.allowed.few_tasks() => 1,
+        0 => 12,
+        1 => 3,
+        _ => 1,
+    };
+    Program {
+        pools: generator.pools,
+        threads,
+        rounds,
+        nested_end: generator.random.one_in(3),
+    }
+}
+
+impl Allowed {
+    /// Returns `true` if no more tasks may be blocked than there are spares.
+    fn few_tasks(self) -> bool {
+        self.enough_spares || is_left_out(Feature::FewSpares)
+    }
+}
+
+fn allowed(random: &mut Random) -> Allowed {
+    let enough_spares = random.one_in(3);
+    let barriers = random.one_in(4) && !is_left_out(Feature::Barriers);
+    let elsewhere = enough_spares && random.one_in(2);
+    Allowed {
+        enough_spares,
+        barriers,
+        elsewhere,
+        locks: enough_spares && !barriers,
+        yields: !elsewhere,
+        channels: !barriers && !is_left_out(Feature::Channels),
+    }
+}
+
+impl Generator {
+    fn pool(&mut self) -> PoolPlan {
+        let random = &mut self.random;
+        let strategy = match random.below(Strategy::ALL.len() + MORE.len() + 5) {
+            one if one < Strategy::ALL.len() => Strategy::ALL[one],
+            one if one < Strategy::ALL.len() + MORE.len() => MORE[one - Strategy::ALL.len()]
+                .parse()
+                .expect("it is a strategy"),
+            _ => Strategy::default(),
+        };
+        let leapfrogs = self.allowed.enough_spares || random.one_in(2);
+        let most = if is_left_out(Feature::Crowd) { 2 } else { 9 };
+        let few_spares = !self.allowed.enough_spares && !is_left_out(Feature::FewSpares);
+        let plan = PoolPlan {
+            workers: 1 + random.skewed(most),
+            strategy,
+            waiting: if leapfrogs {
+                Waiting::Leapfrog
+            } else {
+                Waiting::TakeAny
+            },
+            spares: (few_spares && random.one_in(3)).then(|| random.below(4)),
+            depth_limit: 128,
+            breadth_first: random.one_in(8),
+            sleepy: random.one_in(4),
+        };
+        let deep = plan.waiting == Waiting::TakeAny || plan.spares.is_some() || random.one_in(2);
+        PoolPlan {
+            depth_limit: if deep {
+                128
+            } else {
+                [0, 1, 2, 8][random.below(4)]
+            },
+            ..plan
+        }
+    }
+
+    /// What a thread outside of all pools does.
+    fn outside(&mut self) -> Tree {
+        let outside = Place {
+            workers: 0,
+            depth: 0,
+            locked: false,
+        };
+        Arc::new(match self.random.below(8) {
+            0 => self.broadcast(outside),
+            1 if !is_left_out(Feature::Fresh) => self.fresh(outside),
+            _ => self.call(outside),
+        })
+    }
+
+    fn tree(&mut self, above: Place) -> Tree {
+        let place = Place {
+            depth: above.depth + 1,
+            ..above
+        };
+        Arc::new(self.node(place))
+    }
+
+    fn trees(&mut self, place: Place, most: usize) -> Vec<Tree> {
+        let count = 1 + self.random.below(most);
+        (0..count).map(|_| self.tree(place)).collect()
+    }
+
+    fn node(&mut self, place: Place) -> Node {
+        self.budget = self.budget.saturating_sub(1);
+        if self.budget == 0 || place.depth > 8 {
+            return self.leaf();
+        }
+        let free = !place.locked;
+        match self.random.below(32) {
+            0..3 => self.leaf(),
+            3..5 => Node::Row(self.trees(place, 4)),
+            5..9 => Node::Join(self.tree(place), self.tree(place)),
+            9..13 => self.scope(place),
+            13..17 => self.spawn(place),
+            17..19 if free => self.meet(place),
+            19 if free && self.allowed.elsewhere => Node::Elsewhere {
+                task: self.tree(place),
+                first: self.tree(place),
+            },
+            20..22 => self.flow(place),
+            22 if free && self.allowed.yields => Node::Yield {
+                local: self.random.one_in(2),
+            },
+            23..25 if free => self.broadcast(place),
+            25..28 if free => self.call(place),
+            28..30 => self.caught(place),
+            30 if free && self.allowed.locks => {
+                let locked = Place {
+                    locked: true,
+                    ..place
+                };
+                Node::Locked(self.tree(locked))
+            }
+            31 if free && place.depth < 5 && !is_left_out(Feature::Fresh) => self.fresh(place),
+            _ => Node::Join(self.tree(place), self.tree(place)),
+        }
+    }
+
+    fn leaf(&mut self) -> Node {
+        Node::Leaf(match self.random.below(10) {
+            0 => Work::Sleep,
+            1 => Work::Give,
+            2 => Work::Lock,
+            3 | 4 => Work::Spin(self.random.below(2000) as u32),
+            _ => Work::Nothing,
+        })
+    }
+
+    fn scope(&mut self, place: Place) -> Node {
+        let tasks = self.trees(place, 6);
+        let cancel = self.random.one_in(6);
+        Node::Scope {
+            fifo: self.random.one_in(3),
+            chained: self.random.one_in(4),
+            cancel: cancel.then(|| self.random.below(tasks.len() + 1)),
+            tasks,
+        }
+    }
+
+    fn spawn(&mut self, place: Place) -> Node {
+        let joining = match self.random.below(6) {
+            0 | 1 => Joining::InOrder,
+            2 => Joining::Backwards,
+            3 if !place.locked => Joining::Await,
+            4 if !place.locked => Joining::AwaitAll,
+            _ if !place.locked => Joining::Detached,
+            _ => Joining::InOrder,
+        };
+        Node::Spawn {
+            spawning: [Spawning::Plain, Spawning::Fifo, Spawning::Near][self.random.below(3)],
+            joining,
+            tasks: self.trees(place, 5),
+        }
+    }
+
+    fn meet(&mut self, place: Place) -> Node {
+        let meeting = match self.random.below(3) {
+            0 if self.allowed.channels && place.workers > 1 => Meeting::Channel,
+            1 if self.allowed.yields => Meeting::Yielding,
+            _ => Meeting::Future,
+        };
+        Node::Meet {
+            meeting,
+            first_waits: self.random.one_in(2),
+            waiter: self.tree(place),
+            sender: self.tree(place),
+        }
+    }
+
+    fn flow(&mut self, place: Place) -> Node {
+        Node::Flow {
+            chain: self.trees(place, 3),
+            free: self.trees(place, 3),
+        }
+    }
+
+    fn broadcast(&mut self, place: Place) -> Node {
+        let inside = place.workers > 0 && self.random.one_in(2);
+        let waits = !is_left_out(Feature::WaitingLetters);
+        let letter = match self.random.below(6) {
+            0 if waits => Letter::Fork,
+            1 if waits => Letter::Nested,
+            2 | 3 if self.allowed.barriers => Letter::Barrier,
+            _ => Letter::Leaf,
+        };
+        Node::Broadcast {
+            pool: (!inside).then(|| self.random.below(self.pools.len())),
+            letter,
+            detached: self.random.one_in(3),
+        }
+    }
+
+    fn call(&mut self, place: Place) -> Node {
+        let pool = self.random.below(self.pools.len());
+        let there = Place {
+            workers: self.pools[pool].workers,
+            ..place
+        };
+        let call = match self.random.below(8) {
+            0 => Call::InPlaceScope,
+            1 => Call::SpawnJoin,
+            2 => Call::SpawnFifoJoin,
+            3 => Call::SpawnAwait,
+            4 => Call::Detached,
+            _ => Call::Install,
+        };
+        Node::Call {
+            pool,
+            call,
+            task: self.tree(there),
+        }
+    }
+
+    fn caught(&mut self, place: Place) -> Node {
+        let panic = match self.random.below(7) {
+            0 | 1 => Panic::First,
+            2 => Panic::Second,
+            3 => Panic::ScopeBody,
+            4 => Panic::ScopeTask,
+            5 if !place.locked => Panic::Letter,
+            _ => Panic::Handle,
+        };
+        Node::Caught(panic, self.tree(place))
+    }
+
+    fn fresh(&mut self, place: Place) -> Node {
+        let mut plan = self.pool();
+        plan.workers = plan.workers.min(3);
+        let there = Place {
+            workers: plan.workers,
+            ..place
+        };
+        let ending = [
+            Ending::Idle,
+            Ending::Busy,
+            Ending::Busy,
+            Ending::Retired,
+            Ending::ByItself,
+        ];
+        Node::Fresh {
+            ending: ending[self.random.below(ending.len())],
+            task: self.tree(there),
+            plan,
+        }
+    }
+}

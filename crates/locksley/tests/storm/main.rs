@@ -1,0 +1,243 @@
+//! A storm of random programs, each of which must end with every leaf counted.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `LOCKSLEY_STORM_SECONDS` | how long it runs; 3 unless told otherwise |
+//! | `LOCKSLEY_STORM_PROGRAMS` | how many programs it runs, however long that takes |
+//! | `LOCKSLEY_STORM_FROM` | the first seed; random unless told otherwise |
+//! | `LOCKSLEY_STORM_SEED` | runs the program of this seed only, once or as told above |
+//! | `LOCKSLEY_STORM_CUT` | nodes that are left out of that program, by number |
+//! | `LOCKSLEY_STORM_SHRINK` | shrinks that program, running each try so many times |
+//! | `LOCKSLEY_STORM_PATIENCE` | how many seconds nothing may move; 10 unless told otherwise |
+//! | `LOCKSLEY_STORM_SHOW` | prints each program before it runs |
+//! | `LOCKSLEY_STORM` | `all`, or names of features in [`KNOWN`] that are included nevertheless |
+//!
+//! If nothing moves, the process prints the seed, the program, its threads and what the pools have
+//! counted, and exits with [`EXIT_STANDSTILL`]. A program that ends with a wrong count, or a panic
+//! that was not planned, fails the test.
+#![cfg(not(loom))]
+
+mod generate;
+mod plan;
+mod random;
+mod run;
+mod shrink;
+mod watchdog;
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use generate::generate;
+
+/// The exit code of a process in which nothing moves.
+const EXIT_STANDSTILL: i32 = 86;
+
+/// Parts of programs that the pool is known to fail at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feature {
+    /// Three to nine workers on two processors.
+    Crowd,
+    /// More blocked tasks than spares.
+    FewSpares,
+    /// Broadcasts whose closures fork or broadcast.
+    WaitingLetters,
+    /// Broadcasts whose closures meet at a barrier.
+    Barriers,
+    /// First closures that wait on a channel for the second.
+    Channels,
+    /// Pools that are made and dropped inside of tasks.
+    Fresh,
+    /// Not a part: that tasks do not see `thread::panicking()` of another task.
+    Unwinding,
+}
+
+impl Feature {
+    const ALL: [Feature; 7] = [
+        Feature::Crowd,
+        Feature::FewSpares,
+        Feature::WaitingLetters,
+        Feature::Barriers,
+        Feature::Channels,
+        Feature::Fresh,
+        Feature::Unwinding,
+    ];
+}
+
+/// What is left out, because the pool does not finish such programs yet, or not every time.
+const KNOWN: &[Feature] = &Feature::ALL;
+
+/// Returns `true` if programs shall do without a feature.
+fn is_left_out(feature: Feature) -> bool {
+    static LEFT_OUT: OnceLock<Vec<Feature>> = OnceLock::new();
+    let left_out = LEFT_OUT.get_or_init(|| {
+        let included = std::env::var("LOCKSLEY_STORM").unwrap_or_default();
+        let is_included = |feature: &Feature| {
+            let name = format!("{feature:?}");
+            let mut names = included.split(',');
+            names.any(|one| one == "all" || one.eq_ignore_ascii_case(&name))
+        };
+        let known = KNOWN.iter().copied();
+        known.filter(|feature| !is_included(feature)).collect()
+    });
+    left_out.contains(&feature)
+}
+
+/// What the variables say.
+struct Storm {
+    seconds: Duration,
+    programs: Option<u64>,
+    from: Option<u64>,
+    seed: Option<u64>,
+    cuts: Vec<usize>,
+    /// How often the shrinker runs each try; 0 if it does not shrink.
+    repeats: u64,
+    patience: Duration,
+    show: bool,
+}
+
+/// The value of a variable; `None` if it is not set.
+fn variable<T: FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    let value = text.trim().parse();
+    Some(value.unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
+}
+
+impl Storm {
+    fn from_environment() -> Storm {
+        let cuts: String = variable("LOCKSLEY_STORM_CUT").unwrap_or_default();
+        let cuts = cuts.split(',').filter(|cut| !cut.is_empty());
+        let repeats = variable("LOCKSLEY_STORM_SHRINK").unwrap_or(0);
+        let usual = if repeats > 0 { 600 } else { 3 };
+        let seconds = variable("LOCKSLEY_STORM_SECONDS");
+        let seed = variable("LOCKSLEY_STORM_SEED");
+        let once = (seed.is_some() && seconds.is_none()).then_some(1);
+        Storm {
+            seconds: Duration::from_secs(seconds.unwrap_or(usual)),
+            programs: variable("LOCKSLEY_STORM_PROGRAMS").or(once),
+            from: variable("LOCKSLEY_STORM_FROM"),
+            seed,
+            cuts: cuts.map(|cut| cut.parse().expect("a number")).collect(),
+            repeats,
+            patience: Duration::from_secs(variable("LOCKSLEY_STORM_PATIENCE").unwrap_or(10)),
+            show: std::env::var_os("LOCKSLEY_STORM_SHOW").is_some(),
+        }
+    }
+
+    /// How to run a program again.
+    fn again(&self, seed: u64, cuts: &[usize]) -> String {
+        let mut text = format!("again: LOCKSLEY_STORM_SEED={seed}");
+        if let Ok(included) = std::env::var("LOCKSLEY_STORM") {
+            text += &format!(" LOCKSLEY_STORM={included}");
+        }
+        if !cuts.is_empty() {
+            let cuts: Vec<String> = cuts.iter().map(usize::to_string).collect();
+            text += &format!(" LOCKSLEY_STORM_CUT={}", cuts.join(","));
+        }
+        text
+    }
+
+    /// Runs the programs, and returns how many it were.
+    fn run(&self) -> u64 {
+        let first = self.seed.or(self.from);
+        let first = first.unwrap_or_else(|| RandomState::new().hash_one(0) >> 16);
+        let start = Instant::now();
+        let mut count = 0;
+        while match self.programs {
+            Some(programs) => count < programs,
+            None => start.elapsed() < self.seconds,
+        } {
+            self.run_one(if self.seed.is_some() {
+                first
+            } else {
+                first + count
+            });
+            count += 1;
+        }
+        let last = format!("{count} programs from seed {first} on, in");
+        say(&format!("storm: {last} {:.1?}\n", start.elapsed()));
+        count
+    }
+
+    fn run_one(&self, seed: u64) {
+        let program = Arc::new(generate(seed).cut(&self.cuts));
+        let title = format!("{}\n{program}", self.again(seed, &self.cuts));
+        if self.show {
+            say(&title);
+        }
+        watchdog::announce(title);
+        let outcome = run::run(&program);
+        watchdog::rest();
+        if let Err(fault) = outcome {
+            let title = self.again(seed, &self.cuts);
+            panic!("{fault}\n{title}\n{program}");
+        }
+    }
+}
+
+/// Prints at once, even if the test's output is caught.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+#[test]
+fn storm() {
+    let storm = Storm::from_environment();
+    if storm.repeats > 0 {
+        return shrink::shrink(&storm, storm.seed.expect("LOCKSLEY_STORM_SEED is set"));
+    }
+    watchdog::start(&storm);
+    assert!(storm.run() > 0, "no program was run");
+}
+
+/// A seed always makes the same program, and different seeds use all that there is.
+#[test]
+fn a_seed_makes_one_program() {
+    let mut all = String::new();
+    for seed in 0..3000 {
+        let text = generate(seed).to_string();
+        assert_eq!(text, generate(seed).to_string());
+        all += &text;
+    }
+    for part in [
+        "join",
+        "scope",
+        "spawn",
+        "meet",
+        "flow",
+        "yield",
+        "broadcast",
+        "pool 2:",
+        "caught",
+        "locked",
+        "Leapfrog",
+        "TakeAny",
+    ] {
+        assert!(all.contains(part), "no program has {part}");
+    }
+}
+
+/// A node that is cut is a leaf, and its numbers stay its own.
+#[test]
+fn cuts_leave_the_other_numbers_alone() {
+    for seed in 0..200 {
+        let program = generate(seed);
+        let sizes = program.sizes();
+        for node in 0..sizes.len() {
+            let cut = program.cut(&[node]);
+            assert_eq!(cut.sizes().len(), sizes.len() - sizes[node] + 1);
+            assert_eq!(cut.sizes()[node], 1);
+        }
+        assert_eq!(program.cut(&[]).to_string(), program.to_string());
+    }
+}
+
+/// The names of features are those that the variable takes.
+#[test]
+fn known_features_have_names() {
+    for feature in KNOWN {
+        assert!(Feature::ALL.contains(feature));
+    }
+}

@@ -1,0 +1,108 @@
+//! Notices that nothing moves, prints what can be seen, and ends the process.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use crate::run::World;
+use crate::{EXIT_STANDSTILL, Storm};
+
+/// How often it looks. Looks are counted instead of time, so that a process that was stopped for a
+/// while, or a machine that was, does not look like a standstill.
+const TICK: Duration = Duration::from_millis(50);
+
+static PROGRESS: AtomicU64 = AtomicU64::new(0);
+static CURRENT: Mutex<Option<(String, Weak<World>)>> = Mutex::new(None);
+
+/// Something has moved.
+pub(crate) fn progress() {
+    PROGRESS.fetch_add(1, Ordering::Relaxed);
+}
+
+fn current() -> std::sync::MutexGuard<'static, Option<(String, Weak<World>)>> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The next program. `title` says how to run it again.
+pub(crate) fn announce(title: String) {
+    progress();
+    *current() = Some((title, Weak::new()));
+}
+
+/// The pools of the program are there.
+pub(crate) fn watch(world: &Arc<World>) {
+    progress();
+    if let Some((_, watched)) = &mut *current() {
+        *watched = Arc::downgrade(world);
+    }
+}
+
+/// No program runs.
+pub(crate) fn rest() {
+    *current() = None;
+}
+
+/// Starts to look.
+pub(crate) fn start(storm: &Storm) {
+    let patience = storm.patience.as_millis() / TICK.as_millis();
+    thread::spawn(move || {
+        let (mut seen, mut ticks) = (0, 0);
+        loop {
+            thread::sleep(TICK);
+            let now = PROGRESS.load(Ordering::Relaxed);
+            ticks = if now == seen { ticks + 1 } else { 0 };
+            seen = now;
+            if ticks > patience {
+                report();
+                ticks = 0;
+            }
+        }
+    });
+}
+
+/// Prints what can be seen of the program, and ends the process; unless no program runs.
+fn report() {
+    let Some((title, world)) = current().take() else {
+        return;
+    };
+    // Piece by piece: what comes later may stand still too.
+    say(&format!("\nNothing moves.\n{title}\n"));
+    say(&threads());
+    match world.upgrade() {
+        Some(world) => {
+            for (number, pool) in world.pools.iter().enumerate() {
+                say(&format!("pool {number}: loads {:?}\n", pool.loads()));
+                #[cfg(feature = "stats")]
+                say(&format!("{}\n", pool.stats()));
+            }
+        }
+        None => say("The pools have been taken apart, or are not there yet.\n"),
+    }
+    std::process::exit(EXIT_STANDSTILL);
+}
+
+fn say(text: &str) {
+    // Not a macro: the test's output may be caught and never be printed.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// The threads of this process: name, state, and where in the kernel it waits, where that can be
+/// seen.
+fn threads() -> String {
+    let mut text = String::from("threads:\n");
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+        return text;
+    };
+    for task in tasks.flatten() {
+        let read = |name| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+        let status = read("stat");
+        let state = status.rsplit(") ").next().unwrap_or_default();
+        let state = state.get(..1).unwrap_or("?");
+        let (name, place) = (read("comm"), read("wchan"));
+        let _ = writeln!(text, "  {:16} {state} {place}", name.trim());
+    }
+    text
+}
