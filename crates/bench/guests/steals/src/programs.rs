@@ -19,7 +19,7 @@ pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
         "blake3 1 MiB in" => (Caller::BackToBack, blake3(1 << 20)),
         "blake3 1 MiB out" => (Caller::Outside, blake3(1 << 20)),
         "low parallelism" => (Caller::BackToBack, low_parallelism(rate)),
-        "late start" => (Caller::AfterSleep(20), late_start(8)),
+        "late start" => (Caller::AfterSleep(100), late_start(8)),
         _ => return None,
     })
 }
