@@ -84,6 +84,20 @@ fn every_strategy_is_measured() {
 }
 
 #[test]
+fn steals_are_counted_and_timed_without_a_second_build() {
+    for (only, bars) in [("membarriers", 10), ("latency", 2)] {
+        let output = bench(&["steals", "--quick", "--rounds", "1", "--only", only]);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stderr}");
+        let measured = |line: &&str| line.starts_with("bar steals ") && !line.ends_with("skipped");
+        assert_eq!(stdout.lines().filter(measured).count(), bars, "{stdout}");
+        let skipped =
+            "bar steals grid, geometric mean, locksley / rayon: unknown (limit 0.8) skipped";
+        assert!(stdout.contains(skipped), "{stdout}");
+    }
+}
+
+#[test]
 fn the_simulator_runs_beside_the_pool() {
     let output = bench(&["sim", "--quick"]);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

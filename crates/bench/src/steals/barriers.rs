@@ -9,7 +9,7 @@ use super::spin::{self, Rate, spin};
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
 use crate::harness::table::Table;
-use crate::harness::{Plan, Wrong, verify};
+use crate::harness::{Bar, Plan, Wrong, verify};
 use crate::joins::{self, Case, Visitor};
 
 const LIMIT: f64 = 0.05;
@@ -57,7 +57,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     };
     joins::visit(plan.quick, &mut programs);
     let mut counted = programs.counted?;
-    let scopes = SCOPES.map(|scope| (name(&format!("scope {}x{}us", scope.0, scope.1)), scope));
+    let scopes = SCOPES.map(|scope| (scope_name(scope), scope));
     if scopes.iter().any(|(name, _)| plan.includes(name)) {
         let rate = Rate(spin::calibrate());
         for (name, scope) in scopes {
@@ -69,12 +69,21 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     if !counted.is_empty() {
         outcome.tables.push(table(&counted));
     }
-    let bars = counted.iter().map(|counted| {
-        let name = format!("{} per steal", counted.name);
-        bar(name, LIMIT, Some(counted.per_steal()))
-    });
-    outcome.bars.extend(bars);
+    outcome.bars.extend(bars(&counted));
     Ok(())
+}
+
+fn bars(counted: &[Counted]) -> impl Iterator<Item = Bar> {
+    let names = PROGRAMS.map(name).into_iter().chain(SCOPES.map(scope_name));
+    names.map(|name| {
+        let found = counted.iter().find(|counted| counted.name == name);
+        let per_steal = found.map(Counted::per_steal);
+        bar(format!("{name} per steal"), LIMIT, per_steal)
+    })
+}
+
+fn scope_name((tasks, length): (u32, f64)) -> String {
+    name(&format!("scope {tasks}x{length}us"))
 }
 
 /// What a measurement here is called.

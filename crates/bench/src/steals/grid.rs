@@ -48,11 +48,11 @@ const OF_IDEAL: f64 = 1.25;
 const IDEAL_FROM: (f64, f64) = (30.0, 1.0);
 
 /// How much of the plan's rounds a cell has, and how many times as many if it is measured again.
-const ROUNDS: f64 = 0.2;
+const ROUNDS: f64 = 0.15;
 const AGAIN: usize = 4;
 
 /// About how long a turn is, in microseconds.
-const TURN: f64 = 5000.0;
+const TURN: f64 = 3000.0;
 const QUICK_TURN: f64 = 500.0;
 
 /// One cell.
