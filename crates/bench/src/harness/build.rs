@@ -1,4 +1,5 @@
-//! How a guest that uses rayon is built twice: with rayon's own rayon-core, and with ours in its place.
+//! How a guest that uses rayon is built twice: with rayon's own rayon-core, and with ours in its
+//! place.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ pub(crate) struct Build {
     package: &'static str,
 }
 
-/// Where the linker happens to put a short loop over memory can make a tenth of its time, and the two programs are
-/// laid out differently. So in both every loop starts a cache line.
+/// Where the linker happens to put a short loop over memory can make a tenth of its time, and the
+/// two programs are laid out differently. So in both every loop starts a cache line.
 const FLAGS: &str = "-Cllvm-args=-align-loops=64";
 
 impl Build {

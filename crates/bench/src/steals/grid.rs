@@ -1,6 +1,7 @@
 //! The grid: so many tasks, each so long, forked in one of four ways by one of three callers.
 //!
-//! A cell whose ratio is above the limit is measured again, with more rounds; what counts then is the second figure.
+//! A cell whose ratio is above the limit is measured again, with more rounds; what counts then is
+//! the second figure.
 
 use std::sync::LazyLock;
 
@@ -16,7 +17,8 @@ use crate::harness::{Bar, Plan, Wrong};
 const MEANS: [&str; 4] = ["scope", JOIN, "par_iter", "par_bridge"];
 const JOIN: &str = "join";
 
-/// Who forks them: a worker, back to back; a worker after 100 us of its own work; a thread outside of the pool.
+/// Who forks them: a worker, back to back; a worker after 100 us of its own work; a thread outside
+/// of the pool.
 const CALLERS: [&str; 3] = [IN, AFTER, OUT];
 const IN: &str = "in";
 const AFTER: &str = "after";
@@ -43,7 +45,8 @@ const MEAN: f64 = 0.8;
 /// What part of rayon's processor time ours may be in the geometric mean.
 const PROCESSOR_MEAN: f64 = 1.0;
 
-/// How many times the ideal a join may take that a worker makes back to back, and from what size on.
+/// How many times the ideal a join may take that a worker makes back to back, and from what size
+/// on.
 const OF_IDEAL: f64 = 1.25;
 const IDEAL_FROM: (f64, f64) = (30.0, 1.0);
 

@@ -1,5 +1,5 @@
-//! Pools that are larger than the work: what the workers without any cost, and how soon they are there when all are
-//! needed.
+//! Pools that are larger than the work: what the workers without any cost, and how soon they are
+//! there when all are needed.
 
 use super::bar;
 use super::pair::{self, Pair};

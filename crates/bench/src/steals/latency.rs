@@ -1,4 +1,5 @@
-//! How long a job waits in the queue of a worker that computes for 100 ms and does not fork meanwhile.
+//! How long a job waits in the queue of a worker that computes for 100 ms and does not fork
+//! meanwhile.
 //!
 //! The other worker of the pool has nothing to do, and either looks for work already or sleeps.
 
@@ -20,7 +21,8 @@ use crate::harness::table::Table;
 
 const NAME: &str = "latency";
 
-/// How long a job may wait under the default strategy while the other worker looks for work, in microseconds.
+/// How long a job may wait under the default strategy while the other worker looks for work, in
+/// microseconds.
 const LIMIT: f64 = 50.0;
 
 /// How long the worker computes that has pushed the job; less, if the job is taken before.

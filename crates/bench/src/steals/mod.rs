@@ -1,13 +1,13 @@
-//! Tasks that are worth stealing: what they cost on the drop-in rayon-core beside rayon's own, and what a steal
-//! costs in the pool.
+//! Tasks that are worth stealing: what they cost on the drop-in rayon-core beside rayon's own, and
+//! what a steal costs in the pool.
 //!
-//! | measurement | question | bar |
+//! | measurement | what is measured | bar |
 //! |---|---|---|
-//! | [`grid`] | so many tasks, each so long, forked in four ways by three callers | no cell slower than rayon, most much faster |
-//! | [`programs`] | programs that steal often for their size | none slower than rayon |
-//! | [`idling`] | pools that are larger than the work | less processor time than rayon |
-//! | [`barriers`] | how many `membarrier` calls a steal takes | next to none |
-//! | [`latency`] | how long work waits behind a task that does not fork | some microseconds |
+//! | [`grid`] | so many tasks, each so long, forked in four ways by three callers | rayon |
+//! | [`programs`] | programs that steal often for their size | rayon |
+//! | [`idling`] | pools that are larger than the work | rayon's processor time |
+//! | [`barriers`] | `membarrier` calls per successful steal | next to none |
+//! | [`latency`] | how long work waits behind a task that does not fork | microseconds |
 //!
 //! The first three run the same source (`guests/steals`) twice, in processes that take turns.
 

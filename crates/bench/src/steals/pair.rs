@@ -1,4 +1,5 @@
-//! Two processes with the same source take turns: one has rayon's own rayon-core, the other has ours.
+//! Two processes with the same source take turns: one has rayon's own rayon-core, the other has
+//! ours.
 
 use std::io;
 use std::process::Command;
