@@ -59,7 +59,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     let mut counted = programs.counted?;
     let scopes = SCOPES.map(|scope| (scope_name(scope), scope));
     if scopes.iter().any(|(name, _)| plan.includes(name)) {
-        let rate = Rate(spin::calibrate());
+        let rate = spin::calibrate();
         for (name, scope) in scopes {
             if plan.includes(&name) {
                 counted.push(open(name, scope, rate, plan.quick)?);

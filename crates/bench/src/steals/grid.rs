@@ -137,6 +137,8 @@ struct Measured {
     processor: Option<f64>,
     /// The ratio of our time to the ideal.
     of_ideal: f64,
+    /// How many of two processors were free.
+    processors: f64,
 }
 
 impl Measured {
@@ -157,6 +159,7 @@ impl Measured {
             cell,
             walls,
             processor: last.processor(),
+            processors: last.processors,
             of_ideal: last.nanoseconds(Build::LOCKSLEY) / cell.ideal(last.rate),
         };
         outcome.cells.push(last.measured);
@@ -182,6 +185,12 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         }
         grid.push(Measured::measure(cell, plan, outcome)?);
         progress.iter().for_each(Progress::step);
+    }
+    let is_crowded = |cell: &&Measured| cell.processors < pair::FREE;
+    let crowded = grid.iter().filter(is_crowded).count();
+    if crowded > 0 {
+        let all = grid.len();
+        eprintln!("{crowded} of {all} cells found a busy machine: their ratios say little");
     }
     outcome.tables.extend(tables(&grid));
     outcome.tables.extend(above(&grid));
@@ -258,11 +267,15 @@ fn above(grid: &[Measured]) -> Option<Table> {
         grid.len(),
         twice.len()
     );
-    let mut table = Table::new(title, &["cell", "first", "again", "processor"]);
+    let mut table = Table::new(
+        title,
+        &["cell", "first", "again", "processor", "free processors"],
+    );
     for measured in &twice {
         let mut row = vec![measured.cell.name.clone()];
         row.extend(measured.walls.iter().map(|wall| format!("{wall:.3}")));
         row.push(shown(measured.processor));
+        row.push(format!("{:.1}", measured.processors));
         table.row(row);
     }
     (!twice.is_empty()).then_some(table)

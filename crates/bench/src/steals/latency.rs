@@ -56,7 +56,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) {
     let is_included = plan.includes(NAME);
     let mut defaults = [None; SCENES.len()];
     if is_included {
-        let rate = Rate(spin::calibrate());
+        let rate = spin::calibrate();
         let title = "latency: until a job behind a computation that does not fork is taken, us";
         let mut header = vec!["strategy"];
         header.extend(SCENES.map(|(_, _, name)| name));

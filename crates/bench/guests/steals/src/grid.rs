@@ -44,7 +44,7 @@ pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
         _ => return None,
     };
     let expected = (0..tasks).fold(0_u64, |sum, seed| sum.wrapping_add(spin(steps, seed)));
-    Some((caller, Summed::new(expected, call)))
+    Some((caller, summed(expected, call)))
 }
 
 fn scope(results: &mut [u64], steps: u64) -> u64 {
@@ -68,21 +68,19 @@ fn join(first: u64, end: u64, steps: u64) -> u64 {
 }
 
 /// Calls with the same result each, whose sum is checked.
-pub(crate) struct Summed {
+struct Summed {
     expected: u64,
     /// What the calls since the last check should have added up to, and what they did.
     sums: [u64; 2],
     call: Box<dyn FnMut() -> u64 + Send>,
 }
 
-impl Summed {
-    pub(crate) fn new(expected: u64, call: impl FnMut() -> u64 + Send + 'static) -> Box<dyn Case> {
-        Box::new(Summed {
-            expected,
-            sums: [0; 2],
-            call: Box::new(call),
-        })
-    }
+pub(crate) fn summed(expected: u64, call: impl FnMut() -> u64 + Send + 'static) -> Box<dyn Case> {
+    Box::new(Summed {
+        expected,
+        sums: [0; 2],
+        call: Box::new(call),
+    })
 }
 
 impl Case for Summed {

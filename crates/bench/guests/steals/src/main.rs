@@ -1,13 +1,13 @@
-//! What a user of rayon writes whose tasks are worth stealing. Built twice, with rayon's own rayon-core and with
-//! Locksley's, it is the two contenders of the benchmark `steals`.
+//! What a user of rayon writes whose tasks are worth stealing. Built twice, with rayon's own
+//! rayon-core and with Locksley's, it is the two contenders of the benchmark `steals`.
 //!
 //! ```sh
-//! steals-guest calibrate             # prints how many steps of a spin take a microsecond
+//! steals-guest calibrate             # prints steps of a spin per microsecond, and free processors
 //! steals-guest CASE THREADS STEPS    # a case, the size of the pool, and steps per microsecond
 //! ```
 //!
-//! It reads a number of calls from a line of its standard input, makes them, checks what came out, and writes a line:
-//! seconds, calls, and nanoseconds of processor time for each call.
+//! It reads a number of calls from a line of its standard input, makes them, checks what came out,
+//! and writes a line: seconds, calls, and nanoseconds of processor time for each call.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod spin;
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,8 @@ pub(crate) trait Case: Send {
 pub(crate) enum Caller {
     /// A worker, one call right after the other, timed as a whole.
     BackToBack,
-    /// A worker, with so many microseconds of its own work before each call; the calls alone are timed.
+    /// A worker, with so many microseconds of its own work before each call; the calls alone are
+    /// timed.
     AfterWork(u32),
     /// A worker that prepares before each call; the calls alone are timed.
     Prepared,
@@ -61,7 +63,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (name, threads, steps) = match arguments[..] {
         ["calibrate"] => {
-            println!("{}", spin::calibrate());
+            let rate = spin::calibrate();
+            println!("{} {}", rate.0, free_processors(rate));
             return ExitCode::SUCCESS;
         }
         [name, threads, steps] => (name, threads.parse(), steps.parse()),
@@ -77,11 +80,29 @@ fn main() -> ExitCode {
     Server::new(caller, case, rate, threads).serve()
 }
 
+/// How many of two processors this process gets now: the work of two threads by the time of the
+/// slower one.
+fn free_processors(rate: Rate) -> f64 {
+    const MICROSECONDS: f64 = 3000.0;
+    let together = Barrier::new(2);
+    let work = || {
+        together.wait();
+        let start = Instant::now();
+        std::hint::black_box(spin(rate.steps(MICROSECONDS), 1));
+        start.elapsed()
+    };
+    let [a, b] = thread::scope(|scope| {
+        [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().expect("no panic"))
+    });
+    2.0 * MICROSECONDS / (a.max(b).as_secs_f64() * 1e6)
+}
+
 struct Server {
     caller: Caller,
     case: Box<dyn Case>,
     rate: Rate,
-    /// The pool whose workers make the calls; nothing if a thread outside calls, for which the global pool works.
+    /// The pool whose workers make the calls; nothing if a thread outside calls, for which the
+    /// global pool works.
     pool: Option<ThreadPool>,
 }
 
@@ -151,7 +172,7 @@ impl Server {
 
 fn run(caller: Caller, case: &mut dyn Case, rate: Rate, calls: u64) -> Result<Used, String> {
     let (start, before) = (Instant::now(), processor_time());
-    let mut elapsed = Duration::ZERO;
+    let mut times = Vec::new();
     for _ in 0..calls {
         match caller {
             Caller::BackToBack | Caller::Outside => {
@@ -166,19 +187,32 @@ fn run(caller: Caller, case: &mut dyn Case, rate: Rate, calls: u64) -> Result<Us
         }
         let start = Instant::now();
         case.call();
-        elapsed += start.elapsed();
+        times.push(start.elapsed());
         if caller == Caller::Prepared {
             case.check()?;
         }
     }
-    if matches!(caller, Caller::BackToBack | Caller::Outside) {
-        elapsed = start.elapsed();
-    }
+    let elapsed = start.elapsed();
     let processor = processor_time() - before;
     if caller != Caller::Prepared {
         case.check()?;
     }
+    let elapsed = if times.is_empty() {
+        elapsed
+    } else {
+        undisturbed(times)
+    };
     Ok(Used { elapsed, processor })
+}
+
+/// The time of all calls, as the mean of all but the longest few has it: a call of a microsecond
+/// during which the system ran another process for milliseconds would hide all others.
+fn undisturbed(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    let kept = &times[..times.len() - times.len() / 16];
+    kept.iter()
+        .sum::<Duration>()
+        .mul_f64(times.len() as f64 / kept.len() as f64)
 }
 
 /// The processor time that all threads of this process have used, where the system can tell.

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::grid::Summed;
+use crate::grid::summed;
 use crate::spin::{Rate, spin};
 use crate::{Caller, Case};
 
 /// The program of a name.
 pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
     Some(match name {
-        "sort" => (Caller::Prepared, Sorted::new(100_000)),
+        "sort" => (Caller::Prepared, sorted(100_000)),
         "tick" => (Caller::BackToBack, tick(rate)),
         "blake3 64 KiB in" => (Caller::BackToBack, blake3(64 << 10)),
         "blake3 64 KiB out" => (Caller::Outside, blake3(64 << 10)),
@@ -31,19 +31,16 @@ struct Sorted {
     values: Vec<u32>,
 }
 
-impl Sorted {
-    fn new(count: u64) -> Box<dyn Case> {
-        let input: Vec<u32> = (0..count)
-            .map(|seed| (spin(3, seed) >> 32) as u32)
-            .collect();
-        let mut expected = input.clone();
-        expected.sort_unstable();
-        Box::new(Sorted {
-            input,
-            expected,
-            values: Vec::new(),
-        })
-    }
+fn sorted(count: u64) -> Box<dyn Case> {
+    let number = |seed| (spin(3, seed) >> 32) as u32;
+    let input: Vec<u32> = (0..count).map(number).collect();
+    let mut expected = input.clone();
+    expected.sort_unstable();
+    Box::new(Sorted {
+        input,
+        expected,
+        values: Vec::new(),
+    })
 }
 
 impl Case for Sorted {
@@ -67,8 +64,8 @@ impl Case for Sorted {
 /// How many tasks the systems of a game have one after the other.
 const BURSTS: [u64; 8] = [4, 16, 32, 8, 64, 12, 24, 6];
 
-/// A tick like a game's: a burst of tasks of 2 us for each system, and 10 us in between that no other worker helps
-/// with.
+/// A tick like a game's: a burst of tasks of 2 us for each system, and 10 us in between that no
+/// other worker helps with.
 fn tick(rate: Rate) -> Box<dyn Case> {
     let (task, between) = (rate.steps(2.0), rate.steps(10.0));
     let systems = BURSTS.iter().flat_map(|&burst| 0..burst);
@@ -76,7 +73,7 @@ fn tick(rate: Rate) -> Box<dyn Case> {
         spin(between, 0).wrapping_mul(BURSTS.len() as u64),
         |sum, seed| sum.wrapping_add(spin(task, seed)),
     );
-    Summed::new(expected, move || {
+    summed(expected, move || {
         let sum = AtomicU64::new(0);
         for burst in BURSTS {
             sum.fetch_add(spin(between, 0), Ordering::Relaxed);
@@ -102,7 +99,7 @@ fn blake3(length: usize) -> Box<dyn Case> {
         let bytes = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
         u64::from_le_bytes(*bytes)
     };
-    Summed::new(start(blake3::hash(&input)), move || {
+    summed(start(blake3::hash(&input)), move || {
         start(blake3::Hasher::new().update_rayon(&input).finalize())
     })
 }
@@ -112,7 +109,7 @@ fn low_parallelism(rate: Rate) -> Box<dyn Case> {
     let (alone, task) = (rate.steps(180.0), rate.steps(20.0));
     let sum = |alone: u64, (a, b): (u64, u64)| alone.wrapping_add(a).wrapping_add(b);
     let expected = sum(spin(alone, 0), (spin(task, 1), spin(task, 2)));
-    Summed::new(expected, move || {
+    summed(expected, move || {
         let first = spin(alone, 0);
         sum(first, rayon::join(|| spin(task, 1), || spin(task, 2)))
     })
@@ -120,7 +117,7 @@ fn low_parallelism(rate: Rate) -> Box<dyn Case> {
 
 /// As many tasks as there are workers, none of which ends before all have begun.
 fn late_start(tasks: u64) -> Box<dyn Case> {
-    Summed::new(tasks, move || {
+    summed(tasks, move || {
         let (all, met) = (Barrier::new(tasks as usize), AtomicU64::new(0));
         rayon::scope(|scope| {
             for _ in 0..tasks {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 /// The result of `iterations` steps of a chain in which every step waits for the one before.
 ///
-/// A step is a shift, an exclusive or and a multiplication: nothing that a compiler could contract, and nothing that
-/// is slower while another hardware thread of the same core does the same.
+/// A step is a shift, an exclusive or and a multiplication: nothing that a compiler could contract,
+/// and nothing that is slower while another hardware thread of the same core does the same.
 #[inline(never)]
 pub(crate) fn spin(iterations: u64, seed: u64) -> u64 {
     let mut value = seed;
@@ -17,7 +17,7 @@ pub(crate) fn spin(iterations: u64, seed: u64) -> u64 {
 }
 
 /// How many steps take a microsecond, undisturbed: the best of many short tries.
-pub(crate) fn calibrate() -> f64 {
+pub(crate) fn calibrate() -> Rate {
     const STEPS: u64 = 50_000;
     const TRIES: u64 = 40;
     let best = (0..TRIES).map(|seed| {
@@ -26,7 +26,7 @@ pub(crate) fn calibrate() -> f64 {
         start.elapsed()
     });
     let best = best.min().unwrap_or(Duration::MAX);
-    STEPS as f64 / (best.as_secs_f64() * 1e6)
+    Rate(STEPS as f64 / (best.as_secs_f64() * 1e6))
 }
 
 /// How fast the processor is.
