@@ -41,7 +41,7 @@ pub(super) struct Outcome {
 pub(super) const FREE: f64 = 1.7;
 
 /// How often it looks.
-const LOOKS: usize = 20;
+const LOOKS: usize = 5;
 
 /// Has cargo build both, if need be.
 pub(super) fn build() -> Result<(), Wrong> {
