@@ -54,6 +54,11 @@ const IDEAL_FROM: (f64, f64) = (30.0, 1.0);
 const ROUNDS: f64 = 0.15;
 const AGAIN: usize = 4;
 
+/// How many processors rayon has on a machine that does nothing else, at least, and from how much
+/// work on, in microseconds.
+const FREE: f64 = 1.5;
+const ENOUGH: f64 = 200.0;
+
 /// About how long a turn is, in microseconds.
 const TURN: f64 = 3000.0;
 const QUICK_TURN: f64 = 500.0;
@@ -137,7 +142,7 @@ struct Measured {
     processor: Option<f64>,
     /// The ratio of our time to the ideal.
     of_ideal: f64,
-    /// How many of two processors were free.
+    /// How many processors rayon had at the same time.
     processors: f64,
 }
 
@@ -145,6 +150,13 @@ impl Measured {
     /// The figure that counts.
     fn wall(&self) -> f64 {
         *self.walls.last().expect("a cell is measured once or twice")
+    }
+
+    /// Returns `true` if other processes had the processors: there was work for two, and rayon did
+    /// not get them.
+    fn is_crowded(&self) -> bool {
+        let work = f64::from(self.cell.tasks) * self.cell.length;
+        self.cell.caller == IN && work >= ENOUGH && self.processors < FREE
     }
 
     fn measure(cell: &'static Cell, plan: &Plan, outcome: &mut Outcome) -> Result<Measured, Wrong> {
@@ -159,7 +171,7 @@ impl Measured {
             cell,
             walls,
             processor: last.processor(),
-            processors: last.processors,
+            processors: last.processors(Build::RAYON),
             of_ideal: last.nanoseconds(Build::LOCKSLEY) / cell.ideal(last.rate),
         };
         outcome.cells.push(last.measured);
@@ -186,11 +198,12 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         grid.push(Measured::measure(cell, plan, outcome)?);
         progress.iter().for_each(Progress::step);
     }
-    let is_crowded = |cell: &&Measured| cell.processors < pair::FREE;
-    let crowded = grid.iter().filter(is_crowded).count();
+    let crowded = grid.iter().filter(|cell| cell.is_crowded()).count();
     if crowded > 0 {
-        let all = grid.len();
-        eprintln!("{crowded} of {all} cells found a busy machine: their ratios say little");
+        eprintln!(
+            "the machine is busy: in {crowded} cells with work for two rayon had less than \
+             {FREE} processors; the ratios say little"
+        );
     }
     outcome.tables.extend(tables(&grid));
     outcome.tables.extend(above(&grid));
@@ -269,7 +282,7 @@ fn above(grid: &[Measured]) -> Option<Table> {
     );
     let mut table = Table::new(
         title,
-        &["cell", "first", "again", "processor", "free processors"],
+        &["cell", "first", "again", "processor", "rayon's processors"],
     );
     for measured in &twice {
         let mut row = vec![measured.cell.name.clone()];

@@ -32,16 +32,7 @@ pub(super) struct Outcome {
     pub(super) measured: Measured,
     /// How fast the processor was.
     pub(super) rate: Rate,
-    /// How many of two processors were free at the start.
-    pub(super) processors: f64,
 }
-
-/// With fewer free processors than this a pair waits for a while: where one processor does all the
-/// work, nothing is worth stealing.
-pub(super) const FREE: f64 = 1.7;
-
-/// How often it looks.
-const LOOKS: usize = 5;
 
 /// Has cargo build both, if need be.
 pub(super) fn build() -> Result<(), Wrong> {
@@ -51,7 +42,7 @@ pub(super) fn build() -> Result<(), Wrong> {
 impl Pair {
     /// Lets the processes take turns, in an order that changes from round to round.
     pub(super) fn run(&self, rounds: usize) -> Result<Outcome, Wrong> {
-        let (rate, processors) = self.calibrate()?;
+        let rate = self.calibrate()?;
         let mut workload = self.workload(rate);
         let mut series = BUILDS.map(|build| Series {
             contender: build.name,
@@ -74,11 +65,7 @@ impl Pair {
             note: workload.note,
             series: series.into(),
         };
-        Ok(Outcome {
-            measured,
-            rate,
-            processors,
-        })
+        Ok(Outcome { measured, rate })
     }
 
     /// The same; a waiting person is told.
@@ -106,31 +93,17 @@ impl Pair {
         }
     }
 
-    /// Asks one of the builds how fast the processor is now, of which both are told, and how many
-    /// processors are free.
-    fn calibrate(&self) -> Result<(Rate, f64), Wrong> {
+    /// Asks one of the builds how fast the processor is now; both are told.
+    fn calibrate(&self) -> Result<Rate, Wrong> {
         let [build, _] = BUILDS;
-        let ask = || -> io::Result<(Rate, f64)> {
+        let answer = || -> io::Result<Rate> {
             let output = Command::new(build.binary()?).arg("calibrate").output()?;
             let text = String::from_utf8_lossy(&output.stdout);
-            let numbers: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();
-            match numbers.as_deref() {
-                Ok(&[rate, processors]) => Ok((Rate(rate), processors)),
-                _ => Err(io::Error::other(format!("it said {text:?}"))),
-            }
+            let rate = text.trim().parse().map(Rate);
+            rate.map_err(|_| io::Error::other(format!("it said {text:?}")))
         };
-        let wrong = |error: io::Error| {
-            let expected = "steps per microsecond, and processors".to_owned();
-            Wrong::new(build.name, self.name, expected, error.to_string())
-        };
-        let mut answer = ask().map_err(wrong)?;
-        for _ in 1..LOOKS {
-            if answer.1 >= FREE {
-                break;
-            }
-            answer = ask().map_err(wrong)?;
-        }
-        Ok(answer)
+        let expected = || "steps per microsecond".to_owned();
+        answer().map_err(|error| Wrong::new(build.name, self.name, expected(), error.to_string()))
     }
 }
 
@@ -156,6 +129,13 @@ impl Outcome {
     /// The median nanoseconds of processor time of a call.
     pub(super) fn processor_nanoseconds(&self, name: &str) -> f64 {
         Summary::of(&self.series(name).notes).median
+    }
+
+    /// How many processors a contender had at the same time, in the median. Where a call is timed
+    /// alone, that includes what was done before it.
+    pub(super) fn processors(&self, name: &str) -> f64 {
+        let series = self.series(name);
+        Summary::of_ratios(&series.notes, &series.samples).median
     }
 
     fn series(&self, name: &str) -> &Series<'static> {

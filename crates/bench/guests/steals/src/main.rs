@@ -2,7 +2,7 @@
 //! rayon-core and with Locksley's, it is the two contenders of the benchmark `steals`.
 //!
 //! ```sh
-//! steals-guest calibrate             # prints steps of a spin per microsecond, and free processors
+//! steals-guest calibrate             # prints how many steps of a spin take a microsecond
 //! steals-guest CASE THREADS STEPS    # a case, the size of the pool, and steps per microsecond
 //! ```
 //!
@@ -17,7 +17,6 @@ mod spin;
 
 use std::io;
 use std::process::ExitCode;
-use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,8 +62,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (name, threads, steps) = match arguments[..] {
         ["calibrate"] => {
-            let rate = spin::calibrate();
-            println!("{} {}", rate.0, free_processors(rate));
+            println!("{}", spin::calibrate().0);
             return ExitCode::SUCCESS;
         }
         [name, threads, steps] => (name, threads.parse(), steps.parse()),
@@ -78,23 +76,6 @@ fn main() -> ExitCode {
     };
     end_with_the_parent();
     Server::new(caller, case, rate, threads).serve()
-}
-
-/// How many of two processors this process gets now: the work of two threads by the time of the
-/// slower one.
-fn free_processors(rate: Rate) -> f64 {
-    const MICROSECONDS: f64 = 3000.0;
-    let together = Barrier::new(2);
-    let work = || {
-        together.wait();
-        let start = Instant::now();
-        std::hint::black_box(spin(rate.steps(MICROSECONDS), 1));
-        start.elapsed()
-    };
-    let [a, b] = thread::scope(|scope| {
-        [scope.spawn(work), scope.spawn(work)].map(|thread| thread.join().expect("no panic"))
-    });
-    2.0 * MICROSECONDS / (a.max(b).as_secs_f64() * 1e6)
 }
 
 struct Server {
