@@ -5,6 +5,7 @@ use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_workload::Program;
 
 use super::bar;
+use super::grid::shown;
 use super::spin::{self, Rate, spin};
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
@@ -45,8 +46,10 @@ struct Counted {
 }
 
 impl Counted {
-    fn per_steal(&self) -> f64 {
-        self.stats.membarriers as f64 / self.stats.got.max(1) as f64
+    /// Calls per steal; nothing if there was no steal to pay for.
+    fn per_steal(&self) -> Option<f64> {
+        let steals = self.stats.got;
+        (steals > 0).then(|| self.stats.membarriers as f64 / steals as f64)
     }
 }
 
@@ -77,7 +80,7 @@ fn bars(counted: &[Counted]) -> impl Iterator<Item = Bar> {
     let names = PROGRAMS.map(name).into_iter().chain(SCOPES.map(scope_name));
     names.map(|name| {
         let found = counted.iter().find(|counted| counted.name == name);
-        let per_steal = found.map(Counted::per_steal);
+        let per_steal = found.and_then(Counted::per_steal);
         bar(format!("{name} per steal"), LIMIT, per_steal)
     })
 }
@@ -100,7 +103,7 @@ fn table(counted: &[Counted]) -> Table {
             counted.name.clone(),
             counted.stats.got.to_string(),
             counted.stats.membarriers.to_string(),
-            format!("{:.3}", counted.per_steal()),
+            shown(counted.per_steal()),
         ]);
     }
     table
