@@ -9,6 +9,7 @@ mod joins;
 mod queues;
 mod rayon_core;
 mod sim;
+mod steals;
 mod strategies;
 
 use std::path::PathBuf;
@@ -65,6 +66,8 @@ Examples:
   locksley-bench joins                      the pool beside its rivals, about ten minutes
   locksley-bench strategies                 the pool's strategies beside each other, minutes
   locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
+  locksley-bench steals                     tasks that are worth stealing, about ten minutes
+  locksley-bench steals --only scope/in     the same, only scopes that a worker opens back to back
   locksley-bench sim                        the simulator, about three minutes
   locksley-bench flow                       dataflow beside fork-join and barriers, seconds
   locksley-bench cluster                    several processes, about a minute
@@ -100,6 +103,8 @@ enum Command {
     Strategies,
     /// Programs that use rayon, with its own rayon-core and with ours.
     Rayon,
+    /// Tasks that are worth stealing, with rayon's own rayon-core and with ours; what a steal costs.
+    Steals,
     /// The simulator: its speed, and its predictions beside the pool's counters.
     Sim,
     /// Dataflow: what a task costs, and flows beside fork-join and barriers.
@@ -190,6 +195,7 @@ fn main() -> ExitCode {
         Command::Joins => &[joins::run],
         Command::Strategies => &[strategies::run],
         Command::Rayon => &[rayon_core::run],
+        Command::Steals => &[steals::run],
         Command::Sim => &[sim::run],
         Command::Flow => &[flow::run],
         Command::Cluster => &[cluster::run],
@@ -198,6 +204,7 @@ fn main() -> ExitCode {
             joins::run,
             strategies::run,
             rayon_core::run,
+            steals::run,
             sim::run,
             flow::run,
             cluster::run,

@@ -84,6 +84,25 @@ fn every_strategy_is_measured() {
 }
 
 #[test]
+fn steals_are_counted_and_timed_without_a_second_build() {
+    for (only, line) in [
+        ("membarriers", "  membarriers scope 1000x0.5us "),
+        ("latency", "  semi-private "),
+    ] {
+        let output = bench(&["steals", "--quick", "--rounds", "1", "--only", only]);
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stderr}");
+        assert!(
+            stdout.lines().any(|other| other.starts_with(line)),
+            "{stdout}"
+        );
+        let skipped =
+            "bar steals grid, geometric mean, locksley / rayon: unknown (limit 0.8) skipped";
+        assert!(stdout.contains(skipped), "{stdout}");
+    }
+}
+
+#[test]
 fn the_simulator_runs_beside_the_pool() {
     let output = bench(&["sim", "--quick"]);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

@@ -2,6 +2,7 @@
 //! needs too is in `locksley-measure`.
 
 pub(crate) mod bars;
+pub(crate) mod build;
 pub(crate) mod callgrind;
 pub(crate) mod guest;
 pub(crate) mod report;
@@ -12,6 +13,7 @@ pub(crate) use locksley_measure::{
 };
 
 pub(crate) use bars::Bar;
+pub(crate) use build::Build;
 pub(crate) use guest::Guest;
 pub(crate) use tally::Tally;
 

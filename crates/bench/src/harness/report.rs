@@ -94,6 +94,8 @@ impl Figures {
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) workloads: Vec<Measured>,
+    /// Workloads whose samples are kept, but which are too many for a table each.
+    pub(crate) cells: Vec<Measured>,
     pub(crate) instructions: Vec<Instructions>,
     pub(crate) figures: Vec<Figures>,
     /// Whatever else there is to show.
@@ -145,6 +147,8 @@ impl Report {
     pub(crate) fn add(&mut self, outcome: Outcome) {
         self.workloads
             .extend(outcome.workloads.into_iter().map(WorkloadReport::of));
+        self.workloads
+            .extend(outcome.cells.into_iter().map(WorkloadReport::of));
         self.instructions.extend(outcome.instructions);
         self.figures.extend(outcome.figures);
         self.tables.extend(outcome.tables);

@@ -1,13 +1,13 @@
 //! Programs that use rayon, on rayon and on Locksley: the same source (`guests/rayon`), built once with rayon's own
 //! rayon-core and once with ours in its place.
 
-mod build;
-
 use std::process::Command;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Guest, Measured, Plan, Workload, Wrong};
-use build::Build;
+use crate::harness::{Bar, Build, Guest, Measured, Plan, Workload, Wrong};
+
+/// The two contenders.
+const BUILDS: [Build; 2] = Build::both("rayon");
 
 /// The number of threads.
 const THREADS: &str = "2";
@@ -142,7 +142,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         .filter(|case| plan.includes(case.name))
         .collect();
     if !cases.is_empty() {
-        for build in Build::ALL {
+        for build in BUILDS {
             build.make()?;
         }
     }
@@ -160,7 +160,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
 
 fn workload(case: &Case, quick: bool) -> Workload {
     let name = case.name;
-    let contenders = Build::ALL.map(|build| {
+    let contenders = BUILDS.map(|build| {
         Guest::contender(build.name, name, move || {
             let mut command = Command::new(build.binary()?);
             command.args([name, THREADS]);
@@ -173,14 +173,14 @@ fn workload(case: &Case, quick: bool) -> Workload {
     Workload {
         name,
         about: case.about,
-        reference: Build::RAYON.name,
+        reference: Build::RAYON,
         note: Some("processor ns"),
         contenders: contenders.into(),
     }
 }
 
 fn bar(case: &Case, workloads: &[Measured]) -> Bar {
-    let (ours, theirs) = (Build::LOCKSLEY.name, Build::RAYON.name);
+    let (ours, theirs) = (Build::LOCKSLEY, Build::RAYON);
     let measured = workloads.iter().find(|measured| measured.name == case.name);
     let ratio = measured.and_then(|measured| measured.ratio(ours, theirs));
     Bar {

@@ -1,37 +1,49 @@
-//! How the guest is built, twice.
+//! How a guest that uses rayon is built twice: with rayon's own rayon-core, and with ours in its
+//! place.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::Wrong;
+use super::Wrong;
 
 /// One of the two.
 #[derive(Clone, Copy)]
-pub(super) struct Build {
+pub(crate) struct Build {
     /// Its name in tables and bars.
-    pub(super) name: &'static str,
-    /// The folder of its package, below `guests/rayon`.
+    pub(crate) name: &'static str,
+    /// The folder of its source, below `guests`.
+    guest: &'static str,
+    /// The folder of its package, below that.
     package: &'static str,
 }
 
-/// Where the linker happens to put a short loop over memory can make a tenth of its time, and the two programs are laid
-/// out differently. So in both every loop starts a cache line.
+/// Where the linker happens to put a short loop over memory can make a tenth of its time, and the
+/// two programs are laid out differently. So in both every loop starts a cache line.
 const FLAGS: &str = "-Cllvm-args=-align-loops=64";
 
 impl Build {
-    pub(super) const RAYON: Build = Build {
-        name: "rayon",
-        package: "with-rayon",
-    };
-    pub(super) const LOCKSLEY: Build = Build {
-        name: "locksley",
-        package: "with-locksley",
-    };
-    pub(super) const ALL: [Build; 2] = [Build::RAYON, Build::LOCKSLEY];
+    /// The names of the two.
+    pub(crate) const RAYON: &str = "rayon";
+    pub(crate) const LOCKSLEY: &str = "locksley";
+
+    /// Both builds of the guest in this folder.
+    pub(crate) const fn both(guest: &'static str) -> [Build; 2] {
+        let rayon = Build {
+            name: Build::RAYON,
+            guest,
+            package: "with-rayon",
+        };
+        let locksley = Build {
+            name: Build::LOCKSLEY,
+            guest,
+            package: "with-locksley",
+        };
+        [rayon, locksley]
+    }
 
     /// Has cargo build it, if need be, next to this binary's own folder.
-    pub(super) fn make(&self) -> Result<(), Wrong> {
+    pub(crate) fn make(&self) -> Result<(), Wrong> {
         let status = self.cargo().and_then(|mut cargo| cargo.status());
         let got = match status {
             Ok(status) if status.success() => return Ok(()),
@@ -44,7 +56,7 @@ impl Build {
     fn cargo(&self) -> io::Result<Command> {
         let guests = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("guests")
-            .join("rayon");
+            .join(self.guest);
         let mut cargo = Command::new("cargo");
         cargo
             .args([
@@ -67,8 +79,8 @@ impl Build {
         Ok(target.join("guests").join(self.package))
     }
 
-    pub(super) fn binary(&self) -> io::Result<PathBuf> {
-        let name = format!("rayon-guest{}", std::env::consts::EXE_SUFFIX);
+    pub(crate) fn binary(&self) -> io::Result<PathBuf> {
+        let name = format!("{}-guest{}", self.guest, std::env::consts::EXE_SUFFIX);
         Ok(self.target()?.join("release").join(name))
     }
 }

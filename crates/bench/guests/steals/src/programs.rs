@@ -1,0 +1,132 @@
+//! Programs that steal often for their size.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::grid::summed;
+use crate::spin::{Rate, spin};
+use crate::{Caller, Case};
+
+/// The program of a name.
+pub(crate) fn find(name: &str, rate: Rate) -> Option<(Caller, Box<dyn Case>)> {
+    Some(match name {
+        "sort" => (Caller::Prepared, sorted(100_000)),
+        "tick" => (Caller::BackToBack, tick(rate)),
+        "blake3 64 KiB in" => (Caller::BackToBack, blake3(64 << 10)),
+        "blake3 64 KiB out" => (Caller::Outside, blake3(64 << 10)),
+        "blake3 1 MiB in" => (Caller::BackToBack, blake3(1 << 20)),
+        "blake3 1 MiB out" => (Caller::Outside, blake3(1 << 20)),
+        "low parallelism" => (Caller::BackToBack, low_parallelism(rate)),
+        "late start" => (Caller::AfterSleep(100), late_start(8)),
+        _ => return None,
+    })
+}
+
+/// Unstable sorting of numbers in no order.
+struct Sorted {
+    input: Vec<u32>,
+    expected: Vec<u32>,
+    values: Vec<u32>,
+}
+
+fn sorted(count: u64) -> Box<dyn Case> {
+    let number = |seed| (spin(3, seed) >> 32) as u32;
+    let input: Vec<u32> = (0..count).map(number).collect();
+    let mut expected = input.clone();
+    expected.sort_unstable();
+    Box::new(Sorted {
+        input,
+        expected,
+        values: Vec::new(),
+    })
+}
+
+impl Case for Sorted {
+    fn prepare(&mut self) {
+        self.values.clone_from(&self.input);
+    }
+
+    fn call(&mut self) {
+        self.values.par_sort_unstable();
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        if self.values == self.expected {
+            Ok(())
+        } else {
+            Err("the numbers are not sorted".to_owned())
+        }
+    }
+}
+
+/// How many tasks the systems of a game have one after the other.
+const BURSTS: [u64; 8] = [4, 16, 32, 8, 64, 12, 24, 6];
+
+/// A tick like a game's: a burst of tasks of 2 us for each system, and 10 us in between that no
+/// other worker helps with.
+fn tick(rate: Rate) -> Box<dyn Case> {
+    let (task, between) = (rate.steps(2.0), rate.steps(10.0));
+    let systems = BURSTS.iter().flat_map(|&burst| 0..burst);
+    let expected = systems.fold(
+        spin(between, 0).wrapping_mul(BURSTS.len() as u64),
+        |sum, seed| sum.wrapping_add(spin(task, seed)),
+    );
+    summed(expected, move || {
+        let sum = AtomicU64::new(0);
+        for burst in BURSTS {
+            sum.fetch_add(spin(between, 0), Ordering::Relaxed);
+            rayon::scope(|scope| {
+                for seed in 0..burst {
+                    let sum = &sum;
+                    scope.spawn(move |_| {
+                        sum.fetch_add(spin(task, seed), Ordering::Relaxed);
+                    });
+                }
+            });
+        }
+        sum.into_inner()
+    })
+}
+
+/// The hash of so many bytes; what is compared are its first eight.
+fn blake3(length: usize) -> Box<dyn Case> {
+    let input: Vec<u8> = (0..length as u64)
+        .map(|seed| (spin(2, seed) >> 40) as u8)
+        .collect();
+    let start = |hash: blake3::Hash| {
+        let bytes = hash.as_bytes().first_chunk().expect("a hash has 32 bytes");
+        u64::from_le_bytes(*bytes)
+    };
+    summed(start(blake3::hash(&input)), move || {
+        start(blake3::Hasher::new().update_rayon(&input).finalize())
+    })
+}
+
+/// One worker is busy and, once in 200 us, forks a pair of tasks of 20 us each.
+fn low_parallelism(rate: Rate) -> Box<dyn Case> {
+    let (alone, task) = (rate.steps(180.0), rate.steps(20.0));
+    let sum = |alone: u64, (a, b): (u64, u64)| alone.wrapping_add(a).wrapping_add(b);
+    let expected = sum(spin(alone, 0), (spin(task, 1), spin(task, 2)));
+    summed(expected, move || {
+        let first = spin(alone, 0);
+        sum(first, rayon::join(|| spin(task, 1), || spin(task, 2)))
+    })
+}
+
+/// As many tasks as there are workers, none of which ends before all have begun.
+fn late_start(tasks: u64) -> Box<dyn Case> {
+    summed(tasks, move || {
+        let (all, met) = (Barrier::new(tasks as usize), AtomicU64::new(0));
+        rayon::scope(|scope| {
+            for _ in 0..tasks {
+                scope.spawn(|_| {
+                    all.wait();
+                    met.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        met.into_inner()
+    })
+}

@@ -1,0 +1,151 @@
+//! Two processes with the same source take turns: one has rayon's own rayon-core, the other has
+//! ours.
+
+use std::io;
+use std::process::Command;
+
+use super::spin::Rate;
+use crate::harness::progress::Progress;
+use crate::harness::stats::Summary;
+use crate::harness::{Build, Guest, Measured, Plan, Workload, Wrong};
+use locksley_measure::Series;
+
+const BUILDS: [Build; 2] = Build::both("steals");
+
+/// What both processes do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// The case's name in the guest.
+    pub(super) case: &'static str,
+    /// Its name in tables, bars and JSON.
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    /// The size of the pools.
+    pub(super) threads: usize,
+    /// How many calls make a turn.
+    pub(super) calls: u64,
+}
+
+/// What came out of a pair.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub(super) measured: Measured,
+    /// How fast the processor was.
+    pub(super) rate: Rate,
+}
+
+/// Has cargo build both, if need be.
+pub(super) fn build() -> Result<(), Wrong> {
+    BUILDS.iter().try_for_each(Build::make)
+}
+
+impl Pair {
+    /// Lets the processes take turns, in an order that changes from round to round.
+    pub(super) fn run(&self, rounds: usize) -> Result<Outcome, Wrong> {
+        let rate = self.calibrate()?;
+        let mut workload = self.workload(rate);
+        let mut series = BUILDS.map(|build| Series {
+            contender: build.name,
+            samples: Vec::with_capacity(rounds),
+            notes: Vec::with_capacity(rounds),
+        });
+        for round in 0..rounds {
+            let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+            for index in order {
+                let turn = workload.turn(BUILDS[index].name, self.calls);
+                let sample = turn.expect("both builds take part")?;
+                series[index].samples.push(sample.nanoseconds());
+                series[index].notes.push(sample.note);
+            }
+        }
+        let measured = Measured {
+            name: self.name,
+            about: self.about,
+            reference: Build::RAYON,
+            note: workload.note,
+            series: series.into(),
+        };
+        Ok(Outcome { measured, rate })
+    }
+
+    /// The same; a waiting person is told.
+    pub(super) fn run_shown(&self, rounds: usize) -> Result<Outcome, Wrong> {
+        let _progress = Progress::start(self.name, 1);
+        self.run(rounds)
+    }
+
+    fn workload(&self, rate: Rate) -> Workload {
+        let (case, threads) = (self.case, self.threads.to_string());
+        let contenders = BUILDS.map(|build| {
+            let threads = threads.clone();
+            Guest::contender(build.name, case, move || {
+                let mut command = Command::new(build.binary()?);
+                command.args([case, &threads, &rate.0.to_string()]);
+                Ok(command)
+            })
+        });
+        Workload {
+            name: self.name,
+            about: self.about,
+            reference: Build::RAYON,
+            note: Some("processor ns"),
+            contenders: contenders.into(),
+        }
+    }
+
+    /// Asks one of the builds how fast the processor is now; both are told.
+    fn calibrate(&self) -> Result<Rate, Wrong> {
+        let [build, _] = BUILDS;
+        let answer = || -> io::Result<Rate> {
+            let output = Command::new(build.binary()?).arg("calibrate").output()?;
+            let text = String::from_utf8_lossy(&output.stdout);
+            let rate = text.trim().parse().map(Rate);
+            rate.map_err(|_| io::Error::other(format!("it said {text:?}")))
+        };
+        let expected = || "steps per microsecond".to_owned();
+        answer().map_err(|error| Wrong::new(build.name, self.name, expected(), error.to_string()))
+    }
+}
+
+impl Outcome {
+    /// The median ratio of our time to rayon's.
+    pub(super) fn wall(&self) -> f64 {
+        let ratio = self.measured.ratio(Build::LOCKSLEY, Build::RAYON);
+        ratio.expect("both builds took part").median
+    }
+
+    /// The median ratio of our processor time to rayon's, where the system can tell.
+    pub(super) fn processor(&self) -> Option<f64> {
+        let [rayon, ours] = [Build::RAYON, Build::LOCKSLEY].map(|name| self.series(name));
+        let ratio = Summary::of_ratios(&ours.notes, &rayon.notes).median;
+        ratio.is_finite().then_some(ratio)
+    }
+
+    /// The median nanoseconds of a call.
+    pub(super) fn nanoseconds(&self, name: &str) -> f64 {
+        Summary::of(&self.series(name).samples).median
+    }
+
+    /// The median nanoseconds of processor time of a call.
+    pub(super) fn processor_nanoseconds(&self, name: &str) -> f64 {
+        Summary::of(&self.series(name).notes).median
+    }
+
+    /// How many processors a contender had at the same time, in the median. Where a call is timed
+    /// alone, that includes what was done before it.
+    pub(super) fn processors(&self, name: &str) -> f64 {
+        let series = self.series(name);
+        Summary::of_ratios(&series.notes, &series.samples).median
+    }
+
+    fn series(&self, name: &str) -> &Series<'static> {
+        let series = self.measured.series.iter();
+        let mut found = series.filter(|series| series.contender == name);
+        found.next().expect("both builds took part")
+    }
+}
+
+/// The rounds of a plan, `part` of them.
+pub(super) fn rounds(plan: &Plan, part: f64) -> usize {
+    ((plan.rounds as f64 * part) as usize).max(1)
+}
