@@ -245,8 +245,8 @@ impl Worker {
     /// Tries to steal from a worker, as part of a search.
     fn hunt(&self, victim: usize) -> Option<Injected> {
         let answer = match self.haul_from(victim) {
-            Some(answer) => answer,
-            None => self
+            Some(answer @ Steal::Success(_)) => answer,
+            _ => self
                 .steal_from(victim)
                 .map(|job| Injected { job, owner: victim }),
         };

@@ -575,7 +575,7 @@ impl Worker {
     pub(crate) fn find_work(&self) -> Option<Injected> {
         self.note_theft(None);
         if self.registry().config.breadth_first
-            && let Some(job) = self.steal_one(self).success()
+            && let Some(job) = self.take_oldest()
         {
             return Some(Injected {
                 job,
@@ -599,10 +599,20 @@ impl Worker {
         self.take_own().or_else(|| self.find_work_abroad())
     }
 
+    /// Takes the oldest job of the worker's own.
+    fn take_oldest(&self) -> Option<JobRef> {
+        if self.deque.public_len() == 0 {
+            // SAFETY: only the owner's thread has a `&Worker`.
+            unsafe { self.deque.expose(1) };
+        }
+        let oldest = self.deque.steal().success();
+        oldest.or_else(|| self.loot.as_ref()?.steal().success())
+    }
+
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<Injected> {
         let oldest = match self.registry().config.breadth_first {
-            true => self.steal_one(self).success(),
+            true => self.take_oldest(),
             false => None,
         };
         match oldest.or_else(|| self.pop()) {
