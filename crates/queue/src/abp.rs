@@ -105,7 +105,7 @@
 //! | O9 | steal: load `bottom` | Acquire | O1, O3 | as O1 | `owner_and_two_thieves` |
 //! | O10 | reset: store `age` | Release | O8 | as O6 | `reset_after_everything_was_stolen` |
 //! | O11 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O12 | as O2. It also carries the release sequence of O6 and O10 on to later thieves, as every read-modify-write does | `slots_are_used_again_after_thefts` |
-//! | O12 | push at the end of the array: load `age` | Acquire | O11 | as O2 | `slots_are_used_again_after_thefts` |
+//! | O12 | push at the end of the array: load `age` | Acquire | O11 | as O2 | `push_at_the_end_after_a_theft` |
 //!
 //! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads it takes nothing.
 //! Slots are loaded and stored Relaxed: a late thief may read a slot that the owner rewrites, and

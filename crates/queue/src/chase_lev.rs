@@ -43,7 +43,7 @@
 //! | C8 | steal: read `bottom` | Acquire | C1, C11, C12 | as C1 | `chase_lev::push_against_steal` |
 //! | C9 | steal: raise `top` | Release | C3, C10 | as C3. (What C10 needs the fence C7 releases too) | `chase_lev::grow_against_steal` |
 //! | C10 | look: read `top` | Acquire | C9 | an old `bottom` beside a new `top` would look like an emptiness that never was | `chase_lev::never_empty` |
-//! | C11 | pop: lower `bottom` | Release | C8 | a thief that reads this value must see the items below it: since C++20 a Relaxed store of the same thread ends the release sequence of C1 | `chase_lev::push_against_steal` |
+//! | C11 | pop: lower `bottom` | Release | C8 | not shown by loom: a thief that reads this value must see the items below it, since in C++20 a Relaxed store of the same thread ends the release sequence of C1; but loom switches threads before accesses, not before fences, so that no thief passes C7 between this store and C2, and behind C2 loom's fences synchronise by themselves | |
 //! | C12 | pop: restore `bottom` | Release | C8 | not shown by loom: all items below the restored `bottom` are taken, so a thief that reads it takes nothing; Release because all stores of `bottom` are | |
 //!
 //! A push issues no fence: a Release store is a plain store on x86 and an `stlr` on ARM, where a

@@ -54,7 +54,12 @@ fn run<D: Owner<Item = usize>>(
                 Steal::Private => assert!(!model.is_empty()),
                 Steal::Retry => panic!("retry, with no other thread there"),
             },
-            special => extra(&mut deque, &thief, special ^ operation >> 6 << 1, &mut model),
+            special => extra(
+                &mut deque,
+                &thief,
+                special ^ operation >> 6 << 1,
+                &mut model,
+            ),
         }
         assert_eq!(deque.len(), model.len());
         assert!(thief.len() <= model.len());

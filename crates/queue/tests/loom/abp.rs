@@ -194,6 +194,30 @@ fn slots_are_used_again_after_thefts() {
     });
 }
 
+/// The owner, a spawned thread, so that the thief comes first, finds the end of the array and
+/// everything stolen.
+#[test]
+fn push_at_the_end_after_a_theft() {
+    loom::model(|| {
+        let cells = Cells::new(2);
+        let mut owner = abp::Deque::with_capacity(1);
+        cells.push(&mut owner, 0);
+        let thief = owner.thief();
+        let pusher = {
+            let cells = Arc::clone(&cells);
+            thread::spawn(move || {
+                // SAFETY: the item is not pushed yet, so no other thread touches its cell.
+                cells.0[1].with_mut(|cell| unsafe { *cell = WRITTEN });
+                let pushed = owner.push(1).is_ok();
+                (owner, pushed)
+            })
+        };
+        let stolen = cells.steal(&thief);
+        let (mut owner, pushed) = pusher.join().unwrap();
+        assert_eq!(stolen + drain(&cells, &mut owner), 1 + usize::from(pushed));
+    });
+}
+
 /// A failed steal says `Retry` only if another thief took the topmost item meanwhile.
 #[test]
 fn a_reset_answers_empty() {
