@@ -68,6 +68,8 @@ pub(crate) struct Registry {
     /// Spawned tasks that are not done.
     outstanding: AtomicUsize,
     closing: AtomicBool,
+    /// When the pool was made.
+    start: Instant,
     /// Threads that the pool has started itself.
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     /// Who has not left yet.
@@ -106,6 +108,7 @@ impl Registry {
             taken: AtomicUsize::new(size),
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
+            start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),
             outside: Counters::default(),
@@ -136,6 +139,11 @@ impl Registry {
         self.me
             .upgrade()
             .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// The time since the pool was made, in nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Can a worker run while somebody else does?

@@ -5,7 +5,6 @@ use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
-use std::time::{Duration, Instant};
 
 use locksley_queue::barrier::{self, Payer};
 use locksley_queue::split::{Embedded, Forced, Place};
@@ -22,12 +21,12 @@ use crate::record::Deck;
 use crate::registry::Registry;
 use crate::sleep::SleepState;
 use crate::stats::{Counters, Event};
-use crate::sync::{AtomicUsize, Ordering, fence};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::trace::{Tracer, Tracing};
 
 /// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
-/// fine-grained program never is; and the barrier takes a few microseconds itself.
-const FORCE_AFTER: Duration = Duration::from_micros(5);
+/// fine-grained program never is; and the barrier takes a few microseconds itself. In nanoseconds.
+const FORCE_AFTER: u64 = 5_000;
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -63,8 +62,8 @@ pub struct Worker {
     reference: bool,
     /// How many items to expose on request.
     exposure: Exposure,
-    /// The victim that was asked for work and has not answered, and since when. The owner's alone.
-    asked: Cell<Option<(usize, Instant)>>,
+    /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by thieves.
+    asked_at: AtomicU64,
     pub(crate) hunter: Hunter,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
@@ -113,7 +112,7 @@ impl Worker {
             deque,
             reference,
             exposure: Exposure::of(config.strategy),
-            asked: Cell::new(None),
+            asked_at: AtomicU64::new(0),
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
             hunter: Hunter::new(index, config),
@@ -431,30 +430,27 @@ impl Worker {
     /// Steals from the deque of `victim`. If it hides what it has, it is asked, and after a while it
     /// is forced.
     fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
-        let answer = victim.deque.steal();
-        match answer {
-            Steal::Success(_) => self.asked.set(None),
-            Steal::Private => return self.demand(victim),
-            Steal::Empty | Steal::Retry => {}
+        match victim.deque.steal() {
+            Steal::Private => self.demand(victim),
+            answer => answer,
         }
-        answer
     }
 
     #[cold]
     fn demand(&self, victim: &Worker) -> Steal<JobRef> {
-        victim.deque.request();
-        match self.asked.get() {
-            Some((index, since)) if index == victim.index => {
-                if since.elapsed() < FORCE_AFTER {
-                    return Steal::Private;
-                }
-            }
-            _ => {
-                self.asked.set(Some((victim.index, Instant::now())));
-                return Steal::Private;
-            }
+        let now = self.registry().now();
+        if victim.deque.request() {
+            victim.asked_at.store(now, Ordering::Relaxed);
+            return Steal::Private;
         }
-        self.asked.set(None);
+        if now.saturating_sub(victim.asked_at.load(Ordering::Relaxed)) < FORCE_AFTER {
+            return Steal::Private;
+        }
+        if victim.deque.is_empty() {
+            return Steal::Empty;
+        }
+        // Others leave it alone meanwhile.
+        victim.asked_at.store(now, Ordering::Relaxed);
         match victim.deque.force() {
             Forced::Public => {
                 self.counters.count(Event::Forced);

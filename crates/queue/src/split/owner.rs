@@ -103,7 +103,8 @@ impl<T: Word> Embedded<T> {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn take_back_slowly(&self, place: Index) -> TakenBack {
-        // All that lies on top of the item was marked, so the bottom was there, or just above it.
+        // All that lies on top of the item was marked. So the bottom was just above it, or at the mark, or
+        // the deque is empty and it was at the top.
         let mark = self.slow.mark.get();
         if distance(place, mark) <= STRIDE as i64 {
             // SAFETY: the caller is the owner.
@@ -119,7 +120,8 @@ impl<T: Word> Embedded<T> {
             // SAFETY: the caller is the owner. What is in the slot is the caller's.
             unsafe { self.slot(place) }.store(hole(), Ordering::Relaxed);
         }
-        self.hot.bottom.store(mark, Ordering::Release); // [D1]
+        let top = Span(self.public.span.load(Ordering::Relaxed)).top(mark);
+        self.hot.bottom.store(later(mark, top), Ordering::Release); // [D1]
         match private {
             true => TakenBack::FromUnder,
             false => TakenBack::No,

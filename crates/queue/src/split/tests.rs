@@ -109,3 +109,32 @@ fn stolen_items_do_not_come_back() {
         assert_eq!(deque.pop(), Some(3));
     }
 }
+
+/// Joins whose items were stolen long ago come back one after the other, the older ones after the deque
+/// has been empty, and filled and robbed again.
+#[test]
+fn a_stolen_item_leaves_the_bottom_where_it_was() {
+    let deque = Embedded::new();
+    // SAFETY: this thread is the owner, for all of these.
+    unsafe {
+        let places: Vec<_> = (0..4).map(|item| deque.push(item).0).collect();
+        deque.expose(4);
+        for item in 0..4 {
+            assert_eq!(deque.steal(), Steal::Success(item));
+        }
+        assert_eq!(deque.pop(), None);
+        for item in 4..9 {
+            deque.push(item);
+        }
+        deque.expose(5);
+        for item in 4..9 {
+            assert_eq!(deque.steal(), Steal::Success(item));
+        }
+        assert_eq!(deque.take_back(places[1]), TakenBack::No);
+        deque.push(9);
+        assert_eq!(deque.len(), 1);
+        assert_eq!(deque.pop(), Some(9));
+        assert_eq!(deque.take_back(places[0]), TakenBack::No);
+        assert_eq!(deque.pop(), None);
+    }
+}
