@@ -260,14 +260,15 @@ impl Worker {
                 next = self.take_own();
             }
         });
-        match next {
-            // It lay below them all.
-            Some(stranger) if awaited.is_over() && stranger.owner == self.index() => {
-                self.put_back(stranger.job);
-            }
-            Some(stranger) if awaited.is_over() => self.registry().inject(stranger),
-            Some(stranger) => self.help(stranger),
-            None => {}
+        let Some(stranger) = next else { return true };
+        // Asked once: it may become so at any moment.
+        if !awaited.is_over() {
+            self.help(stranger);
+        } else if stranger.owner == self.index() {
+            // It lay below them all. A join may be about to take it back.
+            self.put_back(stranger.job);
+        } else {
+            self.registry().inject(stranger);
         }
         true
     }
