@@ -1,11 +1,10 @@
 //! Fork and join.
 
-use std::mem;
 use std::panic;
 
 use locksley_queue::split::{Place, TakenBack};
 
-use crate::job::{StackJob, catch, discard};
+use crate::job::{Payload, StackJob, catch, discard};
 use crate::worker::Worker;
 
 /// What a closure of [`join_context`] is told.
@@ -207,9 +206,10 @@ impl Worker {
         if attention && !self.attend_fork(place) {
             return self.fork_slowly(a, &job);
         }
-        let frame = Frame(&job, Some(place));
-        let ra = a(self, false);
-        mem::forget(frame);
+        let ra = match catch(|| a(self, false)) {
+            Ok(ra) => ra,
+            Err(payload) => self.unwind(&job, Some(place), payload),
+        };
         let mut back = TakenBack::No;
         if !job.latch().seems_set() {
             // SAFETY: as above. A job that was popped was executed by this very thread, so that its
@@ -270,9 +270,10 @@ impl Worker {
             let b = unsafe { job.take() };
             return self.run_both(a, b);
         };
-        let frame = Frame(job, place);
-        let ra = a(self, false);
-        mem::forget(frame);
+        let ra = match catch(|| a(self, false)) {
+            Ok(ra) => ra,
+            Err(payload) => self.unwind(job, place, payload),
+        };
         (ra, self.settle(job, self.regain(job, place)))
     }
 
@@ -342,34 +343,24 @@ impl Worker {
         }
         found
     }
-}
 
-/// A join's job while it is pushed. If the first closure panics, this is dropped, and stays
-/// until the second one is done: it runs it, or waits for the worker that has it.
-struct Frame<'a, B, RB>(&'a StackJob<B, RB>, Option<Place>)
-where
-    B: FnOnce(&Worker, bool) -> RB;
-
-impl<B, RB> Drop for Frame<'_, B, RB>
-where
-    B: FnOnce(&Worker, bool) -> RB,
-{
-    // Inlined, so that the guard itself needs no memory.
-    #[inline(always)]
-    fn drop(&mut self) {
-        settle_unwinding(self.0, self.1);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn settle_unwinding<B, RB>(job: &StackJob<B, RB>, place: Option<Place>)
-where
-    B: FnOnce(&Worker, bool) -> RB,
-{
-    let worker = Worker::current().expect("a join unwinds on the worker that it is on");
-    // The first closure's panic is the one that the caller gets to see.
-    if let Err(payload) = catch(|| drop(worker.settle(job, worker.regain(job, place)))) {
-        discard(payload);
+    /// The first closure has panicked: stays until the second one is done, and then goes on with the
+    /// panic. The second closure runs here as any other, since this panic was caught.
+    #[cold]
+    #[inline(never)]
+    fn unwind<B, RB>(
+        &self,
+        job: &StackJob<B, RB>,
+        place: Option<Place>,
+        payload: Payload,
+    ) -> !
+    where
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        // The first closure's panic is the one that the caller gets to see.
+        if let Err(second) = catch(|| drop(self.settle(job, self.regain(job, place)))) {
+            discard(second);
+        }
+        panic::resume_unwind(payload)
     }
 }
