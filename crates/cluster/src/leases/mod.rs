@@ -71,7 +71,7 @@ mod flaky;
 
 use std::time::Duration;
 
-pub use catalogue::{Catalogue, Run, Served};
+pub use catalogue::{Catalogue, How, Piece, Run, Served};
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
@@ -86,11 +86,12 @@ pub use worker::{Notice, Setup, Stop, Tally, serve, worker_name};
 ///
 /// Every operation may fail with [`Trouble`]; then it has been done, or not, and may be repeated.
 pub trait LeasePool: Send + Sync {
-    /// Adds a job, unless it is there.
+    /// Adds a job, or a chunk of it, unless it is there. A chunk that is there already must be the same.
     ///
     /// # Errors
     ///
-    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`].
+    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`]; [`Trouble::Vanished`] if the chunks before this one
+    /// are not there.
     fn submit(&self, order: &Order) -> Result<Submitted, Trouble>;
 
     /// The jobs that are running, of all builds.
@@ -100,8 +101,8 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn running(&self) -> Result<Vec<(JobId, crate::Build)>, Trouble>;
 
-    /// Leases some tasks of jobs of the worker's build, in the order in which they came. Where there are none it waits. It may give
-    /// none before the time is over, and one of each job even if that is more than asked for.
+    /// Leases some tasks of jobs of the worker's build, each job in its turn; if `suspect`, one [suspect](Terms::suspect) besides. Where
+    /// there are none it waits. It may give none before the time is over.
     ///
     /// # Errors
     ///
@@ -110,17 +111,17 @@ pub trait LeasePool: Send + Sync {
         &self,
         worker: &WorkerId,
         at_most: usize,
+        suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble>;
 
-    /// Leases some of the tasks whose leases ran out, and sets those aside that were tried too often. Of those that have to run
-    /// alone it leases one, and nothing else, and only if the worker says that it is idle. If no worker was [alive](LeasePool::beat)
-    /// it counts leases from when one was again.
+    /// Lets tasks wait again whose leases ran out, and sets those aside that were tried too often, of all builds. If no worker was
+    /// [alive](LeasePool::beat) it counts leases from when one was again.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble>;
+    fn reclaim(&self) -> Result<Reclaimed, Trouble>;
 
     /// Lets leases begin anew. Says of each whether the ticket is still good.
     ///
@@ -129,15 +130,16 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble>;
 
-    /// Replaces a task by its result and its children, if the ticket is good.
+    /// Replaces a task by its results, its children and what is kept of it, if the ticket is good. If something is kept the lease goes
+    /// on, with the next step in its ticket; and to repeat the completion is to be told the same again.
     ///
     /// # Errors
     ///
     /// [`Trouble::Oversized`].
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
 
-    /// Completes a lease, and leases another task of the same job at the same time, if one waits and no other job does: one request
-    /// instead of two. A pool need not do that.
+    /// Completes a lease of which nothing is kept, and leases another task at the same time, if one waits: one request instead of two. A
+    /// pool need not do that.
     ///
     /// # Errors
     ///
@@ -150,26 +152,31 @@ pub trait LeasePool: Send + Sync {
         Ok((self.complete(&lease.ticket, completion)?, None))
     }
 
-    /// Gives a task back, or sets it aside. Was the ticket good?
+    /// Gives a task back, or sets it aside. Returns `true` if the ticket was good.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble>;
 
-    /// The partial results of a job, as they are now.
+    /// The first partial results of a job, as they are now.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble>;
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble>;
 
-    /// Replaces the first results by their combination, if they still are the first. Were they?
+    /// Replaces the first results by their combination, if they still are the first. Returns `true` if they were.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble>;
+    fn compact(
+        &self,
+        job: &JobId,
+        first: &[Vec<u8>],
+        combined: &[Vec<u8>],
+    ) -> Result<bool, Trouble>;
 
     /// A job, now; nothing if there is none of that name.
     ///
@@ -194,13 +201,12 @@ pub trait LeasePool: Send + Sync {
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
 
     /// Says that a worker is alive, for so long. Every worker does, all the time: where none did, leases ran out because the server
-    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. How many leases do all living workers
-    /// hold together, at most?
+    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. Returns how many there are.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble>;
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble>;
 
     /// Says that a worker is gone.
     ///

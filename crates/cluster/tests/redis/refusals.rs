@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use locksley_cluster::leases::{LeasePool, State, Trouble, follow, submit};
+use locksley_cluster::leases::{LeasePool, State, Submitted, Trouble, follow, submit};
 
 use crate::processes::{Deed, LEASE, Process, check, deeds, job, small, status, submit_tree, tree};
 use crate::server::{Started, until};
@@ -42,27 +42,29 @@ fn entries_that_are_no_tasks_are_set_aside() {
     let (tree, size) = tree();
     let redis = server.connect();
     let job = submit_tree(&redis, tree);
-    let stream = "locksley:{tree}:tasks";
+    let (tasks, waiting) = ("locksley:{tree}:tasks", "locksley:{tree}:waiting");
     let large = "x".repeat(job.terms.limits.task + 1);
     let file = server.folder.join("large");
     std::fs::write(&file, large).expect("there is room");
-    server.ask(&["XADD", stream, "*", "t", "\u{7f}garbage"]);
-    server.ask(&["XADD", stream, "*", "nothing", "here"]);
-    server.ask(&["XADD", stream, "*", "t", "x", "n", "-12"]);
+    server.ask(&["HSET", tasks, "garbage", "\u{7f}garbage"]);
+    server.ask(&["HSET", tasks, "odd", "x"]);
+    server.ask(&["HSET", "locksley:{tree}:tries", "odd", "-12"]);
     // As an argument it would be too large for a command line.
     let put = std::process::Command::new("redis-cli")
         .args([
             "-p",
             &server.port().to_string(),
             "-x",
-            "XADD",
-            stream,
-            "*",
-            "t",
+            "HSET",
+            tasks,
+            "large",
         ])
         .stdin(std::fs::File::open(&file).expect("it is there"))
         .output();
     assert!(put.expect("it comes with the server").status.success());
+    for entry in ["garbage", "nothing", "odd", "large"] {
+        server.ask(&["RPUSH", waiting, entry]);
+    }
     let worker = Process::worker(&server);
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {}).expect("it ends");
     let counted = ended.result(&locksley_cluster::programs::uts::program());
@@ -91,10 +93,11 @@ fn what_is_too_large_is_refused_before_it_is_sent() {
     job.terms.limits.task = 3;
     let refused = submit(&redis, &job, [Deed { deadly: false }]);
     assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
-    job.terms.limits.task = 100;
-    let refused = submit(&redis, &job, (0..4097).map(|_| Deed { deadly: false }));
-    assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
     assert_eq!(redis.status(&job.id), Ok(None));
+    job.terms.limits.task = 100;
+    let many = submit(&redis, &job, (0..10_000).map(|_| Deed { deadly: false }));
+    assert_eq!(many, Ok(Submitted::New), "they come in chunks");
+    assert_eq!(status(&redis, &job.id).outstanding, 10_000);
 }
 
 #[test]

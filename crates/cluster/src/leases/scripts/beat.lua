@@ -1,18 +1,23 @@
--- A worker is alive. KEYS: workers, slots, builds, since when they are back. ARGV: name, until when from now on, slots, build
-local at = now()
+-- A worker is alive. O(log w), and as much for each worker that is gone, once. ARGV: name, for so long, slots, build
 local name, alive, slots, build = unpack(ARGV)
-returned(KEYS[1], KEYS[4], at)
-redis.call('ZADD', KEYS[1], at + alive, name)
-redis.call('HSET', KEYS[2], name, slots)
-redis.call('HSET', KEYS[3], name, build)
-local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', at)
-for _, other in ipairs(gone) do
-  redis.call('ZREM', KEYS[1], other)
-  redis.call('HDEL', KEYS[2], other)
-  redis.call('HDEL', KEYS[3], other)
+must_not_fail()
+local at = now()
+returned(at)
+redis.call('HSET', GLOBAL .. 'clock', 'seen', at)
+local function slots_of(worker)
+  return tonumber(string.match(redis.call('HGET', PRESENT, worker) or '', '^%d+')) or 0
 end
-local sum = 0
-for _, more in ipairs(redis.call('HVALS', KEYS[2])) do
-  sum = sum + more
+local sum = slots - slots_of(name)
+redis.call('ZADD', WORKERS, at + alive, name)
+redis.call('HSET', PRESENT, name, slots .. ' ' .. build)
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', at, 'LIMIT', 0, 100)) do
+  sum = sum - slots_of(gone)
+  redis.call('ZREM', WORKERS, gone)
+  redis.call('HDEL', PRESENT, gone)
 end
-return sum
+if sum ~= 0 then
+  sum = redis.call('INCRBY', SLOTS, sum)
+else
+  sum = tonumber(redis.call('GET', SLOTS)) or 0
+end
+return { sum, redis.call('ZCARD', WORKERS) }

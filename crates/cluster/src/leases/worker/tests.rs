@@ -205,7 +205,7 @@ fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
         argument: Vec::new(),
     };
     tasks.push(stranger.encode());
-    let order = crate::leases::Order { job, tasks };
+    let order = crate::leases::Order::whole(job, tasks);
     pool.submit(&order).expect("it is new");
     work(&pool, 2);
     let status = status(&pool);
@@ -234,10 +234,8 @@ fn values_that_panic_are_set_aside_and_cost_no_thread() {
         let (kind, argument) = ("fragile".to_owned(), vec![number]);
         crate::Parcel { kind, argument }.encode()
     };
-    let order = crate::leases::Order {
-        job: job("fragile", Duration::from_secs(60)),
-        tasks: vec![parcel(1), parcel(0)],
-    };
+    let job = job("fragile", Duration::from_secs(60));
+    let order = crate::leases::Order::whole(job, vec![parcel(1), parcel(0)]);
     pool.submit(&order).expect("it is new");
     work(&pool, 1);
     let status = status(&pool);
@@ -280,7 +278,7 @@ fn a_listener_that_panics_keeps_no_lease() {
     submit(&*pool, &job, [Odd::Panics, Odd::Fine]).expect("it is new");
     let deaf = |_| panic!("nobody listens");
     let tally = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no trouble");
-    assert_eq!((tally.completed, tally.given_up), (1, 3));
+    assert_eq!((tally.failed, tally.given_up), (3, 0));
     assert_eq!(status(&pool).state, State::Done);
 }
 
@@ -350,7 +348,7 @@ fn a_worker_that_is_stopped_gives_back_what_does_not_end() {
         build: BUILD,
     };
     let lease = pool
-        .lease(&other, 1, Duration::ZERO)
+        .lease(&other, 1, true, Duration::ZERO)
         .expect("it is there")
         .remove(0);
     assert_eq!(lease.attempt, 1, "it was not its fault");
