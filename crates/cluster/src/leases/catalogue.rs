@@ -60,8 +60,11 @@ pub trait Run: Send + Sync {
     /// Has it begun?
     fn begun(&self) -> bool;
 
-    /// Lets what waits stay, and asks what runs to spawn what it can; or lets it all be as it was.
-    fn wind_down(&self, now: bool);
+    /// From now on nothing is begun, and what runs is asked to spawn what it can.
+    fn wind_down(&self);
+
+    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot leave before.
+    fn release(&self);
 
     /// Takes away what the run can do without; nothing at a bad moment, which passes.
     fn cut(&self) -> Option<Piece>;
@@ -131,15 +134,13 @@ impl<R: Reduce> Run for Tracked<R> {
         self.local.running() > 0 || self.local.usage().added > 1 || self.local.surplus() == 0
     }
 
-    fn wind_down(&self, now: bool) {
-        let workers = self.local.pool().workers();
-        let (appetite, hold) = match now {
-            true => (usize::MAX, Hold::All),
-            false if workers > 1 => (2 * workers, self.usual),
-            false => (0, self.usual),
-        };
-        self.local.set_appetite(appetite);
-        self.local.hold(hold);
+    fn wind_down(&self) {
+        self.local.set_appetite(usize::MAX);
+        self.local.hold(Hold::All);
+    }
+
+    fn release(&self) {
+        self.local.hold(self.usual);
     }
 
     fn cut(&self) -> Option<Piece> {

@@ -75,6 +75,8 @@ pub use catalogue::{Catalogue, How, Piece, Run, Served};
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
+#[cfg(test)]
+use submit::submit_chunks;
 pub use submit::{Ended, Progress, follow, submit};
 pub use terms::*;
 pub use trouble::Trouble;

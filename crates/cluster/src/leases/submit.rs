@@ -35,6 +35,15 @@ pub fn submit<T: Task>(
     job: &JobInfo,
     tasks: impl IntoIterator<Item = T>,
 ) -> Result<Submitted, Trouble> {
+    submit_chunks(job, tasks, |order| leases.submit(order))
+}
+
+/// Hands the chunks of a job to `hand_in`, one after the other.
+pub(super) fn submit_chunks<T: Task>(
+    job: &JobInfo,
+    tasks: impl IntoIterator<Item = T>,
+    hand_in: impl Fn(&Order) -> Result<Submitted, Trouble>,
+) -> Result<Submitted, Trouble> {
     let mut tasks = tasks
         .into_iter()
         .map(|task| Parcel::of(&task).encode())
@@ -50,7 +59,7 @@ pub fn submit<T: Task>(
             together.push(task);
         }
         let last = tasks.peek().is_none();
-        let submitted = leases.submit(&Order {
+        let submitted = hand_in(&Order {
             job: job.clone(),
             tasks: together,
             chunk,

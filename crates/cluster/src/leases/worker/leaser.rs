@@ -44,7 +44,12 @@ impl<'a> Leaser<'a> {
     pub(super) fn run(mut self) -> Result<(), Trouble> {
         let mut pause = Duration::from_millis(20);
         while !self.over() {
+            let had_work = !self.service.desk().held.is_empty();
             let free = self.free_slots();
+            if had_work {
+                // It may have waited for the end of what it had.
+                self.busy = Instant::now();
+            }
             match self.service.told(self.gather(free)) {
                 Ok(leases) => {
                     pause = Duration::from_millis(20);

@@ -33,7 +33,10 @@ const LOOK: Duration = Duration::from_millis(100);
 const DRAIN: Duration = Duration::from_millis(5);
 
 /// From then on what is spawned is begun here again: what still runs may run for long.
-const RELEASE: Duration = Duration::from_millis(20);
+const RELEASE: Duration = Duration::from_millis(100);
+
+/// So long a lease waits for a worker of the pool while there are more leases than workers.
+const CROWDED: Duration = Duration::from_millis(50);
 
 /// Longest between two requests that hand over what waits.
 const HAND_OVER: Duration = Duration::from_millis(250);
@@ -217,18 +220,22 @@ impl Service {
     /// Waits until a run is at its end, or has had its time. Returns `true` if it is at its end.
     fn first_quantum(&self, lease: &Lease, run: &dyn Run) -> bool {
         let quantum = self.quantum(lease);
-        let mut began = Instant::now();
+        let came = Instant::now();
+        let mut began = came;
         loop {
             let left = quantum.saturating_sub(began.elapsed());
             if run.wait(left.min(LOOK)) {
                 return true;
             }
             if !run.begun() {
-                // Its task waits for a worker of the pool. Its time has not begun; to send it back would be no progress.
-                began = Instant::now();
-                if self.stop.is_set() {
+                // Its task waits for a worker of the pool, and its time has not begun. If other leases have taken more workers
+                // since it was asked for, it is given back: others may have one that is free.
+                if self.stop.is_set()
+                    || (came.elapsed() >= CROWDED && self.desk().busy() > self.setup.slots)
+                {
                     return false;
                 }
+                began = Instant::now();
             }
             if self.stop.is_set() || began.elapsed() >= quantum {
                 return false;
@@ -254,7 +261,7 @@ impl Service {
         let (mut gap, mut last) = (DRAIN, began);
         let (mut pause, mut running) = (Duration::from_micros(100), usize::MAX);
         let mut held = true;
-        run.wind_down(true);
+        run.wind_down();
         loop {
             if run.wait(pause) || run.fault().is_some() {
                 return self.last_piece(lease, ticket, run);
@@ -263,7 +270,7 @@ impl Service {
                 pause = (2 * pause).min(LOOK / 5);
             }
             if held && began.elapsed() > RELEASE && !self.stop.is_set() {
-                run.wind_down(false);
+                run.release();
                 held = false;
             }
             let now = run.running();
@@ -340,7 +347,8 @@ impl Service {
     fn give_up(&self, lease: &Lease, why: &GiveUp) -> bool {
         let ours = self.retried(|| self.leases.give_up(&lease.ticket, why));
         let ours = matches!(ours, Some(Ok(true)));
-        if ours {
+        let unbegun = *why == GiveUp::Stopping && !self.stop.is_set();
+        if ours && !unbegun {
             self.desk().tally.given_up += 1;
             self.tell(Notice::GivenUp(lease.ticket.clone(), why.clone()));
         }
@@ -396,7 +404,7 @@ fn blame(trouble: &Trouble) -> GiveUp {
 }
 
 /// Children, in as few entries as the limits ask for: more than the limit of them go in bundles.
-fn bundled(tasks: Vec<Vec<u8>>, tries: u32, limits: &Limits) -> Vec<Child> {
+pub(super) fn bundled(tasks: Vec<Vec<u8>>, tries: u32, limits: &Limits) -> Vec<Child> {
     let child = |task| Child { task, tries };
     if tasks.len() <= limits.children {
         return tasks.into_iter().map(child).collect();
