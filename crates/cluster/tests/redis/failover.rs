@@ -4,7 +4,9 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::processes::{Process, check, command, submit_tree, this, tree};
+use locksley_cluster::leases::State;
+
+use crate::processes::{Process, check, command, status, submit_tree, this, tree};
 use crate::server::{Started, until};
 
 /// Between the workers and their server, which others may take the place of.
@@ -78,6 +80,10 @@ fn workers_leave_a_server_that_became_a_replica() {
     second.ask(&["REPLICAOF", "NO", "ONE"]);
     address.to.store(second.port(), Ordering::SeqCst);
     first.ask(&["REPLICAOF", "127.0.0.1", &port(&second)]);
-    check(&second.connect(), &job.id, size);
+    let redis = second.connect();
+    until("the job is over", || {
+        status(&redis, &job.id).state == State::Done
+    });
+    check(&redis, &job.id, size);
     worker.stop();
 }

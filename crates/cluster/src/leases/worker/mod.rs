@@ -15,10 +15,10 @@
 //! take.
 //!
 //! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it does the more rarely the more
-//! workers there are, and not all at the same time ([`Pace`](pace)).
+//! workers there are, and not all at the same time ([`pace`]).
 
 mod leaser;
-mod pace;
+pub mod pace;
 mod slot;
 
 #[cfg(test)]

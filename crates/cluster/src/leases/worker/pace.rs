@@ -12,29 +12,29 @@ use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
 /// How often a worker says that it is alive, where there are few.
-pub(super) const BEAT: Duration = Duration::from_secs(2);
+pub const BEAT: Duration = Duration::from_secs(2);
 
 /// So many workers look for leases that ran out where one would do: some of them may be gone.
-pub(super) const LOOKERS: u32 = 4;
+pub const LOOKERS: u32 = 4;
 
 /// How often a worker says that it is alive.
-pub(super) fn beat(workers: u32) -> Duration {
+pub fn beat(workers: u32) -> Duration {
     let slower = BEAT.mul_f64(f64::from(workers) / 400.0);
     slower.clamp(BEAT, 5 * BEAT)
 }
 
 /// For how long that is taken to be true: a beat may be late, and one may be lost.
-pub(super) fn alive_for(workers: u32) -> Duration {
+pub fn alive_for(workers: u32) -> Duration {
     7 * beat(workers) / 2
 }
 
 /// How long a worker that has free slots blocks on the server.
-pub(super) fn wait(workers: u32) -> Duration {
+pub fn wait(workers: u32) -> Duration {
     Duration::from_secs(u64::from(workers / 1000).clamp(1, 5))
 }
 
 /// When a worker looks for leases that ran out, if the next one may run out after so long.
-pub(super) fn look(workers: u32, next: Option<Duration>) -> Duration {
+pub fn look(workers: u32, next: Option<Duration>) -> Duration {
     let next = next.unwrap_or(BEAT);
     let next = next.clamp(Duration::from_millis(10), BEAT);
     next * (workers / LOOKERS).max(1)
