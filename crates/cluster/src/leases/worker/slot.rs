@@ -13,6 +13,9 @@ use crate::leases::{
 use crate::local::message;
 use crate::{Failed, Parcel};
 
+/// Tasks, encoded.
+type Encoded = Vec<Vec<u8>>;
+
 /// What came of running a lease.
 enum Outcome {
     /// It is at its end; the ticket is that of the last step.
@@ -204,7 +207,7 @@ impl Service {
     }
 
     /// The program of a lease, and its tasks.
-    fn open(&self, lease: &Lease) -> Result<(Arc<dyn Served>, Vec<Vec<u8>>), String> {
+    fn open(&self, lease: &Lease) -> Result<(Arc<dyn Served>, Encoded), String> {
         let name = &lease.job.program;
         let program = self.setup.catalogue.get(name);
         let program = program.ok_or_else(|| format!("there is no program {name} in this build"))?;
