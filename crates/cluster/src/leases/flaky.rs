@@ -109,6 +109,15 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         self.through(|pool| pool.beat(present, alive_for))
     }
 
+    fn live(
+        &self,
+        present: &Present,
+        alive_for: Duration,
+        tickets: &[Ticket],
+    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+        self.through(|pool| pool.live(present, alive_for, tickets))
+    }
+
     fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
         self.through(|pool| pool.leave(worker))
     }

@@ -230,6 +230,26 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble>;
 
+    /// Says that a worker is alive, and lets its leases begin anew: both in one request, if the pool can do that.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn live(
+        &self,
+        present: &Present,
+        alive_for: Duration,
+        tickets: &[Ticket],
+    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+        let crowd = self.beat(present, alive_for)?;
+        let good = if tickets.is_empty() {
+            Vec::new()
+        } else {
+            self.renew(tickets)?
+        };
+        Ok((crowd, good))
+    }
+
     /// Says that a worker is gone.
     ///
     /// # Errors

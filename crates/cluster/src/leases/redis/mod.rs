@@ -63,7 +63,7 @@ macro_rules! scripts {
     };
 }
 
-scripts!(submit lease complete give_up renew reclaim compact cancel status beat leave workers);
+scripts!(submit lease complete give_up renew reclaim compact cancel status beat live leave workers);
 
 fn key(job: &JobId, what: &str) -> String {
     format!("locksley:{{{job}}}:{what}")
@@ -366,6 +366,35 @@ impl LeasePool for Redis {
             .arg(alive_for.as_millis() as u64);
         ask.arg(present.slots).arg(present.worker.build.to_string());
         Ok(values::crowd(self.script(&ask)?))
+    }
+
+    fn live(
+        &self,
+        present: &Present,
+        alive_for: Duration,
+        tickets: &[Ticket],
+    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+        let one_job = tickets.first().map(|first| &first.job);
+        let one_job = one_job.filter(|job| tickets.iter().all(|ticket| ticket.job == **job));
+        let Some(job) = one_job else {
+            let crowd = self.beat(present, alive_for)?;
+            return Ok((crowd, self.renew(tickets)?));
+        };
+        let mut ask = self.scripts.live.prepare_invoke();
+        ask.arg(&present.worker.name)
+            .arg(alive_for.as_millis() as u64);
+        ask.arg(present.slots).arg(present.worker.build.to_string());
+        ask.arg(job.as_str());
+        for ticket in tickets {
+            ask.arg(&ticket.entry)
+                .arg(&ticket.worker)
+                .arg(ticket.delivery);
+        }
+        let mut parts = values::array(self.script(&ask)?).into_iter();
+        let mut next = || parts.next().unwrap_or_default();
+        let crowd = values::crowd(next());
+        let good = values::array(next()).into_iter();
+        Ok((crowd, good.map(|good| values::number(good) == 1).collect()))
     }
 
     fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {

@@ -53,6 +53,12 @@ local PRESENT = GLOBAL .. 'present' -- a hash: slots and build of each worker
 local SLOTS = GLOBAL .. 'slots' -- the sum of their slots
 local RETURNED = GLOBAL .. 'returned' -- when workers came back after all had been away
 
+-- How long a lease is. With more than some thousand workers it is longer than its job asks for, so that they renew their leases a
+-- thousand times in a second in all, and not more. O(1)
+local function lease_of(lease)
+  return math.max(lease, math.min(3 * redis.call('ZCARD', WORKERS), 30000))
+end
+
 -- Jobs of a build that have tasks that wait, by when it was their turn last; the same of suspects; and a list on which workers block.
 local function ready_of(build) return GLOBAL .. 'ready:' .. build end
 local function suspects_of(build) return GLOBAL .. 'suspects:' .. build end
@@ -174,11 +180,68 @@ local function set_aside(j, entry, task, attempts, reason)
   end
 end
 
+-- A worker is alive. Gives the sum of all slots, and the number of workers. O(log w), and as much for each worker that is gone, once
+local function alive(name, time, slots, build)
+  local at = now()
+  returned(at)
+  local seen = tonumber(redis.call('HGET', GLOBAL .. 'clock', 'seen')) or 0
+  if at - seen >= 1000 then
+    redis.call('HSET', GLOBAL .. 'clock', 'seen', at)
+  end
+  redis.call('ZADD', WORKERS, at + time, name)
+  local sum, about = 0, slots .. ' ' .. build
+  local function slots_in(text)
+    return tonumber(string.match(text or '', '^%d+')) or 0
+  end
+  local before = redis.call('HGET', PRESENT, name)
+  if before ~= about then
+    sum = slots - slots_in(before)
+    redis.call('HSET', PRESENT, name, about)
+  end
+  for _, gone in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', at, 'LIMIT', 0, 100)) do
+    sum = sum - slots_in(redis.call('HGET', PRESENT, gone))
+    redis.call('ZREM', WORKERS, gone)
+    redis.call('HDEL', PRESENT, gone)
+  end
+  if sum ~= 0 then
+    sum = redis.call('INCRBY', SLOTS, sum)
+  else
+    sum = tonumber(redis.call('GET', SLOTS)) or 0
+  end
+  return { sum, redis.call('ZCARD', WORKERS) }
+end
+
+-- Lets leases of a job begin anew. Gives for each 1 if the ticket is good. ARGV from `first` on: for each an entry, a worker and a
+-- delivery. O(k log n) for k leases, in four calls
+local function renew(id, first)
+  local j = keys(id)
+  local entries, owners = {}, {}
+  for i = first, #ARGV, 3 do
+    entries[#entries + 1] = ARGV[i]
+    owners[#owners + 1] = ARGV[i + 1] .. ' ' .. ARGV[i + 2]
+  end
+  local found = redis.call('HMGET', j.holders, unpack(entries))
+  local until_when = now() + lease_of(redis.call('HGET', j.job, 'lease') or 0)
+  local good, renewed = {}, {}
+  for i = 1, #entries do
+    good[i] = 0
+    if found[i] == owners[i] then
+      good[i] = 1
+      renewed[#renewed + 1] = until_when
+      renewed[#renewed + 1] = entries[i]
+    end
+  end
+  if #renewed > 0 then
+    redis.call('ZADD', j.leases, unpack(renewed))
+  end
+  return good
+end
+
 -- Leases an entry. O(log n)
 local function deliver(j, job, entry, worker, at)
   local delivery = redis.call('HINCRBY', j.job, 'deliveries', 1)
   redis.call('HSET', j.holders, entry, worker .. ' ' .. delivery)
-  redis.call('ZADD', j.leases, at + job[1], entry)
+  redis.call('ZADD', j.leases, at + lease_of(job[1]), entry)
   redis.call('ZINCRBY', j.holding, 1, worker)
   local attempts = tonumber(redis.call('HGET', j.tries, entry)) or 0
   local step = tonumber(redis.call('HGET', j.steps, entry)) or 0

@@ -239,7 +239,7 @@ pub fn serve(
         reserved: AtomicBool::new(false),
         abandoned: AtomicBool::new(false),
     });
-    let _ = service.register();
+    let _ = service.live(&[]);
     let mut threads = Vec::new();
     for _ in 0..slots {
         let slot = service.clone();
@@ -295,8 +295,8 @@ struct Held {
     ticket: Ticket,
     run: Option<Arc<dyn Run>>,
     lost: bool,
-    /// How often it is renewed.
-    every: Duration,
+    /// How long the lease is.
+    lease: Duration,
     suspect: bool,
 }
 
@@ -307,9 +307,9 @@ impl Desk {
         self.held.values().map(taken).sum()
     }
 
-    /// How often leases are renewed: as often as the shortest of those that are held asks for.
-    fn every(&self) -> Option<Duration> {
-        self.held.values().map(|held| held.every).min()
+    /// The shortest lease that is held.
+    fn shortest(&self) -> Option<Duration> {
+        self.held.values().map(|held| held.lease).min()
     }
 }
 
@@ -361,79 +361,30 @@ impl Service {
             ticket: lease.ticket.clone(),
             run: None,
             lost: false,
-            every: (terms.lease / 3).max(Duration::from_millis(10)),
+            lease: terms.lease,
             suspect: terms.suspect(lease.attempt),
         };
-        let before = desk.every();
-        if before.is_none_or(|before| held.every < before) {
+        let before = desk.shortest();
+        if before.is_none_or(|before| held.lease < before) {
             self.pulse.notify_all();
         }
         desk.held.insert(number, held);
         number
     }
 
-    fn register(&self) -> Result<(), Trouble> {
+    /// Says that the worker is alive, and renews leases. What is lost is cancelled.
+    fn live(&self, held: &[(u64, Ticket)]) -> Result<(), Trouble> {
         let present = Present {
             worker: self.setup.worker.clone(),
             slots: self.setup.slots as u32,
         };
         let workers = self.workers.load(Ordering::Relaxed);
-        let crowd = self.leases.beat(&present, pace::alive_for(workers))?;
+        let tickets: Vec<Ticket> = held.iter().map(|(_, ticket)| ticket.clone()).collect();
+        let (crowd, good) = self
+            .leases
+            .live(&present, pace::alive_for(workers), &tickets)?;
         self.everybody.store(crowd.slots, Ordering::Relaxed);
         self.workers.store(crowd.workers, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Renews leases until the desk is closed and empty.
-    fn beat(&self) {
-        let mut jitter = pace::Jitter::new();
-        let start = Instant::now();
-        let (mut registered, mut renewed) = (start, start);
-        let mut soon = jitter.about(pace::beat(self.workers.load(Ordering::Relaxed)));
-        loop {
-            let tickets = {
-                let mut desk = self.desk();
-                loop {
-                    if desk.closed && desk.held.is_empty() {
-                        return;
-                    }
-                    // What is due first. A lease that came in the meantime may be due earlier.
-                    let register = (registered + soon).saturating_duration_since(Instant::now());
-                    let renew = desk.every().map_or(register, |every| {
-                        (renewed + every).saturating_duration_since(Instant::now())
-                    });
-                    let left = register.min(renew);
-                    if left.is_zero() {
-                        break;
-                    }
-                    let waited = self.pulse.wait_timeout(desk, left);
-                    desk = waited.unwrap_or_else(PoisonError::into_inner).0;
-                }
-                let held = desk.held.iter().filter(|(_, held)| !held.lost);
-                held.map(|(number, held)| (*number, held.ticket.clone()))
-                    .collect::<Vec<_>>()
-            };
-            if !tickets.is_empty() {
-                self.renew(&tickets);
-            }
-            // Early rather than late, so that workers that began together do not stay together.
-            let now = Instant::now();
-            let early = jitter.part(self.desk().every().unwrap_or_default() / 4);
-            renewed = now.checked_sub(early).unwrap_or(now);
-            if registered.elapsed() >= soon {
-                registered = Instant::now();
-                // Whether the server can be used the others see too.
-                let _ = self.register();
-                soon = jitter.about(pace::beat(self.workers.load(Ordering::Relaxed)));
-            }
-        }
-    }
-
-    fn renew(&self, held: &[(u64, Ticket)]) {
-        let tickets: Vec<Ticket> = held.iter().map(|(_, ticket)| ticket.clone()).collect();
-        let Ok(good) = self.leases.renew(&tickets) else {
-            return;
-        };
         let mut desk = self.desk();
         for ((number, _), good) in held.iter().zip(good) {
             if good {
@@ -446,6 +397,42 @@ impl Service {
                     run.cancel();
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Renews leases until the desk is closed and empty.
+    fn beat(&self) {
+        let mut jitter = pace::Jitter::new();
+        let mut last = Instant::now();
+        loop {
+            // Early rather than late, so that workers that began together do not stay together.
+            let workers = self.workers.load(Ordering::Relaxed);
+            let (beat, part) = (pace::beat(workers), jitter.before(Duration::from_secs(1)));
+            let held = {
+                let mut desk = self.desk();
+                loop {
+                    if desk.closed && desk.held.is_empty() {
+                        return;
+                    }
+                    // A lease that came in the meantime may be due earlier.
+                    let renew = desk.shortest().map(|lease| pace::renew(workers, lease));
+                    let every = renew.map_or(beat, |renew| renew.min(beat));
+                    let due = last + every.mul_f64(part.as_secs_f64());
+                    let left = due.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    let waited = self.pulse.wait_timeout(desk, left);
+                    desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                let held = desk.held.iter().filter(|(_, held)| !held.lost);
+                held.map(|(number, held)| (*number, held.ticket.clone()))
+                    .collect::<Vec<_>>()
+            };
+            last = Instant::now();
+            // Whether the server can be used the others see too.
+            let _ = self.live(&held);
         }
     }
 

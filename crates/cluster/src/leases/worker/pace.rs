@@ -2,8 +2,7 @@
 //!
 //! | what | how often | of 10,000 workers, in a second |
 //! |---|---|---|
-//! | says that it is alive | every [`BEAT`], or more rarely from 400 workers on | 1000 |
-//! | renews what it holds | three times in a lease | 2000 with leases of 15 s |
+//! | says that it is alive, and renews what it holds, in one request | every [`BEAT`] or three times in a lease, or more rarely from 2000 workers on | 1000 |
 //! | looks for leases that ran out | all together some [`LOOKERS`] times in an interval | a few |
 //! | asks for work, while there is none | every second, or more rarely from 1000 workers on | 2000 |
 
@@ -17,10 +16,16 @@ pub const BEAT: Duration = Duration::from_secs(2);
 /// So many workers look for leases that ran out where one would do: some of them may be gone.
 pub const LOOKERS: u32 = 4;
 
-/// How often a worker says that it is alive.
+/// How often a worker says that it is alive: all together a thousand times in a second, and no less often than five times [`BEAT`].
 pub fn beat(workers: u32) -> Duration {
-    let slower = BEAT.mul_f64(f64::from(workers) / 400.0);
-    slower.clamp(BEAT, 5 * BEAT)
+    Duration::from_millis(workers.into()).clamp(BEAT, 5 * BEAT)
+}
+
+/// How often a worker renews a lease of this length: three times in it. With many workers leases are longer than that, as long as three
+/// [beats](beat).
+pub fn renew(workers: u32, lease: Duration) -> Duration {
+    let crowded = Duration::from_millis(workers.into()).min(5 * BEAT);
+    (lease / 3).max(crowded).max(Duration::from_millis(10))
 }
 
 /// For how long that is taken to be true: a beat may be late, and one may be lost.
@@ -55,9 +60,9 @@ impl Jitter {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A time between nothing and this.
-    pub(super) fn part(&mut self, time: Duration) -> Duration {
-        time.mul_f64(self.next())
+    /// A time between three quarters of this and all of it.
+    pub(super) fn before(&mut self, time: Duration) -> Duration {
+        time.mul_f64(0.75 + 0.25 * self.next())
     }
 
     /// A time between three quarters of this and five quarters.
@@ -77,6 +82,9 @@ mod tests {
         assert!(a_second(beat(10_000)) <= 1000.0);
         assert!(a_second(wait(10_000)) <= 2000.0);
         assert!(a_second(look(10_000, None)) <= f64::from(LOOKERS));
+        let leases = |workers| renew(workers, Duration::from_secs(15));
+        assert_eq!(leases(100), Duration::from_secs(5));
+        assert!(a_second(leases(10_000)) <= 1000.0);
         assert_eq!(look(1, Some(Duration::ZERO)), Duration::from_millis(10));
         for workers in [1, 100, 10_000] {
             assert!(alive_for(workers) > 3 * beat(workers));

@@ -405,7 +405,7 @@ fn a_million_first_tasks_are_submitted_in_chunks() {
 
 #[test]
 fn a_short_lease_is_renewed_often_while_it_is_held_and_not_for_ever() {
-    let held = |every| Held {
+    let held = |lease| Held {
         ticket: Ticket {
             job: "a".parse().expect("it is plain"),
             entry: String::new(),
@@ -415,16 +415,16 @@ fn a_short_lease_is_renewed_often_while_it_is_held_and_not_for_ever() {
         },
         run: None,
         lost: false,
-        every: Duration::from_millis(every),
+        lease: Duration::from_millis(lease),
         suspect: false,
     };
     let mut desk = Desk::default();
-    assert_eq!(desk.every(), None);
+    assert_eq!(desk.shortest(), None);
     desk.held.insert(1, held(5000));
     desk.held.insert(2, held(30));
-    assert_eq!(desk.every(), Some(Duration::from_millis(30)));
+    assert_eq!(desk.shortest(), Some(Duration::from_millis(30)));
     desk.held.remove(&2);
-    assert_eq!(desk.every(), Some(Duration::from_secs(5)));
+    assert_eq!(desk.shortest(), Some(Duration::from_secs(5)));
 }
 
 #[test]
