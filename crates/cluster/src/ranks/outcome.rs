@@ -205,10 +205,7 @@ pub(super) fn gather<R: Reduce>(
     Ok(parts)
 }
 
-fn add_all<R: Reduce>(
-    mut parts: Parts<R>,
-    below: &[(usize, Vec<u8>)],
-) -> Result<Parts<R>, RankError> {
+fn add_all<R: Reduce>(mut parts: Parts<R>, below: &Below) -> Result<Parts<R>, RankError> {
     for (rank, bytes) in below {
         let more = decode(bytes).map_err(|malformed| RankError::Malformed {
             rank: *rank,
@@ -227,6 +224,9 @@ fn silent(me: usize, rank: usize, since: Duration) -> RankError {
         trouble: Trouble::Silent { rank, for_ns },
     }
 }
+
+/// What the children have to say, encoded, by rank.
+type Below = Vec<(usize, Vec<u8>)>;
 
 /// What has come from a child.
 struct Inbox {
@@ -257,7 +257,7 @@ impl Collector {
         &mut self,
         post: &mut Post,
         link: &mut dyn Link,
-    ) -> Result<ControlFlow<Vec<(usize, Vec<u8>)>>, RankError> {
+    ) -> Result<ControlFlow<Below>, RankError> {
         let now = post.now();
         match post.receive(link)? {
             Some((from, Letter::Sealed(Sealed::Piece { last, bytes }))) => {
