@@ -46,24 +46,32 @@ pub struct Redis {
 }
 
 macro_rules! scripts {
-    ($($name:ident)*) => {
+    (workers: $($lean:ident)*; jobs: $($name:ident)*) => {
         #[derive(Debug)]
-        struct Scripts { $($name: Script),* }
+        struct Scripts { $($lean: Script,)* $($name: Script),* }
 
         impl Default for Scripts {
             fn default() -> Scripts {
                 let prelude = include_str!("../scripts/prelude.lua");
+                // What is not needed is left out of those that every worker runs all the time: Lua makes it anew each time.
+                let jobs = include_str!("../scripts/jobs.lua");
                 Scripts {
-                    $($name: Script::new(&(
-                        prelude.to_owned() + include_str!(concat!("../scripts/", stringify!($name), ".lua"))
-                    ))),*
+                    $($lean: Script::new(&[
+                        prelude, include_str!(concat!("../scripts/", stringify!($lean), ".lua")),
+                    ].concat()),)*
+                    $($name: Script::new(&[
+                        prelude, jobs, include_str!(concat!("../scripts/", stringify!($name), ".lua")),
+                    ].concat())),*
                 }
             }
         }
     };
 }
 
-scripts!(submit lease complete give_up renew reclaim compact cancel status beat live leave workers);
+scripts!(
+    workers: beat renew live leave workers;
+    jobs: submit lease complete give_up reclaim compact cancel status
+);
 
 fn key(job: &JobId, what: &str) -> String {
     format!("locksley:{{{job}}}:{what}")

@@ -1,3 +1,4 @@
 -- A worker is alive. O(log w). ARGV: name, for so long, slots, build
 must_not_fail()
-return alive(unpack(ARGV))
+local slots, workers = alive(unpack(ARGV))
+return { slots, workers }

@@ -3,6 +3,12 @@
 must_not_fail()
 local at = now()
 local back = returned(at)
+-- Workers that are gone are forgotten, each once.
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', at, 'LIMIT', 0, 256)) do
+  redis.call('DECRBY', SLOTS, slots_in(redis.call('HGET', PRESENT, gone)))
+  redis.call('ZREM', WORKERS, gone)
+  redis.call('HDEL', PRESENT, gone)
+end
 local again, aside = 0, 0
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4)) do
   local j = keys(id)

@@ -24,6 +24,6 @@ for i = 1, #shares do
   listed[i] = shares[i]
 end
 return {
-  redis.call('HGETALL', j.job), now(), redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases), listed,
+  redis.call('HGETALL', j.job), (now()), redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases), listed,
   redis.call('ZCARD', j.shares), redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 10), full,
 }

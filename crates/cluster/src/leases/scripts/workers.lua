@@ -1,6 +1,6 @@
 -- The workers that are alive. O(w): for people
 local present = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, now(), '+inf')) do
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, (now()), '+inf')) do
   present[#present + 1] = { name, redis.call('HGET', PRESENT, name) or '' }
 end
 return present
