@@ -51,10 +51,10 @@ local PRESENT = GLOBAL .. 'present' -- a hash: slots and build of each worker
 local SLOTS = GLOBAL .. 'slots' -- the sum of their slots
 local RETURNED = GLOBAL .. 'returned' -- when workers came back after all had been away
 
--- How long a lease is. With more than some thousand workers it is longer than its job asks for, so that they renew their leases a
--- thousand times in a second in all, and not more. O(1)
+-- How long a lease is. With thousands of workers it is longer than its job asks for, three times as long as it takes until all have made
+-- one request, at 400 in a second. O(1)
 local function lease_of(lease, workers)
-  return math.max(lease, math.min(3 * (workers or redis.call('ZCARD', WORKERS)), 30000))
+  return math.max(lease, math.min(7.5 * (workers or redis.call('ZCARD', WORKERS)), 75000))
 end
 
 -- The slots in what is known of a worker.
