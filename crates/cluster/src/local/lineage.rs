@@ -13,7 +13,7 @@
 //! ```
 //!
 //! **Invariant.** The settled results that were taken, those that were not, and the results of all settled tasks that wait, run, or
-//! failed, each run from its start, are the result of the tasks that were brought here. A [`Cut`] takes the settled results, the
+//! failed, each run from its start, are the result of the tasks that were brought here. A cut (`shared.rs`) takes the settled results, the
 //! settled tasks that wait and those that failed, and names those that run: so whoever has the cut can do without this process.
 //!
 //! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than the number of tasks that ran
