@@ -47,7 +47,10 @@ impl Output {
         if !self.json {
             return Ok(());
         }
-        let text = serde_json::to_string_pretty(document);
+        let text = serde_json::to_string_pretty(&Versioned {
+            schema: SCHEMA,
+            document,
+        });
         print(&text.map_err(|error| Failure::System(format!("no JSON: {error}")))?);
         Ok(())
     }
@@ -58,7 +61,14 @@ impl Output {
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)
             .map_err(|error| Failure::file("make the folder", folder, &error))?;
-        fs::write(&path, content).map_err(|error| Failure::file("write", &path, &error))?;
+        // A file that is there is whole, whenever somebody looks.
+        let mut partial = path.clone().into_os_string();
+        partial.push(format!(".{}.part", std::process::id()));
+        let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&partial);
+            Failure::file("write", &path, &error)
+        })?;
         Ok(path)
     }
 
@@ -74,10 +84,17 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Prints a line or several. Whoever closed the other end of the pipe wants no more.
+/// Prints a line or several. Whoever closed the other end of the pipe wants no more; any other trouble, such as a full disk, ends
+/// the command with the exit code for files.
 fn print(text: &str) {
-    if writeln!(io::stdout().lock(), "{text}").is_err() {
-        std::process::exit(0);
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            eprintln!("error: cannot write to standard output: {error}");
+            std::process::exit(3);
+        }
     }
 }
 
@@ -106,6 +123,17 @@ pub(crate) struct Session {
     output: Output,
     name: &'static str,
     text: fn(&Results) -> String,
+}
+
+/// The version of what `--json` prints. It is raised when a field changes its meaning or goes away, not when one is added.
+const SCHEMA: u32 = 1;
+
+/// What `--json` prints: the version first.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema: u32,
+    #[serde(flatten)]
+    document: &'a T,
 }
 
 /// What `--json` prints of a session.

@@ -49,7 +49,7 @@ pub(crate) fn several(number: usize, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
-/// A length of time with its unit: `200ns`, `1.5us`, `2ms`; for clap.
+/// A length of time with its unit: `200ns`, `1.5us`, `2ms`, `30s`, `5m`, `6h`, `1d`; for clap.
 pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic());
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
@@ -58,17 +58,30 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
         "us" => 1e-6,
         "ms" => 1e-3,
         "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => DAY,
         _ => f64::NAN,
     };
     let seconds = number.trim().parse::<f64>().unwrap_or(f64::NAN) * scale;
-    if !(1e-9..=1e4).contains(&seconds) {
-        let forms = "give a time with its unit, such as 200ns, 1.5us, 2ms or 1s";
+    if seconds.is_nan() {
         return Err(format!(
-            "`{text}` is no time that makes sense here: {forms}"
+            "`{text}` is no time: give a number with its unit, such as 200ns, 1.5us, 2ms, 30s, 5m, 6h or 1d"
+        ));
+    }
+    if !(1e-9..=LONGEST).contains(&seconds) {
+        let days = LONGEST / DAY;
+        return Err(format!(
+            "`{text}` is no time that makes sense here: the shortest is 1ns, the longest {days}d"
         ));
     }
     Ok(std::time::Duration::from_secs_f64(seconds))
 }
+
+const DAY: f64 = 86_400.0;
+
+/// The longest time, in seconds: a year.
+const LONGEST: f64 = 365.0 * DAY;
 
 #[cfg(test)]
 mod tests {
@@ -93,8 +106,16 @@ mod tests {
     fn durations_have_units() {
         assert_eq!(duration("200ns"), Ok(std::time::Duration::from_nanos(200)));
         assert_eq!(duration("1.5us"), Ok(std::time::Duration::from_nanos(1500)));
-        for text in ["200", "ns", "-1us", "0s", "1h", "x"] {
-            assert!(duration(text).is_err(), "{text}");
+        for (text, seconds) in [("2m", 120), ("6h", 21_600), ("1d", 86_400), ("0.5h", 1800)] {
+            assert_eq!(duration(text), Ok(std::time::Duration::from_secs(seconds)));
+        }
+        for text in ["200", "ns", "x", "1y", "1 0s"] {
+            let why = duration(text).expect_err("it is none");
+            assert!(why.contains("1d"), "{why}");
+        }
+        for text in ["-1us", "0s", "366d"] {
+            let why = duration(text).expect_err("it is too short or too long");
+            assert!(why.contains("1ns") && why.contains("365d"), "{why}");
         }
     }
 }

@@ -47,7 +47,7 @@ mod reduce;
 mod task;
 
 pub use build::Build;
-pub use local::{Local, Panicked, Usage};
+pub use local::{Failed, Local, Panicked, Usage};
 pub use reduce::{Max, Reduce, Sum};
 pub use task::{Boxed, Malformed, Parcel, Program, Runnable, Task, Tasks};
 

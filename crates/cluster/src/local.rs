@@ -3,6 +3,7 @@
 //! A [`Local`] is what runs tasks, whoever brings them: alone ([`Local::run`]), for [ranks](crate::ranks), or for
 //! [leases](crate::leases). How tasks wait, and how some of them leave, is in `shared`.
 
+mod lineage;
 mod shared;
 
 #[cfg(test)]
@@ -16,8 +17,11 @@ use locksley::Pool;
 
 use crate::reduce::Reduce;
 use crate::task::{Boxed, Program, Task};
+use shared::Origin;
 
-pub(crate) use shared::{Shared, message};
+pub use lineage::Failed;
+pub(crate) use lineage::{Node, Parts};
+pub(crate) use shared::{Cut, Hold, Shared, message};
 
 /// A process's pool with the tasks of a program.
 ///
@@ -118,6 +122,51 @@ impl<R: Reduce> Local<R> {
         }
     }
 
+    /// A process that keeps who spawned whom, so that what it can do without can be [cut](Local::cut) off at any time. Results are
+    /// given in parts of at most `limit` bytes.
+    pub(crate) fn tracked(
+        pool: impl Into<Arc<Pool>>,
+        program: &Program<R>,
+        limit: usize,
+        hold: Hold,
+    ) -> Local<R> {
+        let local = Local::new(pool, program);
+        local.shared.track(limit, hold);
+        local
+    }
+
+    /// Adds a task from outside, which looks like this when it is encoded.
+    pub(crate) fn submit_encoded(&self, task: Boxed<R>, encoded: Vec<u8>) {
+        self.bring(task, Origin::Brought(encoded));
+    }
+
+    /// Takes away what the process can do without; nothing at a bad moment, which passes.
+    pub(crate) fn cut(&self) -> Option<Cut<R>> {
+        self.shared.cut()
+    }
+
+    /// Sets which tasks are not begun here.
+    pub(crate) fn hold(&self, hold: Hold) {
+        for job in self.shared.hold(hold) {
+            self.pool.spawn_detached(job);
+        }
+    }
+
+    /// Lets a task count as failed that is none.
+    pub(crate) fn reject(&self, task: Vec<u8>, reason: String, hopeless: bool) {
+        self.shared.reject(task, reason, hopeless);
+    }
+
+    /// How many tasks run here, if the process is tracked.
+    pub(crate) fn running(&self) -> usize {
+        self.shared.running()
+    }
+
+    /// Whether tasks wait that a cut would take; and whether results wait that are more than fits into one.
+    pub(crate) fn has_much(&self) -> (bool, bool) {
+        self.shared.has_much()
+    }
+
     /// Runs tasks, and all that they spawn, to the end, in this process alone.
     ///
     /// ```
@@ -163,7 +212,11 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(&self, task: Boxed<R>) {
-        if let Some(job) = self.shared.clone().enter(task) {
+        self.bring(task, Origin::Untracked);
+    }
+
+    fn bring(&self, task: Boxed<R>, origin: Origin<R>) {
+        if let Some(job) = self.shared.clone().enter(task, origin) {
             self.pool.spawn_detached(job);
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::local::Shared;
+use crate::local::{Node, Shared};
 use crate::reduce::Reduce;
 
 /// A kind of task: a value that can be sent anywhere and run there.
@@ -58,19 +58,20 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
 }
 
 /// Where a running task spawns others. A [`Task`] has an example.
-#[derive(Debug)]
 pub struct Tasks<R> {
     pub(crate) shared: Arc<Shared<R>>,
+    /// The task that runs, where it is kept who spawned whom.
+    pub(crate) node: Option<Arc<Node<R>>>,
 }
 
 impl<R: Reduce> Tasks<R> {
     /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the workers of this process, and
-    /// another process may take it away.
+    /// another process may take it away. On Redis it can leave the process when the task that spawned it has ended.
     ///
     /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer parallelism inside of a
     /// process there is `locksley::join`.
     pub fn spawn<T: Task<Output = R>>(&self, task: T) {
-        self.shared.clone().spawn(Box::new(task));
+        self.shared.clone().spawn(Box::new(task), self.node.clone());
     }
 
     /// Would it be good to have more tasks? True while fewer wait here than others may come for. A task that holds much
@@ -83,6 +84,14 @@ impl<R: Reduce> Tasks<R> {
     /// Has the run been given up? Nobody wants results any more; a long task may look now and then, and return at once.
     pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
+    }
+}
+
+impl<R> fmt::Debug for Tasks<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks")
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
     }
 }
 
@@ -151,6 +160,25 @@ impl Parcel {
         }
     }
 
+    /// Several encoded parcels as one: a parcel of no kind.
+    pub(crate) fn bundle(parcels: &[Vec<u8>]) -> Vec<u8> {
+        let (kind, argument) = (String::new(), encode(parcels));
+        Parcel { kind, argument }.encode()
+    }
+
+    /// The encoded parcels in a bundle, or the one that this is.
+    ///
+    /// # Errors
+    ///
+    /// If it is a bundle of something else.
+    pub(crate) fn unbundle(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+        match bytes {
+            // The length of the kind's name comes first.
+            [0, ..] => decode(&Parcel::decode(bytes)?.argument),
+            _ => Ok(vec![bytes.to_vec()]),
+        }
+    }
+
     /// The parcel as bytes.
     pub fn encode(&self) -> Vec<u8> {
         encode(self)
@@ -173,6 +201,21 @@ impl Parcel {
 /// If the value's own `Serialize` fails, which is a fault in the program: memory can always be written to.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).unwrap_or_else(|error| {
+        panic!(
+            "a {} cannot be serialised: {error}",
+            std::any::type_name::<T>()
+        )
+    })
+}
+
+/// How many bytes a value takes in postcard's format.
+///
+/// # Panics
+///
+/// As [`encode`] does.
+pub(crate) fn size<T: Serialize + ?Sized>(value: &T) -> usize {
+    let counted = postcard::experimental::serialized_size(value);
+    counted.unwrap_or_else(|error| {
         panic!(
             "a {} cannot be serialised: {error}",
             std::any::type_name::<T>()
@@ -240,10 +283,11 @@ impl<R: Reduce> Program<R> {
     ///
     /// # Panics
     ///
-    /// If it has a kind of that name.
+    /// If it has a kind of that name, or the name is empty.
     #[must_use]
     pub fn with<T: Task<Output = R>>(mut self) -> Program<R> {
         let unpack: Unpack<R> = |bytes| decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>);
+        assert!(!T::KIND.is_empty(), "a kind has a name");
         let before = self.kinds.insert(T::KIND, unpack);
         assert!(
             before.is_none(),

@@ -97,6 +97,25 @@ fn counts_are_exact_with_every_protocol_and_several_workers() {
     }
 }
 
+/// A roll of all names that rank 0 sends to each of the others would be 23 times 24 times 10,000 bytes.
+#[test]
+fn names_of_hosts_go_up_a_tree_and_not_back_to_everybody() {
+    let names: Vec<String> = (0..24).map(|rank| format!("{rank:->10000}")).collect();
+    let hosts: Vec<&str> = names.iter().map(String::as_str).collect();
+    let outcome = search(&options(), Network::default(), &hosts).unwrap();
+    check(&outcome);
+    for (rank, report) in outcome.ranks.iter().enumerate() {
+        assert_eq!((report.rank, &report.host), (rank, &names[rank]));
+    }
+    let all: u64 = outcome
+        .ranks
+        .iter()
+        .map(|rank| rank.traffic.bytes_sent)
+        .sum();
+    // Each name goes over one to three links, and so do its own greeting and its sum; work is small.
+    assert!(all < 2 * 3 * 24 * 10_000, "{all} bytes");
+}
+
 #[test]
 fn a_dead_rank_ends_the_job_and_is_named() {
     for (rank, after) in [(1, 0), (1, 3), (2, 10)] {

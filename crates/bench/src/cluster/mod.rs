@@ -4,7 +4,10 @@
 //! |---|---|
 //! | `mpi`, feature `mpi` | UTS T1L on two ranks of one worker: at least 0.85 of the ideal half of the serial processor time |
 //! | `redis`, feature `redis` | tasks of 10 ms that are leased from a server: less than 0.1 of processor time beyond the work |
+//! | `crowd`, feature `redis` | 10,000 workers that hold 8 leases each and have nothing else to do: less than 0.1 of the server's processor |
 
+#[cfg(feature = "redis")]
+mod crowd;
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
 #[cfg(feature = "redis")]
@@ -42,8 +45,24 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         limit: OVERHEAD,
         measured: overhead,
     });
+    #[cfg(feature = "redis")]
+    let load = if plan.includes(crowd::NAME) {
+        crowd::measure(plan, &mut outcome)?
+    } else {
+        None
+    };
+    #[cfg(not(feature = "redis"))]
+    let load = None;
+    outcome.bars.push(Bar {
+        name: "cluster redis server's load of 10,000 idle workers".into(),
+        limit: LOAD,
+        measured: load,
+    });
     Ok(outcome)
 }
+
+/// The part of a processor that a server takes for workers that do nothing.
+const LOAD: f64 = 0.1;
 
 /// Processor time beyond the work, of the worker and the server together, as a part of the work.
 const OVERHEAD: f64 = 0.1;

@@ -124,14 +124,14 @@ fn overhead(server: &Started, micros: u64, tasks: u64) -> Result<f64, Wrong> {
 }
 
 /// A server of our own, gone with the measurement.
-struct Started {
+pub(super) struct Started {
     process: Child,
     folder: PathBuf,
     port: u16,
 }
 
 impl Started {
-    fn new(durability: &str) -> Option<Started> {
+    pub(super) fn new(durability: &str) -> Option<Started> {
         let port = TcpListener::bind("127.0.0.1:0")
             .ok()?
             .local_addr()
@@ -174,12 +174,12 @@ impl Started {
         None
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
     /// Seconds of the processor that the server has used, together with ours.
-    fn used(&self, ours: Option<Duration>) -> f64 {
+    pub(super) fn used(&self, ours: Option<Duration>) -> f64 {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id()));
         let nanoseconds = |entry: std::io::Result<fs::DirEntry>| {
             let text = fs::read_to_string(entry.ok()?.path().join("schedstat")).ok()?;

@@ -23,6 +23,28 @@ fn refused(line: &str, code: i32, parts: &[&str]) {
     assert!(lab.files().is_empty(), "{line} left {:?}", lab.files());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let lab = Lab::new();
+    for line in ["list", "list --json"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = lab.command(line.split_whitespace());
+        command.stdout(full.expect("it is there"));
+        let output = command.stderr(std::process::Stdio::piped()).output();
+        let output = output.expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{line}: {said}");
+        assert!(said.contains("standard output"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn times_have_units_and_limits() {
+    refused("cluster run uts --patience 1y", 2, &["6h or 1d"]);
+    refused("cluster run uts --patience 400d", 2, &["365d"]);
+}
+
 #[test]
 fn unknown_names_come_with_the_nearest() {
     refused("run fibb", 2, &["did you mean `fib`?", "locksley list"]);

@@ -121,7 +121,7 @@ fn workers_do_what_is_submitted_and_stop_when_they_are_told() {
         "{lonely:?}"
     );
     let worker = site.worker();
-    let done = site.json(&format!("submit --job a {SMALL}"));
+    let done = site.json(&format!("submit --job a --attach {SMALL}"));
     assert_eq!(
         (&done["result"]["nodes"], &done["new"]),
         (&62_689.into(), &false.into())
@@ -129,6 +129,16 @@ fn workers_do_what_is_submitted_and_stop_when_they_are_told() {
     assert_eq!(
         (&done["state"], &done["set_aside"]),
         (&"done".into(), &0.into())
+    );
+    let over = site.run(&format!("submit --job a {SMALL}"));
+    assert!(
+        over.code == 1 && over.err.contains("--again") && !over.out.contains("62 689"),
+        "{over:?}"
+    );
+    let again = site.json(&format!("submit --job a --again {SMALL}"));
+    assert_eq!(
+        (&again["result"]["nodes"], &again["new"]),
+        (&62_689.into(), &true.into())
     );
     let ran = site.run(&format!("submit {SMALL}"));
     assert!(ran.code == 0 && ran.out.contains("62 689 nodes"), "{ran:?}");
@@ -169,6 +179,11 @@ fn jobs_are_cancelled_and_names_are_freed() {
     assert!(
         attached.code == 1 && attached.err.contains("was cancelled"),
         "{attached:?}"
+    );
+    let result = site.run(&format!("submit --job a --attach {SMALL}"));
+    assert!(
+        result.code == 1 && result.err.contains("was cancelled"),
+        "{result:?}"
     );
     site.json("cancel a --forget");
     let gone = site.run("status a");

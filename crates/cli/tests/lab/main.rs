@@ -55,6 +55,7 @@ impl Lab {
     /// Runs it with `--json`: the document, which must be of that command.
     fn json(&self, line: &str) -> Value {
         let ran = self.good(&format!("{line} --json"));
+        assert!(ran.out.starts_with("{\n  \"schema\": 1,"), "{}", ran.out);
         let document: Value = serde_json::from_str(&ran.out)
             .unwrap_or_else(|error| panic!("{line}: {error}: {}", ran.out));
         document

@@ -2,32 +2,54 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use locksley::Pool;
 
+use crate::local::{Hold, Parts, message};
 use crate::task::{decode, encode};
-use crate::{Local, Malformed, Panicked, Parcel, Program, Reduce, Usage};
+use crate::{Failed, Local, Malformed, Panicked, Parcel, Program, Reduce};
 
 /// A program, whatever its results are: they are bytes here.
 pub trait Served: Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// Lets a task run in a pool.
-    ///
-    /// # Errors
-    ///
-    /// If the parcel has no task of the program in it.
-    fn start(&self, pool: &Arc<Pool>, parcel: &Parcel) -> Result<Box<dyn Run>, Malformed>;
+    /// Lets tasks run in a pool. What is no task of the program counts as failed.
+    fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run>;
 
-    /// Combines results.
+    /// Combines results, into as few as fit the limit.
     ///
     /// # Errors
     ///
     /// If one of them is none.
-    fn combine(&self, results: &[Vec<u8>]) -> Result<Vec<u8>, Malformed>;
+    fn combine(&self, results: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, Malformed>;
+}
+
+/// How tasks run for a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct How {
+    /// The largest result.
+    pub limit: usize,
+    /// Whether what they spawn is left to others.
+    pub hand_over: bool,
+}
+
+/// What a run can do without: with it, its lease can be completed, or go on with what is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Piece {
+    /// Results, encoded.
+    pub results: Vec<Vec<u8>>,
+    /// How many tasks gave them.
+    pub tasks: u64,
+    /// Tasks that are still to be done, encoded. They are no longer in the run.
+    pub children: Vec<Vec<u8>>,
+    /// Tasks that failed.
+    pub failed: Vec<Failed>,
+    /// Tasks that run, encoded. If there are none the run is at its end.
+    pub kept: Vec<Vec<u8>>,
 }
 
 /// A task that runs, with all that it spawns: a [`Local`] of any program.
@@ -38,23 +60,26 @@ pub trait Run: Send + Sync {
     /// Has it begun?
     fn begun(&self) -> bool;
 
-    /// Sets how many tasks had better wait, or lets it be as it was.
-    fn set_appetite(&self, tasks: Option<usize>);
+    /// From now on nothing is begun, and what runs is asked to spawn what it can.
+    fn wind_down(&self);
 
-    /// Takes some tasks that wait away.
-    fn withdraw(&self, at_most: usize) -> Vec<Vec<u8>>;
+    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot leave before.
+    fn release(&self);
+
+    /// Takes away what the run can do without; nothing at a bad moment, which passes.
+    fn cut(&self) -> Option<Piece>;
+
+    /// Whether a cut is due: tasks wait that it would take, or results are more than fits into one.
+    fn is_due(&self) -> bool;
+
+    /// How many tasks run.
+    fn running(&self) -> usize;
 
     /// Gives up.
     fn cancel(&self);
 
-    /// The first task that panicked.
+    /// The panic that spoilt the whole run, if one did.
     fn fault(&self) -> Option<Panicked>;
-
-    /// The result so far.
-    fn take_result(&self) -> Vec<u8>;
-
-    /// What was done so far.
-    fn usage(&self) -> Usage;
 }
 
 impl<R: Reduce> Served for Program<R> {
@@ -62,56 +87,92 @@ impl<R: Reduce> Served for Program<R> {
         Program::name(self)
     }
 
-    fn start(&self, pool: &Arc<Pool>, parcel: &Parcel) -> Result<Box<dyn Run>, Malformed> {
-        let task = self.unpack(parcel)?;
-        let local = Local::new(pool.clone(), self);
-        local.submit(task);
-        Ok(Box::new(local))
+    fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run> {
+        let usual = if how.hand_over {
+            Hold::Spawned
+        } else {
+            Hold::Nothing
+        };
+        let local = Local::tracked(pool.clone(), self, how.limit, usual);
+        for task in tasks {
+            let read = || self.unpack(&Parcel::decode(&task)?);
+            // A program's own code reads its arguments, and may panic.
+            match catch_unwind(AssertUnwindSafe(read)) {
+                Ok(Ok(boxed)) => local.submit_encoded(boxed, task),
+                Ok(Err(malformed)) => local.reject(task, malformed.to_string(), true),
+                Err(panic) => {
+                    let (program, said) = (Program::name(self), message(&*panic));
+                    let why = format!("a value of the program {program} panicked: {said}");
+                    local.reject(task, why, false);
+                }
+            }
+        }
+        Box::new(Tracked { local, usual })
     }
 
-    fn combine(&self, results: &[Vec<u8>]) -> Result<Vec<u8>, Malformed> {
-        let mut all = R::identity();
+    fn combine(&self, results: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, Malformed> {
+        let mut all = Parts::<R>::default();
         for result in results {
-            all.combine(decode(result)?);
+            all.add(decode(result)?, result.len(), limit);
         }
-        Ok(encode(&all))
+        Ok(all.into_results().map(|part| encode(&part)).collect())
     }
 }
 
-impl<R: Reduce> Run for Local<R> {
+struct Tracked<R> {
+    local: Local<R>,
+    /// What is held while the run is not winding down.
+    usual: Hold,
+}
+
+impl<R: Reduce> Run for Tracked<R> {
     fn wait(&self, at_most: Duration) -> bool {
-        Local::wait(self, at_most)
+        self.local.wait(at_most)
     }
 
     fn begun(&self) -> bool {
-        self.usage().added > 1 || self.surplus() == 0
+        self.local.running() > 0 || self.local.usage().added > 1 || self.local.surplus() == 0
     }
 
-    fn set_appetite(&self, tasks: Option<usize>) {
-        let workers = self.pool().workers();
-        let usual = if workers > 1 { 2 * workers } else { 0 };
-        Local::set_appetite(self, tasks.unwrap_or(usual));
+    fn wind_down(&self) {
+        self.local.set_appetite(usize::MAX);
+        self.local.hold(Hold::All);
     }
 
-    fn withdraw(&self, at_most: usize) -> Vec<Vec<u8>> {
-        let tasks = Local::withdraw(self, at_most);
-        tasks.iter().map(|task| task.pack().encode()).collect()
+    fn release(&self) {
+        self.local.hold(self.usual);
+    }
+
+    fn cut(&self) -> Option<Piece> {
+        let cut = self.local.cut()?;
+        Some(Piece {
+            results: cut.results.iter().map(encode).collect(),
+            tasks: cut.tasks,
+            children: cut
+                .children
+                .iter()
+                .map(|task| task.pack().encode())
+                .collect(),
+            failed: cut.failed,
+            kept: cut.kept,
+        })
+    }
+
+    fn is_due(&self) -> bool {
+        let (tasks, results) = self.local.has_much();
+        tasks || results
+    }
+
+    fn running(&self) -> usize {
+        self.local.running()
     }
 
     fn cancel(&self) {
-        Local::cancel(self);
+        self.local.cancel();
     }
 
     fn fault(&self) -> Option<Panicked> {
-        Local::fault(self)
-    }
-
-    fn take_result(&self) -> Vec<u8> {
-        encode(&Local::take_result(self))
-    }
-
-    fn usage(&self) -> Usage {
-        Local::usage(self)
+        self.local.fault()
     }
 }
 

@@ -51,13 +51,14 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         &self,
         worker: &WorkerId,
         at_most: usize,
+        suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
-        self.through(|pool| pool.lease(worker, at_most, wait))
+        self.through(|pool| pool.lease(worker, at_most, suspect, wait))
     }
 
-    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble> {
-        self.through(|pool| pool.reclaim(worker, at_most, idle))
+    fn reclaim(&self) -> Result<Reclaimed, Trouble> {
+        self.through(P::reclaim)
     }
 
     fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
@@ -79,11 +80,16 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         self.through(|pool| pool.give_up(ticket, why))
     }
 
-    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble> {
-        self.through(|pool| pool.results(job))
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble> {
+        self.through(|pool| pool.results(job, at_most))
     }
 
-    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble> {
+    fn compact(
+        &self,
+        job: &JobId,
+        first: &[Vec<u8>],
+        combined: &[Vec<u8>],
+    ) -> Result<bool, Trouble> {
         self.through(|pool| pool.compact(job, first, combined))
     }
 
@@ -99,8 +105,17 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         self.through(|pool| pool.cancel(job, forget))
     }
 
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble> {
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
         self.through(|pool| pool.beat(present, alive_for))
+    }
+
+    fn live(
+        &self,
+        present: &Present,
+        alive_for: Duration,
+        tickets: &[Ticket],
+    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+        self.through(|pool| pool.live(present, alive_for, tickets))
     }
 
     fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::terms::plain;
 use super::{
-    Aside, Completed, Completion, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
-    Present, Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
+    Aside, Completed, Completion, Crowd, GiveUp, JobId, JobInfo, Lease, LeasePool, Order,
+    Oversized, Present, Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::Build;
 
@@ -20,13 +20,14 @@ use crate::Build;
 ///
 /// let pool = Memory::default();
 /// let job = JobInfo { id: "a".parse()?, build: Build(1), program: "p".to_owned(), terms: Terms::default() };
-/// pool.submit(&Order { job, tasks: vec![b"task".to_vec()] })?;
+/// pool.submit(&Order::whole(job, vec![b"task".to_vec()]))?;
 /// let (slow, other) = (WorkerId { name: "slow".to_owned(), build: Build(1) }, WorkerId { name: "other".to_owned(), build: Build(1) });
 /// pool.beat(&Present { worker: other.clone(), slots: 1 }, Duration::from_secs(60))?;
-/// let lease = pool.lease(&slow, 1, Duration::ZERO)?.remove(0);
+/// let lease = pool.lease(&slow, 1, false, Duration::ZERO)?.remove(0);
 ///
 /// pool.pass(Duration::from_secs(16));
-/// let again = pool.reclaim(&other, 1, true)?.leases.remove(0);
+/// assert_eq!(pool.reclaim()?.returned, 1);
+/// let again = pool.lease(&other, 1, false, Duration::ZERO)?.remove(0);
 /// assert_eq!(pool.complete(&lease.ticket, &Completion::default())?, Completed::Fenced);
 /// assert_ne!(pool.complete(&again.ticket, &Completion::default())?, Completed::Fenced);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,11 +41,15 @@ pub struct Memory {
 
 #[derive(Debug, Default)]
 struct World {
-    /// How far the clock is ahead.
+    /// How far the clock is ahead of the machine's, and behind it: it can be set both ways.
     ahead: Duration,
+    behind: Duration,
+    /// The latest time that was seen. A clock that is set back is taken to go on from here.
+    seen: Duration,
+    correction: Duration,
     jobs: BTreeMap<JobId, Job>,
-    /// How many entries there were: their numbers.
-    entries: u64,
+    /// How many entries and deliveries there were: their numbers.
+    numbers: u64,
     workers: BTreeMap<String, (Present, Duration)>,
     /// When they came back, if all were away.
     returned: Duration,
@@ -53,10 +58,14 @@ struct World {
 #[derive(Debug)]
 struct Job {
     info: Arc<JobInfo>,
-    first: Vec<Vec<u8>>,
+    chunks: Vec<Vec<Vec<u8>>>,
+    sealed: bool,
     state: State,
-    waiting: VecDeque<(u64, Entry)>,
-    leased: BTreeMap<u64, (Entry, Holder)>,
+    /// All that are outstanding.
+    entries: BTreeMap<u64, Entry>,
+    waiting: VecDeque<u64>,
+    suspects: VecDeque<u64>,
+    leased: BTreeMap<u64, Holder>,
     results: Vec<Vec<u8>>,
     aside: Vec<Aside>,
     done: BTreeMap<String, u64>,
@@ -68,8 +77,9 @@ struct Job {
 #[derive(Debug)]
 struct Entry {
     task: Vec<u8>,
-    /// How many tries it had under earlier numbers.
-    before: u32,
+    /// How often it was tried in vain.
+    tries: u32,
+    step: u64,
 }
 
 #[derive(Debug)]
@@ -78,6 +88,9 @@ struct Holder {
     delivery: u64,
     since: Duration,
 }
+
+/// What the clock begins with, so that it can be set back.
+const LATER: Duration = Duration::from_secs(1 << 30);
 
 impl Default for Memory {
     fn default() -> Memory {
@@ -104,8 +117,18 @@ impl Memory {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self, world: &World) -> Duration {
-        self.started.elapsed() + world.ahead
+    /// Sets the clock back, as an administrator may set a server's.
+    pub fn set_back(&self, time: Duration) {
+        self.world().behind += time;
+    }
+
+    fn now(&self, world: &mut World) -> Duration {
+        let clock = (LATER + self.started.elapsed() + world.ahead).saturating_sub(world.behind);
+        if clock + world.correction < world.seen {
+            world.correction = world.seen - clock;
+        }
+        world.seen = clock + world.correction;
+        world.seen
     }
 
     fn wait<'a>(&self, world: MutexGuard<'a, World>, time: Duration) -> MutexGuard<'a, World> {
@@ -116,8 +139,8 @@ impl Memory {
 
 impl World {
     fn number(&mut self) -> u64 {
-        self.entries += 1;
-        self.entries
+        self.numbers += 1;
+        self.numbers
     }
 
     /// When the workers came back, if all were away. Until then nobody could renew a lease, and that one ran out says nothing about
@@ -129,26 +152,79 @@ impl World {
         self.returned
     }
 
-    /// The job of a ticket and its entry's number, if the ticket is good.
+    /// The job of a ticket and its entry's number, if the ticket is that of the last delivery.
     fn held(&mut self, ticket: &Ticket) -> Option<(&mut Job, u64)> {
         let number = ticket.entry.parse().ok()?;
         let job = self.jobs.get_mut(&ticket.job)?;
-        let (_, holder) = job.leased.get(&number)?;
+        let holder = job.leased.get(&number)?;
         let good = holder.worker == ticket.worker && holder.delivery == ticket.delivery;
         good.then_some((job, number))
     }
 }
 
 impl Job {
+    fn new(order: &Order, now: Duration) -> Job {
+        Job {
+            info: Arc::new(order.job.clone()),
+            chunks: Vec::new(),
+            sealed: false,
+            state: State::Running,
+            entries: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            suspects: VecDeque::new(),
+            leased: BTreeMap::new(),
+            results: Vec::new(),
+            aside: Vec::new(),
+            done: BTreeMap::new(),
+            tasks: 0,
+            submitted: now,
+            ended: None,
+        }
+    }
+
+    /// Adds a chunk of first tasks. Returns `false` if it is another one than before.
+    fn chunk(&mut self, order: &Order, numbers: &mut u64) -> bool {
+        if let Some(before) = self.chunks.get(order.chunk as usize) {
+            let last = self.sealed && order.chunk as usize + 1 == self.chunks.len();
+            return *before == order.tasks && last == (order.last && self.sealed);
+        }
+        if self.sealed || self.chunks.len() as u64 != order.chunk {
+            return false;
+        }
+        self.chunks.push(order.tasks.clone());
+        self.sealed = order.last;
+        for task in &order.tasks {
+            *numbers += 1;
+            self.add(*numbers, task.clone(), 0);
+        }
+        true
+    }
+
+    /// Lets a task wait.
+    fn add(&mut self, number: u64, task: Vec<u8>, tries: u32) {
+        let entry = Entry {
+            task,
+            tries,
+            step: 0,
+        };
+        self.entries.insert(number, entry);
+        if self.info.terms.suspect(tries + 1) {
+            self.suspects.push_back(number);
+        } else {
+            self.waiting.push_back(number);
+        }
+    }
+
     /// Ends the job if there is nothing left.
     fn tidy(&mut self, now: Duration) {
-        if self.state == State::Running && self.waiting.is_empty() && self.leased.is_empty() {
+        if self.state == State::Running && self.sealed && self.entries.is_empty() {
             self.state = State::Done;
             self.ended = Some(now);
         }
     }
 
-    fn lease(&mut self, number: u64, entry: Entry, holder: Holder) -> Lease {
+    fn lease(&mut self, number: u64, holder: Holder) -> Lease {
+        let entry = &self.entries[&number];
         let lease = Lease {
             job: self.info.clone(),
             ticket: Ticket {
@@ -156,16 +232,16 @@ impl Job {
                 entry: number.to_string(),
                 worker: holder.worker.clone(),
                 delivery: holder.delivery,
+                step: entry.step,
             },
-            attempt: entry.before + holder.delivery as u32,
+            attempt: entry.tries + 1,
             task: Some(entry.task.clone()),
         };
-        self.leased.insert(number, (entry, holder));
+        self.leased.insert(number, holder);
         lease
     }
 
     fn set_aside(&mut self, number: u64, attempts: u32, reason: &str) {
-        self.leased.remove(&number);
         self.aside.push(Aside {
             entry: number.to_string(),
             attempts,
@@ -173,50 +249,36 @@ impl Job {
         });
     }
 
-    fn reclaim(
-        &mut self,
-        worker: &WorkerId,
-        most: &mut usize,
-        idle: &mut bool,
-        now: Duration,
-    ) -> Reclaimed {
-        let mut reclaimed = Reclaimed::default();
+    /// Takes a leased entry away.
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        self.leased.remove(&number);
+        self.entries.remove(&number)
+    }
+
+    fn reclaim(&mut self, now: Duration) -> (u64, u64) {
         let terms = self.info.terms;
-        let late = |(_, (_, holder)): &(&u64, &(Entry, Holder))| now >= holder.since + terms.lease;
-        let late: Vec<u64> = self
-            .leased
-            .iter()
-            .filter(late)
-            .map(|(number, _)| *number)
+        let late = |(_, holder): &(&u64, &Holder)| now >= holder.since + terms.lease;
+        let late = self.leased.iter().filter(late);
+        let late: Vec<(u64, String)> = late
+            .map(|(number, holder)| (*number, holder.worker.clone()))
             .collect();
-        for number in late {
-            let (entry, holder) = &self.leased[&number];
-            let attempts = entry.before + holder.delivery as u32;
-            let alone = terms.alone(attempts + 1);
+        let (mut returned, mut aside) = (0, 0);
+        for (number, worker) in late {
+            let Some(entry) = self.remove(number) else {
+                continue;
+            };
+            let attempts = entry.tries + 1;
             if attempts >= terms.tries {
-                let reason = format!(
-                    "no worker lived to finish it; the last one was {}",
-                    holder.worker
-                );
+                let reason = format!("no worker lived to finish it; the last one was {worker}");
                 self.set_aside(number, attempts, &reason);
-            } else if alone && !*idle {
-                reclaimed.suspects = true;
-            } else if *most > 0
-                && let Some((entry, holder)) = self.leased.remove(&number)
-            {
-                *idle = false;
-                *most = if alone { 0 } else { *most - 1 };
-                let delivery = holder.delivery + 1;
-                let holder = Holder {
-                    worker: worker.name.clone(),
-                    delivery,
-                    since: now,
-                };
-                reclaimed.leases.push(self.lease(number, entry, holder));
+                aside += 1;
+            } else {
+                self.add(number, entry.task, attempts);
+                returned += 1;
             }
         }
         self.tidy(now);
-        reclaimed
+        (returned, aside)
     }
 }
 
@@ -226,42 +288,27 @@ impl LeasePool for Memory {
         let largest = order.tasks.iter().map(Vec::len).max().unwrap_or(0);
         Oversized::check("a task", largest, limits.task)?;
         Oversized::check("a number of tasks", order.tasks.len(), limits.children)?;
-        let mut world = self.world();
-        let now = self.now(&world);
-        if let Some(job) = world.jobs.get(&order.job.id) {
-            let same = job.info.build == order.job.build
-                && job.info.program == order.job.program
-                && job.first == order.tasks;
-            return if same {
-                Ok(Submitted::Attached)
-            } else {
-                Err(Trouble::Taken(order.job.id.clone()))
-            };
+        let mut guard = self.world();
+        let now = self.now(&mut guard);
+        let world = &mut *guard;
+        let new = !world.jobs.contains_key(&order.job.id);
+        if new && order.chunk > 0 {
+            return Err(Trouble::Vanished(order.job.id.clone()));
         }
-        let waiting = order.tasks.iter().map(|task| {
-            let entry = Entry {
-                task: task.clone(),
-                before: 0,
-            };
-            (world.number(), entry)
-        });
-        let mut job = Job {
-            waiting: waiting.collect(),
-            info: Arc::new(order.job.clone()),
-            first: order.tasks.clone(),
-            state: State::Running,
-            leased: BTreeMap::new(),
-            results: Vec::new(),
-            aside: Vec::new(),
-            done: BTreeMap::new(),
-            tasks: 0,
-            submitted: now,
-            ended: None,
-        };
+        let fresh = || Job::new(order, now);
+        let job = world.jobs.entry(order.job.id.clone()).or_insert_with(fresh);
+        let same = job.info.build == order.job.build && job.info.program == order.job.program;
+        if !same || !job.chunk(order, &mut world.numbers) {
+            return Err(Trouble::Taken(order.job.id.clone()));
+        }
+        let state = job.state;
         job.tidy(now);
-        world.jobs.insert(order.job.id.clone(), job);
         self.changed.notify_all();
-        Ok(Submitted::New)
+        Ok(match state {
+            _ if new => Submitted::New,
+            State::Running => Submitted::Attached,
+            over => Submitted::Over(over),
+        })
     }
 
     fn running(&self) -> Result<Vec<(JobId, Build)>, Trouble> {
@@ -279,52 +326,58 @@ impl LeasePool for Memory {
         &self,
         worker: &WorkerId,
         at_most: usize,
+        suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
         let until = Instant::now() + wait;
-        let mut world = self.world();
+        let mut guard = self.world();
         loop {
-            let now = self.now(&world);
+            let now = self.now(&mut guard);
+            let world = &mut *guard;
             let mut leases = Vec::new();
-            for job in world
-                .jobs
-                .values_mut()
-                .filter(|job| job.info.build == worker.build)
-            {
-                while leases.len() < at_most
-                    && let Some((number, entry)) = job.waiting.pop_front()
-                {
+            let mut suspect = suspect;
+            let ours = |job: &&mut Job| job.info.build == worker.build;
+            for job in world.jobs.values_mut().filter(ours) {
+                while leases.len() < at_most {
+                    let one = if suspect && !job.suspects.is_empty() {
+                        suspect = false;
+                        job.suspects.pop_front()
+                    } else {
+                        job.waiting.pop_front()
+                    };
+                    let Some(number) = one else { break };
+                    world.numbers += 1;
                     let holder = Holder {
                         worker: worker.name.clone(),
-                        delivery: 1,
+                        delivery: world.numbers,
                         since: now,
                     };
-                    leases.push(job.lease(number, entry, holder));
+                    leases.push(job.lease(number, holder));
                 }
             }
             let left = until.saturating_duration_since(Instant::now());
             if !leases.is_empty() || left.is_zero() {
                 return Ok(leases);
             }
-            world = self.wait(world, left);
+            guard = self.wait(guard, left);
         }
     }
 
-    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble> {
-        let mut world = self.world();
-        let now = self.now(&world);
-        let returned = world.returned(now);
+    fn reclaim(&self) -> Result<Reclaimed, Trouble> {
+        let mut guard = self.world();
+        let now = self.now(&mut guard);
+        let returned = guard.returned(now);
         let mut reclaimed = Reclaimed::default();
-        let (mut most, mut idle) = (at_most, idle);
-        for job in world
-            .jobs
-            .values_mut()
-            .filter(|job| job.info.build == worker.build)
-            .filter(|job| now >= returned + job.info.terms.lease)
-        {
-            let more = job.reclaim(worker, &mut most, &mut idle, now);
-            reclaimed.leases.extend(more.leases);
-            reclaimed.suspects |= more.suspects;
+        for job in guard.jobs.values_mut() {
+            let lease = job.info.terms.lease;
+            if now >= returned + lease {
+                let (again, aside) = job.reclaim(now);
+                reclaimed.returned += again;
+                reclaimed.aside += aside;
+            }
+            let oldest = job.leased.values().map(|holder| holder.since).min();
+            let due = oldest.map(|since| (since.max(returned) + lease).saturating_sub(now));
+            reclaimed.next = reclaimed.next.into_iter().chain(due).min();
         }
         self.changed.notify_all();
         Ok(reclaimed)
@@ -332,10 +385,10 @@ impl LeasePool for Memory {
 
     fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
         let mut world = self.world();
-        let now = self.now(&world);
+        let now = self.now(&mut world);
         let mut renew = |ticket: &Ticket| {
             let (job, number) = world.held(ticket)?;
-            job.leased.get_mut(&number)?.1.since = now;
+            job.leased.get_mut(&number)?.since = now;
             Some(())
         };
         Ok(tickets
@@ -346,80 +399,94 @@ impl LeasePool for Memory {
 
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
         let mut world = self.world();
-        let now = self.now(&world);
-        let first = world.entries + 1;
-        world.entries += completion.children.len() as u64;
+        let now = self.now(&mut world);
+        let first = world.numbers + 1;
+        world.numbers += (completion.children.len() + completion.aside.len()) as u64;
+        let mut numbers = first..;
         let Some((job, number)) = world.held(ticket) else {
             return Ok(Completed::Fenced);
         };
-        completion.check(&job.info.terms.limits)?;
-        let children = completion.children.iter().map(|task| Entry {
-            task: task.clone(),
-            before: 0,
-        });
-        job.waiting.extend((first..).zip(children));
-        if !completion.result.is_empty() {
-            job.results.push(completion.result.clone());
+        let step = job.entries.get(&number).map_or(0, |entry| entry.step);
+        let counted = |job: &Job| Completed::Counted {
+            outstanding: job.entries.len() as u64,
+            results: job.results.len() as u64,
+        };
+        if step != ticket.step {
+            // Nobody else has this ticket: it is this completion, repeated.
+            let repeated = completion.kept.is_some() && step == ticket.step + 1;
+            return Ok(if repeated {
+                counted(job)
+            } else {
+                Completed::Fenced
+            });
         }
+        completion.check(&job.info.terms.limits)?;
+        for (new, child) in numbers.by_ref().zip(&completion.children) {
+            job.add(new, child.task.clone(), child.tries);
+        }
+        for (new, refused) in numbers.zip(&completion.aside) {
+            job.set_aside(new, refused.attempts, &refused.reason);
+        }
+        let results = completion.results.iter().filter(|part| !part.is_empty());
+        job.results.extend(results.cloned());
         job.tasks += completion.tasks;
-        *job.done.entry(ticket.worker.clone()).or_default() += 1;
-        job.leased.remove(&number);
+        if let (Some(kept), Some(entry)) = (&completion.kept, job.entries.get_mut(&number)) {
+            entry.task.clone_from(kept);
+            entry.step += 1;
+        } else {
+            // Whoever only gives tasks back has done nothing.
+            if completion.tasks > 0 {
+                *job.done.entry(ticket.worker.clone()).or_default() += 1;
+            }
+            job.remove(number);
+        }
         job.tidy(now);
-        let outstanding = (job.waiting.len() + job.leased.len()) as u64;
-        let results = job.results.len() as u64;
+        let counted = counted(job);
         self.changed.notify_all();
-        Ok(Completed::Counted {
-            outstanding,
-            results,
-        })
+        Ok(counted)
     }
 
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
         let mut world = self.world();
-        let now = self.now(&world);
+        let now = self.now(&mut world);
         let new = world.number();
         let Some((job, number)) = world.held(ticket) else {
             return Ok(false);
         };
-        let Some((entry, holder)) = job.leased.remove(&number) else {
+        let Some(entry) = job.remove(number) else {
             return Ok(false);
         };
-        let attempts = entry.before + holder.delivery as u32;
+        let attempts = entry.tries + 1;
         match why {
             GiveUp::Failed(reason) if attempts >= job.info.terms.tries => {
                 job.set_aside(number, attempts, reason)
             }
             GiveUp::Hopeless(reason) => job.set_aside(number, attempts, reason),
-            GiveUp::Failed(_) => job.waiting.push_back((
-                new,
-                Entry {
-                    before: attempts,
-                    ..entry
-                },
-            )),
-            GiveUp::Stopping => job.waiting.push_back((
-                new,
-                Entry {
-                    before: attempts - 1,
-                    ..entry
-                },
-            )),
+            GiveUp::Failed(_) => job.add(new, entry.task, attempts),
+            GiveUp::Stopping => job.add(new, entry.task, entry.tries),
         }
         job.tidy(now);
         self.changed.notify_all();
         Ok(true)
     }
 
-    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble> {
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble> {
         let world = self.world();
-        Ok(world
-            .jobs
-            .get(job)
-            .map(|job| job.results.clone())
-            .unwrap_or_default())
+        let results = world.jobs.get(job).map(|job| job.results.iter());
+        Ok(results
+            .into_iter()
+            .flatten()
+            .take(at_most)
+            .cloned()
+            .collect())
     }
 
-    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble> {
+    fn compact(
+        &self,
+        job: &JobId,
+        first: &[Vec<u8>],
+        combined: &[Vec<u8>],
+    ) -> Result<bool, Trouble> {
         let mut world = self.world();
         let Some(job) = world
             .jobs
@@ -429,13 +496,13 @@ impl LeasePool for Memory {
             return Ok(false);
         };
         job.results.drain(..first.len());
-        job.results.push(combined.to_vec());
+        job.results.extend_from_slice(combined);
         Ok(true)
     }
 
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
-        let world = self.world();
-        let now = self.now(&world);
+        let mut world = self.world();
+        let now = self.now(&mut world);
         Ok(world.jobs.get(job).map(|job| {
             let mut shares: BTreeMap<&String, Share> = BTreeMap::new();
             job.done
@@ -443,7 +510,7 @@ impl LeasePool for Memory {
                 .for_each(|(worker, done)| shares.entry(worker).or_default().done = *done);
             job.leased
                 .values()
-                .for_each(|(_, holder)| shares.entry(&holder.worker).or_default().in_flight += 1);
+                .for_each(|holder| shares.entry(&holder.worker).or_default().in_flight += 1);
             let named = |(worker, share): (&String, Share)| Share {
                 worker: worker.clone(),
                 ..share
@@ -453,11 +520,14 @@ impl LeasePool for Memory {
                 state: job.state,
                 done: job.done.values().sum(),
                 tasks: job.tasks,
-                outstanding: (job.waiting.len() + job.leased.len()) as u64,
+                outstanding: job.entries.len() as u64,
                 in_flight: job.leased.len() as u64,
                 aside: job.aside.len() as u64,
                 reasons: job.aside.iter().take(10).cloned().collect(),
                 shares: shares.into_iter().map(named).collect(),
+                workers: job.done.len() as u64,
+                sealed: job.sealed,
+                full: false,
                 submitted: job.submitted.as_nanos() as u64,
                 age: job.ended.unwrap_or(now) - job.submitted,
             }
@@ -483,13 +553,15 @@ impl LeasePool for Memory {
 
     fn cancel(&self, id: &JobId, forget: bool) -> Result<Option<State>, Trouble> {
         let mut world = self.world();
-        let now = self.now(&world);
+        let now = self.now(&mut world);
         let Some(job) = world.jobs.get_mut(id) else {
             return Ok(None);
         };
         if job.state == State::Running {
             (job.state, job.ended) = (State::Cancelled, Some(now));
+            job.entries.clear();
             job.waiting.clear();
+            job.suspects.clear();
             job.leased.clear();
             job.results.clear();
         }
@@ -501,20 +573,20 @@ impl LeasePool for Memory {
         Ok(Some(state))
     }
 
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble> {
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
         let mut world = self.world();
-        let now = self.now(&world);
+        let now = self.now(&mut world);
         world.returned(now);
         world.workers.insert(
             present.worker.name.clone(),
             (present.clone(), now + alive_for),
         );
         world.workers.retain(|_, (_, until)| *until > now);
-        Ok(world
-            .workers
-            .values()
-            .map(|(present, _)| present.slots)
-            .sum())
+        let present = world.workers.values().map(|(present, _)| present);
+        Ok(Crowd {
+            slots: present.map(|present| present.slots).sum(),
+            workers: world.workers.len() as u32,
+        })
     }
 
     fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
@@ -523,8 +595,8 @@ impl LeasePool for Memory {
     }
 
     fn workers(&self) -> Result<Vec<Present>, Trouble> {
-        let world = self.world();
-        let now = self.now(&world);
+        let mut world = self.world();
+        let now = self.now(&mut world);
         let alive = world.workers.values().filter(|(_, until)| *until > now);
         Ok(alive.map(|(present, _)| present.clone()).collect())
     }
@@ -542,6 +614,10 @@ mod tests {
 
         fn pass(&self, time: Duration) {
             Memory::pass(self, time);
+        }
+
+        fn set_back(&self, time: Duration) {
+            Memory::set_back(self, time);
         }
     }
 

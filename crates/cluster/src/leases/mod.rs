@@ -1,50 +1,69 @@
 //! Tasks that are leased from a server: elastic workers that may die at any moment.
 //!
 //! ```text
-//!   submit ──> waiting ── lease ──> leased ── complete ──> gone: its result is in the list, its children wait
-//!                 ^                   │ │
-//!                 │   give up         │ │ silent for longer than the lease: whoever looks next leases it anew,
-//!                 '───────────────────' '─ with a delivery count one higher, or sets it aside after the last try
+//!   submit ──> waiting ── lease ──> leased ── complete ──> gone: its results are in the list, its children wait
+//!                 ^                  │ │  ^ │
+//!                 │   give up        │ │  '─' complete and keep: the rest of it goes on, under the same lease
+//!                 │<─────────────────' │
+//!                 │   silent for longer than the lease: it waits again, with one more try, or is set aside after the last
+//!                 '────────────────────'
 //! ```
 //!
 //! A [`LeasePool`] is a server, or a stand-in for one in memory ([`Memory`]). A [worker](serve) leases a task, runs it in its
-//! Locksley pool for a while, and [completes](LeasePool::complete) it with the result of what it did and the tasks that it did
-//! not get to, its *children*. Of these, the result is added, the children are added, and the task is taken away, in one step
-//! that happens completely or not at all.
+//! Locksley pool for a while, and [completes](LeasePool::complete) it with the results of what ended, and the tasks that it did
+//! not get to, its *children*. What still runs it may *keep*: then that takes the place of the task in the lease. Of these, the
+//! results are added, the children are added, and the task is taken away or replaced, in one step that happens completely or not
+//! at all.
 //!
 //! **Invariant.** At any moment, the results in the list, combined with the results of all tasks that wait, are leased, or are set
-//! aside, each run from the start to the end, are the result of the job. Every operation keeps it:
+//! aside, each run from the start to the end, are the result of the first tasks that were submitted. Every operation keeps it:
 //!
-//! - `submit` makes it true, in one step, and only if there is no such job;
+//! - `submit` makes it true, chunk by chunk, each in one step, and only if there is no such chunk; a job does not end before its last;
 //! - `lease`, `renew`, `give_up` and `reclaim` change who runs a task, not which tasks there are;
-//! - `complete` replaces a task by its partial result and its children, if the [ticket](Ticket) is that of the last delivery;
+//! - `complete` replaces a task by its partial results, its children and what is kept, if the [ticket](Ticket) is that of the last
+//!   delivery and of the last step of it;
 //! - `compact` replaces some results by their combination, if they are still there.
 //!
-//! So when nothing waits or is leased the list is the result, except for what was set aside. Nothing depends on a client's clock or
-//! on a message that arrives: whoever does not know whether an operation was done may repeat it.
+//! So when all is submitted and nothing waits or is leased the list is the result, except for what was set aside. Nothing depends on a
+//! client's clock or on a message that arrives: whoever does not know whether an operation was done may repeat it.
+//!
+//! What may be in a completion is what the worker's process could do without. Which results and tasks that are while others
+//! still run is the subject of `local/lineage.rs`: those of which no ancestor runs. So one task that fails costs itself
+//! and what it has spawned, which it spawns again at its next try, and nothing that ran beside it.
+//!
+//! A bundle is several tasks in one entry: what a lease keeps, or children that are too many for entries of their own. At its second try
+//! a bundle is taken apart, and a task runs without what it spawns, which goes to others: so a task that kills its process is
+//! soon on its own.
 //!
 //! | what happens | what follows | why nothing is lost or counted twice |
 //! |---|---|---|
-//! | a worker dies | its leases run out by the server's clock, and are delivered anew | what it had done so far had no effect on the list |
+//! | a worker dies | its leases run out by the server's clock, and are delivered anew | what it had done since the last completion had no effect on the list |
 //! | a worker stops for longer than a lease, and goes on | its renewals and completions are refused (`Fenced`) | the delivery count in its ticket is no longer that of the entry; or the entry is gone |
 //! | all workers are away, or the server is away from all of them, for longer than they are taken to be alive | when one is back every lease has its whole time again: it is renewed, not tried again | who holds a lease does not change |
 //! | a request is lost | the worker repeats it | nothing had happened |
 //! | a reply is lost | the worker repeats the request; a completion is `Fenced` now | the entry is gone, so the repetition has no effect |
+//! | ... of a completion that keeps something | it is told the same again | the ticket's step is no longer that of the lease; only this very completion can have changed it |
 //! | the reply to `lease`, or to a completion that leases, is lost | entries are leased by somebody who does not know; they run out | as if the worker had died |
 //! | `complete` and the end of the lease at the same time | one of them is first | each is one step; the second finds the delivery count changed, or no entry |
-//! | two submit the same job | one creates it, the other is attached | creation is one step, and looks first |
+//! | two submit the same job | one creates it, the other is attached | each chunk is added in one step, which looks first |
+//! | a submitter dies between two chunks | workers do what is there, and the job waits for the rest | whoever submits the same again adds what is missing |
+//! | a job is submitted that is over | the submitter is told so (`Over`) | nothing is run |
 //! | two compact | one of them succeeds | the second finds other results at the front of the list |
 //! | a compaction is repeated after its reply was lost | it fails; or equal results are at the front again | then it replaces these by their combination, which is right too |
 //! | cancel, and a late completion | `Fenced` | there are no entries any more |
-//! | a job is submitted again under the name of one that is over | late tickets are void | entries have other numbers: the server's time and a sequence |
+//! | a job is submitted again under the name of one that is over | late tickets are void | entries have other numbers: the time of submission and a sequence |
 //! | ... and somebody still waits for the first one | it is told so (`Vanished`) | the time of submission tells them apart, for submitters and for workers |
 //! | a task never ends | its lease is renewed, and its job goes on until it is cancelled | nothing tells it from one that is long |
-//! | a task, its result or a listener panics, anywhere | the try has failed | no thread of the worker ends with a lease in its hands |
+//! | a task panics | it is tried again, or set aside; what ran beside it counts | what it had spawned is void, and its result was never there |
+//! | a task kills its process | all that ran there has a try less; from the second try on nothing runs beside its siblings in one lease, and suspects one at a time in a worker | as when a worker dies |
+//! | a result or a listener panics | the try of the whole lease has failed | no thread of the worker ends with a lease in its hands |
 //! | clients' clocks differ, or jump | nothing | no client's clock is compared with anything |
+//! | the server's clock is set back | it is taken to go on from the last beat of a worker | deadlines are compared with a time that never goes back |
 //! | the server's clock jumps ahead | leases run out early: some work is done twice | as when a worker stops |
 //! | the server is killed and restarted, with an append-only file | clients retry until it is back | scripts are written as a whole; a half-written one at the end of the file is dropped as a whole |
 //! | the server's machine loses power, and with it the last second (`appendfsync everysec`) | what was done in that second is done again; a job may be unknown again, or not be over any more | the state is an earlier one, whole; tickets of what came after fit no entry |
-//! | the server's memory is full (`OOM`) | what would need more is repeated until there is room; tasks without children end nevertheless | a script is refused at its first change, or not at all |
+//! | the server's memory is full (`OOM`) | what would need more is repeated until there is room, and submitters are told; tasks without children end nevertheless, and leases are renewed | a script is refused at its first change, or not at all |
+//! | the server becomes a replica, and another one has its address | connections are made anew, to that one | what the new one had not got is done again, as after a loss of power |
 //! | the tasks of a running job are deleted by hand, or evicted | submitters are told so (`Vanished`); it can be submitted anew | a running job has tasks: the last one ends it in the same step |
 //! | the server loses everything | submitters are told so (`Vanished`) | nothing of the job is left that could be counted |
 //!
@@ -71,26 +90,30 @@ mod flaky;
 
 use std::time::Duration;
 
-pub use catalogue::{Catalogue, Run, Served};
+pub use catalogue::{Catalogue, How, Piece, Run, Served};
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
+#[cfg(test)]
+use submit::submit_chunks;
 pub use submit::{Ended, Progress, follow, submit};
 pub use terms::*;
 pub use trouble::Trouble;
 #[cfg(feature = "redis")]
 pub use url::{BadServer, Server};
+pub use worker::pace;
 pub use worker::{Notice, Setup, Stop, Tally, serve, worker_name};
 
 /// Where tasks are leased from. Any number of threads may use it.
 ///
 /// Every operation may fail with [`Trouble`]; then it has been done, or not, and may be repeated.
 pub trait LeasePool: Send + Sync {
-    /// Adds a job, unless it is there.
+    /// Adds a job, or a chunk of it, unless it is there. A chunk that is there already must be the same.
     ///
     /// # Errors
     ///
-    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`].
+    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`]; [`Trouble::Vanished`] if the chunks before this one
+    /// are not there.
     fn submit(&self, order: &Order) -> Result<Submitted, Trouble>;
 
     /// The jobs that are running, of all builds.
@@ -100,8 +123,8 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn running(&self) -> Result<Vec<(JobId, crate::Build)>, Trouble>;
 
-    /// Leases some tasks of jobs of the worker's build, in the order in which they came. Where there are none it waits. It may give
-    /// none before the time is over, and one of each job even if that is more than asked for.
+    /// Leases some tasks of jobs of the worker's build, each job in its turn; if `suspect`, one [suspect](Terms::suspect) besides. Where
+    /// there are none it waits. It may give none before the time is over.
     ///
     /// # Errors
     ///
@@ -110,17 +133,17 @@ pub trait LeasePool: Send + Sync {
         &self,
         worker: &WorkerId,
         at_most: usize,
+        suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble>;
 
-    /// Leases some of the tasks whose leases ran out, and sets those aside that were tried too often. Of those that have to run
-    /// alone it leases one, and nothing else, and only if the worker says that it is idle. If no worker was [alive](LeasePool::beat)
-    /// it counts leases from when one was again.
+    /// Lets tasks wait again whose leases ran out, and sets those aside that were tried too often, of all builds. If no worker was
+    /// [alive](LeasePool::beat) it counts leases from when one was again.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble>;
+    fn reclaim(&self) -> Result<Reclaimed, Trouble>;
 
     /// Lets leases begin anew. Says of each whether the ticket is still good.
     ///
@@ -129,15 +152,16 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble>;
 
-    /// Replaces a task by its result and its children, if the ticket is good.
+    /// Replaces a task by its results, its children and what is kept of it, if the ticket is good. If something is kept the lease goes
+    /// on, with the next step in its ticket; and to repeat the completion is to be told the same again.
     ///
     /// # Errors
     ///
     /// [`Trouble::Oversized`].
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
 
-    /// Completes a lease, and leases another task of the same job at the same time, if one waits and no other job does: one request
-    /// instead of two. A pool need not do that.
+    /// Completes a lease of which nothing is kept, and leases another task at the same time, if one waits: one request instead of two. A
+    /// pool need not do that.
     ///
     /// # Errors
     ///
@@ -150,26 +174,31 @@ pub trait LeasePool: Send + Sync {
         Ok((self.complete(&lease.ticket, completion)?, None))
     }
 
-    /// Gives a task back, or sets it aside. Was the ticket good?
+    /// Gives a task back, or sets it aside. Returns `true` if the ticket was good.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble>;
 
-    /// The partial results of a job, as they are now.
+    /// The first partial results of a job, as they are now.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble>;
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble>;
 
-    /// Replaces the first results by their combination, if they still are the first. Were they?
+    /// Replaces the first results by their combination, if they still are the first. Returns `true` if they were.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble>;
+    fn compact(
+        &self,
+        job: &JobId,
+        first: &[Vec<u8>],
+        combined: &[Vec<u8>],
+    ) -> Result<bool, Trouble>;
 
     /// A job, now; nothing if there is none of that name.
     ///
@@ -194,13 +223,32 @@ pub trait LeasePool: Send + Sync {
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
 
     /// Says that a worker is alive, for so long. Every worker does, all the time: where none did, leases ran out because the server
-    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. How many leases do all living workers
-    /// hold together, at most?
+    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. Returns how many there are.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble>;
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble>;
+
+    /// Says that a worker is alive, and lets its leases begin anew: both in one request, if the pool can do that.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn live(
+        &self,
+        present: &Present,
+        alive_for: Duration,
+        tickets: &[Ticket],
+    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+        let crowd = self.beat(present, alive_for)?;
+        let good = if tickets.is_empty() {
+            Vec::new()
+        } else {
+            self.renew(tickets)?
+        };
+        Ok((crowd, good))
+    }
 
     /// Says that a worker is gone.
     ///

@@ -23,6 +23,10 @@ use crate::{Malformed, Parcel, Program, Reduce, Task};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// Many tasks are submitted in chunks, and workers begin with the first chunk while the others come; so a million tasks need the memory of
+/// a chunk here. Who is interrupted, or does not know whether it was heard, submits the same again: chunks that are there are
+/// compared, and the others are added.
+///
 /// # Errors
 ///
 /// See [`LeasePool::submit`].
@@ -31,12 +35,46 @@ pub fn submit<T: Task>(
     job: &JobInfo,
     tasks: impl IntoIterator<Item = T>,
 ) -> Result<Submitted, Trouble> {
-    let tasks = tasks.into_iter().map(|task| Parcel::of(&task).encode());
-    leases.submit(&Order {
-        job: job.clone(),
-        tasks: tasks.collect(),
-    })
+    submit_chunks(job, tasks, |order| leases.submit(order))
 }
+
+/// Hands the chunks of a job to `hand_in`, one after the other.
+pub(super) fn submit_chunks<T: Task>(
+    job: &JobInfo,
+    tasks: impl IntoIterator<Item = T>,
+    hand_in: impl Fn(&Order) -> Result<Submitted, Trouble>,
+) -> Result<Submitted, Trouble> {
+    let mut tasks = tasks
+        .into_iter()
+        .map(|task| Parcel::of(&task).encode())
+        .peekable();
+    let limits = job.terms.limits;
+    let (mut first, mut chunk) = (None, 0);
+    loop {
+        let (mut together, mut bytes) = (Vec::new(), 0);
+        while let Some(task) = tasks.next_if(|task| {
+            together.is_empty() || (together.len() < limits.children && bytes + task.len() <= CHUNK)
+        }) {
+            bytes += task.len();
+            together.push(task);
+        }
+        let last = tasks.peek().is_none();
+        let submitted = hand_in(&Order {
+            job: job.clone(),
+            tasks: together,
+            chunk,
+            last,
+        })?;
+        let first = *first.get_or_insert(submitted);
+        if last || matches!(first, Submitted::Over(_)) {
+            return Ok(first);
+        }
+        chunk += 1;
+    }
+}
+
+/// Bytes of first tasks that are sent at once: a server is busy with them for milliseconds.
+const CHUNK: usize = 4 << 20;
 
 /// How far a job is.
 #[derive(Clone, Debug)]
@@ -141,13 +179,13 @@ fn look(
     let rate = status.done.saturating_sub(before) as f64 / seconds;
     let results = match status.state {
         // The last task ends its job in the same step. So they were not done: they are gone.
-        State::Running if status.outstanding == 0 => return Err(vanished()),
+        State::Running if status.outstanding == 0 && status.sealed => return Err(vanished()),
         State::Running => {
             leases.await_end(job, LOOK)?;
             None
         }
         State::Done | State::Cancelled => {
-            let results = leases.results(job)?;
+            let results = leases.results(job, usize::MAX)?;
             // They are its results if they were not forgotten just before.
             let after = leases.status(job)?.ok_or_else(vanished)?;
             if after.submitted != status.submitted {

@@ -82,14 +82,14 @@ impl std::error::Error for BadName {}
 pub struct Limits {
     /// Bytes of a task.
     pub task: usize,
-    /// Tasks that are added at once: those of a submission, or the children of one task.
+    /// Entries that are added at once. More first tasks are submitted in chunks, more children in bundles.
     pub children: usize,
     /// Bytes of a result.
     pub result: usize,
 }
 
 impl Default for Limits {
-    /// A mebibyte for a task or a result, and 4096 children. A server holds all tasks in memory.
+    /// A mebibyte for a task or a result, and 4096 entries at once. A server holds all tasks in memory.
     fn default() -> Limits {
         Limits {
             task: 1 << 20,
@@ -102,7 +102,8 @@ impl Default for Limits {
 /// What a job's workers keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// A worker that is silent for so long has lost what it leased.
+    /// A worker that is silent for so long has lost what it leased. With thousands of workers it is longer (7.5 ms for each, up to 75 s),
+    /// so that the server is not asked too often.
     pub lease: Duration,
     /// After so many tries a task that kills its workers, or panics, is set aside.
     pub tries: u32,
@@ -125,15 +126,16 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Is a task that is tried for this time so suspect that it runs alone in its process? The last two tries are such, so that
-    /// a task that kills its workers takes no others along to where it is set aside.
+    /// Returns `true` if a task is suspect at this try: one of the last two. A worker runs one suspect at a time, beside others, so
+    /// that two of them never die together. What a worker runs for the second time or later it runs without what it
+    /// spawns: others do that.
     ///
     /// ```
     /// let terms = locksley_cluster::leases::Terms { tries: 4, ..Default::default() };
-    /// assert!(!terms.alone(2));
-    /// assert!(terms.alone(3));
+    /// assert!(!terms.suspect(2));
+    /// assert!(terms.suspect(3));
     /// ```
-    pub fn alone(&self, attempt: u32) -> bool {
+    pub fn suspect(&self, attempt: u32) -> bool {
         attempt > 1 && attempt + 1 >= self.tries
     }
 }
@@ -151,13 +153,29 @@ pub struct JobInfo {
     pub terms: Terms,
 }
 
-/// A job that is to be done.
+/// A job that is to be done, or a chunk of it.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// What it is.
     pub job: JobInfo,
-    /// Its first tasks: [parcels](crate::Parcel), encoded.
+    /// First tasks: [parcels](crate::Parcel), encoded.
     pub tasks: Vec<Vec<u8>>,
+    /// The number of the chunk: from 0.
+    pub chunk: u64,
+    /// Whether it is the last chunk. Until that has come the job does not end.
+    pub last: bool,
+}
+
+impl Order {
+    /// A job with all of its first tasks.
+    pub fn whole(job: JobInfo, tasks: Vec<Vec<u8>>) -> Order {
+        Order {
+            job,
+            tasks,
+            chunk: 0,
+            last: true,
+        }
+    }
 }
 
 /// Who leases. The name belongs to one incarnation of a process: none that comes later has the same.
@@ -179,8 +197,10 @@ pub struct Ticket {
     pub entry: String,
     /// Who leased it.
     pub worker: String,
-    /// The how manieth delivery of this entry it is: the fencing token.
+    /// The number of the delivery: the fencing token.
     pub delivery: u64,
+    /// How often the lease went on with a part of its task: so that a repeated completion is known.
+    pub step: u64,
 }
 
 /// A task that is leased.
@@ -196,27 +216,52 @@ pub struct Lease {
     pub task: Option<Vec<u8>>,
 }
 
-/// What came of a task.
+/// What came of a lease so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// Its result, encoded.
-    pub result: Vec<u8>,
-    /// Tasks that are still to be done, encoded.
-    pub children: Vec<Vec<u8>>,
+    /// Partial results, encoded.
+    pub results: Vec<Vec<u8>>,
+    /// Tasks that are still to be done.
+    pub children: Vec<Child>,
+    /// Tasks that are to be set aside.
+    pub aside: Vec<Refused>,
+    /// The task that takes the place of the leased one, if the lease goes on.
+    pub kept: Option<Vec<u8>>,
     /// How many tasks were run, in the process, for this.
     pub tasks: u64,
 }
 
+/// A task that is still to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// The task, encoded.
+    pub task: Vec<u8>,
+    /// How often it was tried in vain.
+    pub tries: u32,
+}
+
+/// A task that nobody can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The task, encoded.
+    pub task: Vec<u8>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Why it cannot be done.
+    pub reason: String,
+}
+
 impl Completion {
-    /// Does it keep the limits?
+    /// Checks the limits. What is kept consists of tasks that were checked before.
     ///
     /// # Errors
     ///
-    /// The first that it does not.
+    /// The first limit that is not kept.
     pub fn check(&self, limits: &Limits) -> Result<(), Oversized> {
-        let child = self.children.iter().map(Vec::len).max().unwrap_or(0);
-        Oversized::check("a result", self.result.len(), limits.result)?;
-        Oversized::check("a task", child, limits.task)?;
+        let result = self.results.iter().map(Vec::len).max().unwrap_or(0);
+        let child = self.children.iter().map(|child| child.task.len()).max();
+        Oversized::check("a result", result, limits.result)?;
+        Oversized::check("a task", child.unwrap_or(0), limits.task)?;
         Oversized::check("a number of children", self.children.len(), limits.children)
     }
 }
@@ -276,13 +321,15 @@ pub enum GiveUp {
     Hopeless(String),
 }
 
-/// What was found of leases that ran out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What was done about leases that ran out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reclaimed {
-    /// They are leased anew.
-    pub leases: Vec<Lease>,
-    /// There are more, which have to run [alone](Terms::alone).
-    pub suspects: bool,
+    /// How many tasks wait again.
+    pub returned: u64,
+    /// How many were set aside.
+    pub aside: u64,
+    /// When the next lease may run out, from now on; nothing if that is not known.
+    pub next: Option<Duration>,
 }
 
 /// What became of a submission.
@@ -290,8 +337,10 @@ pub struct Reclaimed {
 pub enum Submitted {
     /// The job is new.
     New,
-    /// It has been there: the very same was submitted before.
+    /// It is running: the very same was submitted before.
     Attached,
+    /// The very same was submitted before, and is over. Nothing is run.
+    Over(State),
 }
 
 /// Where a job is.
@@ -325,8 +374,14 @@ pub struct Status {
     pub aside: u64,
     /// The first few of those, with reasons.
     pub reasons: Vec<Aside>,
-    /// Who did how much, and has how much.
+    /// Who did how much, and has how much: those who did most, and those who have most, at least 64 of each.
     pub shares: Vec<Share>,
+    /// How many workers completed leases.
+    pub workers: u64,
+    /// Whether all first tasks have been submitted.
+    pub sealed: bool,
+    /// Whether the server's memory is full: no task can be added until there is room.
+    pub full: bool,
     /// When it was submitted, by the server's clock: tells apart what had the same name one after the other.
     pub submitted: u64,
     /// For how long it has been running, or was.
@@ -355,6 +410,15 @@ pub struct Aside {
     pub reason: String,
 }
 
+/// All workers that are alive, together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// How many leases they hold at once, at most.
+    pub slots: u32,
+    /// How many they are.
+    pub workers: u32,
+}
+
 /// A worker that is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Present {
@@ -377,19 +441,19 @@ mod tests {
     }
 
     #[test]
-    fn the_last_two_tries_are_alone_but_never_the_first() {
-        let alone = |tries| {
+    fn the_last_two_tries_are_suspect_but_never_the_first() {
+        let suspect = |tries| {
             let terms = Terms {
                 tries,
                 ..Terms::default()
             };
             (1..=tries)
-                .filter(|&attempt| terms.alone(attempt))
+                .filter(|&attempt| terms.suspect(attempt))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(alone(1), [0; 0]);
-        assert_eq!(alone(2), [2]);
-        assert_eq!(alone(3), [2, 3]);
-        assert_eq!(alone(5), [4, 5]);
+        assert_eq!(suspect(1), [0; 0]);
+        assert_eq!(suspect(2), [2]);
+        assert_eq!(suspect(3), [2, 3]);
+        assert_eq!(suspect(5), [4, 5]);
     }
 }

@@ -14,10 +14,14 @@
 //!
 //! **Invariants**, of what is behind the lock of the [`Line`]:
 //!
-//! - At least as many jobs as tasks wait: so every task that waits is run, or withdrawn.
+//! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes: so every task that waits is run, or withdrawn.
 //! - `pending` is the number of tasks that wait or run here: a task is counted before its parent is finished and until it has been run
 //!   and its result is kept, or it was withdrawn. So zero means that nothing will happen here until somebody submits a
 //!   task: the process is *passive*.
+//!
+//! For leases the process is *tracked*: it also keeps who spawned whom ([`lineage`](super::lineage)), each task that runs in its
+//! encoded form, and results as far as they are settled. There a [`Cut`] takes the place of a withdrawal, and a task that panics
+//! ends nothing but itself.
 //!
 //! **Orderings.** What decides anything is behind a lock. The atomics are hints, read without it so that a task can look often; all are
 //! `Relaxed`, since nothing is read because of what they say.
@@ -35,14 +39,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::lineage::{Failed, Lineage, Node, Standing, standing};
 use super::{Panicked, Usage};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Tasks};
+use crate::task::{Boxed, Tasks, size};
 
 /// The tasks that wait, the jobs that will come for them, and how many there were.
 pub(super) struct Line<R> {
     /// By their numbers, which are in the order in which they came.
-    tasks: BTreeMap<u64, Boxed<R>>,
+    tasks: BTreeMap<u64, Waiting<R>>,
     /// How many jobs wait in the pool.
     pub(super) jobs: usize,
     /// How many tasks wait or run.
@@ -50,6 +55,72 @@ pub(super) struct Line<R> {
     /// How many tasks came: the number of the next one.
     added: u64,
     withdrawn: u64,
+    /// Who spawned whom, if that is kept.
+    lineage: Option<Lineage<R>>,
+    /// What is not begun here.
+    hold: Hold,
+}
+
+/// Which tasks wait for a cut instead of being begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Nothing,
+    /// What is spawned here.
+    Spawned,
+    All,
+}
+
+impl Hold {
+    fn holds<R>(self, origin: &Origin<R>) -> bool {
+        match self {
+            Hold::Nothing => false,
+            Hold::Spawned => matches!(origin, Origin::Spawned(_)),
+            Hold::All => true,
+        }
+    }
+}
+
+/// A task that waits.
+struct Waiting<R> {
+    task: Boxed<R>,
+    origin: Origin<R>,
+}
+
+/// Where a task comes from.
+pub(crate) enum Origin<R> {
+    /// Of no interest: the process is not tracked.
+    Untracked,
+    /// From outside, in this form.
+    Brought(Vec<u8>),
+    /// From this task.
+    Spawned(Arc<Node<R>>),
+}
+
+/// A task that is to be run.
+pub(super) struct Begun<R> {
+    task: Boxed<R>,
+    tracked: Option<Tracked<R>>,
+}
+
+struct Tracked<R> {
+    number: u64,
+    node: Arc<Node<R>>,
+    encoded: Option<Vec<u8>>,
+    limit: usize,
+}
+
+/// What a process can do without: with it, the process may end.
+pub(crate) struct Cut<R> {
+    /// Settled results.
+    pub(crate) results: Vec<R>,
+    /// How many tasks gave them.
+    pub(crate) tasks: u64,
+    /// Settled tasks that waited. They are no longer here.
+    pub(crate) children: Vec<Boxed<R>>,
+    /// Settled tasks that failed.
+    pub(crate) failed: Vec<Failed>,
+    /// Settled tasks that run, encoded. They go on here.
+    pub(crate) kept: Vec<Vec<u8>>,
 }
 
 /// What the jobs of a process share.
@@ -93,6 +164,8 @@ impl<R: Reduce> Shared<R> {
                 pending: 0,
                 added: 0,
                 withdrawn: 0,
+                lineage: None,
+                hold: Hold::Nothing,
             }),
             passive: Condvar::new(),
             waiting: AtomicUsize::new(0),
@@ -101,6 +174,28 @@ impl<R: Reduce> Shared<R> {
             results: std::iter::repeat_with(kept).take(workers + 1).collect(),
             fault: Mutex::new(None),
         }
+    }
+
+    /// From now on it is kept who spawned whom. Results leave in parts of at most this many bytes.
+    pub(super) fn track(&self, limit: usize, hold: Hold) {
+        let mut line = lock(&self.line);
+        (line.lineage, line.hold) = (Some(Lineage::new(limit)), hold);
+    }
+
+    /// How many tasks run, of a process that is tracked.
+    pub(super) fn running(&self) -> usize {
+        let line = lock(&self.line);
+        line.lineage.as_ref().map_or(0, Lineage::running)
+    }
+
+    /// Whether settled tasks wait, or settled results are more than fits into one.
+    pub(super) fn has_much(&self) -> (bool, bool) {
+        let line = lock(&self.line);
+        let waits = line.tasks.values().any(|waiting| match &waiting.origin {
+            Origin::Spawned(parent) => standing(&Some(parent.clone())) == Standing::Settled,
+            _ => true,
+        });
+        (waits, line.lineage.as_ref().is_some_and(Lineage::is_full))
     }
 
     pub(crate) fn wanted(&self) -> bool {
@@ -163,21 +258,28 @@ impl<R: Reduce> Shared<R> {
 /// What happens.
 impl<R: Reduce> Shared<R> {
     /// Adds a task, from a worker of the pool.
-    pub(crate) fn spawn(self: Arc<Self>, task: Boxed<R>) {
-        if let Some(job) = self.enter(task) {
+    pub(crate) fn spawn(self: Arc<Self>, task: Boxed<R>, parent: Option<Arc<Node<R>>>) {
+        let origin = parent.map_or(Origin::Untracked, Origin::Spawned);
+        if let Some(job) = self.enter(task, origin) {
             locksley::spawn_detached(job);
         }
     }
 
     /// Lets a task wait, and gives the job that runs it, unless there is a ghost that will.
-    pub(super) fn enter(self: Arc<Self>, task: Boxed<R>) -> Option<impl FnOnce() + Send + 'static> {
+    pub(super) fn enter(
+        self: Arc<Self>,
+        task: Boxed<R>,
+        origin: Origin<R>,
+    ) -> Option<impl FnOnce() + Send + 'static> {
         let mut line = lock(&self.line);
+        let held = line.hold.holds(&origin);
         let number = line.added;
         line.added += 1;
         line.pending += 1;
-        line.tasks.insert(number, task);
+        line.tasks.insert(number, Waiting { task, origin });
         self.count(&line);
-        if line.jobs >= line.tasks.len() {
+        // What is held waits for a cut.
+        if held || line.jobs >= line.tasks.len() {
             return None;
         }
         line.jobs += 1;
@@ -190,36 +292,178 @@ impl<R: Reduce> Shared<R> {
     }
 
     /// What a job runs: the task that it came with, or else the newest that waits.
-    fn next(&self, number: u64) -> Option<Boxed<R>> {
+    fn next(&self, number: u64) -> Option<Begun<R>> {
         let mut line = lock(&self.line);
         line.jobs -= 1;
-        let own = line.tasks.remove(&number);
-        let task = own.or_else(|| line.tasks.pop_last().map(|(_, newest)| newest));
+        let own = line.tasks.remove(&number).map(|task| (number, task));
+        let next = own.or_else(|| line.tasks.pop_last());
+        let (number, Waiting { task, origin }) = next?;
+        if line.hold.holds(&origin) {
+            line.tasks.insert(number, Waiting { task, origin });
+            return None;
+        }
         self.count(&line);
-        task
+        let Some(lineage) = &mut line.lineage else {
+            return Some(Begun {
+                task,
+                tracked: None,
+            });
+        };
+        let (parent, encoded) = match origin {
+            Origin::Untracked => (None, None),
+            Origin::Brought(encoded) => (None, Some(encoded)),
+            Origin::Spawned(parent) => (Some(parent), None),
+        };
+        let (first, limit) = (parent.is_none(), lineage.limit());
+        let Some(node) = lineage.begin(number, parent, first) else {
+            self.leave(&mut line, 1);
+            drop(line);
+            drop(task);
+            return None;
+        };
+        let tracked = Some(Tracked {
+            number,
+            node,
+            encoded,
+            limit,
+        });
+        Some(Begun { task, tracked })
     }
 
     fn count(&self, line: &Line<R>) {
         self.waiting.store(line.tasks.len(), Ordering::Relaxed); // [L1]
     }
 
-    fn execute(self: Arc<Self>, task: Boxed<R>) {
-        if !self.cancelled() {
-            let kind = task.kind();
-            let tasks = Tasks {
-                shared: self.clone(),
-            };
-            let done = catch_unwind(AssertUnwindSafe(|| {
-                let result = task.run(&tasks);
-                self.keep(result);
-            }));
-            if let Err(payload) = done {
-                let message = message(payload.as_ref());
-                lock(&self.fault).get_or_insert(Panicked { kind, message });
-                self.cancel();
-            }
+    fn execute(self: Arc<Self>, begun: Begun<R>) {
+        match begun.tracked {
+            _ if self.cancelled() => {}
+            Some(tracked) => self.clone().execute_tracked(begun.task, tracked),
+            None => self.clone().execute_untracked(begun.task),
         }
         self.leave(&mut lock(&self.line), 1);
+    }
+
+    fn execute_untracked(self: Arc<Self>, task: Boxed<R>) {
+        let kind = task.kind();
+        let tasks = Tasks {
+            shared: self.clone(),
+            node: None,
+        };
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let result = task.run(&tasks);
+            self.keep(result);
+        }));
+        if let Err(payload) = done {
+            self.give_up(kind, payload.as_ref());
+        }
+    }
+
+    /// Ends the run, because of a panic.
+    fn give_up(&self, kind: &'static str, payload: &(dyn std::any::Any + Send)) {
+        let message = message(payload);
+        lock(&self.fault).get_or_insert(Panicked { kind, message });
+        self.cancel();
+    }
+
+    fn execute_tracked(self: Arc<Self>, task: Boxed<R>, tracked: Tracked<R>) {
+        let (kind, number) = (task.kind(), tracked.number);
+        let encoded = tracked.encoded.map_or_else(
+            || catch_unwind(AssertUnwindSafe(|| task.pack().encode())),
+            Ok,
+        );
+        match encoded {
+            Ok(encoded) => self.on_lineage(|lineage| lineage.describe(number, encoded)),
+            // It cannot be tried anywhere else.
+            Err(payload) => return self.give_up(kind, payload.as_ref()),
+        }
+        let tasks = Tasks {
+            shared: self.clone(),
+            node: Some(tracked.node),
+        };
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let result = task.run(&tasks);
+            let bytes = size(&result);
+            (result, bytes)
+        }));
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            self.on_lineage(|lineage| match done {
+                Ok((_, bytes)) if bytes > tracked.limit => {
+                    let limit = tracked.limit;
+                    let why = format!("{kind} gave a result of {bytes}, where {limit} is the most");
+                    lineage.fail(number, why, true);
+                }
+                Ok((result, bytes)) => lineage.end(number, result, bytes),
+                Err(payload) => {
+                    let message = message(payload.as_ref());
+                    let why = Panicked { kind, message }.to_string();
+                    lineage.fail(number, why, false);
+                }
+            });
+        }));
+        // Results that panic when they are combined are worth nothing any more, and which of them is to blame cannot be known.
+        if let Err(payload) = ended {
+            self.give_up(kind, payload.as_ref());
+        }
+    }
+
+    fn on_lineage(&self, act: impl FnOnce(&mut Lineage<R>)) {
+        if let Some(lineage) = &mut lock(&self.line).lineage {
+            act(lineage);
+        }
+    }
+
+    /// Sets which tasks are not begun. Gives the jobs that come for those that waited for it.
+    pub(super) fn hold(self: &Arc<Self>, hold: Hold) -> Vec<impl FnOnce() + Send + 'static> {
+        let mut line = lock(&self.line);
+        line.hold = hold;
+        let free = line.tasks.iter();
+        let free = free.filter(|(_, waiting)| !hold.holds(&waiting.origin));
+        let numbers: Vec<u64> = free.map(|(number, _)| *number).collect();
+        let missing = numbers.len().saturating_sub(line.jobs);
+        line.jobs += missing;
+        let job = |number: u64| {
+            let shared = self.clone();
+            move || {
+                if let Some(task) = shared.next(number) {
+                    shared.execute(task);
+                }
+            }
+        };
+        numbers.into_iter().take(missing).map(job).collect()
+    }
+
+    /// Lets a task count as failed that is none.
+    pub(super) fn reject(&self, task: Vec<u8>, reason: String, hopeless: bool) {
+        self.on_lineage(|lineage| lineage.reject(task, reason, hopeless));
+    }
+
+    /// Takes away what the process can do without; nothing at a bad moment, which passes.
+    pub(super) fn cut(&self) -> Option<Cut<R>> {
+        let mut line = lock(&self.line);
+        let share = line.lineage.as_mut()?.share()?;
+        let (mut children, mut void) = (Vec::new(), Vec::new());
+        for (number, waiting) in std::mem::take(&mut line.tasks) {
+            let standing = match &waiting.origin {
+                Origin::Spawned(parent) => standing(&Some(parent.clone())),
+                Origin::Untracked | Origin::Brought(_) => Standing::Settled,
+            };
+            match standing {
+                Standing::Settled => children.push(waiting.task),
+                Standing::Void => void.push(waiting.task),
+                Standing::Owned => drop(line.tasks.insert(number, waiting)),
+            }
+        }
+        self.count(&line);
+        line.withdrawn += children.len() as u64;
+        self.leave(&mut line, children.len() + void.len());
+        drop(line);
+        Some(Cut {
+            results: share.results,
+            tasks: share.tasks,
+            children,
+            failed: share.failed,
+            kept: share.kept,
+        })
     }
 
     fn keep(&self, result: R) {
@@ -241,7 +485,7 @@ impl<R: Reduce> Shared<R> {
     pub(super) fn withdraw(&self, at_most: usize) -> Vec<Boxed<R>> {
         let mut line = lock(&self.line);
         let some = at_most.min(line.tasks.len());
-        let oldest = || line.tasks.pop_first().map(|(_, task)| task);
+        let oldest = || line.tasks.pop_first().map(|(_, waiting)| waiting.task);
         let taken: Vec<Boxed<R>> = std::iter::from_fn(oldest).take(some).collect();
         self.count(&line);
         line.withdrawn += some as u64;

@@ -115,7 +115,10 @@ fn what_is_wanted_depends_on_what_waits() {
     assert!(!local.shared.wanted(), "nobody else is here");
     local.set_appetite(1);
     assert!(local.shared.wanted());
-    let job = local.shared.clone().enter(Box::new(Deed::Give(1))).unwrap();
+    let job = local.shared.clone();
+    let job = job
+        .enter(Box::new(Deed::Give(1)), Origin::Untracked)
+        .unwrap();
     assert!(!local.shared.wanted());
     assert!(!local.is_passive());
     job();
@@ -131,7 +134,7 @@ fn ghosts_run_what_comes_next() {
     for round in 0..100 {
         for number in 0..5 {
             let task = Box::new(Deed::Give(1000 * round + number));
-            jobs.extend(local.shared.clone().enter(task));
+            jobs.extend(local.shared.clone().enter(task, Origin::Untracked));
         }
         assert_eq!(jobs.len(), 5, "those of the first round serve all");
         if round < 99 {

@@ -14,6 +14,7 @@
 //! the time, which is least together for `p = sqrt(2 c / r)`. On a virtual machine a look costs some 25 us, and in UTS T1L on two ranks
 //! 40 requests come in a second: 1.1 ms.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -76,7 +77,7 @@ pub(super) fn work<R: Reduce>(
     post: &mut Post,
     (local, first): (&Local<R>, &mut dyn Iterator<Item = Boxed<R>>),
     rank: Rank<Hosts>,
-    hosts: &[String],
+    hosts: &BTreeMap<usize, String>,
 ) -> Result<Done, RankError> {
     let mut engine = Engine {
         shelf: Shelf {
@@ -98,7 +99,8 @@ type Tasks = Vec<Parcel>;
 struct Engine<'a, R> {
     rank: Rank<Hosts>,
     shelf: Shelf<'a, R>,
-    hosts: &'a [String],
+    /// The names of hosts that are known here.
+    hosts: &'a BTreeMap<usize, String>,
     /// How long to sleep next.
     sleep: Duration,
     /// How often work went to each rank, and came from it.
@@ -214,7 +216,7 @@ impl<R: Reduce> Engine<'_, R> {
             None => Ok(()),
             Some(panicked) => Err(RankError::Panicked {
                 rank: post.me,
-                host: self.hosts[post.me].clone(),
+                host: self.hosts.get(&post.me).cloned().unwrap_or_default(),
                 panicked,
             }),
         }
@@ -227,7 +229,7 @@ impl<R: Reduce> Engine<'_, R> {
             | Trouble::Unexpected { rank, .. } => Some(rank),
             _ => None,
         };
-        let host = to_blame.and_then(|rank| self.hosts.get(rank)).cloned();
+        let host = to_blame.and_then(|rank| self.hosts.get(&rank)).cloned();
         RankError::Trouble {
             rank: post.me,
             host,

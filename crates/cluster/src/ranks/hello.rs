@@ -1,14 +1,19 @@
-//! The first phase: everybody introduces itself to rank 0, which answers with the list of all.
+//! The first phase: all ranks introduce themselves, up a [tree], and are told where all are, down the tree.
 //!
 //! ```text
-//!   rank r  ── greeting: build, host ──> rank 0      another build: the job ends
-//!   rank r  <── roll: everybody's host ── rank 0     when all have come
-//!   rank r  ── ping, pong, 8 times ──     rank 0     if there will be a trace
+//!   rank r  ── greeting: build, host ──> parent              another build: the job ends
+//!   rank r  ── the hosts of all below ──> parent             when all of these have come
+//!   rank r  <── roll: the number of each rank's host ── parent
+//!   rank r  ── ping, pong, 8 times ──     rank 0             if there will be a trace
 //! ```
+//!
+//! If two ranks are of different builds then so are the ends of some link of the tree, and one of them notices. Names of hosts go to rank 0
+//! only, once over each link on their way; the others need to know which ranks share a host, which takes a few bytes for each host.
 //!
 //! The fastest of the pongs tells how the clocks differ, up to half of its round trip (Cristian, "Probabilistic clock
 //! synchronization").
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
@@ -20,6 +25,7 @@ use super::error::RankError;
 use super::letter::{Letter, Sealed};
 use super::peer::{Link, Peer};
 use super::post::{Post, converse};
+use super::tree;
 use crate::build::Build;
 
 /// How often a rank asks for the time.
@@ -30,14 +36,16 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// What a rank knows after the first phase.
 pub(super) struct Roll {
-    /// Everybody's host.
-    pub(super) hosts: Vec<String>,
+    /// The number of each rank's host.
+    pub(super) numbers: Vec<u32>,
+    /// The names of all ranks' hosts, on rank 0; elsewhere those of the ranks below.
+    pub(super) names: BTreeMap<usize, String>,
     /// By how much the clock of rank 0 is ahead of this one's, in nanoseconds. 0 if nobody asked.
     pub(super) ahead: i64,
 }
 
-/// Says hello, and waits until everybody has. Rank 0 waits for the others for as long as `patience`; the others wait longer, since if
-/// one of them is missing it is not rank 0 that is to blame.
+/// Says hello, and waits until everybody has. A rank waits for those below for as long as `patience`, and longer for its parent, since if
+/// another one is missing it is not the parent that is to blame.
 pub(super) fn hello(
     peer: &mut dyn Peer,
     post: &mut Post,
@@ -46,101 +54,47 @@ pub(super) fn hello(
     patience: Duration,
 ) -> Result<Roll, RankError> {
     let host = peer.host();
-    let heard = post.now();
-    let patience = if post.me == 0 {
-        patience
-    } else {
-        patience * 3 / 2
-    };
-    let silent = move |post: &mut Post, rank: usize| {
-        let since = post.now().saturating_sub(heard);
-        let for_ns = since.as_nanos() as u64;
-        (since > patience).then_some(RankError::Trouble {
-            rank: post.me,
-            host: None,
-            trouble: Trouble::Silent { rank, for_ns },
-        })
-    };
-    if post.me == 0 {
-        let mut register = Register::new(post.count, host, build);
-        return converse(peer, post, |post, link| register.turn(post, link, &silent));
-    }
     let mut guest = Guest {
-        greeting: Some(Letter::Greeting {
-            build: build.0,
-            host,
-        }),
-        hosts: None,
-        clocks: if clocks { PINGS } else { 0 },
+        build,
+        greeting: Some(host.clone()),
+        missing: tree::children(post.me, post.count)
+            .map(|rank| (rank, false))
+            .collect(),
+        names: BTreeMap::from([(post.me, host)]),
+        told: false,
+        roll: None,
+        numbers: None,
+        clocks: if clocks && post.me > 0 { PINGS } else { 0 },
         asked: None,
         best: (u64::MAX, 0),
+        heard: post.now(),
+        patience,
     };
-    converse(peer, post, |post, link| guest.turn(post, link, &silent))
+    converse(peer, post, |post, link| guest.turn(post, link))
 }
 
-/// Rank 0's part.
-struct Register {
-    build: Build,
-    hosts: Vec<Option<String>>,
-}
-
-impl Register {
-    fn new(count: usize, host: String, build: Build) -> Register {
-        let mut hosts = vec![None; count];
-        hosts[0] = Some(host);
-        Register { build, hosts }
-    }
-
-    fn turn(
-        &mut self,
-        post: &mut Post,
-        link: &mut dyn Link,
-        silent: &dyn Fn(&mut Post, usize) -> Option<RankError>,
-    ) -> Result<ControlFlow<Roll>, RankError> {
-        match post.receive(link)? {
-            Some((rank, Letter::Greeting { build, host })) => self.enter(rank, build, host)?,
-            Some((from, letter)) => post.put_off(from, letter),
-            None => thread::sleep(NAP),
-        }
-        if let Some(missing) = self.hosts.iter().position(Option::is_none) {
-            return match silent(post, missing) {
-                Some(error) => Err(error),
-                None => Ok(ControlFlow::Continue(())),
-            };
-        }
-        let hosts: Vec<String> = self.hosts.iter().flatten().cloned().collect();
-        let roll = Letter::Sealed(Sealed::Roll(hosts.clone()));
-        for rank in post.others() {
-            post.send(link, rank, &roll);
-        }
-        Ok(ControlFlow::Break(Roll { hosts, ahead: 0 }))
-    }
-
-    fn enter(&mut self, rank: usize, theirs: u64, host: String) -> Result<(), RankError> {
-        if theirs != self.build.0 {
-            let ours = self.build.0;
-            return Err(RankError::Trouble {
-                rank: 0,
-                host: Some(host),
-                trouble: Trouble::OtherBuild { rank, theirs, ours },
-            });
-        }
-        self.hosts[rank] = Some(host);
-        Ok(())
-    }
-}
-
-/// Everybody else's part.
+/// A rank's part.
 struct Guest {
-    /// Still to be sent.
-    greeting: Option<Letter>,
-    hosts: Option<Vec<String>>,
+    build: Build,
+    /// Its host, until it has introduced itself.
+    greeting: Option<String>,
+    /// The children of which not all below has come, and whether they have introduced themselves.
+    missing: BTreeMap<usize, bool>,
+    /// The hosts that are known.
+    names: BTreeMap<usize, String>,
+    /// Whether the parent knows them too.
+    told: bool,
+    /// What the parent has told, until it is passed on.
+    roll: Option<Vec<(u32, u32)>>,
+    numbers: Option<Vec<u32>>,
     /// How often it will still ask for the time.
     clocks: u32,
     /// When it asked.
     asked: Option<u64>,
     /// The shortest round trip, and how far ahead the other clock was.
     best: (u64, i64),
+    heard: Duration,
+    patience: Duration,
 }
 
 impl Guest {
@@ -148,27 +102,66 @@ impl Guest {
         &mut self,
         post: &mut Post,
         link: &mut dyn Link,
-        silent: &dyn Fn(&mut Post, usize) -> Option<RankError>,
     ) -> Result<ControlFlow<Roll>, RankError> {
-        if let Some(greeting) = self.greeting.take() {
-            post.send(link, 0, &greeting);
+        let parent = tree::parent(post.me);
+        if let (Some(host), Some(parent)) = (self.greeting.take(), parent) {
+            let build = self.build.0;
+            post.send(link, parent, &Letter::Greeting { build, host });
         }
         match post.receive(link)? {
-            Some((0, Letter::Sealed(Sealed::Roll(hosts)))) if hosts.len() == post.count => {
-                self.hosts = Some(hosts);
+            Some((rank, Letter::Greeting { build, host })) => {
+                self.enter(post, rank, build, host)?
             }
-            Some((0, Letter::Sealed(Sealed::Roll(hosts)))) => {
-                let why = format!("a list of {} hosts for {} ranks", hosts.len(), post.count);
-                return Err(RankError::Malformed { rank: 0, why });
+            Some((rank, Letter::Sealed(Sealed::Below(names))))
+                if self.missing.remove(&rank).is_some() =>
+            {
+                let names = names.into_iter();
+                self.names
+                    .extend(names.map(|(rank, name)| (rank as usize, name)));
+                self.heard = post.now();
+            }
+            Some((rank, Letter::Sealed(Sealed::Roll(runs)))) if Some(rank) == parent => {
+                self.roll = Some(runs);
             }
             Some((0, Letter::Sealed(Sealed::Pong(theirs)))) => self.compare(theirs),
             Some((from, letter)) => post.put_off(from, letter),
             None => thread::sleep(NAP),
         }
-        if let Some(error) = silent(post, 0) {
+        if let Some(error) = self.silent(post) {
             return Err(error);
         }
-        if self.hosts.is_none() || self.asked.is_some() {
+        if !self.missing.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        match parent {
+            None if self.numbers.is_none() => self.roll = Some(runs(&self.names)),
+            None => {}
+            Some(parent) if !self.told => {
+                self.told = true;
+                let names = self.names.iter();
+                let names = names.map(|(rank, name)| (*rank as u32, name.clone()));
+                let below = Sealed::Below(names.collect());
+                post.send(link, parent, &Letter::Sealed(below));
+            }
+            Some(_) => {}
+        }
+        self.leave(post, link)
+    }
+
+    /// The end of the phase, if this rank knows all.
+    fn leave(
+        &mut self,
+        post: &mut Post,
+        link: &mut dyn Link,
+    ) -> Result<ControlFlow<Roll>, RankError> {
+        let Some(numbers) = &self.numbers else {
+            let Some(runs) = self.roll.take() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            self.numbers = Some(self.pass_on(post, link, runs)?);
+            return Ok(ControlFlow::Continue(()));
+        };
+        if self.asked.is_some() {
             return Ok(ControlFlow::Continue(()));
         }
         if self.clocks > 0 {
@@ -178,9 +171,75 @@ impl Guest {
             return Ok(ControlFlow::Continue(()));
         }
         Ok(ControlFlow::Break(Roll {
-            hosts: self.hosts.take().unwrap_or_default(),
+            numbers: numbers.clone(),
+            names: std::mem::take(&mut self.names),
             ahead: self.best.1,
         }))
+    }
+
+    /// The number of each rank's host, which the children are told too.
+    fn pass_on(
+        &self,
+        post: &mut Post,
+        link: &mut dyn Link,
+        runs: Vec<(u32, u32)>,
+    ) -> Result<Vec<u32>, RankError> {
+        let ranks: u64 = runs.iter().map(|&(_, ranks)| u64::from(ranks)).sum();
+        if ranks != post.count as u64 {
+            let why = format!("a list of {ranks} hosts for {} ranks", post.count);
+            let rank = tree::parent(post.me).unwrap_or(0);
+            return Err(RankError::Malformed { rank, why });
+        }
+        let each = |&(host, ranks): &(u32, u32)| std::iter::repeat_n(host, ranks as usize);
+        let numbers = runs.iter().flat_map(each).collect();
+        let roll = Letter::Sealed(Sealed::Roll(runs));
+        for child in tree::children(post.me, post.count) {
+            post.send(link, child, &roll);
+        }
+        Ok(numbers)
+    }
+
+    fn enter(
+        &mut self,
+        post: &mut Post,
+        rank: usize,
+        theirs: u64,
+        host: String,
+    ) -> Result<(), RankError> {
+        if theirs != self.build.0 {
+            let ours = self.build.0;
+            return Err(RankError::Trouble {
+                rank: post.me,
+                host: Some(host),
+                trouble: Trouble::OtherBuild { rank, theirs, ours },
+            });
+        }
+        if let Some(introduced) = self.missing.get_mut(&rank) {
+            *introduced = true;
+            self.heard = post.now();
+        }
+        Ok(())
+    }
+
+    /// Who should have been heard of, and was not. A child that has introduced itself lives: if it says no more it waits for another
+    /// one below it, and knows better which.
+    fn silent(&self, post: &mut Post) -> Option<RankError> {
+        let since = post.now().saturating_sub(self.heard);
+        let absent = self.missing.iter().find(|(_, introduced)| !**introduced);
+        let (rank, patience) = match absent {
+            Some((child, _)) => (*child, self.patience),
+            None => {
+                let waits_for = self.missing.keys().next().copied();
+                let rank = waits_for.or(tree::parent(post.me))?;
+                (rank, self.patience * 3 / 2)
+            }
+        };
+        let for_ns = since.as_nanos() as u64;
+        (since > patience).then_some(RankError::Trouble {
+            rank: post.me,
+            host: None,
+            trouble: Trouble::Silent { rank, for_ns },
+        })
     }
 
     /// The answer has come: it was given about half way.
@@ -193,5 +252,33 @@ impl Guest {
             let ahead = theirs.wrapping_sub(asked + trip / 2) as i64;
             self.best = (trip, ahead);
         }
+    }
+}
+
+/// Which rank is on which host, by numbers in the order in which they come.
+fn runs(names: &BTreeMap<usize, String>) -> Vec<(u32, u32)> {
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for name in names.values() {
+        let next = known.len() as u32;
+        let host = *known.entry(name).or_insert(next);
+        match runs.last_mut() {
+            Some((last, ranks)) if *last == host => *ranks += 1,
+            _ => runs.push((host, 1)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_told_as_numbers_and_runs() {
+        let names = ["b", "b", "a", "b", "c", "c"];
+        let names = names.iter().map(|name| (*name).to_owned()).enumerate();
+        let expected = [(0, 2), (1, 1), (0, 1), (2, 2)];
+        assert_eq!(runs(&names.collect()), expected);
     }
 }

@@ -21,7 +21,7 @@ const SEALED: u8 = 2;
 /// A message between ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Letter {
-    /// To rank 0: here is somebody of this build, on this host.
+    /// To the parent: here is a rank of this build, on this host.
     Greeting { build: u64, host: String },
     /// To everybody: it is over, for this reason.
     Abort(String),
@@ -32,17 +32,19 @@ pub(super) enum Letter {
 /// What ranks of the same build say to each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Sealed {
-    /// From rank 0: the names of all ranks' hosts.
-    Roll(Vec<String>),
+    /// To the parent: the hosts of all ranks below this one.
+    Below(Vec<(u32, String)>),
+    /// From the parent: which rank is on which host, by numbers: for so many ranks the first, for so many the next one, and so on.
+    Roll(Vec<(u32, u32)>),
     /// To rank 0: what time is it?
     Ping,
     /// From rank 0: nanoseconds since 1970.
     Pong(u64),
     /// The protocol that moves work.
     Protocol(Message<Vec<Parcel>>),
-    /// To rank 0: a part of a report, and whether it is the last.
+    /// To the parent: a part of the reports of a rank and all below it, and whether it is the last.
     Piece { last: bool, bytes: Vec<u8> },
-    /// From rank 0: all reports have come, or, if it is not `last`, they are still coming.
+    /// From the parent: all reports have come to rank 0, or, if it is not `last`, they are still coming.
     Thanks { last: bool },
 }
 
@@ -101,7 +103,8 @@ mod tests {
                 host: "Nottingham ü".to_owned(),
             },
             Letter::Abort(String::new()),
-            Letter::Sealed(Sealed::Roll(vec!["a".to_owned(), String::new()])),
+            Letter::Sealed(Sealed::Below(vec![(3, "a".to_owned()), (9, String::new())])),
+            Letter::Sealed(Sealed::Roll(vec![(0, 3), (1, 1)])),
             Letter::Sealed(Sealed::Pong(u64::MAX)),
             Letter::Sealed(Sealed::Protocol(work)),
             Letter::Sealed(Sealed::Piece {

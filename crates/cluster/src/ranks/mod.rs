@@ -36,9 +36,11 @@ mod peer;
 mod post;
 mod threads;
 mod timeline;
+mod tree;
 #[cfg(feature = "mpi")]
 mod watchdog;
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,7 +52,7 @@ use locksley_trace::Trace;
 use crate::build::Build;
 use crate::local::Local;
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Program, Task, decode, encode};
+use crate::task::{Boxed, Program, Task};
 
 pub use error::RankError;
 #[cfg(feature = "mpi")]
@@ -154,10 +156,8 @@ fn prepare<R: Reduce>(
 
 /// What is known when all has been said.
 struct Worked<R> {
-    /// Of this rank.
+    /// Of this rank and all below it.
     parts: Parts<R>,
-    /// Of the others, if this is rank 0, as they came.
-    others: Vec<Vec<u8>>,
     wall: Duration,
 }
 
@@ -172,7 +172,7 @@ fn work<R: Reduce, T: Task<Output = R>>(
     let patience = Duration::from_nanos(options.protocol.patience);
     let roll = hello::hello(peer, post, build, options.trace.is_some(), patience)?;
     let (start, used) = (Instant::now(), processor_time(local, peer));
-    let hosts = Hosts::new(roll.hosts.iter());
+    let hosts = Hosts::new(roll.numbers.iter());
     let protocol = adapted(options.protocol, local.pool().workers());
     let rank = Rank::new(post.me, protocol, hosts, build.0, options.seed);
     if post.count > 1 {
@@ -180,17 +180,13 @@ fn work<R: Reduce, T: Task<Output = R>>(
     }
     let first = first.take(if post.me == 0 { usize::MAX } else { 0 });
     let mut first = first.map(|task| Box::new(task) as Boxed<R>);
-    let done = engine::work(peer, post, (local, &mut first), rank, &roll.hosts)?;
+    let done = engine::work(peer, post, (local, &mut first), rank, &roll.names)?;
     let wall = start.elapsed();
     let now = processor_time(local, peer);
     let processor_time = now.zip(used).map(|(now, used)| now.saturating_sub(used));
-    let (parts, bytes) = report(local, peer, post, (&roll, processor_time), done)?;
-    let others = outcome::gather(peer, post, &bytes, patience)?;
-    Ok(Worked {
-        parts,
-        others,
-        wall,
-    })
+    let parts = report(local, peer, post, (&roll, processor_time), done)?;
+    let parts = outcome::gather(peer, post, parts, patience)?;
+    Ok(Worked { parts, wall })
 }
 
 /// How many tasks for each worker had better wait: one to keep, one to give, and as many again for the next thief. Where tasks are
@@ -214,30 +210,26 @@ fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Durati
     })
 }
 
-/// What this rank has to tell, and that as bytes if it is not rank 0. Others are not kept waiting for a sign of life.
+/// What this rank has to tell. Others are not kept waiting for a sign of life.
 fn report<R: Reduce>(
     local: &Local<R>,
     peer: &mut dyn Peer,
     post: &mut Post,
     (roll, processor_time): (&hello::Roll, Option<Duration>),
     done: engine::Done,
-) -> Result<(Parts<R>, Vec<u8>), RankError> {
+) -> Result<Parts<R>, RankError> {
     let report = Report {
         rank: post.me,
-        host: roll.hosts[post.me].clone(),
+        host: roll.names.get(&post.me).cloned().unwrap_or_default(),
         workers: local.pool().workers(),
         usage: local.usage(),
         counts: done.counts,
         traffic: post.traffic,
         processor_time,
     };
-    let is_root = post.me == 0;
+    let most = outcome::TRACES / post.count;
     thread::scope(|scope| {
-        let writing = scope.spawn(|| {
-            let parts = write_down(local, report, done.moves, roll.ahead);
-            let bytes = if is_root { Vec::new() } else { encode(&parts) };
-            (parts, bytes)
-        });
+        let writing = scope.spawn(|| write_down(local, report, done.moves, roll.ahead, most));
         outcome::bridge(peer, post, || writing.is_finished())?;
         Ok(writing.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
@@ -248,55 +240,55 @@ fn write_down<R: Reduce>(
     report: Report,
     mut moves: Vec<engine::Move>,
     ahead: i64,
+    most: usize,
 ) -> Parts<R> {
-    let (mut trace, mut talker) = (local.pool().take_trace(), 0);
+    let mut traces = Vec::new();
+    let trace = local.pool().take_trace();
     if trace.is_empty() {
         moves.clear();
     } else {
-        (trace, talker) = timeline::of_rank(trace, &report, &mut moves, ahead);
+        let (trace, talker) = timeline::of_rank(trace, &report, &mut moves, ahead);
+        let text = trace.to_json();
+        if text.len() <= most {
+            traces.push((report.rank as u32, talker, text));
+        } else {
+            moves.clear();
+        }
     }
     Parts {
         result: local.take_result(),
-        trace: if trace.is_empty() {
-            String::new()
-        } else {
-            trace.to_json()
-        },
-        talker,
-        report,
+        traces,
+        reports: vec![report],
         moves,
     }
 }
 
 /// Makes one outcome of all reports.
 fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, RankError> {
-    let mut result = R::identity();
-    let (mut ranks, mut talkers) = (Vec::new(), Vec::new());
-    let (mut moves, mut traces) = (Vec::new(), Vec::new());
-    let others = worked.others.iter().map(|bytes| decode::<Parts<R>>(bytes));
-    for (rank, parts) in std::iter::once(Ok(worked.parts)).chain(others).enumerate() {
-        let malformed = |why| RankError::Malformed { rank, why };
-        let parts = parts.map_err(|error| malformed(error.to_string()))?;
-        if parts.report.rank != rank {
-            return Err(malformed(format!("a report of rank {}", parts.report.rank)));
-        }
-        result.combine(parts.result);
-        if traced {
-            let trace = match parts.trace.is_empty() {
-                true => Ok(Trace::default()),
-                false => Trace::from_json(&parts.trace),
-            };
-            traces.push(trace.map_err(|error| malformed(error.to_string()))?);
-        }
-        moves.extend(parts.moves);
-        talkers.push(parts.talker);
-        ranks.push(parts.report);
+    let mut parts = worked.parts;
+    parts.reports.sort_by_key(|report| report.rank);
+    let numbers = parts.reports.iter().map(|report| report.rank);
+    if let Some((rank, other)) = numbers.enumerate().find(|(place, rank)| place != rank) {
+        let why = format!("a report of rank {other} in the place of that of rank {rank}");
+        return Err(RankError::Malformed { rank, why });
     }
-    let trace = traced.then(|| timeline::merge(traces, &talkers, &moves));
+    parts.traces.sort_by_key(|(rank, _, _)| *rank);
+    let (mut talkers, mut traces) = (BTreeMap::new(), Vec::new());
+    for (rank, talker, text) in &parts.traces {
+        let trace = Trace::from_json(text).map_err(|error| RankError::Malformed {
+            rank: *rank as usize,
+            why: error.to_string(),
+        })?;
+        traces.push(trace);
+        talkers.insert(*rank as usize, *talker);
+    }
+    let left_out = parts.reports.len() - traces.len();
+    let trace = traced.then(|| timeline::merge(traces, &talkers, &parts.moves));
     Ok(Outcome {
-        result,
-        ranks,
+        result: parts.result,
+        ranks: parts.reports,
         wall: worked.wall,
+        traces_left_out: if traced { left_out } else { 0 },
         trace,
     })
 }

@@ -1,6 +1,12 @@
-//! The third phase: every rank tells rank 0 what it has found and done.
+//! The third phase: what every rank has found and done goes up the [tree], to rank 0.
+//!
+//! A rank waits for those below, adds its own part to theirs, and passes the sum on: one result, since results are a monoid, and as many
+//! reports as there are ranks below. Traces are passed on as long as they are no more than [`TRACES`] in all. The thanks of rank 0
+//! come down the tree: a rank that has them may leave.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +20,10 @@ use super::error::RankError;
 use super::letter::{Letter, Sealed};
 use super::peer::{Link, Peer};
 use super::post::{Post, Traffic, converse};
+use super::tree;
 use crate::local::Usage;
+use crate::reduce::Reduce;
+use crate::task::{decode, encode};
 
 /// What ranks have found and done.
 #[derive(Clone, Debug)]
@@ -28,6 +37,8 @@ pub struct Outcome<R> {
     pub wall: Duration,
     /// What every worker of every rank did when, if [`Options::trace`](super::Options) asked for it.
     pub trace: Option<Trace>,
+    /// How many ranks have left their part of it out, because it was too large.
+    pub traces_left_out: usize,
 }
 
 impl<R> Outcome<R> {
@@ -72,28 +83,40 @@ pub struct Report {
     pub processor_time: Option<Duration>,
 }
 
-/// What a rank sends to rank 0.
+/// What a rank, and all below it, have to say.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Parts<R> {
-    pub(super) report: Report,
+    pub(super) reports: Vec<Report>,
     pub(super) result: R,
-    /// As JSON; empty if there is none.
-    pub(super) trace: String,
-    /// The number that the thread that talks has in it.
-    pub(super) talker: u32,
+    /// Traces by rank, as JSON, each with the number that the thread that talks has in it.
+    pub(super) traces: Vec<(u32, u32, String)>,
     pub(super) moves: Vec<Move>,
 }
+
+impl<R: Reduce> Parts<R> {
+    /// Adds what ranks below have to say.
+    pub(super) fn add(&mut self, below: Parts<R>) {
+        self.reports.extend(below.reports);
+        self.result.combine(below.result);
+        self.traces.extend(below.traces);
+        self.moves.extend(below.moves);
+    }
+}
+
+/// Bytes of the traces of all ranks together, which are in the memory of rank 0 in the end. A rank whose trace is larger than its share
+/// of this leaves it out.
+pub(super) const TRACES: usize = 1 << 30;
 
 /// A letter has at most so many bytes of a report.
 const PIECE: usize = 1 << 20;
 
-/// How often rank 0 says that it still waits for somebody.
+/// How often a rank says that it still waits.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// How long a rank sleeps that waits.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Talks while something is done that takes its time, such as writing a long trace down: rank 0 and the others see that this rank lives.
+/// Talks while something is done that takes its time, such as writing a long trace down: its parent and its children see that this rank lives.
 /// What comes is kept for later.
 pub(super) fn bridge(
     peer: &mut dyn Peer,
@@ -125,43 +148,72 @@ pub(super) fn bridge(
     })
 }
 
-/// A sign of life: from rank 0 to everybody, and from everybody else to rank 0.
+/// A sign of life, to the parent and to the children.
 fn live(post: &mut Post, link: &mut dyn Link) {
-    if post.me > 0 {
+    if let Some(parent) = tree::parent(post.me) {
         let nothing = Sealed::Piece {
             last: false,
             bytes: Vec::new(),
         };
-        return post.send(link, 0, &Letter::Sealed(nothing));
+        post.send(link, parent, &Letter::Sealed(nothing));
     }
-    for rank in post.others() {
-        let thanks = Sealed::Thanks { last: false };
-        post.send(link, rank, &Letter::Sealed(thanks));
+    thank(post, link, false);
+}
+
+fn thank(post: &mut Post, link: &mut dyn Link, last: bool) {
+    for child in tree::children(post.me, post.count) {
+        post.send(link, child, &Letter::Sealed(Sealed::Thanks { last }));
     }
 }
 
-/// Sends a report to rank 0, and stays until all have arrived there. Rank 0 gets those of the others, in order of rank.
-pub(super) fn gather(
+/// Gathers what all below this rank have to say, adds it to `parts`, passes it on, and stays until all has come to rank 0. There this is
+/// the sum of all.
+pub(super) fn gather<R: Reduce>(
     peer: &mut dyn Peer,
     post: &mut Post,
-    parts: &[u8],
+    parts: Parts<R>,
     patience: Duration,
-) -> Result<Vec<Vec<u8>>, RankError> {
+) -> Result<Parts<R>, RankError> {
     let now = post.now();
-    if post.me > 0 {
-        let mut sender = Sender {
-            parts: Some(parts),
-            heard: now,
-            patience,
-        };
-        return converse(peer, post, |post, link| sender.turn(post, link));
-    }
-    let mut gatherer = Gatherer {
-        inboxes: vec![(Vec::new(), now, false); post.count - 1],
+    let mut collector = Collector {
+        inboxes: tree::children(post.me, post.count)
+            .map(|rank| (rank, Inbox::new(now)))
+            .collect(),
         beat: now,
         patience,
     };
-    converse(peer, post, |post, link| gatherer.turn(post, link))
+    let below = converse(peer, post, |post, link| collector.turn(post, link))?;
+    let is_root = post.me == 0;
+    // A program's own code reads, adds and writes results, and may take its time.
+    let (parts, bytes) = thread::scope(|scope| {
+        let adding = scope.spawn(|| {
+            let parts = add_all(parts, &below)?;
+            let bytes = if is_root { Vec::new() } else { encode(&parts) };
+            Ok((parts, bytes))
+        });
+        bridge(peer, post, || adding.is_finished())?;
+        adding.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })?;
+    let now = post.now();
+    let mut sender = Sender {
+        bytes: Some(bytes),
+        heard: now,
+        beat: now,
+        patience,
+    };
+    converse(peer, post, |post, link| sender.turn(post, link))?;
+    Ok(parts)
+}
+
+fn add_all<R: Reduce>(mut parts: Parts<R>, below: &Below) -> Result<Parts<R>, RankError> {
+    for (rank, bytes) in below {
+        let more = decode(bytes).map_err(|malformed| RankError::Malformed {
+            rank: *rank,
+            why: malformed.to_string(),
+        })?;
+        parts.add(more);
+    }
+    Ok(parts)
 }
 
 fn silent(me: usize, rank: usize, since: Duration) -> RankError {
@@ -173,88 +225,115 @@ fn silent(me: usize, rank: usize, since: Duration) -> RankError {
     }
 }
 
-/// The part of a rank other than 0.
-struct Sender<'a> {
-    /// Still to be sent.
-    parts: Option<&'a [u8]>,
+/// What the children have to say, encoded, by rank.
+type Below = Vec<(usize, Vec<u8>)>;
+
+/// What has come from a child.
+struct Inbox {
+    bytes: Vec<u8>,
     heard: Duration,
+    complete: bool,
+}
+
+impl Inbox {
+    fn new(heard: Duration) -> Inbox {
+        Inbox {
+            bytes: Vec::new(),
+            heard,
+            complete: false,
+        }
+    }
+}
+
+/// Waits for what the children have to say.
+struct Collector {
+    inboxes: BTreeMap<usize, Inbox>,
+    beat: Duration,
     patience: Duration,
 }
 
-impl Sender<'_> {
+impl Collector {
     fn turn(
         &mut self,
         post: &mut Post,
         link: &mut dyn Link,
-    ) -> Result<ControlFlow<Vec<Vec<u8>>>, RankError> {
-        if let Some(parts) = self.parts.take() {
-            let mut pieces = parts.chunks(PIECE).peekable();
+    ) -> Result<ControlFlow<Below>, RankError> {
+        let now = post.now();
+        match post.receive(link)? {
+            Some((from, Letter::Sealed(Sealed::Piece { last, bytes }))) => {
+                if let Some(inbox) = self.inboxes.get_mut(&from) {
+                    inbox.bytes.extend(bytes);
+                    (inbox.heard, inbox.complete) = (now, last);
+                }
+            }
+            Some((from, letter @ Letter::Sealed(Sealed::Thanks { .. }))) => {
+                post.put_off(from, letter);
+            }
+            Some(_) => {}
+            None if self.inboxes.is_empty() => {}
+            None => thread::sleep(NAP),
+        }
+        if now >= self.beat {
+            self.beat = now + BEAT;
+            live(post, link);
+        }
+        let waiting = self.inboxes.iter().find(|(_, inbox)| !inbox.complete);
+        let Some((&rank, inbox)) = waiting else {
+            let inboxes = std::mem::take(&mut self.inboxes).into_iter();
+            let all = inboxes.map(|(rank, inbox)| (rank, inbox.bytes));
+            return Ok(ControlFlow::Break(all.collect()));
+        };
+        let since = now.saturating_sub(inbox.heard);
+        if since > self.patience {
+            return Err(silent(post.me, rank, since));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Passes on what is known, and waits for the thanks.
+struct Sender {
+    /// Still to be sent.
+    bytes: Option<Vec<u8>>,
+    heard: Duration,
+    beat: Duration,
+    patience: Duration,
+}
+
+impl Sender {
+    fn turn(&mut self, post: &mut Post, link: &mut dyn Link) -> Result<ControlFlow<()>, RankError> {
+        let Some(parent) = tree::parent(post.me) else {
+            thank(post, link, true);
+            return Ok(ControlFlow::Break(()));
+        };
+        if let Some(bytes) = self.bytes.take() {
+            let mut pieces = bytes.chunks(PIECE).peekable();
             while let Some(piece) = pieces.next() {
                 let piece = Sealed::Piece {
                     last: pieces.peek().is_none(),
                     bytes: piece.to_vec(),
                 };
-                post.send(link, 0, &Letter::Sealed(piece));
+                post.send(link, parent, &Letter::Sealed(piece));
             }
         }
         let now = post.now();
         match post.receive(link)? {
-            Some((0, Letter::Sealed(Sealed::Thanks { last: true }))) => {
-                return Ok(ControlFlow::Break(Vec::new()));
+            Some((from, Letter::Sealed(Sealed::Thanks { last: true }))) if from == parent => {
+                thank(post, link, true);
+                return Ok(ControlFlow::Break(()));
             }
-            Some((0, _)) => self.heard = now,
+            Some((from, _)) if from == parent => self.heard = now,
             Some(_) => {}
             None => thread::sleep(NAP),
+        }
+        if now >= self.beat {
+            self.beat = now + BEAT;
+            thank(post, link, false);
         }
         let since = now.saturating_sub(self.heard);
-        match since > self.patience {
-            true => Err(silent(post.me, 0, since)),
-            false => Ok(ControlFlow::Continue(())),
+        if since > self.patience {
+            return Err(silent(post.me, parent, since));
         }
-    }
-}
-
-/// The part of rank 0.
-struct Gatherer {
-    /// For each of the others: what has come, when something came last, and whether that is all.
-    inboxes: Vec<(Vec<u8>, Duration, bool)>,
-    /// When it says next that it still waits.
-    beat: Duration,
-    patience: Duration,
-}
-
-impl Gatherer {
-    fn turn(
-        &mut self,
-        post: &mut Post,
-        link: &mut dyn Link,
-    ) -> Result<ControlFlow<Vec<Vec<u8>>>, RankError> {
-        let now = post.now();
-        match post.receive(link)? {
-            Some((from, Letter::Sealed(Sealed::Piece { last, bytes }))) if from > 0 => {
-                let (inbox, heard, complete) = &mut self.inboxes[from - 1];
-                inbox.extend(bytes);
-                (*heard, *complete) = (now, last);
-            }
-            Some(_) => {}
-            None => thread::sleep(NAP),
-        }
-        let waiting = self.inboxes.iter().position(|&(_, _, complete)| !complete);
-        if waiting.is_none() || now >= self.beat {
-            self.beat = now + BEAT;
-            let last = waiting.is_none();
-            for rank in post.others() {
-                post.send(link, rank, &Letter::Sealed(Sealed::Thanks { last }));
-            }
-        }
-        let Some(missing) = waiting else {
-            let inboxes = self.inboxes.drain(..).map(|(inbox, _, _)| inbox);
-            return Ok(ControlFlow::Break(inboxes.collect()));
-        };
-        let since = now.saturating_sub(self.inboxes[missing].1);
-        match since > self.patience {
-            true => Err(silent(0, missing + 1, since)),
-            false => Ok(ControlFlow::Continue(())),
-        }
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -1,7 +1,7 @@
 //! One trace of all ranks: their pools' traces, on one clock, and work that moved from rank to rank as arrows.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use locksley_trace::{Arrow, Subject, Trace, TraceEvent};
 
@@ -50,7 +50,7 @@ pub(super) fn of_rank(
 
 /// The traces of all ranks in one, with arrows between those ends of movements that belong together. `talkers` are the numbers of the
 /// threads that talk.
-pub(super) fn merge(traces: Vec<Trace>, talkers: &[u32], moves: &[Move]) -> Trace {
+pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &[Move]) -> Trace {
     let mut traces = traces.into_iter();
     let mut whole = traces.next().unwrap_or_default();
     for trace in traces {
@@ -71,7 +71,7 @@ pub(super) fn merge(traces: Vec<Trace>, talkers: &[u32], moves: &[Move]) -> Trac
             true => Arrow::Lifeline,
             false => Arrow::Steal,
         };
-        let place = |rank: usize| Some((rank as u32, *talkers.get(rank)?));
+        let place = |rank: usize| Some((rank as u32, *talkers.get(&rank)?));
         let (Some(from), Some(to)) = (place(ends.0), place(ends.1)) else {
             continue;
         };
@@ -122,7 +122,11 @@ mod tests {
             time: (1, 2),
         };
         let moves = [end((0, 1)), end((0, 1)), end((0, 7)), end((0, 7))];
-        let whole = merge(vec![Trace::new(), Trace::new()], &[1, 3], &moves);
+        let whole = merge(
+            vec![Trace::new(), Trace::new()],
+            &BTreeMap::from([(0, 1), (1, 3)]),
+            &moves,
+        );
         assert_eq!(whole.events.len(), 2);
         assert!(matches!(
             whole.events[1],

@@ -6,6 +6,7 @@
 
 #![cfg(unix)]
 
+mod failover;
 mod faults;
 mod links;
 mod processes;

@@ -56,8 +56,28 @@ impl Task for Deed {
     }
 }
 
+/// Spawns deeds, of which one is deadly.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Brood {
+    pub(crate) deeds: u32,
+    pub(crate) deadly: u32,
+}
+
+impl Task for Brood {
+    const KIND: &'static str = "brood";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        (0..self.deeds).for_each(|number| {
+            let deadly = number == self.deadly;
+            tasks.spawn(Deed { deadly });
+        });
+        Sum(0)
+    }
+}
+
 pub(crate) fn deeds() -> Program<Sum<u64>> {
-    Program::new("deeds").with::<Deed>()
+    Program::new("deeds").with::<Deed>().with::<Brood>()
 }
 
 pub(crate) fn job(name: &str, program: &str) -> JobInfo {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use locksley_cluster::leases::{LeasePool, State, Trouble, follow, submit};
+use locksley_cluster::leases::{LeasePool, State, Submitted, Trouble, WorkerId, follow, submit};
 
-use crate::processes::{Deed, LEASE, Process, check, deeds, job, small, status, submit_tree, tree};
+use crate::processes::{
+    Brood, Deed, LEASE, Process, check, deeds, job, small, status, submit_tree, tree,
+};
 use crate::server::{Started, until};
 
 #[test]
@@ -37,32 +39,91 @@ fn a_task_that_kills_its_workers_is_set_aside_and_takes_no_other_along() {
 }
 
 #[test]
+fn of_many_leaves_of_one_task_one_that_kills_its_workers_costs_one() {
+    let Some(server) = Started::new() else { return };
+    let redis = server.connect();
+    let mut job = job("brood", "deeds");
+    (job.terms.tries, job.terms.lease) = (3, LEASE / 2);
+    let brood = Brood {
+        deeds: 60,
+        deadly: 40,
+    };
+    submit(&redis, &job, [brood]).expect("it is new");
+    let mut workers = [Process::worker(&server), Process::worker(&server)];
+    until("the job is over", || {
+        for worker in &mut workers {
+            if worker.has_ended() {
+                *worker = Process::worker(&server);
+            }
+        }
+        status(&redis, &job.id).state == State::Done
+    });
+    let ended = follow(&redis, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    assert_eq!(ended.result(&deeds()).expect("it is a result").0, 59);
+    assert_eq!(ended.status.aside, 1, "{:?}", ended.status);
+}
+
+#[test]
+fn a_thousand_jobs_cost_an_idle_worker_a_few_commands() {
+    let Some(server) = Started::with(&["--appendfsync", "no"], "127.0.0.1") else {
+        return;
+    };
+    let redis = server.connect();
+    let mut job = job("many", "deeds");
+    job.terms.lease = Duration::from_secs(600);
+    let other = WorkerId {
+        name: "other".to_owned(),
+        build: job.build,
+    };
+    for number in 0..1000 {
+        job.id = format!("many-{number}").parse().expect("it is plain");
+        submit(&redis, &job, [Deed { deadly: false }]).expect("it is new");
+    }
+    let mut taken = 0;
+    while taken < 1000 {
+        let leases = redis.lease(&other, 100, false, Duration::ZERO);
+        taken += leases.expect("it is there").len();
+    }
+    let worker = Process::worker(&server);
+    until("it is there", || {
+        redis.workers().is_ok_and(|workers| workers.len() == 1)
+    });
+    let before = commands(&server);
+    std::thread::sleep(Duration::from_secs(3));
+    let asked = commands(&server) - before;
+    assert!(asked < 300, "{asked} commands in three seconds");
+    worker.stop();
+}
+
+#[test]
 fn entries_that_are_no_tasks_are_set_aside() {
     let Some(server) = Started::new() else { return };
     let (tree, size) = tree();
     let redis = server.connect();
     let job = submit_tree(&redis, tree);
-    let stream = "locksley:{tree}:tasks";
+    let (tasks, waiting) = ("locksley:{tree}:tasks", "locksley:{tree}:waiting");
     let large = "x".repeat(job.terms.limits.task + 1);
     let file = server.folder.join("large");
     std::fs::write(&file, large).expect("there is room");
-    server.ask(&["XADD", stream, "*", "t", "\u{7f}garbage"]);
-    server.ask(&["XADD", stream, "*", "nothing", "here"]);
-    server.ask(&["XADD", stream, "*", "t", "x", "n", "-12"]);
+    server.ask(&["HSET", tasks, "garbage", "\u{7f}garbage"]);
+    server.ask(&["HSET", tasks, "odd", "x"]);
+    server.ask(&["HSET", "locksley:{tree}:tries", "odd", "-12"]);
     // As an argument it would be too large for a command line.
     let put = std::process::Command::new("redis-cli")
         .args([
             "-p",
             &server.port().to_string(),
             "-x",
-            "XADD",
-            stream,
-            "*",
-            "t",
+            "HSET",
+            tasks,
+            "large",
         ])
         .stdin(std::fs::File::open(&file).expect("it is there"))
         .output();
     assert!(put.expect("it comes with the server").status.success());
+    for entry in ["garbage", "nothing", "odd", "large"] {
+        server.ask(&["RPUSH", waiting, entry]);
+    }
     let worker = Process::worker(&server);
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {}).expect("it ends");
     let counted = ended.result(&locksley_cluster::programs::uts::program());
@@ -91,10 +152,11 @@ fn what_is_too_large_is_refused_before_it_is_sent() {
     job.terms.limits.task = 3;
     let refused = submit(&redis, &job, [Deed { deadly: false }]);
     assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
-    job.terms.limits.task = 100;
-    let refused = submit(&redis, &job, (0..4097).map(|_| Deed { deadly: false }));
-    assert!(matches!(refused, Err(Trouble::Oversized(_))), "{refused:?}");
     assert_eq!(redis.status(&job.id), Ok(None));
+    job.terms.limits.task = 100;
+    let many = submit(&redis, &job, (0..10_000).map(|_| Deed { deadly: false }));
+    assert_eq!(many, Ok(Submitted::New), "they come in chunks");
+    assert_eq!(status(&redis, &job.id).outstanding, 10_000);
 }
 
 #[test]
@@ -141,18 +203,20 @@ fn an_idle_worker_blocks_and_does_not_poll() {
     until("it is there", || {
         redis.workers().is_ok_and(|workers| workers.len() == 1)
     });
-    let commands = || {
-        let info = server.ask(&["INFO", "stats"]);
-        let line = info
-            .lines()
-            .find_map(|line| line.strip_prefix("total_commands_processed:"));
-        line.and_then(|number| number.trim().parse::<u64>().ok())
-            .expect("it counts")
-    };
-    let before = commands();
+    let before = commands(&server);
     std::thread::sleep(Duration::from_secs(3));
-    let asked = commands() - before;
+    let asked = commands(&server) - before;
     // A few a second: it blocks for a second at a time, looks what is running, and says that it is alive.
     assert!(asked < 60, "{asked} commands in three seconds");
     worker.stop();
+}
+
+/// How many commands a server has executed, those inside of scripts included.
+fn commands(server: &Started) -> u64 {
+    let info = server.ask(&["INFO", "stats"]);
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("total_commands_processed:"));
+    line.and_then(|number| number.trim().parse::<u64>().ok())
+        .expect("it counts")
 }

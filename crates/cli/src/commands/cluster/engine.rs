@@ -253,6 +253,12 @@ impl<R> From<Outcome<R>> for Ran<R> {
             bytes: report.traffic.bytes_sent,
             cpu_seconds: report.processor_time.map(|time| time.as_secs_f64()),
         };
+        if outcome.traces_left_out > 0 {
+            eprintln!(
+                "the traces of {} were too large, and are left out",
+                crate::units::several(outcome.traces_left_out, "rank")
+            );
+        }
         Ran {
             ranks: outcome.ranks.iter().map(row).collect(),
             result: outcome.result,

@@ -88,6 +88,12 @@ fn text(status: &Status, workers: &[Present]) -> String {
         text +=
             "\n  no worker of its build is alive: start some with the executable that submitted it";
     }
+    if status.state == State::Running && !status.sealed {
+        text += "\n  not all of its first tasks are there: it is still being submitted, or whoever did was interrupted, and may submit it again";
+    }
+    if status.full {
+        text += "\n  the server's memory is full: no task can be added until there is room (raise its maxmemory)";
+    }
     for share in &status.shares {
         let (done, held) = (count(share.done), count(share.in_flight));
         text += &format!("\n  {}: {done} done, {held} in flight", share.worker);
@@ -141,6 +147,9 @@ pub(crate) fn document(status: &Status) -> Value {
         "set_aside": status.aside,
         "reasons": status.reasons,
         "shares": status.shares,
+        "workers": status.workers,
+        "complete": status.sealed,
+        "server_full": status.full,
         "seconds": status.age.as_secs_f64(),
     })
 }

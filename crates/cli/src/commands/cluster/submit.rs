@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use locksley_cluster::leases::{
-    Aside, Ended, JobId, JobInfo, Progress, State, Status, Submitted, Terms, follow, submit,
+    Aside, Ended, JobId, JobInfo, LeasePool, Progress, Redis, State, Status, Submitted, Terms,
+    follow, submit,
 };
 use serde_json::json;
 
@@ -22,6 +23,7 @@ use crate::units::{self, count, digits, several, time};
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster submit uts --tree T1L                   waits for the workers, and tells how far they are
   locksley cluster submit --job nightly uts --tree T1XL    a name: whoever submits the same again waits for the same job
+  locksley cluster submit --again --job nightly uts        runs it anew if it is over
   locksley cluster submit --detach --job nightly uts       does not wait";
 
 /// Hands a program to the workers, tells how far they are, and prints the result. If it is interrupted the job goes on.
@@ -29,9 +31,16 @@ pub(crate) const EXAMPLES: &str = "  \
 pub(crate) struct Submit {
     #[command(flatten)]
     server: ServerOptions,
-    /// A name for the job. Submitting the same program again under the same name waits for the same job [default: a new one].
+    /// A name for the job. Submitting the same program again under the same name waits for the same job while that is running; if it is
+    /// over nothing is run, and that is an error, unless --again or --attach says what is meant [default: a new name].
     #[arg(long, value_name = "NAME", global = true, value_parser = server::job)]
     job: Option<JobId>,
+    /// If the job is over, forget what came of it, and run it anew.
+    #[arg(long, global = true, requires = "job", conflicts_with = "attach")]
+    again: bool,
+    /// If the job is over, its result counts as this command's: for whoever was interrupted, and submits again.
+    #[arg(long, global = true, requires = "job")]
+    attach: bool,
     /// Do not wait for the end.
     #[arg(long, global = true)]
     detach: bool,
@@ -71,8 +80,18 @@ impl Visitor for Once<'_> {
         let info = submit_options.info(job.program().name())?;
         let id = info.id.clone();
         let began = Instant::now();
+        let hand_in = || {
+            let submitted = submit(&redis, &info, job.first())?;
+            match submitted {
+                Submitted::Over(_) if submit_options.again => {
+                    redis.cancel(&id, true)?;
+                    submit(&redis, &info, job.first())
+                }
+                submitted => Ok(submitted),
+            }
+        };
         let submitted = loop {
-            match submit(&redis, &info, job.first()) {
+            match hand_in() {
                 // Who does not know whether it was heard says it again: it is the same job.
                 Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
                     eprintln!("{trouble}; trying again");
@@ -82,6 +101,9 @@ impl Visitor for Once<'_> {
             }
         };
         eprintln!("{}", greeting(&job.title(), &id, submitted));
+        if matches!(submitted, Submitted::Over(_)) && !submit_options.attach {
+            return Err(over(&redis, &id)?);
+        }
         if submit_options.detach {
             output.say(format!("{id}"));
             return output.document(&json!({
@@ -128,7 +150,23 @@ fn greeting(title: &str, id: &JobId, submitted: Submitted) -> String {
         Submitted::Attached => {
             format!("{title} was submitted as {id} before: this is the same job")
         }
+        Submitted::Over(_) => format!("{title} was submitted as {id} before, and is over"),
     }
+}
+
+/// Why a job that is over is no success.
+fn over(redis: &Redis, id: &JobId) -> Result<Failure, Failure> {
+    let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;
+    let how = match status.state {
+        State::Cancelled => "was cancelled",
+        _ if status.aside > 0 => "ended without some of its tasks",
+        _ => "was done",
+    };
+    Ok(Failure::Check(format!(
+        "nothing was run: the job {id} {how} before, after {}; --again runs it anew, --attach takes its result, \
+         `locksley cluster status {id}` shows what came of it",
+        time(status.age.as_secs_f64())
+    )))
 }
 
 /// Progress on standard error: a line that changes on a terminal, else a line every few seconds.
@@ -179,6 +217,10 @@ impl Shown {
     }
 }
 
+/// What a server says whose memory is full.
+const FULL: &str =
+    ", the server's memory is full: no task can be added until there is room (raise its maxmemory)";
+
 /// How far a job is, in one line.
 fn line(Progress { status, rate }: &Progress) -> String {
     let waiting = status.outstanding.saturating_sub(status.in_flight);
@@ -192,6 +234,9 @@ fn line(Progress { status, rate }: &Progress) -> String {
     if status.aside > 0 {
         line += &format!(", {} set aside", count(status.aside));
     }
+    if status.full {
+        line += FULL;
+    }
     let mut shares: Vec<_> = status.shares.iter().collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.done));
     let shown: Vec<String> = shares
@@ -202,7 +247,7 @@ fn line(Progress { status, rate }: &Progress) -> String {
     if shares.is_empty() {
         return line + "; no worker has begun";
     }
-    let more = shares.len() - shown.len();
+    let more = (status.workers as usize).saturating_sub(shown.len());
     line += &format!("; {}", shown.join(", "));
     if more > 0 {
         line += &format!(", and {more} more");
@@ -239,7 +284,7 @@ fn tell<J: Job>(
         "{} as the job {}, by {}",
         job.title(),
         status.job.id,
-        several(status.shares.len(), "worker")
+        several(status.workers as usize, "worker")
     ));
     for (label, line) in job.lines(&result) {
         output.say(format!("  {label:<7} {line}"));

@@ -74,10 +74,11 @@ impl Worker {
             let _ = writeln!(stderr(), "{notice}");
         })?;
         output.say(format!(
-            "worker {name}: {} leases completed, {} tasks run, {} handed over, {} leases lost, {} given up",
+            "worker {name}: {} leases completed, {} tasks run, {} handed over, {} failed, {} leases lost, {} given up",
             count(tally.completed),
             count(tally.tasks),
             count(tally.children),
+            count(tally.failed),
             count(tally.lost),
             count(tally.given_up)
         ));
@@ -87,6 +88,7 @@ impl Worker {
             "completed": tally.completed,
             "tasks": tally.tasks,
             "children": tally.children,
+            "failed": tally.failed,
             "lost": tally.lost,
             "given_up": tally.given_up,
         }))

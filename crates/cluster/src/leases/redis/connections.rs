@@ -14,6 +14,9 @@ use crate::leases::{Trouble, plain};
 /// millisecond, and a server that loads its file says so.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What a server says that was the primary one, and is a replica now.
+const MOVED_ON: [&str; 3] = ["READONLY", "UNBLOCKED", "MASTERDOWN"];
+
 pub(super) struct Connections {
     server: Server,
     idle: Mutex<Vec<Connection>>,
@@ -57,9 +60,14 @@ impl Connections {
         let done = connection
             .set_read_timeout(Some(wait + PATIENCE))
             .and_then(|()| act(&mut connection));
-        match &done {
+        let stale = |error: &RedisError| match code(error) {
             // Something may still be under way on it; and where one is broken, all are.
-            Err(error) if code(error).is_none() => self.idle().clear(),
+            None => true,
+            // The server is none any more that takes changes: another one has its address, or soon will.
+            Some(code) => MOVED_ON.contains(&code.as_str()),
+        };
+        match &done {
+            Err(error) if stale(error) => self.idle().clear(),
             _ => self.idle().push(connection),
         }
         done
@@ -89,8 +97,8 @@ impl Connections {
             }
             (
                 _,
-                "LOADING" | "READONLY" | "MASTERDOWN" | "TRYAGAIN" | "CLUSTERDOWN" | "BUSY" | "OOM"
-                | "MISCONF" | "NOREPLICAS",
+                "LOADING" | "READONLY" | "UNBLOCKED" | "MASTERDOWN" | "TRYAGAIN" | "CLUSTERDOWN"
+                | "BUSY" | "OOM" | "MISCONF" | "NOREPLICAS",
             ) => Trouble::Away(text),
             (_, "MOVED" | "ASK" | "CROSSSLOT") => Trouble::Refused(format!(
                 "{text}; it is a part of a Redis Cluster, over which jobs cannot be spread: take a server that stands alone"

@@ -1,23 +1,14 @@
 //! A server: Redis 6.2 or later, with streams and consumer groups. One that stands alone, with replicas or without, but no Redis
 //! Cluster: which jobs are running is known in one place, and scripts change that together with the jobs.
 //!
-//! | key | what |
-//! |---|---|
-//! | `locksley:{JOB}:job` | a hash: build, program, terms, state, counters |
-//! | `locksley:{JOB}:tasks` | a stream: an entry for each task that waits or is leased. Its length is the number of outstanding tasks |
-//! | `locksley:{JOB}:results` | a list of partial results |
-//! | `locksley:{JOB}:aside` | a stream of tasks that were set aside, with reasons |
-//! | `locksley:{JOB}:shares` | a hash: how many leases each worker has completed |
-//! | `locksley:{JOB}:over` | a stream that gets an entry when the job is over: submitters block on it |
-//! | `locksley:running` | a hash: the build of each running job |
-//! | `locksley:bell` | a stream that gets an entry when a job is submitted: workers without jobs block on it |
-//! | `locksley:workers`, `:slots`, `:builds` | who is alive until when, by the server's clock |
-//! | `locksley:returned` | when workers came back after all had been away |
+//! What changes or reads more than one thing is a script: Redis runs one at a time, and writes what it did to its append-only file as one
+//! transaction. The keys are listed in `scripts/prelude.lua`, and each script says what it costs. None goes through all tasks, all
+//! workers or all jobs, but for the one that lists the workers for people.
 //!
-//! A lease is an entry that is pending in the consumer group: Redis remembers for each of them the consumer, the time of the last
-//! delivery, and how many there were. What changes more than one thing is a script: Redis runs one at a time, and writes what it
-//! did to its append-only file as one transaction. There is no counter of outstanding tasks that could be wrong; it is the length
-//! of the stream.
+//! A lease is an entry of a sorted set, by when it runs out, with its holder in a hash. There is no counter of outstanding tasks that
+//! could be wrong; it is the length of the hash of tasks. Workers that have nothing to do block on a list; whoever adds tasks puts
+//! elements there, as many as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the next. An element that is
+//! lost, with a worker that dies, costs a second: nobody blocks for long without a look.
 
 mod connections;
 mod values;
@@ -25,90 +16,65 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use redis::{Script, ScriptInvocation, Value};
 use sha1::{Digest, Sha1};
 
 use super::url::Server;
 use super::{
-    Completed, Completion, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized, Present,
-    Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
+    Completed, Completion, Crowd, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
+    Present, Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::Build;
 use connections::Connections;
 
 const RUNNING: &str = "locksley:running";
-const BELL: &str = "locksley:bell";
-const WORKERS: [&str; 3] = ["locksley:workers", "locksley:slots", "locksley:builds"];
-const RETURNED: &str = "locksley:returned";
-const GROUP: &str = "workers";
 
-/// So old may be what we know of the running jobs. An idle worker asks about as often.
-const FRESH: Duration = Duration::from_secs(1);
+/// So many jobs are remembered that are over, or not ours any more.
+const KNOWN: usize = 4096;
 
 /// A server as a source of leases.
 #[derive(Debug)]
 pub struct Redis {
     connections: Connections,
-    known: Mutex<Known>,
-    /// With several jobs, which comes first: each in its turn.
-    turn: AtomicUsize,
+    /// What a job is never changes, but for its name, which may go to another one: so the time of its submission is a part of the key.
+    known: Mutex<HashMap<(JobId, u64), Arc<JobInfo>>>,
     scripts: Scripts,
 }
 
-/// The running jobs of a build.
-#[derive(Debug, Default)]
-struct Known {
-    jobs: Vec<Arc<Entry>>,
-    of: Option<Build>,
-    read: Option<Instant>,
-    /// The last ring of the bell before that.
-    bell: String,
-}
-
-/// A job, and which of those that had its name.
-#[derive(Debug, PartialEq)]
-struct Entry {
-    info: Arc<JobInfo>,
-    submitted: u64,
-}
-
 macro_rules! scripts {
-    ($($name:ident)*) => {
+    (workers: $($lean:ident)*; jobs: $($name:ident)*) => {
         #[derive(Debug)]
-        struct Scripts { $($name: Script),* }
+        struct Scripts { $($lean: Script,)* $($name: Script),* }
 
         impl Default for Scripts {
             fn default() -> Scripts {
                 let prelude = include_str!("../scripts/prelude.lua");
+                // What is not needed is left out of those that every worker runs all the time: Lua makes it anew each time.
+                let jobs = include_str!("../scripts/jobs.lua");
                 Scripts {
-                    $($name: Script::new(&(
-                        prelude.to_owned() + include_str!(concat!("../scripts/", stringify!($name), ".lua"))
-                    ))),*
+                    $($lean: Script::new(&[
+                        prelude, include_str!(concat!("../scripts/", stringify!($lean), ".lua")),
+                    ].concat()),)*
+                    $($name: Script::new(&[
+                        prelude, jobs, include_str!(concat!("../scripts/", stringify!($name), ".lua")),
+                    ].concat())),*
                 }
             }
         }
     };
 }
 
-scripts!(submit complete give_up renew reclaim compact cancel status beat leave workers);
+scripts!(
+    workers: beat renew live leave workers;
+    jobs: submit lease complete give_up reclaim compact cancel status
+);
 
 fn key(job: &JobId, what: &str) -> String {
     format!("locksley:{{{job}}}:{what}")
-}
-
-/// A script with the keys of a job, and its name.
-fn invoke<'a>(script: &'a Script, job: &JobId) -> ScriptInvocation<'a> {
-    let mut invocation = script.prepare_invoke();
-    for what in ["job", "tasks", "results", "aside", "shares", "over"] {
-        invocation.key(key(job, what));
-    }
-    invocation.key(RUNNING).arg(job.as_str());
-    invocation
 }
 
 impl Redis {
@@ -128,7 +94,6 @@ impl Redis {
         Redis {
             connections: Connections::new(server),
             known: Mutex::default(),
-            turn: AtomicUsize::new(0),
             scripts: Scripts::default(),
         }
     }
@@ -138,144 +103,55 @@ impl Redis {
             .with(Duration::ZERO, |connection| invocation.invoke(connection))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The running jobs of a build, and the ring of the bell after which there may be others.
-    fn jobs(&self, build: Build) -> Result<(Vec<Arc<Entry>>, String), Trouble> {
-        let old = {
-            let known = self.known();
-            let fresh = known.read.is_some_and(|read| read.elapsed() < FRESH);
-            if fresh && known.of == Some(build) {
-                return Ok((known.jobs.clone(), known.bell.clone()));
-            }
-            known.jobs.clone()
-        };
-        let read = Instant::now();
-        let bell = self.last_ring()?;
-        let mut jobs = Vec::new();
-        for (id, _) in self.running()?.into_iter().filter(|(_, of)| *of == build) {
-            jobs.extend(self.entry(&id, &old)?);
+    /// What a job is, from what is known or from the server; nothing if its name is free again, or another one's.
+    fn info(&self, id: &JobId, submitted: u64) -> Result<Option<Arc<JobInfo>>, Trouble> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key_of = (id.clone(), submitted);
+        if let Some(info) = known().get(&key_of) {
+            return Ok(Some(info.clone()));
         }
-        *self.known() = Known {
-            jobs: jobs.clone(),
-            of: Some(build),
-            read: Some(read),
-            bell: bell.clone(),
-        };
-        Ok((jobs, bell))
-    }
-
-    fn last_ring(&self) -> Result<String, Trouble> {
-        let mut ask = redis::cmd("XREVRANGE");
-        ask.arg(BELL).arg("+").arg("-").arg("COUNT").arg(1);
-        let last = values::entries(self.connections.query(&ask)?).pop();
-        Ok(last.map_or_else(|| "0-0".to_owned(), |(id, _)| id))
-    }
-
-    /// What a job is, from what is known or from the server; nothing if it is over.
-    fn entry(&self, id: &JobId, known: &[Arc<Entry>]) -> Result<Option<Arc<Entry>>, Trouble> {
         let mut ask = redis::cmd("HGETALL");
         ask.arg(key(id, "job"));
         let fields = values::fields(self.connections.query(&ask)?);
-        let entry = values::info(id, &fields).map(|info| Entry {
-            info: Arc::new(info),
-            submitted: values::number_of(&fields, "submitted"),
-        });
-        Ok(entry.map(|entry| {
-            let same = known.iter().find(|old| ***old == entry);
-            same.cloned().unwrap_or_else(|| Arc::new(entry))
-        }))
-    }
-
-    /// What is known is no longer true.
-    fn forget_known(&self) {
-        self.known().read = None;
-    }
-
-    /// Takes entries of some jobs.
-    fn read(
-        &self,
-        worker: &WorkerId,
-        jobs: &[Arc<Entry>],
-        count: usize,
-        wait: Duration,
-    ) -> Result<Vec<Lease>, Trouble> {
-        let mut ask = redis::cmd("XREADGROUP");
-        ask.arg("GROUP").arg(GROUP).arg(&worker.name);
-        ask.arg("COUNT").arg(count.max(1));
-        if wait > Duration::ZERO {
-            ask.arg("BLOCK").arg(wait.as_millis().max(1) as u64);
+        if values::number_of(&fields, "submitted") != submitted {
+            return Ok(None);
         }
-        ask.arg("STREAMS");
-        for job in jobs {
-            ask.arg(key(&job.info.id, "tasks"));
-        }
-        for _ in jobs {
-            ask.arg(">");
-        }
-        // A name may have been given to another job since: then that is what its entries belong to.
-        let mut both = redis::pipe();
-        both.add_command(ask);
-        for job in jobs {
-            both.cmd("HGET")
-                .arg(key(&job.info.id, "job"))
-                .arg("submitted");
-        }
-        let reply = self
-            .connections
-            .with(wait, |connection| both.query::<Vec<Value>>(connection));
-        let reply = match reply {
-            // A job is over, and its stream gone.
-            Err(Trouble::Refused(why)) if values::stream_is_gone(&why) => {
-                self.forget_known();
-                // If somebody deleted nothing but the stream it will be so again: no reason to ask at full speed.
-                std::thread::sleep(Duration::from_millis(20));
-                return Ok(Vec::new());
-            }
-            reply => reply?,
+        let Some(info) = values::info(id, &fields).map(Arc::new) else {
+            return Ok(None);
         };
-        let mut reply = reply.into_iter();
-        let streams = values::streams(reply.next().unwrap_or_default());
-        let submitted: Vec<u64> = reply.map(values::number).collect();
-        self.leases(worker, jobs, streams, &submitted)
+        let mut known = known();
+        if known.len() >= KNOWN {
+            known.clear();
+        }
+        known.insert(key_of, info.clone());
+        Ok(Some(info))
     }
 
+    /// What was delivered, as leases. If the server is away now they run out.
     fn leases(
         &self,
-        worker: &WorkerId,
-        jobs: &[Arc<Entry>],
-        streams: Vec<(String, values::Entries)>,
-        submitted: &[u64],
+        worker: &str,
+        delivered: Vec<values::Delivered>,
     ) -> Result<Vec<Lease>, Trouble> {
-        let mut leases = Vec::new();
-        for (stream, entries) in streams {
-            let place = jobs
-                .iter()
-                .position(|job| key(&job.info.id, "tasks") == stream);
-            let Some(place) = place else { continue };
-            let job = &jobs[place];
-            let mut info = Some(job.info.clone());
-            if submitted.get(place) != Some(&job.submitted) {
-                self.forget_known();
-                info = self
-                    .entry(&job.info.id, &[])?
-                    .map(|entry| entry.info.clone());
-            }
-            let Some(info) = info else { continue };
-            let found = entries
-                .into_iter()
-                .map(|(entry, fields)| values::lease(&info, worker, entry, fields));
-            if info.build == worker.build {
-                leases.extend(found);
-                continue;
-            }
-            for lease in found {
-                self.give_up(&lease.ticket, &GiveUp::Stopping)?;
+        let mut leases = Vec::with_capacity(delivered.len());
+        for one in delivered {
+            if let Some(info) = self.info(&one.job, one.submitted)? {
+                leases.push(one.lease(info, worker));
             }
         }
         Ok(leases)
+    }
+
+    fn take(
+        &self,
+        worker: &WorkerId,
+        at_most: usize,
+        suspect: bool,
+    ) -> Result<Vec<Lease>, Trouble> {
+        let mut ask = self.scripts.lease.prepare_invoke();
+        ask.arg(&worker.name).arg(worker.build.to_string());
+        ask.arg(at_most).arg(u8::from(suspect));
+        self.leases(&worker.name, values::delivered(self.script(&ask)?))
     }
 
     fn completed(
@@ -283,29 +159,43 @@ impl Redis {
         ticket: &Ticket,
         completion: &Completion,
         more: bool,
-    ) -> Result<Value, Trouble> {
-        let mut ask = invoke(&self.scripts.complete, &ticket.job);
-        ask.arg(&ticket.entry)
-            .arg(&ticket.worker)
-            .arg(ticket.delivery)
-            .arg(u8::from(more));
-        ask.arg(completion.tasks).arg(&completion.result);
-        for child in &completion.children {
-            ask.arg(child);
+    ) -> Result<(Completed, Vec<values::Delivered>), Trouble> {
+        let mut ask = self.ticketed(&self.scripts.complete, ticket);
+        ask.arg(ticket.step)
+            .arg(u8::from(completion.kept.is_some()));
+        ask.arg(u8::from(more)).arg(completion.tasks);
+        ask.arg(completion.results.len());
+        ask.arg(completion.children.len());
+        ask.arg(completion.aside.len());
+        for result in &completion.results {
+            ask.arg(result);
         }
-        self.script(&ask)
+        for child in &completion.children {
+            ask.arg(&child.task).arg(child.tries);
+        }
+        for aside in &completion.aside {
+            ask.arg(&aside.task).arg(aside.attempts);
+            ask.arg(super::memory::shortened(&aside.reason));
+        }
+        if let Some(kept) = &completion.kept {
+            ask.arg(kept);
+        }
+        values::completed(self.script(&ask)?)
     }
 
-    /// Waits until a job is submitted.
-    fn listen(&self, bell: &str, wait: Duration) -> Result<(), Trouble> {
-        let mut ask = redis::cmd("XREAD");
-        ask.arg("BLOCK").arg(wait.as_millis().max(1) as u64);
-        ask.arg("STREAMS").arg(BELL).arg(bell);
-        let _: Value = self
-            .connections
-            .with(wait, |connection| ask.query(connection))?;
-        self.forget_known();
-        Ok(())
+    /// A script about a lease.
+    fn ticketed<'a>(&self, script: &'a Script, ticket: &Ticket) -> ScriptInvocation<'a> {
+        let mut ask = script.prepare_invoke();
+        ask.arg(ticket.job.as_str()).arg(&ticket.entry);
+        ask.arg(&ticket.worker).arg(ticket.delivery);
+        ask
+    }
+
+    /// A script about a job.
+    fn about<'a>(&self, script: &'a Script, job: &JobId) -> ScriptInvocation<'a> {
+        let mut ask = script.prepare_invoke();
+        ask.arg(job.as_str());
+        ask
     }
 }
 
@@ -315,9 +205,10 @@ impl LeasePool for Redis {
         let largest = order.tasks.iter().map(Vec::len).max().unwrap_or(0);
         Oversized::check("a task", largest, limits.task)?;
         Oversized::check("a number of tasks", order.tasks.len(), limits.children)?;
-        let mut submit = invoke(&self.scripts.submit, &job.id);
-        submit.key(BELL).arg(job.build.to_string());
-        submit.arg(&job.program).arg(print(&order.tasks));
+        let mut submit = self.about(&self.scripts.submit, &job.id);
+        submit.arg(job.build.to_string()).arg(&job.program);
+        submit.arg(order.chunk).arg(u8::from(order.last));
+        submit.arg(print(&order.tasks));
         submit.arg(job.terms.lease.as_millis() as u64);
         submit.arg(job.terms.tries);
         submit.arg(job.terms.keep.as_millis() as u64);
@@ -330,7 +221,11 @@ impl LeasePool for Redis {
         match values::text(self.script(&submit)?).as_str() {
             "new" => Ok(Submitted::New),
             "attached" => Ok(Submitted::Attached),
-            _ => Err(Trouble::Taken(job.id.clone())),
+            "vanished" => Err(Trouble::Vanished(job.id.clone())),
+            other => match values::state(other) {
+                Some(state) => Ok(Submitted::Over(state)),
+                None => Err(Trouble::Taken(job.id.clone())),
+            },
         }
     }
 
@@ -338,11 +233,10 @@ impl LeasePool for Redis {
         let mut ask = redis::cmd("HGETALL");
         ask.arg(RUNNING);
         let fields = values::fields(self.connections.query(&ask)?);
-        let job = |(id, build): (String, Vec<u8>)| {
-            Some((
-                id.parse().ok()?,
-                values::build(&String::from_utf8(build).ok()?)?,
-            ))
+        let job = |(id, about): (String, Vec<u8>)| {
+            let about = String::from_utf8(about).ok()?;
+            let (build, _) = about.split_once(' ')?;
+            Some((id.parse().ok()?, values::build(build)?))
         };
         Ok(fields.into_iter().filter_map(job).collect())
     }
@@ -351,54 +245,28 @@ impl LeasePool for Redis {
         &self,
         worker: &WorkerId,
         at_most: usize,
+        suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
-        let (mut jobs, bell) = self.jobs(worker.build)?;
-        if jobs.is_empty() {
-            self.listen(&bell, wait)?;
-            return Ok(Vec::new());
+        let leases = self.take(worker, at_most, suspect)?;
+        if !leases.is_empty() || wait.is_zero() {
+            return Ok(leases);
         }
-        if jobs.len() > 1 {
-            let turn = self.turn.fetch_add(1, Ordering::Relaxed) % jobs.len();
-            jobs.rotate_left(turn);
-            let mut leases = Vec::new();
-            for job in &jobs {
-                let missing = at_most.saturating_sub(leases.len());
-                if missing == 0 {
-                    break;
-                }
-                let one = std::slice::from_ref(job);
-                leases.extend(self.read(worker, one, missing, Duration::ZERO)?);
-            }
-            if !leases.is_empty() || self.known().read.is_none() {
-                return Ok(leases);
-            }
+        let mut ask = redis::cmd("BLPOP");
+        ask.arg(format!("locksley:wake:{}", worker.build));
+        ask.arg(wait.as_secs_f64().max(0.001));
+        let woken: Value = self
+            .connections
+            .with(wait, |connection| ask.query(connection))?;
+        match woken {
+            Value::Nil => Ok(Vec::new()),
+            _ => self.take(worker, at_most, suspect),
         }
-        let count = if jobs.len() == 1 { at_most } else { 1 };
-        self.read(worker, &jobs, count, wait)
     }
 
-    fn reclaim(&self, worker: &WorkerId, at_most: usize, idle: bool) -> Result<Reclaimed, Trouble> {
-        let mut reclaimed = Reclaimed::default();
-        for job in self.jobs(worker.build)?.0 {
-            // One that runs alone is the only one.
-            let idle = idle && reclaimed.leases.is_empty();
-            let missing = at_most.saturating_sub(reclaimed.leases.len());
-            let mut ask = invoke(&self.scripts.reclaim, &job.info.id);
-            ask.key(WORKERS[0]).key(RETURNED);
-            ask.arg(&worker.name).arg(missing).arg(u8::from(idle));
-            ask.arg(job.submitted);
-            let (suspects, leases) = values::reclaimed(&job.info, worker, self.script(&ask)?);
-            reclaimed.suspects |= suspects;
-            let alone = leases
-                .first()
-                .is_some_and(|lease| job.info.terms.alone(lease.attempt));
-            reclaimed.leases.extend(leases);
-            if alone {
-                break;
-            }
-        }
-        Ok(reclaimed)
+    fn reclaim(&self) -> Result<Reclaimed, Trouble> {
+        let reply = self.script(&self.scripts.reclaim.prepare_invoke())?;
+        Ok(values::reclaimed(reply))
     }
 
     fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble> {
@@ -408,7 +276,7 @@ impl LeasePool for Redis {
         }
         let mut good = vec![false; tickets.len()];
         for (job, places) in jobs {
-            let mut ask = invoke(&self.scripts.renew, job);
+            let mut ask = self.about(&self.scripts.renew, job);
             for &place in &places {
                 let ticket = &tickets[place];
                 ask.arg(&ticket.entry)
@@ -424,8 +292,7 @@ impl LeasePool for Redis {
     }
 
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
-        let reply = self.completed(ticket, completion, false)?;
-        Ok(values::completed(reply)?.0)
+        Ok(self.completed(ticket, completion, false)?.0)
     }
 
     fn complete_and_lease(
@@ -433,17 +300,10 @@ impl LeasePool for Redis {
         lease: &Lease,
         completion: &Completion,
     ) -> Result<(Completed, Option<Lease>), Trouble> {
-        // Where there are several jobs each gets its turn.
-        let alone = self.known().jobs.len() <= 1;
-        let reply = self.completed(&lease.ticket, completion, alone)?;
-        let (completed, next) = values::completed(reply)?;
-        let worker = WorkerId {
-            name: lease.ticket.worker.clone(),
-            build: lease.job.build,
-        };
-        // The ticket was good: so it is the very same job.
-        let next = next.map(|(entry, fields)| values::lease(&lease.job, &worker, entry, fields));
-        Ok((completed, next))
+        let (completed, next) = self.completed(&lease.ticket, completion, true)?;
+        // It is counted: whatever comes of the next one must not make it look otherwise.
+        let next = self.leases(&lease.ticket.worker, next).unwrap_or_default();
+        Ok((completed, next.into_iter().next()))
     }
 
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
@@ -452,32 +312,40 @@ impl LeasePool for Redis {
             GiveUp::Failed(reason) => ("failed", reason.as_str()),
             GiveUp::Hopeless(reason) => ("hopeless", reason.as_str()),
         };
-        let mut ask = invoke(&self.scripts.give_up, &ticket.job);
-        ask.arg(&ticket.entry)
-            .arg(&ticket.worker)
-            .arg(ticket.delivery);
+        let mut ask = self.ticketed(&self.scripts.give_up, ticket);
         ask.arg(word).arg(super::memory::shortened(reason));
         Ok(values::number(self.script(&ask)?) == 1)
     }
 
-    fn results(&self, job: &JobId) -> Result<Vec<Vec<u8>>, Trouble> {
+    fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble> {
         let mut ask = redis::cmd("LRANGE");
-        ask.arg(key(job, "results")).arg(0).arg(-1);
+        let last = i64::try_from(at_most).map_or(-1, |count| count - 1);
+        ask.arg(key(job, "results")).arg(0).arg(last);
         let parts = values::array(self.connections.query(&ask)?);
         Ok(parts.into_iter().map(values::bytes).collect())
     }
 
-    fn compact(&self, job: &JobId, first: &[Vec<u8>], combined: &[u8]) -> Result<bool, Trouble> {
-        let mut ask = invoke(&self.scripts.compact, job);
-        ask.arg(first.len()).arg(print(first)).arg(combined);
+    fn compact(
+        &self,
+        job: &JobId,
+        first: &[Vec<u8>],
+        combined: &[Vec<u8>],
+    ) -> Result<bool, Trouble> {
+        let mut ask = self.about(&self.scripts.compact, job);
+        ask.arg(first.len()).arg(print(first));
+        for part in combined {
+            ask.arg(part);
+        }
         Ok(values::number(self.script(&ask)?) == 1)
     }
 
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
-        let reply = self.script(&invoke(&self.scripts.status, job))?;
+        let reply = self.script(&self.about(&self.scripts.status, job))?;
         let status = values::status(job, reply);
         // The last task ends the job in the same step. So somebody else took tasks away.
-        let robbed = |status: &Status| status.state == State::Running && status.outstanding == 0;
+        let robbed = |status: &Status| {
+            status.state == State::Running && status.sealed && status.outstanding == 0
+        };
         match status {
             Some(status) if robbed(&status) => Err(Trouble::Vanished(job.clone())),
             status => Ok(status),
@@ -495,38 +363,57 @@ impl LeasePool for Redis {
     }
 
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble> {
-        let mut ask = invoke(&self.scripts.cancel, job);
+        let mut ask = self.about(&self.scripts.cancel, job);
         ask.arg(u8::from(forget));
         Ok(values::state(&values::text(self.script(&ask)?)))
     }
 
-    fn beat(&self, present: &Present, alive_for: Duration) -> Result<u32, Trouble> {
+    fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
         let mut ask = self.scripts.beat.prepare_invoke();
-        for key in WORKERS {
-            ask.key(key);
-        }
-        ask.key(RETURNED);
         ask.arg(&present.worker.name)
             .arg(alive_for.as_millis() as u64);
         ask.arg(present.slots).arg(present.worker.build.to_string());
-        Ok(values::number(self.script(&ask)?) as u32)
+        Ok(values::crowd(self.script(&ask)?))
+    }
+
+    fn live(
+        &self,
+        present: &Present,
+        alive_for: Duration,
+        tickets: &[Ticket],
+    ) -> Result<(Crowd, Vec<bool>), Trouble> {
+        let one_job = tickets.first().map(|first| &first.job);
+        let one_job = one_job.filter(|job| tickets.iter().all(|ticket| ticket.job == **job));
+        let Some(job) = one_job else {
+            let crowd = self.beat(present, alive_for)?;
+            return Ok((crowd, self.renew(tickets)?));
+        };
+        let mut ask = self.scripts.live.prepare_invoke();
+        ask.arg(&present.worker.name)
+            .arg(alive_for.as_millis() as u64);
+        ask.arg(present.slots).arg(present.worker.build.to_string());
+        ask.arg(job.as_str());
+        for ticket in tickets {
+            ask.arg(&ticket.entry)
+                .arg(&ticket.worker)
+                .arg(ticket.delivery);
+        }
+        let mut parts = values::array(self.script(&ask)?).into_iter();
+        let mut next = || parts.next().unwrap_or_default();
+        let crowd = values::crowd(next());
+        let good = values::array(next()).into_iter();
+        Ok((crowd, good.map(|good| values::number(good) == 1).collect()))
     }
 
     fn leave(&self, worker: &WorkerId) -> Result<(), Trouble> {
         let mut ask = self.scripts.leave.prepare_invoke();
-        for key in WORKERS {
-            ask.key(key);
-        }
         ask.arg(&worker.name);
         self.script(&ask).map(drop)
     }
 
     fn workers(&self) -> Result<Vec<Present>, Trouble> {
-        let mut ask = self.scripts.workers.prepare_invoke();
-        for key in WORKERS {
-            ask.key(key);
-        }
-        Ok(values::present(self.script(&ask)?))
+        let reply = self.script(&self.scripts.workers.prepare_invoke())?;
+        Ok(values::present(reply))
     }
 }
 

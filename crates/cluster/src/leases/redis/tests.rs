@@ -93,6 +93,27 @@ impl World for Real {
     fn pass(&self, time: Duration) {
         sleep(time);
     }
+
+    /// The machine's clock is not the test's. But what the server has seen may be of a time when it was ahead.
+    fn set_back(&self, time: Duration) {
+        let later = format!(
+            "local at = redis.call('TIME')[1] * 1000 + {0} \
+             for _, key in ipairs(redis.call('KEYS', 'locksley:*:leases')) do \
+               for _, entry in ipairs(redis.call('ZRANGE', key, 0, -1)) do \
+                 redis.call('ZINCRBY', key, {0}, entry) \
+               end \
+             end \
+             for _, key in ipairs({{ 'locksley:due', 'locksley:workers' }}) do \
+               for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do \
+                 redis.call('ZINCRBY', key, {0}, member) \
+               end \
+             end \
+             redis.call('HSET', 'locksley:clock', 'seen', redis.call('HGET', 'locksley:clock', 'seen') + {0}) \
+             return at",
+            time.as_millis()
+        );
+        raw(&self.redis, &["EVAL", &later, "0"]);
+    }
 }
 
 fn world() -> Option<Real> {
@@ -117,8 +138,7 @@ fn order(build: u64, tasks: usize) -> Order {
         program: "p".to_owned(),
         terms: Terms::default(),
     };
-    let tasks = vec![b"task".to_vec(); tasks];
-    Order { job, tasks }
+    Order::whole(job, vec![b"task".to_vec(); tasks])
 }
 
 fn worker(build: u64) -> WorkerId {
@@ -136,29 +156,25 @@ fn raw(redis: &Redis, words: &[&str]) -> Value {
 
 #[test]
 fn a_job_whose_tasks_the_server_lost_does_not_run_for_ever() {
-    for lose in [
-        &["DEL", "locksley:{job}:tasks"][..],
-        &["XGROUP", "DESTROY", "locksley:{job}:tasks", "workers"],
-    ] {
-        let Some(Real { redis, _server }) = world() else {
-            return;
-        };
-        let (order, worker) = (order(1, 2), worker(1));
-        let id = &order.job.id;
-        redis.submit(&order).expect("it is new");
-        let lease = redis.lease(&worker, 1, Duration::ZERO);
-        assert_eq!(lease.expect("it waits").len(), 1);
-        raw(&redis, lose);
-        let followed = follow(&redis, id, Duration::ZERO, |_| {});
-        assert_eq!(followed.err(), Some(Trouble::Vanished(id.clone())));
-        let reclaimed = redis.reclaim(&worker, 1, true);
-        assert_eq!(reclaimed, Ok(Reclaimed::default()));
-        assert_eq!(redis.running(), Ok(vec![]), "nobody looks for it any more");
-        assert_eq!(redis.submit(&order), Ok(Submitted::New));
-        redis.forget_known();
-        let lease = redis.lease(&worker, 1, Duration::ZERO);
-        assert_eq!(lease.expect("it waits").len(), 1);
-    }
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let (mut order, worker) = (order(1, 2), worker(1));
+    order.job.terms.lease = Duration::from_millis(50);
+    let id = &order.job.id;
+    redis.submit(&order).expect("it is new");
+    let lease = redis.lease(&worker, 1, false, Duration::ZERO);
+    assert_eq!(lease.expect("it waits").len(), 1);
+    raw(&redis, &["DEL", "locksley:{job}:tasks"]);
+    let followed = follow(&redis, id, Duration::ZERO, |_| {});
+    assert_eq!(followed.err(), Some(Trouble::Vanished(id.clone())));
+    sleep(Duration::from_millis(60));
+    let reclaimed = redis.reclaim().expect("it is there");
+    assert_eq!((reclaimed.returned, reclaimed.aside), (0, 0));
+    assert_eq!(redis.running(), Ok(vec![]), "nobody looks for it any more");
+    assert_eq!(redis.submit(&order), Ok(Submitted::New));
+    let lease = redis.lease(&worker, 1, false, Duration::ZERO);
+    assert_eq!(lease.expect("it waits").len(), 1);
 }
 
 #[test]
@@ -167,7 +183,7 @@ fn a_name_that_goes_to_another_build_takes_its_tasks_along() {
         return;
     };
     redis.submit(&order(1, 1)).expect("it is new");
-    let before = redis.lease(&worker(1), 1, Duration::ZERO);
+    let before = redis.lease(&worker(1), 1, false, Duration::ZERO);
     assert_eq!(before.expect("it is there").len(), 1);
     let other = Redis::connect(_server.server()).expect("it is there");
     let id = order(1, 1).job.id;
@@ -175,8 +191,11 @@ fn a_name_that_goes_to_another_build_takes_its_tasks_along() {
     // Submissions are told apart by the millisecond.
     sleep(Duration::from_millis(2));
     other.submit(&order(2, 1)).expect("it is new");
-    assert_eq!(redis.lease(&worker(1), 1, Duration::ZERO), Ok(vec![]));
-    let leases = other.lease(&worker(2), 1, Duration::ZERO);
+    assert_eq!(
+        redis.lease(&worker(1), 1, false, Duration::ZERO),
+        Ok(vec![])
+    );
+    let leases = other.lease(&worker(2), 1, false, Duration::ZERO);
     let leases = leases.expect("it is there");
     assert_eq!((leases.len(), leases[0].attempt), (1, 1));
 }
@@ -189,7 +208,7 @@ fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
     let order = order(1, 1010);
     redis.submit(&order).expect("it is new");
     let why = GiveUp::Hopeless("\u{1b}[2Jno".to_owned());
-    let leases = redis.lease(&worker(1), 1010, Duration::ZERO);
+    let leases = redis.lease(&worker(1), 1010, false, Duration::ZERO);
     for lease in leases.expect("they wait") {
         assert_eq!(redis.give_up(&lease.ticket, &why), Ok(true));
     }
@@ -208,7 +227,7 @@ fn names_from_the_server_move_no_cursor() {
     };
     let order = order(1, 1);
     redis.submit(&order).expect("it is new");
-    raw(&redis, &["HSET", "locksley:{job}:shares", "\u{1b}c", "1"]);
+    raw(&redis, &["ZADD", "locksley:{job}:shares", "1", "\u{1b}c"]);
     raw(&redis, &["HSET", "locksley:{job}:job", "program", "\u{7}p"]);
     let status = redis.status(&order.job.id).expect("it is there");
     let status = status.expect("it is known");
@@ -246,17 +265,27 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     };
     let order = order(1, 2);
     redis.submit(&order).expect("it is new");
-    let leases = redis.lease(&worker(1), 2, Duration::ZERO);
+    let leases = redis.lease(&worker(1), 2, false, Duration::ZERO);
     let leases = leases.expect("they wait");
     raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
+    let child = || crate::leases::Child {
+        task: b"c".to_vec(),
+        tries: 0,
+    };
     let mut completion = Completion {
-        result: b"r".to_vec(),
-        children: vec![b"c".to_vec()],
+        results: vec![b"r".to_vec()],
+        children: vec![child()],
         tasks: 1,
+        ..Completion::default()
     };
     let full = redis.complete(&leases[0].ticket, &completion);
     assert!(full.is_err_and(|full| full.passes()));
     assert_eq!(redis.renew(&[leases[0].ticket.clone()]), Ok(vec![true]));
+    let status = redis.status(&order.job.id).expect("it is there");
+    assert!(
+        status.expect("it is known").full,
+        "whoever waits is told so"
+    );
     completion.children.clear();
     let (outstanding, results) = (1, 1);
     let counted = Completed::Counted {
@@ -266,29 +295,37 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     let completed = redis.complete(&leases[1].ticket, &completion);
     assert_eq!(completed, Ok(counted));
     raw(&redis, &["CONFIG", "SET", "maxmemory", "0"]);
-    completion.children.push(b"c".to_vec());
+    let status = redis.status(&order.job.id).expect("it is there");
+    assert!(!status.expect("it is known").full);
+    completion.children.push(child());
     assert_ne!(
         redis.complete(&leases[0].ticket, &completion),
         Ok(Completed::Fenced)
     );
-    assert_eq!(redis.results(&order.job.id).map(|all| all.len()), Ok(2));
+    assert_eq!(redis.results(&order.job.id, 99).map(|all| all.len()), Ok(2));
 }
 
 #[test]
-fn on_a_full_server_leases_run_out_though_nobody_can_say_that_he_is_there() {
+fn on_a_full_server_workers_are_alive_and_leases_run_out() {
     let Some(Real { redis, _server }) = world() else {
         return;
     };
     let mut order = order(1, 1);
     order.job.terms.lease = Duration::from_millis(50);
     redis.submit(&order).expect("it is new");
-    let lease = redis.lease(&worker(1), 1, Duration::ZERO);
+    raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
+    let present = Present {
+        worker: worker(1),
+        slots: 2,
+    };
+    let crowd = redis.beat(&present, Duration::from_secs(60));
+    let (slots, workers) = (2, 1);
+    assert_eq!(crowd, Ok(Crowd { slots, workers }));
+    let lease = redis.lease(&worker(1), 1, false, Duration::ZERO);
     assert_eq!(lease.expect("it waits").len(), 1);
     sleep(Duration::from_millis(60));
-    let reclaim = || redis.reclaim(&worker(1), 1, true).expect("it is there");
-    assert_eq!(reclaim().leases.len(), 0, "all were away");
-    raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
-    assert_eq!(reclaim().leases.len(), 1);
+    let reclaimed = redis.reclaim().expect("it is there");
+    assert_eq!(reclaimed.returned, 1);
 }
 
 #[test]
@@ -301,6 +338,6 @@ fn the_newer_form_of_answers_is_not_asked_for() {
     let newer = Redis::connect(Server::find(Some(&url)).expect("it is an address"));
     let leases = newer
         .expect("it is there")
-        .lease(&worker(1), 1, Duration::ZERO);
+        .lease(&worker(1), 1, false, Duration::ZERO);
     assert_eq!(leases.expect("it waits").len(), 1);
 }

@@ -7,8 +7,8 @@ use redis::Value;
 
 use crate::Build;
 use crate::leases::{
-    Aside, Completed, JobId, JobInfo, Lease, Limits, Oversized, Present, Share, State, Status,
-    Terms, Ticket, Trouble, WorkerId, plain,
+    Aside, Completed, Crowd, JobId, JobInfo, Lease, Limits, Oversized, Present, Reclaimed, Share,
+    State, Status, Terms, Ticket, Trouble, WorkerId, plain,
 };
 
 /// Names and values.
@@ -77,22 +77,6 @@ pub(super) fn entries(value: Value) -> Entries {
     array(value).into_iter().filter_map(entry).collect()
 }
 
-pub(super) fn streams(value: Value) -> Vec<(String, Entries)> {
-    let mut streams = Vec::new();
-    for stream in array(value) {
-        let mut parts = array(stream).into_iter();
-        if let (Some(name), Some(found)) = (parts.next(), parts.next()) {
-            streams.push((text(name), entries(found)));
-        }
-    }
-    streams
-}
-
-/// Does an error say that a stream is not there, or was deleted while we waited?
-pub(super) fn stream_is_gone(why: &str) -> bool {
-    why.contains("NOGROUP") || why.contains("UNBLOCKED")
-}
-
 pub(super) fn build(text: &str) -> Option<Build> {
     u64::from_str_radix(text, 16).ok().map(Build)
 }
@@ -127,61 +111,81 @@ pub(super) fn info(id: &JobId, fields: &Fields) -> Option<JobInfo> {
     })
 }
 
-/// A lease of an entry that is delivered for the first time.
-pub(super) fn lease(job: &Arc<JobInfo>, worker: &WorkerId, entry: String, fields: Fields) -> Lease {
-    let before = u32::try_from(number_of(&fields, "n")).unwrap_or(0);
-    let task = fields.into_iter().find(|(name, _)| name == "t");
-    Lease {
-        job: job.clone(),
-        ticket: Ticket {
-            job: job.id.clone(),
-            entry,
-            worker: worker.name.clone(),
-            delivery: 1,
-        },
-        attempt: before.saturating_add(1),
-        task: task.map(|(_, task)| task),
+/// An entry that was leased: the name of its job, when that was submitted, and the lease but for what is known of the job.
+pub(super) struct Delivered {
+    pub(super) job: JobId,
+    pub(super) submitted: u64,
+    entry: String,
+    delivery: u64,
+    step: u64,
+    attempt: u32,
+    task: Option<Vec<u8>>,
+}
+
+impl Delivered {
+    pub(super) fn lease(self, job: Arc<JobInfo>, worker: &str) -> Lease {
+        Lease {
+            ticket: Ticket {
+                job: job.id.clone(),
+                entry: self.entry,
+                worker: worker.to_owned(),
+                delivery: self.delivery,
+                step: self.step,
+            },
+            job,
+            attempt: self.attempt,
+            task: self.task,
+        }
     }
 }
 
-pub(super) fn reclaimed(job: &Arc<JobInfo>, worker: &WorkerId, reply: Value) -> (bool, Vec<Lease>) {
-    let mut parts = array(reply).into_iter();
-    let suspects = parts.next().map(number) == Some(1);
-    let lease = |value: Value| {
+pub(super) fn delivered(reply: Value) -> Vec<Delivered> {
+    let one = |value: Value| {
         let mut parts = array(value).into_iter();
-        Some(Lease {
-            job: job.clone(),
-            ticket: Ticket {
-                job: job.id.clone(),
-                entry: text(parts.next()?),
-                worker: worker.name.clone(),
-                delivery: number(parts.next()?),
-            },
-            attempt: number(parts.next()?) as u32,
-            task: match parts.next()? {
-                Value::BulkString(task) => Some(task),
+        Some(Delivered {
+            job: text(parts.next()?).parse().ok()?,
+            submitted: number(parts.next()?),
+            entry: text(parts.next()?),
+            delivery: number(parts.next()?),
+            step: number(parts.next()?),
+            attempt: u32::try_from(number(parts.next()?)).ok()?,
+            task: match parts.next() {
+                Some(Value::BulkString(task)) => Some(task),
                 _ => None,
             },
         })
     };
-    (suspects, parts.filter_map(lease).collect())
+    array(reply).into_iter().filter_map(one).collect()
 }
 
-/// What became of a completion, and the entry that was leased with it.
-pub(super) fn completed(reply: Value) -> Result<(Completed, Option<(String, Fields)>), Trouble> {
+pub(super) fn reclaimed(reply: Value) -> Reclaimed {
+    let mut parts = array(reply).into_iter();
+    let mut next = || parts.next().unwrap_or_default();
+    let (returned, aside) = (number(next()), number(next()));
+    let millis = match next() {
+        Value::Int(millis) => u64::try_from(millis).ok(),
+        _ => None,
+    };
+    Reclaimed {
+        returned,
+        aside,
+        next: millis.map(Duration::from_millis),
+    }
+}
+
+/// What became of a completion, and what was leased with it.
+pub(super) fn completed(reply: Value) -> Result<(Completed, Vec<Delivered>), Trouble> {
     let mut parts = array(reply).into_iter();
     let verdict = parts.next().map(number);
     let mut next = || parts.next().unwrap_or_default();
     match verdict {
-        Some(0) => Ok((Completed::Fenced, None)),
+        Some(0) => Ok((Completed::Fenced, Vec::new())),
         Some(1) => {
             let counted = Completed::Counted {
                 outstanding: number(next()),
                 results: number(next()),
             };
-            let stream = streams(next()).pop();
-            let entry = stream.and_then(|(_, mut entries)| entries.pop());
-            Ok((counted, entry))
+            Ok((counted, delivered(next())))
         }
         Some(_) => {
             let what = match text(next()).as_str() {
@@ -201,9 +205,10 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
     let job = fields(parts.next()?);
     let now = number(parts.next()?);
     let (outstanding, in_flight) = (number(parts.next()?), number(parts.next()?));
-    let pending = array(parts.next()?);
-    let completed = fields(parts.next()?);
+    let shares = array(parts.next()?);
+    let workers = number(parts.next()?);
     let aside = entries(parts.next()?);
+    let full = parts.next().map(number) == Some(1);
     let until = match number_of(&job, "ended") {
         0 => now,
         ended => ended,
@@ -216,7 +221,10 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
         in_flight,
         aside: number_of(&job, "aside"),
         reasons: aside.iter().map(|(_, fields)| reason(fields)).collect(),
-        shares: shares(completed, pending),
+        shares: shares.into_iter().filter_map(share).collect(),
+        workers,
+        sealed: number_of(&job, "sealed") == 1,
+        full,
         submitted: number_of(&job, "submitted"),
         age: Duration::from_millis(until.saturating_sub(number_of(&job, "submitted"))),
         job: info(id, &job)?,
@@ -231,31 +239,31 @@ fn reason(fields: &Fields) -> Aside {
     }
 }
 
-/// Who completed and who holds how much, by name.
-fn shares(completed: Fields, pending: Vec<Value>) -> Vec<Share> {
-    let mut shares: std::collections::BTreeMap<String, Share> = std::collections::BTreeMap::new();
-    for (worker, done) in completed {
-        let done = String::from_utf8_lossy(&done).parse().unwrap_or(0);
-        shares.entry(worker).or_default().done = done;
+/// What one worker has completed, and holds.
+fn share(value: Value) -> Option<Share> {
+    let mut parts = array(value).into_iter();
+    Some(Share {
+        worker: plain(&text(parts.next()?)),
+        done: number(parts.next()?),
+        in_flight: number(parts.next()?),
+    })
+}
+
+pub(super) fn crowd(reply: Value) -> Crowd {
+    let mut parts = array(reply).into_iter();
+    let mut next = || number(parts.next().unwrap_or_default()) as u32;
+    Crowd {
+        slots: next(),
+        workers: next(),
     }
-    for consumer in pending {
-        let mut parts = array(consumer).into_iter();
-        if let (Some(worker), Some(held)) = (parts.next(), parts.next()) {
-            shares.entry(text(worker)).or_default().in_flight = number(held);
-        }
-    }
-    let named = |(worker, share): (String, Share)| Share {
-        worker: plain(&worker),
-        ..share
-    };
-    shares.into_iter().map(named).collect()
 }
 
 pub(super) fn present(reply: Value) -> Vec<Present> {
     let worker = |value: Value| {
         let mut parts = array(value).into_iter();
-        let (name, slots) = (plain(&text(parts.next()?)), number(parts.next()?) as u32);
-        let build = build(&text(parts.next()?))?;
+        let (name, about) = (plain(&text(parts.next()?)), text(parts.next()?));
+        let (slots, of) = about.split_once(' ')?;
+        let (slots, build) = (slots.parse().ok()?, build(of)?);
         let worker = WorkerId { name, build };
         Some(Present { worker, slots })
     };

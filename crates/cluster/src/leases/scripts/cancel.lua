@@ -1,11 +1,13 @@
--- Ends a job. ARGV: name, 1 if it is to be forgotten
-local state = redis.call('HGET', JOB, 'state')
+-- Ends a job. O(1): what it had is freed by another thread. ARGV: name, 1 if it is to be forgotten
+local j = keys(ARGV[1])
+local state = redis.call('HGET', j.job, 'state')
 if state == 'running' then
+  must_not_fail()
   state = 'cancelled'
-  redis.call('DEL', RESULTS)
-  finish(state)
+  redis.call('UNLINK', j.results)
+  finish(j, state)
 end
 if ARGV[2] == '1' then
-  redis.call('DEL', JOB, RESULTS, ASIDE, SHARES)
+  redis.call('UNLINK', j.job, j.results, j.aside, j.shares, j.prints)
 end
 return state

@@ -1,15 +1,17 @@
--- Replaces the first results by their combination, if they still are the first.
--- ARGV: name, how many, their print, their combination
-local _, count, print, combined = unpack(ARGV)
-count = tonumber(count)
-local first = redis.call('LRANGE', RESULTS, 0, count - 1)
+-- Replaces the first results by their combination, if they still are the first. O(k) for k results and their bytes.
+-- ARGV: name, how many, their print, their combination...
+local j = keys(ARGV[1])
+local count = tonumber(ARGV[2])
+local first = redis.call('LRANGE', j.results, 0, count - 1)
 for i = 1, #first do
   first[i] = #first[i] .. ':' .. first[i]
 end
-if #first ~= count or redis.sha1hex(table.concat(first)) ~= print then
+if #first ~= count or redis.sha1hex(table.concat(first)) ~= ARGV[3] then
   return 0
 end
 -- First in, then out: a list that gets empty is gone, with the time at which it is to be forgotten.
-redis.call('RPUSH', RESULTS, combined)
-redis.call('LTRIM', RESULTS, count, -1)
+for i = 4, #ARGV do
+  redis.call('RPUSH', j.results, ARGV[i])
+end
+redis.call('LTRIM', j.results, count, -1)
 return 1

@@ -1,20 +1,22 @@
--- Gives a task back, or sets it aside.
+-- Gives a task back, or sets it aside. O(log n)
 -- ARGV: name, entry, worker, delivery, why ('stopping', 'failed', 'hopeless'), reason
-local _, entry, worker, delivery, why, reason = unpack(ARGV)
-if not held(entry, worker, delivery) then
+local id, entry, worker, delivery, why, reason = unpack(ARGV)
+local j = keys(id)
+if not held(j, entry, worker, delivery) then
   return 0
 end
-local task, before = read(entry)
-local attempts = (before or 0) + tonumber(delivery)
-local tries = tonumber(redis.call('HGET', JOB, 'tries'))
-if not task or why == 'hopeless' or (why == 'failed' and attempts >= tries) then
-  set_aside(entry, task, attempts, reason)
+must_not_fail()
+local job = redis.call('HMGET', j.job, 'build', 'tries', 'sealed')
+local task = redis.call('HGET', j.tasks, entry)
+local before = tonumber(redis.call('HGET', j.tries, entry)) or 0
+release(j, entry, worker)
+if not task or why == 'hopeless' or (why == 'failed' and before + 1 >= tonumber(job[2])) then
+  set_aside(j, entry, task, before + 1, reason)
+  remove(j, entry)
+  tidy(j, job[3])
   return 1
 end
--- A new entry, which waits: an old one would be seen only when its lease has run out.
-if why == 'stopping' then
-  attempts = attempts - 1
-end
-redis.call('XADD', TASKS, '*', 't', task, 'n', attempts)
-remove(entry)
+local attempts = why == 'stopping' and before or before + 1
+local plain = line_up(j, entry, attempts, tonumber(job[2]))
+announce(j, job[1], plain, 1 - plain)
 return 1

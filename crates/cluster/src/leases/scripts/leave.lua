@@ -1,5 +1,8 @@
--- A worker is gone. KEYS: workers, slots, builds. ARGV: name
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
+-- A worker is gone. O(log w). ARGV: name
+local slots = slots_in(redis.call('HGET', PRESENT, ARGV[1]))
+redis.call('ZREM', WORKERS, ARGV[1])
+redis.call('HDEL', PRESENT, ARGV[1])
+if slots > 0 then
+  redis.call('DECRBY', SLOTS, slots)
+end
 return 1

@@ -1,87 +1,107 @@
--- Before every script. A job has these keys; every script gets them all, and the job's name.
-local JOB, TASKS, RESULTS, ASIDE, SHARES, OVER, RUNNING = unpack(KEYS)
-local ID = ARGV[1]
-local GROUP = 'workers'
+-- Before every script. Keys are made here from the names of jobs and builds: a script touches the jobs whose turn it is, which the
+-- caller does not know. So all must lie on one server.
+--
+-- In the complexities, n is the number of tasks of a job, w that of workers, j that of running jobs.
+local GLOBAL = 'locksley:'
 
+-- A server whose memory is short refuses a script's first change if that may need memory, and none after it. A script that must not
+-- be refused begins with this change, which needs none.
+local function must_not_fail()
+  redis.call('DEL', GLOBAL .. 'none')
+end
+
+-- The time in milliseconds. It never goes back: where the server's clock does, it goes on from the last time that a worker's beat has
+-- left here. O(1)
 local function now()
   local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  local at = time[1] * 1000 + math.floor(time[2] / 1000)
+  local clock = redis.call('HMGET', GLOBAL .. 'clock', 'seen', 'ahead')
+  local seen, ahead = tonumber(clock[1]) or 0, tonumber(clock[2]) or 0
+  if at + ahead < seen then
+    ahead = seen - at
+    redis.pcall('HSET', GLOBAL .. 'clock', 'ahead', ahead)
+  end
+  return at + ahead, seen
 end
 
--- Has the server lost the tasks of a job that is in this state? No script leaves a running job without its stream and group: they
--- were deleted by hand, or thrown away when memory was short.
-local function lost(state)
-  return state == 'running' and redis.pcall('XPENDING', TASKS, GROUP).err ~= nil
+-- The keys of a job, made when they are asked for:
+-- job        a hash: build, program, terms, state, counters
+-- tasks      a hash: each entry that waits or is leased. Its length is the number of outstanding tasks
+-- tries      a hash: of entries that were tried in vain, how often
+-- steps      a hash: of leases that went on with a part of their task, how often
+-- waiting    a list of entries
+-- suspects   a list of entries, of which a worker gets one at a time
+-- leases     a sorted set: entries by when they run out
+-- holders    a hash: the worker of each lease, and the number of its delivery
+-- holding    a sorted set: workers by how many leases they hold
+-- results    a list of partial results
+-- aside      a stream of tasks that were set aside, with reasons
+-- shares     a sorted set: workers by how many leases they completed
+-- prints     a list: a hash of each chunk of first tasks
+-- over       a stream that gets an entry when the job is over: submitters block on it
+local function keys(id)
+  local prefix = GLOBAL .. '{' .. id .. '}:'
+  return setmetatable({ id = id }, { __index = function(_, what) return prefix .. what end })
 end
 
--- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then nobody could
--- renew a lease, and that one ran out says nothing about its worker.
-local function returned(workers, since, at)
-  if redis.call('ZCOUNT', workers, at, '+inf') > 0 then
-    return tonumber(redis.call('GET', since)) or 0
-  end
-  -- A server whose memory is short refuses this, and to be told who is alive: there leases run out as ever.
-  if redis.pcall('SET', since, at).err then
-    return 0
-  end
-  return at
+local RUNNING = GLOBAL .. 'running' -- a hash: build and time of submission of each running job
+local DUE = GLOBAL .. 'due' -- a sorted set: running jobs by when a lease of theirs may run out
+local WORKERS = GLOBAL .. 'workers' -- a sorted set: workers by until when they are taken to be alive
+local PRESENT = GLOBAL .. 'present' -- a hash: slots and build of each worker
+local SLOTS = GLOBAL .. 'slots' -- the sum of their slots
+local RETURNED = GLOBAL .. 'returned' -- when workers came back after all had been away
+
+-- How long a lease is. With thousands of workers it is longer than its job asks for, three times as long as it takes until all have made
+-- one request, at 400 in a second. O(1)
+local function lease_of(lease, workers)
+  return math.max(lease, math.min(7.5 * (workers or redis.call('ZCARD', WORKERS)), 75000))
 end
 
--- Is this the last delivery of the entry, and to this worker?
-local function held(entry, worker, delivery)
-  if redis.call('EXISTS', TASKS) == 0 then
-    return false
-  end
-  local found = redis.call('XPENDING', TASKS, GROUP, entry, entry, 1)[1]
-  return found and found[2] == worker and found[4] == tonumber(delivery)
+-- The slots in what is known of a worker.
+local function slots_in(text)
+  return tonumber(string.match(text or '', '^%d+')) or 0
 end
 
--- The task in an entry, and how many tries it had under earlier numbers. No entry: nothing at all.
-local function read(entry)
-  local found = redis.call('XRANGE', TASKS, entry, entry)[1]
-  if not found then
-    return nil, nil
+-- A worker is alive. Gives the sum of all slots, the number of workers, and the time. O(log w)
+local function alive(name, time, slots, build)
+  local at, seen = now()
+  if redis.call('ZCOUNT', WORKERS, at, '+inf') == 0 then
+    redis.call('SET', RETURNED, at)
   end
-  local task, before = false, 0
-  for i = 1, #found[2], 2 do
-    if found[2][i] == 't' then
-      task = found[2][i + 1]
-    elseif found[2][i] == 'n' then
-      before = tonumber(found[2][i + 1]) or 0
+  if at - seen >= 1000 then
+    redis.call('HSET', GLOBAL .. 'clock', 'seen', at)
+  end
+  redis.call('ZADD', WORKERS, at + time, name)
+  local about, before = slots .. ' ' .. build, redis.call('HGET', PRESENT, name)
+  if before ~= about then
+    redis.call('HSET', PRESENT, name, about)
+    redis.call('INCRBY', SLOTS, slots - slots_in(before))
+  end
+  return tonumber(redis.call('GET', SLOTS)) or 0, redis.call('ZCARD', WORKERS), at
+end
+
+-- Lets leases of a job begin anew. Gives for each 1 if the ticket is good. ARGV from `first` on: for each an entry, a worker and a
+-- delivery. O(k log n) for k leases, in three calls
+local function renew(id, first, at, workers)
+  local j = keys(id)
+  local entries, owners = {}, {}
+  for i = first, #ARGV, 3 do
+    entries[#entries + 1] = ARGV[i]
+    owners[#owners + 1] = ARGV[i + 1] .. ' ' .. ARGV[i + 2]
+  end
+  local found = redis.call('HMGET', j.holders, unpack(entries))
+  local until_when = at + lease_of(redis.call('HGET', j.job, 'lease') or 0, workers)
+  local good, renewed = {}, {}
+  for i = 1, #entries do
+    good[i] = 0
+    if found[i] == owners[i] then
+      good[i] = 1
+      renewed[#renewed + 1] = until_when
+      renewed[#renewed + 1] = entries[i]
     end
   end
-  return task, before
-end
-
--- The job is over. It is remembered for a while.
-local function finish(state)
-  redis.call('DEL', TASKS)
-  redis.call('HSET', JOB, 'state', state, 'ended', now())
-  redis.call('HDEL', RUNNING, ID)
-  redis.call('XADD', OVER, '*', 'state', state)
-  local keep = redis.call('HGET', JOB, 'keep')
-  for _, key in ipairs({ JOB, RESULTS, ASIDE, SHARES, OVER }) do
-    redis.call('PEXPIRE', key, keep)
+  if #renewed > 0 then
+    redis.call('ZADD', j.leases, unpack(renewed))
   end
-end
-
--- Takes an entry away. The last one ends the job.
-local function remove(entry)
-  redis.call('XACK', TASKS, GROUP, entry)
-  redis.call('XDEL', TASKS, entry)
-  local left = redis.call('XLEN', TASKS)
-  if left == 0 then
-    finish('done')
-  end
-  return left
-end
-
--- Takes an entry away because nobody can do it. All are counted. Of the first ones the first bytes are kept to be looked at: of a
--- program that fails everywhere there may be millions.
-local function set_aside(entry, task, attempts, reason)
-  if redis.call('HINCRBY', JOB, 'aside', 1) <= 1000 then
-    local kept = string.sub(task or '', 1, 4096)
-    redis.call('XADD', ASIDE, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept)
-  end
-  remove(entry)
+  return good
 end

@@ -1,42 +1,53 @@
--- Leases anew what ran out.
--- KEYS: those of the job, workers, since when they are back.
--- ARGV: name, worker, at most so many, 1 if the worker is idle, when the job was submitted
-local _, worker, most, idle, submitted = unpack(ARGV)
-most, idle = tonumber(most), idle == '1'
-local terms = redis.call('HMGET', JOB, 'lease', 'tries', 'submitted', 'state')
-if terms[3] ~= submitted or terms[4] ~= 'running' then
-  -- It is over, or its name was given to another job.
-  return { 0 }
-end
-if lost(terms[4]) then
-  -- Nobody shall look for its tasks any more.
-  redis.call('HDEL', RUNNING, ID)
-  return { 0 }
-end
+-- Lets tasks wait again whose leases ran out: O(log j) if none did, else O(k log n) for k of them, at most 256 at once. Gives how
+-- many wait again, how many were set aside, and when the next lease may run out, from now on, or -1.
+must_not_fail()
 local at = now()
-if at < returned(KEYS[8], KEYS[9], at) + terms[1] then
-  return { 0 }
+local back = returned(at)
+-- Workers that are gone are forgotten, each once.
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, '-inf', at, 'LIMIT', 0, 256)) do
+  redis.call('DECRBY', SLOTS, slots_in(redis.call('HGET', PRESENT, gone)))
+  redis.call('ZREM', WORKERS, gone)
+  redis.call('HDEL', PRESENT, gone)
 end
-local tries = tonumber(terms[2])
-local taken, suspects = {}, 0
-for _, found in ipairs(redis.call('XPENDING', TASKS, GROUP, 'IDLE', terms[1], '-', '+', 64)) do
-  local entry, last, delivery = found[1], found[2], found[4]
-  local task, before = read(entry)
-  local attempts = (before or 0) + delivery
-  local alone = attempts + 2 >= tries
-  if task == nil then
-    -- Somebody deleted the entry by hand.
-    remove(entry)
-  elseif attempts >= tries then
-    set_aside(entry, task, attempts, 'no worker lived to finish it; the last one was ' .. last)
-  elseif alone and not (idle and #taken == 0) then
-    suspects = 1
-  elseif #taken < most then
-    redis.call('XCLAIM', TASKS, GROUP, worker, 0, entry)
-    taken[#taken + 1] = { entry, delivery + 1, attempts + 1, task }
-    if alone then
-      most, idle = 0, false
+local again, aside = 0, 0
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4)) do
+  local j = keys(id)
+  local job = redis.call('HMGET', j.job, 'build', 'lease', 'tries', 'state', 'sealed')
+  local lease, tries = tonumber(job[2]), tonumber(job[3])
+  if job[4] ~= 'running' or lost(j, job[4], job[5]) then
+    -- Nobody shall look for its tasks any more.
+    redis.call('HDEL', RUNNING, id)
+    redis.call('ZREM', DUE, id)
+  elseif at < back + lease then
+    redis.call('ZADD', DUE, back + lease, id)
+  else
+    local plain, suspects = 0, 0
+    for _, entry in ipairs(redis.call('ZRANGEBYSCORE', j.leases, '-inf', at, 'LIMIT', 0, 64)) do
+      local last = string.match(redis.call('HGET', j.holders, entry) or '', '^(.*) ') or ''
+      local task = redis.call('HGET', j.tasks, entry)
+      local attempts = (tonumber(redis.call('HGET', j.tries, entry)) or 0) + 1
+      release(j, entry, last)
+      if not task then
+        -- Somebody deleted the entry by hand.
+        remove(j, entry)
+      elseif attempts >= tries then
+        set_aside(j, entry, task, attempts, 'no worker lived to finish it; the last one was ' .. last)
+        remove(j, entry)
+        aside = aside + 1
+      else
+        local one = line_up(j, entry, attempts, tries)
+        plain, suspects = plain + one, suspects + 1 - one
+      end
     end
+    again = again + plain + suspects
+    if plain + suspects > 0 then
+      announce(j, job[1], plain, suspects)
+    end
+    -- A lease that begins from now on runs out later than this.
+    local first = redis.call('ZRANGE', j.leases, 0, 0, 'WITHSCORES')[2]
+    redis.call('ZADD', DUE, first or at + lease, id)
+    tidy(j, job[5])
   end
 end
-return { suspects, unpack(taken) }
+local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+return { again, aside, first and math.max(0, first - at) or -1 }

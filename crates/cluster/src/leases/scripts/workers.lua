@@ -1,7 +1,6 @@
--- The workers that are alive. KEYS: workers, slots, builds
-local at = now()
+-- The workers that are alive. O(w): for people
 local present = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], at, '+inf')) do
-  present[#present + 1] = { name, redis.call('HGET', KEYS[2], name), redis.call('HGET', KEYS[3], name) }
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', WORKERS, (now()), '+inf')) do
+  present[#present + 1] = { name, redis.call('HGET', PRESENT, name) or '' }
 end
 return present

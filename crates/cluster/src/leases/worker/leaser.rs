@@ -5,22 +5,21 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::pace::{self, BEAT, Jitter};
 use super::{Notice, Service};
 use crate::leases::{JobId, Lease, Trouble};
 
-/// So long it blocks on the server at most; then it looks whether it shall stop.
+/// Longest between two looks whether the worker is to stop.
 const WAIT: Duration = Duration::from_secs(1);
-
-/// How often it looks for jobs of other builds.
-const LOOK: Duration = Duration::from_secs(5);
 
 pub(super) struct Leaser<'a> {
     service: &'a Service,
     slots: usize,
-    /// When leases that ran out are looked for.
+    jitter: Jitter,
+    /// When it looks for leases that ran out.
     reclaim: Instant,
-    /// There are tasks that have to run alone: from now on until then nothing is leased, so that the slots get free.
-    drain: Option<Instant>,
+    /// When it wants a free slot, whatever else there is to do: a suspect may wait, which only the leaser takes.
+    reserve: Instant,
     look: Instant,
     foreign: BTreeSet<JobId>,
     busy: Instant,
@@ -32,8 +31,9 @@ impl<'a> Leaser<'a> {
         Leaser {
             service,
             slots,
+            jitter: Jitter::new(),
             reclaim: now,
-            drain: None,
+            reserve: now + BEAT,
             look: now,
             foreign: BTreeSet::new(),
             busy: now,
@@ -44,32 +44,27 @@ impl<'a> Leaser<'a> {
     pub(super) fn run(mut self) -> Result<(), Trouble> {
         let mut pause = Duration::from_millis(20);
         while !self.over() {
-            if Instant::now() >= self.reclaim {
-                self.reserve(true);
+            let had_work = !self.service.desk().held.is_empty();
+            let free = self.free_slots();
+            if had_work {
+                // It may have waited for the end of what it had.
+                self.busy = Instant::now();
             }
-            let Some(free) = self.free_slots() else {
-                continue;
-            };
-            let gathered = self.service.told(self.gather(free));
-            self.reserve(self.drain.is_some());
-            match gathered {
+            match self.service.told(self.gather(free)) {
                 Ok(leases) => {
                     pause = Duration::from_millis(20);
-                    self.dispatch(leases);
+                    if !leases.is_empty() {
+                        self.service.dispatch(leases);
+                    }
                 }
                 Err(trouble) if trouble.passes() => {
-                    self.service.stop.sleep(pause);
+                    self.service.stop.sleep(self.jitter.about(pause));
                     pause = (2 * pause).min(Duration::from_secs(2));
                 }
                 Err(trouble) => return Err(trouble),
             }
         }
         Ok(())
-    }
-
-    /// Are free slots wanted?
-    fn reserve(&self, wanted: bool) {
-        self.service.reserved.store(wanted, Ordering::Relaxed);
     }
 
     fn over(&mut self) -> bool {
@@ -81,59 +76,50 @@ impl<'a> Leaser<'a> {
         self.service.stop.is_set() || bored
     }
 
-    /// Waits for a free slot, or for all of them if something has to run alone. How many are there?
-    fn free_slots(&self) -> Option<usize> {
+    /// Waits for a free slot, or until there is something else to do. How many are there?
+    fn free_slots(&self) -> usize {
         let now = Instant::now();
-        // When its time is over one is enough; and that is waited for like any other.
-        let patient = self.drain.filter(|until| now < *until);
-        let needed = if patient.is_some() { self.slots } else { 1 };
-        let until = patient.map_or(WAIT, |until| (until - now).min(WAIT));
+        let reserve = now >= self.reserve;
+        // While it needs one, slots that are done do not take the next task at once.
+        self.service.reserved.store(reserve, Ordering::Relaxed);
+        let soonest = if reserve {
+            self.reclaim
+        } else {
+            self.reclaim.min(self.reserve)
+        };
+        let until = soonest.saturating_duration_since(now).min(WAIT);
         let desk = self.service.desk();
-        let waited = self
-            .service
-            .changed
-            .wait_timeout_while(desk, until, |desk| desk.held.len() + needed > self.slots);
+        let full = |desk: &mut super::Desk| desk.busy() >= self.slots;
+        let waited = self.service.changed.wait_timeout_while(desk, until, full);
         let desk = waited.unwrap_or_else(PoisonError::into_inner).0;
-        let free = self.slots.saturating_sub(desk.held.len());
-        (free >= needed).then_some(free)
+        self.slots.saturating_sub(desk.busy())
     }
 
     fn gather(&mut self, free: usize) -> Result<Vec<Lease>, Trouble> {
         let service = self.service;
-        let worker = &service.setup.worker;
+        let workers = service.workers.load(Ordering::Relaxed);
         self.look_around()?;
-        let every = service.desk().beat;
-        if self.drain.is_some() || Instant::now() >= self.reclaim {
-            // A drain that took too long is as good as one that succeeded: else long tasks would keep suspects waiting for ever.
-            let idle = self.drain.take().is_some() || free == self.slots;
-            let found = service.leases.reclaim(worker, free, idle)?;
-            self.reclaim = Instant::now() + every;
-            if !found.leases.is_empty() {
-                return Ok(found.leases);
-            }
-            if found.suspects {
-                self.drain = Some(Instant::now() + 3 * every);
-                return Ok(Vec::new());
-            }
+        if Instant::now() >= self.reclaim {
+            let found = service.leases.reclaim()?;
+            let pause = pace::look(workers, found.next);
+            self.reclaim = Instant::now() + self.jitter.about(pause);
+        } else {
+            // Of those who looked more often some may be gone.
+            let latest = Instant::now() + 2 * pace::look(workers, None);
+            self.reclaim = self.reclaim.min(latest);
         }
+        if free == 0 {
+            return Ok(Vec::new());
+        }
+        let suspect = !service.desk().held.values().any(|held| held.suspect);
         let wait = self.reclaim.saturating_duration_since(Instant::now());
-        service.leases.lease(worker, free, wait.min(WAIT))
-    }
-
-    /// Puts leases on the desk. With one that runs alone it waits until that is done.
-    fn dispatch(&mut self, leases: Vec<Lease>) {
-        let alone = leases
-            .iter()
-            .any(|lease| lease.job.terms.alone(lease.attempt));
-        if !leases.is_empty() {
-            self.service.dispatch(leases);
-        }
-        self.reserve(alone || self.drain.is_some());
-        let mut desk = self.service.desk();
-        while alone && !desk.held.is_empty() && !self.service.stop.is_set() {
-            let waited = self.service.changed.wait_timeout(desk, WAIT);
-            desk = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let wait = wait.min(self.jitter.about(pace::wait(workers)));
+        let leases = service
+            .leases
+            .lease(&service.setup.worker, free, suspect, wait)?;
+        self.reserve = Instant::now() + BEAT;
+        service.reserved.store(false, Ordering::Relaxed);
+        Ok(leases)
     }
 
     /// Says which jobs it does not take.
@@ -141,7 +127,8 @@ impl<'a> Leaser<'a> {
         if Instant::now() < self.look {
             return Ok(());
         }
-        self.look = Instant::now() + LOOK;
+        let workers = self.service.workers.load(Ordering::Relaxed);
+        self.look = Instant::now() + self.jitter.about(pace::beat(workers) * 5 / 2);
         let ours = self.service.setup.worker.build;
         for (job, build) in self.service.leases.running()? {
             if build != ours && self.foreign.insert(job.clone()) {

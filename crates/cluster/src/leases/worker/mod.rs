@@ -2,17 +2,23 @@
 //!
 //! ```text
 //!   leaser ── leases as many as there are free slots; blocks on the server while there are none ──> desk
-//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, withdraws the rest as children, completes,
-//!                      and gets the next one with the answer, if there is one and the leaser needs no free slot
+//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, hands over what waits, goes on with what runs,
+//!                      completes, and gets the next one with the answer, if there is one and the leaser needs no free slot
 //!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
 //! ```
 //!
 //! There are as many slots as the pool has workers, so that tasks that spawn nothing keep all of them busy; a task that does spawn is
-//! balanced by the pool. The *quantum* is what makes one large task into many: when it is over the tasks that wait are withdrawn,
-//! and running tasks are asked for more ([`Tasks::wanted`](crate::Tasks::wanted)), until there is nothing left here. It is
-//! shorter while there is less on the server than all workers could take.
+//! balanced by the pool, and takes as many slots as its tasks run on workers. The *quantum* is what makes one large task into many:
+//! when it is over the tasks that wait go to the server, in bundles if they are many, and running tasks are asked for more
+//! ([`Tasks::wanted`](crate::Tasks::wanted)). Those that go on nevertheless are what the lease is about from then on; and whatever
+//! they spawn is handed over every now and then. The quantum is shorter while there is less on the server than all workers could
+//! take.
+//!
+//! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it does the more rarely the more
+//! workers there are, and not all at the same time ([`pace`]).
 
 mod leaser;
+pub mod pace;
 mod slot;
 
 #[cfg(test)]
@@ -136,6 +142,15 @@ pub enum Notice {
     Lost(Ticket),
     /// A task was given up.
     GivenUp(Ticket, GiveUp),
+    /// A task failed that was run for a lease. What was run beside it counts.
+    Failed {
+        /// The job.
+        job: JobId,
+        /// Why it failed.
+        reason: String,
+        /// Whether it was set aside, and not left to be tried again.
+        aside: bool,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -153,6 +168,14 @@ impl fmt::Display for Notice {
                 "the lease of task {} of the job {} is lost, or the job is over: what was done for it does not count here",
                 ticket.entry, ticket.job
             ),
+            Notice::Failed { job, reason, aside } => {
+                let what = if *aside {
+                    "is set aside"
+                } else {
+                    "failed, and will be tried again"
+                };
+                write!(f, "a task of the job {job} {what}: {}", plain(reason))
+            }
             Notice::GivenUp(ticket, why) => {
                 let (task, job) = (&ticket.entry, &ticket.job);
                 match why {
@@ -186,6 +209,8 @@ pub struct Tally {
     pub lost: u64,
     /// Leases that it gave up.
     pub given_up: u64,
+    /// Tasks that failed, while others of the same lease did not.
+    pub failed: u64,
 }
 
 /// Works until it is told to stop, or has had nothing to do for long enough.
@@ -209,11 +234,12 @@ pub fn serve(
         changed: Condvar::new(),
         pulse: Condvar::new(),
         everybody: AtomicU32::new(0),
+        workers: AtomicU32::new(1),
         away: AtomicBool::new(false),
         reserved: AtomicBool::new(false),
         abandoned: AtomicBool::new(false),
     });
-    let _ = service.register();
+    let _ = service.live(&[]);
     let mut threads = Vec::new();
     for _ in 0..slots {
         let slot = service.clone();
@@ -243,6 +269,8 @@ struct Service {
     pulse: Condvar,
     /// How many slots all workers have together.
     everybody: AtomicU32,
+    /// How many workers there are.
+    workers: AtomicU32,
     /// Is the server away, as far as we have told?
     away: AtomicBool,
     /// Slots that are done shall be free, and not take the next task at once: the leaser needs them.
@@ -252,13 +280,12 @@ struct Service {
 }
 
 /// The leases that are here.
+#[derive(Default)]
 struct Desk {
     queue: VecDeque<(u64, Lease)>,
     held: BTreeMap<u64, Held>,
     next: u64,
     closed: bool,
-    /// How often leases are renewed.
-    beat: Duration,
     /// How many tasks each job had when we last heard of it.
     outstanding: BTreeMap<JobId, u64>,
     tally: Tally,
@@ -268,22 +295,21 @@ struct Held {
     ticket: Ticket,
     run: Option<Arc<dyn Run>>,
     lost: bool,
+    /// How long the lease is.
+    lease: Duration,
+    suspect: bool,
 }
 
-/// How often a worker says that it is alive, and for how long that is taken to be true.
-const ALIVE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(7));
+impl Desk {
+    /// How many workers of the pool the leases take, or soon will.
+    fn busy(&self) -> usize {
+        let taken = |held: &Held| held.run.as_ref().map_or(1, |run| run.running().max(1));
+        self.held.values().map(taken).sum()
+    }
 
-impl Default for Desk {
-    fn default() -> Desk {
-        Desk {
-            queue: VecDeque::new(),
-            held: BTreeMap::new(),
-            next: 0,
-            closed: false,
-            beat: ALIVE.0,
-            outstanding: BTreeMap::new(),
-            tally: Tally::default(),
-        }
+    /// The shortest lease that is held.
+    fn shortest(&self) -> Option<Duration> {
+        self.held.values().map(|held| held.lease).min()
     }
 }
 
@@ -330,64 +356,35 @@ impl Service {
     fn hold(&self, desk: &mut Desk, lease: &Lease) -> u64 {
         let number = desk.next;
         desk.next += 1;
-        let third = (lease.job.terms.lease / 3).max(Duration::from_millis(10));
-        if third < desk.beat {
-            desk.beat = third;
-            self.pulse.notify_all();
-        }
+        let terms = lease.job.terms;
         let held = Held {
             ticket: lease.ticket.clone(),
             run: None,
             lost: false,
+            lease: terms.lease,
+            suspect: terms.suspect(lease.attempt),
         };
+        let before = desk.shortest();
+        if before.is_none_or(|before| held.lease < before) {
+            self.pulse.notify_all();
+        }
         desk.held.insert(number, held);
         number
     }
 
-    fn register(&self) -> Result<(), Trouble> {
+    /// Says that the worker is alive, and renews leases. What is lost is cancelled.
+    fn live(&self, held: &[(u64, Ticket)]) -> Result<(), Trouble> {
         let present = Present {
             worker: self.setup.worker.clone(),
             slots: self.setup.slots as u32,
         };
-        let everybody = self.leases.beat(&present, ALIVE.1)?;
-        self.everybody.store(everybody, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Renews leases until the desk is closed and empty.
-    fn beat(&self) {
-        let mut registered = Instant::now();
-        loop {
-            let tickets = {
-                let desk = self.desk();
-                let time = desk.beat;
-                let early =
-                    |desk: &mut Desk| desk.beat == time && !(desk.closed && desk.held.is_empty());
-                let waited = self.pulse.wait_timeout_while(desk, time, early);
-                let desk = waited.unwrap_or_else(PoisonError::into_inner).0;
-                if desk.closed && desk.held.is_empty() {
-                    return;
-                }
-                let held = desk.held.iter().filter(|(_, held)| !held.lost);
-                held.map(|(number, held)| (*number, held.ticket.clone()))
-                    .collect::<Vec<_>>()
-            };
-            if !tickets.is_empty() {
-                self.renew(&tickets);
-            }
-            if registered.elapsed() >= ALIVE.0 {
-                registered = Instant::now();
-                // Whether the server can be used the others see too.
-                let _ = self.register();
-            }
-        }
-    }
-
-    fn renew(&self, held: &[(u64, Ticket)]) {
+        let workers = self.workers.load(Ordering::Relaxed);
         let tickets: Vec<Ticket> = held.iter().map(|(_, ticket)| ticket.clone()).collect();
-        let Ok(good) = self.leases.renew(&tickets) else {
-            return;
-        };
+        let (crowd, good) = self
+            .leases
+            .live(&present, pace::alive_for(workers), &tickets)?;
+        self.everybody.store(crowd.slots, Ordering::Relaxed);
+        self.workers.store(crowd.workers, Ordering::Relaxed);
         let mut desk = self.desk();
         for ((number, _), good) in held.iter().zip(good) {
             if good {
@@ -400,6 +397,42 @@ impl Service {
                     run.cancel();
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Renews leases until the desk is closed and empty.
+    fn beat(&self) {
+        let mut jitter = pace::Jitter::new();
+        let mut last = Instant::now();
+        loop {
+            // Early rather than late, so that workers that began together do not stay together.
+            let workers = self.workers.load(Ordering::Relaxed);
+            let (beat, part) = (pace::beat(workers), jitter.before(Duration::from_secs(1)));
+            let held = {
+                let mut desk = self.desk();
+                loop {
+                    if desk.closed && desk.held.is_empty() {
+                        return;
+                    }
+                    // A lease that came in the meantime may be due earlier.
+                    let renew = desk.shortest().map(|lease| pace::renew(workers, lease));
+                    let every = renew.map_or(beat, |renew| renew.min(beat));
+                    let due = last + every.mul_f64(part.as_secs_f64());
+                    let left = due.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    let waited = self.pulse.wait_timeout(desk, left);
+                    desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                let held = desk.held.iter().filter(|(_, held)| !held.lost);
+                held.map(|(number, held)| (*number, held.ticket.clone()))
+                    .collect::<Vec<_>>()
+            };
+            last = Instant::now();
+            // Whether the server can be used the others see too.
+            let _ = self.live(&held);
         }
     }
 

@@ -6,28 +6,43 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Notice, Service};
-use crate::Parcel;
-use crate::leases::{Completed, Completion, GiveUp, Lease, Oversized, Run, Served, Trouble};
+use crate::leases::{
+    Child, Completed, Completion, GiveUp, How, Lease, Limits, Oversized, Piece, Refused, Run,
+    Served, Ticket, Trouble,
+};
 use crate::local::message;
+use crate::{Failed, Parcel};
+
+/// Tasks, encoded.
+type Encoded = Vec<Vec<u8>>;
 
 /// What came of running a lease.
 enum Outcome {
-    Ran(Completion),
+    /// It is at its end; the ticket is that of the last step.
+    Ran(Ticket, Completion),
     GaveUp(GiveUp),
+    /// It was lost on the way.
+    Lost,
 }
 
-/// With so many partial results, and at every multiple, they are combined: few enough to be read at once, and
+/// With so many partial results, and at every multiple, the first ones are combined: few enough to be read at once, and
 /// enough that it costs little for each.
 const RESULTS: u64 = 64;
 
-/// A list that could not be made shorter is left alone from here on.
-const HOPELESS: u64 = 4096;
-
-/// Bytes of children of one completion: a request of some mebibytes keeps a server busy for milliseconds.
-const CHILDREN: usize = 16 << 20;
-
 /// Longest between two looks whether the worker is to stop.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// So long tasks may take to spawn what they hold and end, before anything is handed over: most do, and one request is enough then.
+const DRAIN: Duration = Duration::from_millis(5);
+
+/// From then on what is spawned is begun here again: what still runs may run for long.
+const RELEASE: Duration = Duration::from_millis(100);
+
+/// So long a lease waits for a worker of the pool while there are more leases than workers.
+const CROWDED: Duration = Duration::from_millis(50);
+
+/// Longest between two requests that hand over what waits.
+const HAND_OVER: Duration = Duration::from_millis(250);
 
 impl Service {
     /// Runs leases until the desk is closed.
@@ -54,8 +69,7 @@ impl Service {
         // A program's own code is called here too, to read its tasks and to add its results up. If that panicked through, the lease
         // would be renewed for ever and never be completed.
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.run(number, lease))) {
-            Ok(Ok(completion)) => Outcome::Ran(completion),
-            Ok(Err(why)) => Outcome::GaveUp(why),
+            Ok(outcome) => outcome,
             Err(panic) => {
                 let (program, said) = (&lease.job.program, message(&*panic));
                 let why = format!("a value of the program {program} panicked: {said}");
@@ -70,7 +84,14 @@ impl Service {
         let mut next = None;
         let counted = match outcome {
             _ if lost => false,
-            Outcome::Ran(completion) => self.complete(lease, &completion, &mut next),
+            Outcome::Lost => false,
+            Outcome::Ran(ticket, completion) => {
+                let lease = Lease {
+                    ticket,
+                    ..lease.clone()
+                };
+                self.complete(&lease, &completion, &mut next)
+            }
             Outcome::GaveUp(why) => self.give_up(lease, &why),
         };
         if !counted && !self.abandoned.load(Ordering::Relaxed) {
@@ -86,69 +107,138 @@ impl Service {
         }
     }
 
-    /// Runs a lease for a while.
-    fn run(&self, number: u64, lease: &Lease) -> Result<Completion, GiveUp> {
-        let (program, parcel) = self.open(lease).map_err(GiveUp::Hopeless)?;
-        let run: Arc<dyn Run> = program
-            .start(&self.setup.pool, &parcel)
-            .map_err(|why| GiveUp::Hopeless(why.to_string()))?
-            .into();
+    /// Runs a lease to its end.
+    fn run(&self, number: u64, lease: &Lease) -> Outcome {
+        let (program, tasks) = match self.open(lease) {
+            Ok(open) => open,
+            Err(why) => return Outcome::GaveUp(GiveUp::Hopeless(why)),
+        };
+        if lease.attempt > 1 && tasks.len() > 1 {
+            // One of them may have killed a worker. From now on each is on its own.
+            let children = bundled(tasks, lease.attempt - 1, &lease.job.terms.limits);
+            let completion = Completion {
+                children,
+                ..Completion::default()
+            };
+            return Outcome::Ran(lease.ticket.clone(), completion);
+        }
+        let how = How {
+            limit: lease.job.terms.limits.result,
+            hand_over: lease.attempt > 1,
+        };
+        let run: Arc<dyn Run> = program.start(&self.setup.pool, tasks, how).into();
         if let Some(held) = self.desk().held.get_mut(&number) {
             held.run = Some(run.clone());
             if held.lost {
                 run.cancel();
             }
         }
-        let children = match self.first_quantum(lease, &*run) {
-            true => Vec::new(),
-            false => self.drain(lease, &*run),
-        };
-        if let Some(fault) = run.fault() {
-            return Err(GiveUp::Failed(fault.to_string()));
+        if !self.first_quantum(lease, &*run) {
+            return self.drain(lease, &*run);
         }
-        let tasks = run.usage().tasks;
-        if tasks == 0 && self.stop.is_set() {
-            // It did not get to begin. As its own child it would be new, with none of its tries.
-            return Err(GiveUp::Stopping);
-        }
-        let completion = Completion {
-            tasks,
-            result: run.take_result(),
-            children,
-        };
-        completion
-            .check(&lease.job.terms.limits)
-            .map_err(|oversized| GiveUp::Hopeless(format!("{} gave {oversized}", parcel.kind)))?;
-        Ok(completion)
+        self.last_piece(lease, lease.ticket.clone(), &*run)
     }
 
-    /// The program of a lease, and its task.
-    fn open(&self, lease: &Lease) -> Result<(Arc<dyn Served>, Parcel), String> {
+    /// What is left of a run that is at its end.
+    fn last_piece(&self, lease: &Lease, ticket: Ticket, run: &dyn Run) -> Outcome {
+        loop {
+            if let Some(fault) = run.fault() {
+                return Outcome::GaveUp(GiveUp::Failed(fault.to_string()));
+            }
+            if let Some(piece) = run.cut() {
+                return self.ran(lease, ticket, piece);
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+
+    /// A run has come to its end with this piece.
+    fn ran(&self, lease: &Lease, ticket: Ticket, piece: Piece) -> Outcome {
+        if piece.tasks == 0 && piece.failed.is_empty() {
+            // It did not get to begin. As its own child it would be new, with none of its tries.
+            return Outcome::GaveUp(GiveUp::Stopping);
+        }
+        Outcome::Ran(ticket, self.completion(lease, piece))
+    }
+
+    /// A piece of a run, as the server is told of it.
+    fn completion(&self, lease: &Lease, piece: Piece) -> Completion {
+        let terms = lease.job.terms;
+        let mut completion = Completion {
+            results: piece.results,
+            tasks: piece.tasks,
+            kept: (!piece.kept.is_empty()).then(|| Parcel::bundle(&piece.kept)),
+            ..Completion::default()
+        };
+        let mut children = Vec::new();
+        for task in piece.children {
+            match Oversized::check("a task", task.len(), terms.limits.task) {
+                Ok(()) => children.push(task),
+                Err(oversized) => completion.aside.push(Refused {
+                    reason: oversized.to_string(),
+                    attempts: 1,
+                    task,
+                }),
+            }
+        }
+        completion.children = bundled(children, 0, &terms.limits);
+        for failed in piece.failed {
+            let attempts = if failed.first { lease.attempt } else { 1 };
+            let Failed { task, reason, .. } = failed;
+            let aside = failed.hopeless || attempts >= terms.tries;
+            self.desk().tally.failed += 1;
+            self.tell(Notice::Failed {
+                job: lease.job.id.clone(),
+                reason: reason.clone(),
+                aside,
+            });
+            if aside {
+                completion.aside.push(Refused {
+                    task,
+                    attempts,
+                    reason,
+                });
+            } else {
+                let tries = attempts;
+                completion.children.push(Child { task, tries });
+            }
+        }
+        completion
+    }
+
+    /// The program of a lease, and its tasks.
+    fn open(&self, lease: &Lease) -> Result<(Arc<dyn Served>, Encoded), String> {
         let name = &lease.job.program;
         let program = self.setup.catalogue.get(name);
         let program = program.ok_or_else(|| format!("there is no program {name} in this build"))?;
         let task = lease.task.as_ref().ok_or("there is no task in the entry")?;
-        Oversized::check("a task", task.len(), lease.job.terms.limits.task)
-            .map_err(|oversized| oversized.to_string())?;
-        let parcel = Parcel::decode(task).map_err(|why| why.to_string())?;
-        Ok((program.clone(), parcel))
+        let tasks = Parcel::unbundle(task).map_err(|why| why.to_string())?;
+        for task in &tasks {
+            Oversized::check("a task", task.len(), lease.job.terms.limits.task)
+                .map_err(|oversized| oversized.to_string())?;
+        }
+        Ok((program.clone(), tasks))
     }
 
-    /// Waits until a run is at its end, or has had its time. Is it at its end?
+    /// Waits until a run is at its end, or has had its time. Returns `true` if it is at its end.
     fn first_quantum(&self, lease: &Lease, run: &dyn Run) -> bool {
         let quantum = self.quantum(lease);
-        let mut began = Instant::now();
+        let came = Instant::now();
+        let mut began = came;
         loop {
             let left = quantum.saturating_sub(began.elapsed());
             if run.wait(left.min(LOOK)) {
                 return true;
             }
             if !run.begun() {
-                // Its task waits for a worker of the pool. Its time has not begun; to send it back would be no progress.
-                began = Instant::now();
-                if self.stop.is_set() {
+                // Its task waits for a worker of the pool, and its time has not begun. If other leases have taken more workers
+                // since it was asked for, it is given back: others may have one that is free.
+                if self.stop.is_set()
+                    || (came.elapsed() >= CROWDED && self.desk().busy() > self.setup.slots)
+                {
                     return false;
                 }
+                began = Instant::now();
             }
             if self.stop.is_set() || began.elapsed() >= quantum {
                 return false;
@@ -167,32 +257,60 @@ impl Service {
         }
     }
 
-    /// Takes away what waits, until there is nothing left. Where that is more than fits the rest is done here.
-    fn drain(&self, lease: &Lease, run: &dyn Run) -> Vec<Vec<u8>> {
-        let most = lease.job.terms.limits.children;
-        let (mut children, mut bytes) = (Vec::new(), 0);
-        // Often at first: what is spawned now would else be begun here.
-        let (mut looks, mut pause) = (0, Duration::from_micros(100));
-        run.set_appetite(Some(usize::MAX));
+    /// Hands over what waits, and goes on with what runs, until there is nothing left.
+    fn drain(&self, lease: &Lease, run: &dyn Run) -> Outcome {
+        let began = Instant::now();
+        let mut ticket = lease.ticket.clone();
+        let (mut gap, mut last) = (DRAIN, began);
+        let (mut pause, mut running) = (Duration::from_micros(100), usize::MAX);
+        let mut held = true;
+        run.wind_down();
         loop {
-            if children.len() < most && bytes < CHILDREN {
-                let more = run.withdraw((most - children.len()).min(256));
-                bytes += more.iter().map(Vec::len).sum::<usize>();
-                children.extend(more);
-            } else {
-                run.set_appetite(None);
+            if run.wait(pause) || run.fault().is_some() {
+                return self.last_piece(lease, ticket, run);
             }
-            if run.wait(pause) {
-                return children;
-            }
-            looks += 1;
-            if looks > 50 {
+            if began.elapsed() > DRAIN {
                 pause = (2 * pause).min(LOOK / 5);
             }
+            if held && began.elapsed() > RELEASE && !self.stop.is_set() {
+                run.release();
+                held = false;
+            }
+            let now = run.running();
+            if now < running {
+                // The leaser counts the workers of the pool that are free.
+                self.changed.notify_all();
+            }
+            running = now;
+            if last.elapsed() < gap || !run.is_due() {
+                continue;
+            }
+            let Some(piece) = run.cut() else { continue };
+            if piece.kept.is_empty() {
+                run.cancel();
+                return self.ran(lease, ticket, piece);
+            }
+            let completion = self.completion(lease, piece);
+            let answer = self.retried(|| self.leases.complete(&ticket, &completion));
+            match answer {
+                Some(Ok(Completed::Counted { outstanding, .. })) => {
+                    ticket.step += 1;
+                    let mut desk = self.desk();
+                    desk.outstanding.insert(lease.job.id.clone(), outstanding);
+                    desk.tally.tasks += completion.tasks;
+                    desk.tally.children += completion.children.len() as u64;
+                }
+                Some(Ok(Completed::Fenced)) | None => {
+                    run.cancel();
+                    return Outcome::Lost;
+                }
+                Some(Err(trouble)) => return Outcome::GaveUp(blame(&trouble)),
+            }
+            (last, gap) = (Instant::now(), (2 * gap).min(HAND_OVER));
         }
     }
 
-    /// Says what came of a lease. Did it count?
+    /// Says what came of a lease. Returns `true` if it counted.
     fn complete(&self, lease: &Lease, completion: &Completion, next: &mut Option<Lease>) -> bool {
         let completed = self.retried(|| {
             let ending = self.stop.is_set() || self.desk().closed;
@@ -213,30 +331,27 @@ impl Service {
                 if outstanding == 0 {
                     desk.outstanding.remove(&lease.job.id);
                 }
-                desk.tally.completed += 1;
+                desk.tally.completed += u64::from(completion.tasks > 0);
                 desk.tally.tasks += completion.tasks;
                 desk.tally.children += completion.children.len() as u64;
                 drop(desk);
-                if results > 0 && results.is_multiple_of(RESULTS) && results < HOPELESS {
+                let before = results.saturating_sub(completion.results.len() as u64);
+                if results / RESULTS > before / RESULTS {
                     self.compact(lease);
                 }
                 true
             }
-            // The server has other limits than the worker was told.
-            Some(Err(trouble @ Trouble::Oversized(_))) => {
-                self.give_up(lease, &GiveUp::Hopeless(trouble.to_string()))
-            }
-            // Of a server that refuses now the task is not to blame.
-            Some(Err(trouble)) => self.give_up(lease, &GiveUp::Failed(trouble.to_string())),
+            Some(Err(trouble)) => self.give_up(lease, &blame(&trouble)),
             Some(Ok(Completed::Fenced)) | None => false,
         }
     }
 
-    /// Gives a lease up. Was it ours?
+    /// Gives a lease up. Returns `true` if it was ours.
     fn give_up(&self, lease: &Lease, why: &GiveUp) -> bool {
         let ours = self.retried(|| self.leases.give_up(&lease.ticket, why));
         let ours = matches!(ours, Some(Ok(true)));
-        if ours {
+        let unbegun = *why == GiveUp::Stopping && !self.stop.is_set();
+        if ours && !unbegun {
             self.desk().tally.given_up += 1;
             self.tell(Notice::GivenUp(lease.ticket.clone(), why.clone()));
         }
@@ -267,15 +382,50 @@ impl Service {
         let Some(program) = self.setup.catalogue.get(&lease.job.program) else {
             return;
         };
-        let Ok(results) = self.leases.results(job) else {
+        let Ok(results) = self.leases.results(job, RESULTS as usize) else {
             return;
         };
-        let combined = catch_unwind(AssertUnwindSafe(|| program.combine(&results)));
+        let limit = lease.job.terms.limits.result;
+        let combined = catch_unwind(AssertUnwindSafe(|| program.combine(&results, limit)));
         if let Ok(Ok(combined)) = combined
-            && results.len() > 1
-            && combined.len() <= lease.job.terms.limits.result
+            && combined.len() < results.len()
+            && combined.iter().all(|part| part.len() <= limit)
         {
             let _ = self.leases.compact(job, &results, &combined);
         }
     }
+}
+
+/// What a lease is given up for when the server refuses its completion.
+fn blame(trouble: &Trouble) -> GiveUp {
+    match trouble {
+        // The server has other limits than the worker was told.
+        Trouble::Oversized(_) => GiveUp::Hopeless(trouble.to_string()),
+        // Of a server that refuses now the task is not to blame.
+        _ => GiveUp::Failed(trouble.to_string()),
+    }
+}
+
+/// Children, in as few entries as the limits ask for: more than the limit of them go in bundles.
+pub(super) fn bundled(tasks: Vec<Vec<u8>>, tries: u32, limits: &Limits) -> Vec<Child> {
+    let child = |task| Child { task, tries };
+    if tasks.len() <= limits.children {
+        return tasks.into_iter().map(child).collect();
+    }
+    // Half of the limit, so that there is room for bundles that are full before they have so many.
+    let together = tasks.len().div_ceil(limits.children.div_ceil(2));
+    let mut bundles = Vec::new();
+    let (mut bundle, mut bytes) = (Vec::new(), 0);
+    for task in tasks {
+        // Each takes a length besides, and the bundle a header.
+        let more = task.len() + 10;
+        if bundle.len() >= together || (!bundle.is_empty() && bytes + more > limits.task) {
+            bundles.push(Parcel::bundle(&bundle));
+            (bundle, bytes) = (Vec::new(), 0);
+        }
+        bytes += more;
+        bundle.push(task);
+    }
+    bundles.push(Parcel::bundle(&bundle));
+    bundles.into_iter().map(child).collect()
 }

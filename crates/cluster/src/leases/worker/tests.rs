@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::leases::flaky::Flaky;
 use crate::leases::{
-    Aside, Completed, Completion, JobInfo, Memory, State, Status, Terms, follow, submit,
+    Aside, Completed, Completion, JobInfo, Limits, Memory, State, Status, Terms, follow, submit,
 };
 use crate::programs::uts::{self, Search};
-use crate::{Max, Program, Sum, Task, Tasks};
+use crate::{Max, Parcel, Program, Sum, Task, Tasks};
 
 const BUILD: Build = Build(7);
 
@@ -47,9 +47,16 @@ enum Odd {
     Many(u32),
     /// Goes on until it is told not to.
     Endless,
+    /// Spawns that many, of which the one with this number panics.
+    OneBad(u32, u32),
+    /// Spawns that many which meet.
+    Meeting(u32),
+    /// Waits until so many run at the same time; if that takes too long it gives no result.
+    Meet(u32),
 }
 
 static ENDED: AtomicU64 = AtomicU64::new(0);
+static MET: AtomicU32 = AtomicU32::new(0);
 
 impl Task for Odd {
     const KIND: &'static str = "odd";
@@ -66,6 +73,20 @@ impl Task for Odd {
                     thread::sleep(Duration::from_millis(1));
                 }
                 ENDED.fetch_add(1, Ordering::Relaxed);
+            }
+            Odd::OneBad(number, bad) => (0..number).for_each(|leaf| {
+                tasks.spawn(if leaf == bad { Odd::Panics } else { Odd::Fine });
+            }),
+            Odd::Meeting(number) => (0..number).for_each(|_| tasks.spawn(Odd::Meet(number))),
+            Odd::Meet(number) => {
+                MET.fetch_add(1, Ordering::Relaxed);
+                let start = Instant::now();
+                while MET.load(Ordering::Relaxed) < number {
+                    if start.elapsed() > Duration::from_secs(60) {
+                        return <Self::Output as crate::Reduce>::identity();
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
             }
         }
         (Sum(1), Max::default())
@@ -108,6 +129,7 @@ fn setup(name: &str, threads: usize) -> Setup {
     };
     let catalogue = Catalogue::default().with(uts::program()).with(odd());
     let catalogue = catalogue.with(Program::new("fragile").with::<Fragile>());
+    let catalogue = catalogue.with(Program::new("print").with::<Print>());
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(2);
     setup.linger = Some(Duration::from_millis(300));
@@ -205,7 +227,7 @@ fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
         argument: Vec::new(),
     };
     tasks.push(stranger.encode());
-    let order = crate::leases::Order { job, tasks };
+    let order = crate::leases::Order::whole(job, tasks);
     pool.submit(&order).expect("it is new");
     work(&pool, 2);
     let status = status(&pool);
@@ -227,6 +249,184 @@ fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
     assert_eq!(ran, 5002, "one that is fine, and one that spawned 5000");
 }
 
+/// What a job of `odd` with one first task comes to, with so many workers.
+fn outcome(workers: usize, job: &JobInfo, task: Odd) -> (u64, Status) {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    submit(&*pool, job, [task]).expect("it is new");
+    work(&pool, workers);
+    let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    let (Sum(ran), _) = ended.result(&odd()).expect("it is a result");
+    (ran, ended.status)
+}
+
+#[test]
+fn of_ten_thousand_leaves_one_that_panics_costs_one() {
+    let job = job("odd", Duration::from_secs(60));
+    for workers in [1, 3] {
+        let (ran, status) = outcome(workers, &job, Odd::OneBad(10_000, 7_777));
+        assert_eq!((ran, status.aside), (10_000, 1), "{:?}", status.reasons);
+        let Aside {
+            attempts, reason, ..
+        } = &status.reasons[0];
+        assert_eq!(*attempts, 3);
+        assert!(reason.contains("as it does"), "{reason}");
+    }
+}
+
+#[test]
+fn more_children_than_fit_into_a_request_go_in_bundles() {
+    let mut job = job("odd", Duration::from_secs(60));
+    job.terms.limits.children = 7;
+    let (ran, status) = outcome(2, &job, Odd::Many(20_000));
+    assert_eq!((ran, status.aside), (20_001, 0));
+    let limits = Limits {
+        task: 100,
+        children: 8,
+        ..Limits::default()
+    };
+    let tasks = vec![vec![1; 30]; 10];
+    let bundles = slot::bundled(tasks.clone(), 2, &limits);
+    assert_eq!(
+        bundles.len(),
+        5,
+        "two of them, of which a third is too much"
+    );
+    let mut all = Vec::new();
+    for bundle in bundles {
+        assert!(bundle.task.len() <= 100 && bundle.tries == 2);
+        all.extend(Parcel::unbundle(&bundle.task).expect("it is one"));
+    }
+    assert_eq!(all, tasks);
+}
+
+/// They can meet only if the first one's children leave its process while two of them run there.
+#[test]
+fn children_are_handed_over_while_others_run() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    submit(&*pool, &job, [Odd::Meeting(8)]).expect("it is new");
+    let stop = Stop::default();
+    let ended = thread::scope(|scope| {
+        for number in 0..4 {
+            let (pool, stop) = (pool.clone(), &stop);
+            scope.spawn(move || {
+                let mut setup = setup(&format!("w{number}"), 2);
+                setup.linger = None;
+                serve(pool, setup, stop, |_| {}).expect("no trouble")
+            });
+        }
+        let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+        stop.stop();
+        ended
+    });
+    let (Sum(ran), _) = ended.result(&odd()).expect("it is a result");
+    assert_eq!(ran, 9, "the first one, and eight that met");
+}
+
+/// Results that are put together, and get as large as all of them.
+#[derive(Default, Serialize, Deserialize)]
+struct Pages(Vec<(u32, Vec<u8>)>);
+
+impl crate::Reduce for Pages {
+    fn identity() -> Pages {
+        Pages::default()
+    }
+
+    fn combine(&mut self, other: Pages) {
+        self.0.extend(other.0);
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+enum Print {
+    All(u32),
+    Page(u32),
+}
+
+impl Task for Print {
+    const KIND: &'static str = "print";
+    type Output = Pages;
+
+    fn run(self, tasks: &Tasks<Pages>) -> Pages {
+        match self {
+            Print::All(pages) => {
+                (0..pages).for_each(|page| tasks.spawn(Print::Page(page)));
+                Pages::default()
+            }
+            Print::Page(page) => Pages(vec![(page, vec![page as u8; 20_000])]),
+        }
+    }
+}
+
+#[test]
+fn the_limit_of_a_result_is_that_of_a_task_not_of_a_lease() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("print", Duration::from_secs(60));
+    submit(&*pool, &job, [Print::All(170)]).expect("it is new");
+    work(&pool, 2);
+    let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    assert_eq!(ended.status.aside, 0, "{:?}", ended.status.reasons);
+    let all = ended.result(&Program::new("print").with::<Print>());
+    let mut pages = all.expect("it is a result").0;
+    pages.sort();
+    let numbers: Vec<u32> = pages.iter().map(|(page, _)| *page).collect();
+    assert_eq!(numbers, (0..170).collect::<Vec<_>>());
+    let limit = job.terms.limits.result;
+    assert!(ended.results.iter().all(|part| part.len() <= limit));
+}
+
+#[test]
+fn a_million_first_tasks_are_submitted_in_chunks() {
+    struct Counting {
+        pool: Memory,
+        largest: AtomicU64,
+        chunks: AtomicU64,
+    }
+    let counting = Counting {
+        pool: Memory::default(),
+        largest: AtomicU64::new(0),
+        chunks: AtomicU64::new(0),
+    };
+    let job = job("odd", Duration::from_secs(60));
+    let tasks = (0..1_000_000).map(|_| Odd::Fine);
+    let order = |order: &crate::leases::Order| {
+        let size = order.tasks.len() as u64;
+        counting.largest.fetch_max(size, Ordering::Relaxed);
+        counting.chunks.fetch_add(1, Ordering::Relaxed);
+        counting.pool.submit(order)
+    };
+    let submitted = crate::leases::submit_chunks(&job, tasks, order);
+    assert_eq!(submitted, Ok(crate::leases::Submitted::New));
+    assert_eq!(counting.largest.into_inner(), 4096);
+    assert_eq!(counting.chunks.into_inner(), 245);
+    let status = counting.pool.status(&job.id).expect("it is there");
+    assert_eq!(status.expect("it is known").outstanding, 1_000_000);
+}
+
+#[test]
+fn a_short_lease_is_renewed_often_while_it_is_held_and_not_for_ever() {
+    let held = |lease| Held {
+        ticket: Ticket {
+            job: "a".parse().expect("it is plain"),
+            entry: String::new(),
+            worker: String::new(),
+            delivery: 1,
+            step: 0,
+        },
+        run: None,
+        lost: false,
+        lease: Duration::from_millis(lease),
+        suspect: false,
+    };
+    let mut desk = Desk::default();
+    assert_eq!(desk.shortest(), None);
+    desk.held.insert(1, held(5000));
+    desk.held.insert(2, held(30));
+    assert_eq!(desk.shortest(), Some(Duration::from_millis(30)));
+    desk.held.remove(&2);
+    assert_eq!(desk.shortest(), Some(Duration::from_secs(5)));
+}
+
 #[test]
 fn values_that_panic_are_set_aside_and_cost_no_thread() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
@@ -234,10 +434,8 @@ fn values_that_panic_are_set_aside_and_cost_no_thread() {
         let (kind, argument) = ("fragile".to_owned(), vec![number]);
         crate::Parcel { kind, argument }.encode()
     };
-    let order = crate::leases::Order {
-        job: job("fragile", Duration::from_secs(60)),
-        tasks: vec![parcel(1), parcel(0)],
-    };
+    let job = job("fragile", Duration::from_secs(60));
+    let order = crate::leases::Order::whole(job, vec![parcel(1), parcel(0)]);
     pool.submit(&order).expect("it is new");
     work(&pool, 1);
     let status = status(&pool);
@@ -280,7 +478,7 @@ fn a_listener_that_panics_keeps_no_lease() {
     submit(&*pool, &job, [Odd::Panics, Odd::Fine]).expect("it is new");
     let deaf = |_| panic!("nobody listens");
     let tally = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no trouble");
-    assert_eq!((tally.completed, tally.given_up), (1, 3));
+    assert_eq!((tally.failed, tally.given_up), (3, 0));
     assert_eq!(status(&pool).state, State::Done);
 }
 
@@ -350,7 +548,7 @@ fn a_worker_that_is_stopped_gives_back_what_does_not_end() {
         build: BUILD,
     };
     let lease = pool
-        .lease(&other, 1, Duration::ZERO)
+        .lease(&other, 1, true, Duration::ZERO)
         .expect("it is there")
         .remove(0);
     assert_eq!(lease.attempt, 1, "it was not its fault");

@@ -1,0 +1,169 @@
+-- Before every script about jobs, after the prelude.
+
+-- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then nobody could
+-- renew a lease, and that one ran out says nothing about its worker. O(log w)
+local function returned(at)
+  if redis.call('ZCOUNT', WORKERS, at, '+inf') > 0 then
+    return tonumber(redis.call('GET', RETURNED)) or 0
+  end
+  redis.call('SET', RETURNED, at)
+  return at
+end
+
+-- Jobs of a build that have tasks that wait, by when it was their turn last; the same of suspects; and a list on which workers block.
+local function ready_of(build) return GLOBAL .. 'ready:' .. build end
+local function suspects_of(build) return GLOBAL .. 'suspects:' .. build end
+local function wake_of(build) return GLOBAL .. 'wake:' .. build end
+
+-- Wakes up to this many workers, one for each element of the list. One that finds more than it can take wakes the next. O(1): at
+-- most 64
+local function wake(build, count)
+  local key = wake_of(build)
+  for _ = redis.call('LLEN', key) + 1, math.min(count, 64) do
+    redis.call('RPUSH', key, 1)
+    redis.call('PEXPIRE', key, 3600000)
+  end
+end
+
+-- Lets a job take its turn. O(log j)
+local function in_turn(set, id)
+  redis.call('ZADD', set, redis.call('INCR', GLOBAL .. 'turn'), id)
+end
+
+-- Has the server lost the tasks of a job that is in this state? No script leaves a running job that is complete without tasks: they
+-- were deleted by hand, or thrown away when memory was short. O(1)
+local function lost(j, state, sealed)
+  return state == 'running' and sealed == '1' and redis.call('EXISTS', j.tasks) == 0
+end
+
+-- Is this the last delivery of the entry, and to this worker? O(1)
+local function held(j, entry, worker, delivery)
+  return redis.call('HGET', j.holders, entry) == worker .. ' ' .. delivery
+end
+
+-- Lets an entry wait. Gives 1 if it is no suspect. O(1)
+local function line_up(j, entry, attempts, tries)
+  if attempts > 0 then
+    redis.call('HSET', j.tries, entry, attempts)
+    if attempts + 2 >= tries then
+      redis.call('RPUSH', j.suspects, entry)
+      return 0
+    end
+  end
+  redis.call('RPUSH', j.waiting, entry)
+  return 1
+end
+
+-- Lets others know that there is more to do. O(log j)
+local function announce(j, build, plain, suspects)
+  if plain > 0 and not redis.call('ZSCORE', ready_of(build), j.id) then
+    in_turn(ready_of(build), j.id)
+  end
+  if suspects > 0 and not redis.call('ZSCORE', suspects_of(build), j.id) then
+    in_turn(suspects_of(build), j.id)
+  end
+  wake(build, plain + suspects)
+end
+
+-- A new entry with this task. O(1)
+local function add(j, submitted, task)
+  local entry = submitted .. '-' .. redis.call('HINCRBY', j.job, 'entries', 1)
+  redis.call('HSET', j.tasks, entry, task)
+  return entry
+end
+
+-- Takes the lease of an entry away. O(log n)
+local function release(j, entry, worker)
+  redis.call('ZREM', j.leases, entry)
+  redis.call('HDEL', j.holders, entry)
+  if tonumber(redis.call('ZINCRBY', j.holding, -1, worker)) <= 0 then
+    redis.call('ZREM', j.holding, worker)
+  end
+end
+
+-- Takes an entry away that is not leased any more. O(1)
+local function remove(j, entry)
+  redis.call('HDEL', j.tasks, entry)
+  redis.call('HDEL', j.tries, entry)
+  redis.call('HDEL', j.steps, entry)
+end
+
+-- The job is over. It is remembered for a while. O(1): what it had is freed by another thread
+local function finish(j, state)
+  local job = redis.call('HMGET', j.job, 'build', 'keep')
+  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding)
+  redis.call('HSET', j.job, 'state', state, 'ended', (now()))
+  redis.call('HDEL', RUNNING, j.id)
+  redis.call('ZREM', DUE, j.id)
+  redis.call('ZREM', ready_of(job[1]), j.id)
+  redis.call('ZREM', suspects_of(job[1]), j.id)
+  redis.call('XADD', j.over, '*', 'state', state)
+  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.over }) do
+    redis.call('PEXPIRE', key, job[2])
+  end
+end
+
+-- Ends the job if nothing is left. Gives what is left. O(1)
+local function tidy(j, sealed)
+  local left = redis.call('HLEN', j.tasks)
+  if left == 0 and sealed == '1' then
+    finish(j, 'done')
+  end
+  return left
+end
+
+-- Notes a task that nobody can do. All are counted. Of the first ones the first bytes are kept to be looked at: of a program that
+-- fails everywhere there may be millions. O(1)
+local function set_aside(j, entry, task, attempts, reason)
+  if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
+    local kept = string.sub(task or '', 1, 4096)
+    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept)
+  end
+end
+
+-- Leases an entry. O(log n)
+local function deliver(j, job, entry, worker, at)
+  local delivery = redis.call('HINCRBY', j.job, 'deliveries', 1)
+  redis.call('HSET', j.holders, entry, worker .. ' ' .. delivery)
+  redis.call('ZADD', j.leases, at + lease_of(job[1]), entry)
+  redis.call('ZINCRBY', j.holding, 1, worker)
+  local attempts = tonumber(redis.call('HGET', j.tries, entry)) or 0
+  local step = tonumber(redis.call('HGET', j.steps, entry)) or 0
+  return { j.id, job[2], entry, delivery, step, attempts + 1, redis.call('HGET', j.tasks, entry) }
+end
+
+-- Leases tasks of jobs of a build, each job in its turn. O(k log n) for k tasks, and O(log j) for each of at most 16 jobs
+local function take(worker, build, most, suspect)
+  local leases, at = {}, now()
+  local function from(set, list, count)
+    local id = redis.call('ZRANGE', set, 0, 0)[1]
+    if not id then
+      return false
+    end
+    local j = keys(id)
+    local job = redis.call('HMGET', j.job, 'lease', 'submitted')
+    -- Of a job that was deleted by hand there is nothing.
+    local entries = job[1] and redis.call('LPOP', j[list], count) or {}
+    for _, entry in ipairs(entries) do
+      leases[#leases + 1] = deliver(j, job, entry, worker, at)
+    end
+    if redis.call('EXISTS', j[list]) == 1 and job[1] then
+      in_turn(set, id)
+    else
+      redis.call('ZREM', set, id)
+    end
+    return true
+  end
+  if suspect and most > 0 then
+    from(suspects_of(build), 'suspects', 1)
+  end
+  for _ = 1, 16 do
+    if #leases >= most or not from(ready_of(build), 'waiting', most - #leases) then
+      break
+    end
+  end
+  if redis.call('EXISTS', ready_of(build)) == 1 then
+    wake(build, 1)
+  end
+  return leases
+end

@@ -1,0 +1,427 @@
+//! Who spawned whom: which of a process's tasks can be told apart from the rest.
+//!
+//! A task that panics is run again from its start, and so is one whose process dies. What it has spawned by then comes again. So while
+//! a task runs, what it has spawned belongs to it: a result of a descendant waits in the task's [`Node`], and a descendant that
+//! waits stays in this process. When the task ends, all of this goes to its own nearest ancestor that still runs, or, if there is
+//! none, it is *settled*.
+//!
+//! ```text
+//!   A ended ── B runs ── C ended: its result waits in B
+//!      │         └───── D waits:  it belongs to B, and stays
+//!      ├────── E waits:           settled, and may leave
+//!      └────── F panicked:        settled, and may be tried elsewhere; what F had spawned is void
+//! ```
+//!
+//! **Invariant.** The settled results that were taken, those that were not, and the results of all settled tasks that wait, run, or
+//! failed, each run from its start, are the result of the tasks that were brought here. A cut (`shared.rs`) takes the settled results, the
+//! settled tasks that wait and those that failed, and names those that run: so whoever has the cut can do without this process.
+//!
+//! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than the number of tasks that ran
+//! at the same time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use super::shared::lock;
+use crate::reduce::Reduce;
+use crate::task::size;
+
+/// A task that runs, or ran, and whose descendants may still be here.
+pub(crate) struct Node<R> {
+    /// Whether it was brought here, and not spawned here.
+    first: bool,
+    /// Touched only while the line is locked.
+    state: Mutex<State<R>>,
+}
+
+struct State<R> {
+    phase: Phase,
+    /// The nearest ancestor that ran when this was written.
+    parent: Option<Arc<Node<R>>>,
+    /// Results of descendants that ended, while the task itself runs.
+    parts: Parts<R>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Running,
+    Ended,
+    Failed,
+}
+
+/// Whose a task is.
+enum Ancestor<R> {
+    /// Of no task that runs.
+    Settled,
+    /// Of this one, which runs.
+    Of(Arc<Node<R>>),
+    /// Of one that failed, and will spawn it again.
+    Void,
+}
+
+fn nearest<R>(mut parent: Option<Arc<Node<R>>>) -> Ancestor<R> {
+    let mut nearest = None;
+    while let Some(node) = parent {
+        let (phase, next) = {
+            let state = lock(&node.state);
+            (state.phase, state.parent.clone())
+        };
+        match phase {
+            Phase::Failed => return Ancestor::Void,
+            Phase::Ended => {}
+            Phase::Running => nearest = nearest.or(Some(node)),
+        }
+        parent = next;
+    }
+    nearest.map_or(Ancestor::Settled, Ancestor::Of)
+}
+
+/// Whether a task that waits may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Settled,
+    Owned,
+    Void,
+}
+
+pub(super) fn standing<R>(parent: &Option<Arc<Node<R>>>) -> Standing {
+    match nearest(parent.clone()) {
+        Ancestor::Settled => Standing::Settled,
+        Ancestor::Of(_) => Standing::Owned,
+        Ancestor::Void => Standing::Void,
+    }
+}
+
+/// Results, as few as fit the limit of a result.
+pub(crate) struct Parts<R> {
+    /// Each with a bound on its size.
+    parts: Vec<(R, usize)>,
+    /// How many tasks gave them.
+    tasks: u64,
+}
+
+impl<R> Default for Parts<R> {
+    fn default() -> Parts<R> {
+        Parts {
+            parts: Vec::new(),
+            tasks: 0,
+        }
+    }
+}
+
+impl<R: Reduce> Parts<R> {
+    /// Adds a result of this size. Results that add up, and do not get larger, are measured again only when the sum of their sizes
+    /// reaches the limit.
+    pub(crate) fn add(&mut self, result: R, bytes: usize, limit: usize) {
+        if let Some((last, bound)) = self.parts.last_mut() {
+            if *bound + bytes > limit {
+                *bound = size(last);
+            }
+            if *bound + bytes <= limit {
+                last.combine(result);
+                *bound += bytes;
+                return;
+            }
+        }
+        self.parts.push((result, bytes));
+    }
+
+    pub(crate) fn into_results(self) -> impl Iterator<Item = R> {
+        self.parts.into_iter().map(|(part, _)| part)
+    }
+
+    fn append(&mut self, other: Parts<R>, limit: usize) {
+        self.tasks += other.tasks;
+        for (result, bytes) in other.parts {
+            self.add(result, bytes, limit);
+        }
+    }
+}
+
+/// A task that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The task, encoded.
+    pub task: Vec<u8>,
+    /// Whether it was brought here, and not spawned here.
+    pub first: bool,
+    /// Why it failed.
+    pub reason: String,
+    /// Whether it would fail anywhere.
+    pub hopeless: bool,
+}
+
+struct Running<R> {
+    node: Arc<Node<R>>,
+    /// The task, encoded: nothing while that is being done.
+    task: Option<Vec<u8>>,
+}
+
+/// The lineage of the tasks of a process.
+pub(super) struct Lineage<R> {
+    /// The largest result that may leave as one.
+    limit: usize,
+    settled: Parts<R>,
+    running: BTreeMap<u64, Running<R>>,
+    failed: Vec<(Arc<Node<R>>, Failed)>,
+}
+
+/// What a process can do without, but for the tasks that wait.
+pub(super) struct Share<R> {
+    pub(super) results: Vec<R>,
+    pub(super) tasks: u64,
+    pub(super) failed: Vec<Failed>,
+    /// The settled tasks that run, encoded.
+    pub(super) kept: Vec<Vec<u8>>,
+}
+
+impl<R: Reduce> Lineage<R> {
+    pub(super) fn new(limit: usize) -> Lineage<R> {
+        Lineage {
+            limit,
+            settled: Parts::default(),
+            running: BTreeMap::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// The largest result that may leave as one.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// A task begins; nothing if it is void.
+    pub(super) fn begin(
+        &mut self,
+        number: u64,
+        parent: Option<Arc<Node<R>>>,
+        first: bool,
+    ) -> Option<Arc<Node<R>>> {
+        let parent = match nearest(parent) {
+            Ancestor::Settled => None,
+            Ancestor::Of(node) => Some(node),
+            Ancestor::Void => return None,
+        };
+        let state = Mutex::new(State {
+            phase: Phase::Running,
+            parent,
+            parts: Parts::default(),
+        });
+        let node = Arc::new(Node { first, state });
+        let running = Running {
+            node: node.clone(),
+            task: None,
+        };
+        self.running.insert(number, running);
+        Some(node)
+    }
+
+    /// What a task that has begun looks like, encoded.
+    pub(super) fn describe(&mut self, number: u64, task: Vec<u8>) {
+        if let Some(running) = self.running.get_mut(&number) {
+            running.task = Some(task);
+        }
+    }
+
+    /// A task has ended with a result of this size.
+    pub(super) fn end(&mut self, number: u64, result: R, bytes: usize) {
+        let Some(Running { node, .. }) = self.running.remove(&number) else {
+            return;
+        };
+        let (parent, mut parts) = {
+            let mut state = lock(&node.state);
+            state.phase = Phase::Ended;
+            (state.parent.take(), std::mem::take(&mut state.parts))
+        };
+        parts.tasks += 1;
+        match nearest(parent) {
+            Ancestor::Settled => {
+                self.settled.append(parts, self.limit);
+                self.settled.add(result, bytes, self.limit);
+            }
+            Ancestor::Of(ancestor) => {
+                let mut state = lock(&ancestor.state);
+                state.parts.append(parts, self.limit);
+                state.parts.add(result, bytes, self.limit);
+                drop(state);
+                lock(&node.state).parent = Some(ancestor);
+            }
+            Ancestor::Void => lock(&node.state).phase = Phase::Failed,
+        }
+    }
+
+    /// A task has failed. What it has spawned is void.
+    pub(super) fn fail(&mut self, number: u64, reason: String, hopeless: bool) {
+        let Some(Running { node, task }) = self.running.remove(&number) else {
+            return;
+        };
+        let mut state = lock(&node.state);
+        state.phase = Phase::Failed;
+        state.parts = Parts::default();
+        drop(state);
+        let failed = Failed {
+            task: task.unwrap_or_default(),
+            first: node.first,
+            reason,
+            hopeless,
+        };
+        self.failed.push((node, failed));
+    }
+
+    /// Something that was brought here as a task is none.
+    pub(super) fn reject(&mut self, task: Vec<u8>, reason: String, hopeless: bool) {
+        let state = Mutex::new(State {
+            phase: Phase::Failed,
+            parent: None,
+            parts: Parts::default(),
+        });
+        let failed = Failed {
+            task,
+            first: true,
+            reason,
+            hopeless,
+        };
+        self.failed
+            .push((Arc::new(Node { first: true, state }), failed));
+    }
+
+    /// How many tasks run.
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Whether the settled results are more than fits into one.
+    pub(super) fn is_full(&self) -> bool {
+        self.settled.parts.len() > 1
+    }
+
+    /// Takes the settled results and failures, and names the settled tasks that run; nothing while one of them is being encoded.
+    pub(super) fn share(&mut self) -> Option<Share<R>> {
+        let mut kept = Vec::new();
+        for running in self.running.values() {
+            let parent = lock(&running.node.state).parent.clone();
+            if standing(&parent) == Standing::Settled {
+                kept.push(running.task.clone()?);
+            }
+        }
+        let mut failed = Vec::new();
+        self.failed.retain(|(node, why)| {
+            let parent = lock(&node.state).parent.clone();
+            match standing(&parent) {
+                Standing::Settled => failed.push(why.clone()),
+                Standing::Owned => return true,
+                Standing::Void => {}
+            }
+            false
+        });
+        let settled = std::mem::take(&mut self.settled);
+        Some(Share {
+            tasks: settled.tasks,
+            results: settled.into_results().collect(),
+            failed,
+            kept,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sum;
+
+    fn share(lineage: &mut Lineage<Sum<u64>>) -> (u64, Vec<Vec<u8>>, Vec<String>) {
+        let share = lineage.share().expect("all are described");
+        let sum = share.results.iter().map(|Sum(part)| part).sum();
+        let failed = share.failed.into_iter().map(|failed| failed.reason);
+        (sum, share.kept, failed.collect())
+    }
+
+    fn begin(
+        lineage: &mut Lineage<Sum<u64>>,
+        number: u64,
+        parent: Option<&Arc<Node<Sum<u64>>>>,
+    ) -> Arc<Node<Sum<u64>>> {
+        let node = lineage.begin(number, parent.cloned(), parent.is_none());
+        lineage.describe(number, vec![number as u8]);
+        node.expect("it is not void")
+    }
+
+    #[test]
+    fn a_result_is_settled_when_all_ancestors_have_ended() {
+        let mut lineage = Lineage::new(100);
+        let a = begin(&mut lineage, 1, None);
+        let b = begin(&mut lineage, 2, Some(&a));
+        let c = begin(&mut lineage, 3, Some(&b));
+        lineage.end(3, Sum(4), 1);
+        assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+        lineage.end(2, Sum(2), 1);
+        let d = Some(c.clone());
+        assert_eq!(standing(&d), Standing::Owned);
+        assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+        lineage.end(1, Sum(1), 1);
+        assert_eq!(standing(&d), Standing::Settled);
+        assert_eq!(share(&mut lineage), (7, vec![], vec![]));
+        assert_eq!(share(&mut lineage), (0, vec![], vec![]), "they are taken");
+    }
+
+    #[test]
+    fn what_a_failed_task_spawned_is_void_and_its_failure_counts_when_it_is_settled() {
+        let mut lineage = Lineage::new(100);
+        let a = begin(&mut lineage, 1, None);
+        let b = begin(&mut lineage, 2, Some(&a));
+        let c = begin(&mut lineage, 3, Some(&b));
+        let d = begin(&mut lineage, 4, Some(&c));
+        lineage.end(4, Sum(8), 1);
+        lineage.fail(2, "b".to_owned(), false);
+        assert!(lineage.begin(5, Some(d), false).is_none());
+        assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+        lineage.end(1, Sum(1), 1);
+        lineage.end(3, Sum(4), 1);
+        assert_eq!(share(&mut lineage), (1, vec![], vec!["b".to_owned()]));
+        assert_eq!(standing(&Some(c)), Standing::Void);
+    }
+
+    #[test]
+    fn failures_below_a_failure_are_not_told() {
+        let mut lineage = Lineage::new(100);
+        let a = begin(&mut lineage, 1, None);
+        begin(&mut lineage, 2, Some(&a));
+        lineage.fail(2, "b".to_owned(), false);
+        lineage.fail(1, "a".to_owned(), true);
+        assert_eq!(share(&mut lineage), (0, vec![], vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn a_task_that_is_being_encoded_puts_a_cut_off() {
+        let mut lineage: Lineage<Sum<u64>> = Lineage::new(100);
+        lineage.begin(1, None, true);
+        assert!(lineage.share().is_none());
+        lineage.describe(1, vec![1]);
+        assert!(lineage.share().is_some());
+    }
+
+    #[test]
+    fn results_are_divided_where_they_get_large_and_only_there() {
+        let mut parts: Parts<crate::Max<Vec<u8>>> = Parts::default();
+        for _ in 0..1000 {
+            parts.add(crate::Max(vec![7; 30]), 31, 100);
+        }
+        assert_eq!(parts.parts.len(), 1, "the largest of them is no larger");
+        #[derive(serde::Serialize, serde::Deserialize)]
+        struct All(Vec<u8>);
+        impl Reduce for All {
+            fn identity() -> All {
+                All(Vec::new())
+            }
+            fn combine(&mut self, other: All) {
+                self.0.extend(other.0);
+            }
+        }
+        let mut parts = Parts::default();
+        for number in 0..10 {
+            parts.add(All(vec![number; 30]), 31, 100);
+        }
+        let sizes: Vec<usize> = parts.parts.iter().map(|(part, _)| part.0.len()).collect();
+        assert_eq!(sizes, [90, 90, 90, 30]);
+    }
+}

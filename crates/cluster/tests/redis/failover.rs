@@ -1,0 +1,89 @@
+//! A server becomes a replica, and another one has its address.
+
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use locksley_cluster::leases::State;
+
+use crate::processes::{Process, check, command, status, submit_tree, this, tree};
+use crate::server::{Started, until};
+
+/// Between the workers and their server, which others may take the place of.
+struct Address {
+    port: u16,
+    to: Arc<AtomicU16>,
+}
+
+impl Address {
+    fn of(server: &Started) -> Address {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let port = listener.local_addr().expect("it has an address").port();
+        let to = Arc::new(AtomicU16::new(server.port()));
+        let target = to.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let port = target.load(Ordering::SeqCst);
+                let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else {
+                    continue;
+                };
+                for (mut from, mut into) in [
+                    (client.try_clone(), server.try_clone()),
+                    (server.try_clone(), client.try_clone()),
+                ]
+                .into_iter()
+                .filter_map(|(from, into)| Some((from.ok()?, into.ok()?)))
+                {
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut into);
+                        let _ = into.shutdown(Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Address { port, to }
+    }
+}
+
+#[test]
+fn workers_leave_a_server_that_became_a_replica() {
+    let Some(first) = Started::new() else { return };
+    let second = Started::new().expect("the first one was there");
+    let (tree, size) = tree();
+    let redis = first.connect();
+    let job = submit_tree(&redis, tree);
+    let address = Address::of(&first);
+    let mut program = std::process::Command::new(this());
+    command(
+        &mut program,
+        "worker",
+        &format!("redis://127.0.0.1:{}", address.port),
+    );
+    let worker = Process::spawn(&mut program);
+    worker.until_it_works(&redis, &job.id);
+    // The second one gets all that the first one has, and takes its place. Connections to the first one stay.
+    let port = |server: &Started| server.port().to_string();
+    second.ask(&["REPLICAOF", "127.0.0.1", &port(&first)]);
+    until("it is a replica", || {
+        second
+            .ask(&["INFO", "replication"])
+            .contains("master_link_status:up")
+    });
+    first.ask(&["CLIENT", "PAUSE", "500", "WRITE"]);
+    let offset = |server: &Started| {
+        let info = server.ask(&["INFO", "replication"]);
+        let mut lines = info.lines();
+        let found = lines.find_map(|line| line.strip_prefix("master_repl_offset:"));
+        found.map(|number| number.trim().to_owned())
+    };
+    until("it has caught up", || offset(&first) == offset(&second));
+    second.ask(&["REPLICAOF", "NO", "ONE"]);
+    address.to.store(second.port(), Ordering::SeqCst);
+    first.ask(&["REPLICAOF", "127.0.0.1", &port(&second)]);
+    let redis = second.connect();
+    until("the job is over", || {
+        status(&redis, &job.id).state == State::Done
+    });
+    check(&redis, &job.id, size);
+    worker.stop();
+}
