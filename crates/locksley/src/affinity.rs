@@ -105,7 +105,7 @@ impl Worker {
             Ok(told) => {
                 barrier::light(); // [Z3]
                 if !told || !self.registry().wake_near(near) {
-                    self.poll_requests();
+                    self.notify_push();
                 }
             }
             Err(job) => self.registry().inject(Injected {

@@ -348,12 +348,7 @@ impl Worker {
     /// panic. The second closure runs here as any other, since this panic was caught.
     #[cold]
     #[inline(never)]
-    fn unwind<B, RB>(
-        &self,
-        job: &StackJob<B, RB>,
-        place: Option<Place>,
-        payload: Payload,
-    ) -> !
+    fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<Place>, payload: Payload) -> !
     where
         B: FnOnce(&Worker, bool) -> RB,
     {

@@ -392,9 +392,11 @@ impl Registry {
 
     /// Counts the caller as blocked, if there is a spare for it.
     fn begin_block(&self) -> bool {
-        let blocked = self.blocked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |blocked| {
-            (blocked < self.most_spares()).then_some(blocked + 1)
-        });
+        let blocked = self
+            .blocked
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |blocked| {
+                (blocked < self.most_spares()).then_some(blocked + 1)
+            });
         if blocked.is_err() {
             return false;
         }
@@ -693,7 +695,9 @@ impl Registry {
                 }
             }
             // It reads its mail, and a spare takes its place: a task of this pool may wait for its pool.
-            Some(worker) => worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark()),
+            Some(worker) => {
+                worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark())
+            }
             None => {}
         }
         match Worker::current() {

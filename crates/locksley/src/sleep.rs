@@ -208,7 +208,10 @@ mod models {
             };
             // SAFETY: this thread is the owner.
             if unsafe { deque.attend() }.requested {
-                assert!(sleepers.any(), "the call is gone, and its caller was not seen");
+                assert!(
+                    sleepers.any(),
+                    "the call is gone, and its caller was not seen"
+                );
             }
             sleeper.join().unwrap();
         });

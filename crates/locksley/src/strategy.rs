@@ -196,9 +196,13 @@ impl Strategy {
         })
     }
 
-    /// Returns `true` if forks go to the queue of a paper, as a reference, instead of the pool's own deque.
+    /// Returns `true` if forks go to a queue of the strategy's own instead of the pool's deque: the papers'
+    /// deques, and those whose forks are offered to idle workers.
     pub(crate) fn is_reference(&self) -> bool {
-        matches!(self, Strategy::ChaseLev | Strategy::Abp)
+        matches!(
+            self,
+            Strategy::ChaseLev | Strategy::Abp | Strategy::Sharing(_) | Strategy::Auto(_)
+        )
     }
 
     fn name(&self) -> &'static str {

@@ -6,9 +6,9 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::thread::Thread;
 
+use locksley_queue::Steal;
 use locksley_queue::barrier::{self, Payer};
 use locksley_queue::split::{Embedded, Forced, Place};
-use locksley_queue::Steal;
 use locksley_trace::{Activity, Arrow};
 
 use crate::builder::Config;
@@ -352,13 +352,16 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn notify_push(&self) {
         barrier::light(); // [Z3]
-        self.poll_requests();
+        // Whatever is in its own queues: the job may have gone to another worker's.
+        if self.deque.is_called() {
+            self.attend();
+        }
     }
 
-    /// Answers a request, if one stands.
+    /// Answers a request, if one stands and there is something to answer it with.
     #[inline(always)]
     pub(crate) fn poll_requests(&self) {
-        if self.deque.is_called() {
+        if self.deque.is_called() && !self.seems_empty() {
             self.attend();
         }
     }

@@ -247,8 +247,7 @@ impl<T: Word> Embedded<T> {
         let view = unsafe { &mut *self.slow.view.get() };
         let room = view.limit(span.top(bottom));
         // A thief that has raised the top may not have read its slots yet.
-        let free = distance(bottom, room) > 0
-            && (0..PATIENCE).any(|_| !self.ring.has_visitors()); // [D10]
+        let free = distance(bottom, room) > 0 && (0..PATIENCE).any(|_| !self.ring.has_visitors()); // [D10]
         if free {
             return self.set_room(room);
         }

@@ -32,7 +32,10 @@ fn thieves_get_what_is_public_and_no_more() {
     assert_eq!(deque.expose(3), 3);
     assert_eq!(thief.steal(), Steal::Success(1));
     let mut loot = Vec::new();
-    assert_eq!(thief.steal_some(|public| public, |item| loot.push(item)), Steal::Success(2));
+    assert_eq!(
+        thief.steal_some(|public| public, |item| loot.push(item)),
+        Steal::Success(2)
+    );
     assert_eq!(loot, [2, 3]);
     assert_eq!(thief.steal(), Steal::Private);
     assert_eq!(deque.pop(), Some(4));

@@ -7,12 +7,20 @@ use crate::support::{Payload, assert_each_once, pop, push};
 
 /// What a thief does, once.
 fn take(thief: &Stealer<Payload>) -> Vec<usize> {
-    thief.steal().success().map(Payload::open).into_iter().collect()
+    thief
+        .steal()
+        .success()
+        .map(Payload::open)
+        .into_iter()
+        .collect()
 }
 
 fn take_two(thief: &Stealer<Payload>) -> Vec<usize> {
     let mut loot = Vec::new();
-    let _ = thief.steal_some(|public| public.min(2), |item: Payload| loot.push(item.open()));
+    let _ = thief.steal_some(
+        |public| public.min(2),
+        |item: Payload| loot.push(item.open()),
+    );
     loot
 }
 
@@ -78,10 +86,16 @@ fn take_back_against_two_thieves() {
 
 #[test]
 fn half_is_taken_back_against_a_thief_of_two() {
-    race(3, 3, &[take_two], |deque, seen| {
-        pop(deque, seen);
-        pop(deque, seen);
-    }, 3);
+    race(
+        3,
+        3,
+        &[take_two],
+        |deque, seen| {
+            pop(deque, seen);
+            pop(deque, seen);
+        },
+        3,
+    );
 }
 
 #[test]
