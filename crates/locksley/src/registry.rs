@@ -686,24 +686,23 @@ impl Registry {
     pub(crate) fn close(&self) {
         self.end();
         match Worker::current() {
+            // A task of its own drops the pool: the threads end by themselves. An adopted thread that is in no
+            // task may have to run what was spawned, for want of others.
             Some(worker) if worker.is_in(self) => {
-                // A task of its own drops the pool: the threads end by themselves. An adopted thread
-                // that is in no task may have to run what was spawned, for want of others.
-                if threads::is_adopted_by(self) && worker.frames.depth() == 0 {
-                    worker.serve_until(false, || self.closed(), || self.closed());
-                    self.wait_for_threads();
+                let adopted = threads::is_adopted_by(self) && worker.frames.depth() == 0;
+                if !adopted {
+                    return;
                 }
+                worker.serve_until(false, || self.closed(), || self.closed());
             }
-            // It reads its mail, and a spare takes its place: a task of this pool may wait for its pool.
+            // A worker of another pool runs what is targeted at it, and a spare takes its place: a task of
+            // this pool may wait for that one.
             Some(worker) => {
-                worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark())
+                worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark());
             }
             None => {}
         }
-        match Worker::current() {
-            Some(worker) if worker.is_in(self) => {}
-            _ => self.wait_for_threads(),
-        }
+        self.wait_for_threads();
     }
 
     /// Waits until all threads have left, whoever started them.

@@ -235,10 +235,9 @@ impl Worker {
             } else if registry.rest(&mut idle)
                 // Nothing went to the pool's queue that it may be waiting for.
                 && !self.open_pile()
+                && let Some(latch) = awaited.latch()
             {
-                if let Some(latch) = awaited.latch() {
-                    self.doze(latch);
-                }
+                self.doze(latch);
             }
         }
         self.frames.leave();

@@ -315,8 +315,8 @@ impl Worker {
 
     /// Takes the newest job of the worker's own.
     pub(crate) fn pop(&self) -> Option<JobRef> {
-        // SAFETY: only the owner's thread has a `&Worker`.
         let forked = match self.reference {
+            // SAFETY: only the owner's thread has a `&Worker`.
             false => unsafe { self.deque.pop() },
             true => None,
         };
