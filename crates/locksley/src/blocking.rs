@@ -13,7 +13,7 @@ use crate::worker::Worker;
 ///
 /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
 /// let (sender, receiver) = mpsc::channel();
-/// let answer = pool.install(|| {
+/// let answer = pool.install(move || {
 ///     let task = locksley::spawn(move || sender.send(7));
 ///     // The only worker waits for a task that a spare runs.
 ///     let answer = locksley::blocking(|| receiver.recv());

@@ -378,7 +378,7 @@ mod models {
             // SAFETY: as above, and the job was not popped.
             match unsafe { deque.take_back(place) } {
                 // SAFETY: the job is back, so it is taken here and nowhere else.
-                TakenBack::Yes => drop(unsafe { job.0.take() }),
+                TakenBack::Yes | TakenBack::FromUnder => drop(unsafe { job.0.take() }),
                 TakenBack::No => {
                     while !job.0.latch().probe() {
                         thread::yield_now();

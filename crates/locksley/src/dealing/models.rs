@@ -1,12 +1,14 @@
 //! Models for loom: the lock, the sleep of a consumer, the end.
 
+use locksley_queue::barrier;
+use locksley_queue::split::Embedded;
 use loom::sync::Arc as Shared;
 use loom::thread;
 
 use super::biased::{Theirs, biased};
 use super::*;
 use crate::halves::dummies::Dummies;
-use crate::sleep::{self, Bed, Sleepers};
+use crate::sleep::{SleepState, Sleepers};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 /// Adds one, if nobody is inside.
@@ -87,31 +89,33 @@ fn a_dealt_job_is_taken_once() {
 fn a_dealt_job_wakes_its_consumer() {
     loom::model(|| {
         let jobs = Dummies::new(1);
-        let beds = Shared::new([Bed::new(), Bed::new()]);
+        let state = Shared::new(SleepState::new());
         let sleepers = Shared::new(Sleepers::new());
+        // Of the dealer: it carries the call.
+        let deque = Shared::new(Embedded::<usize>::new());
         let (mut dealer, mut consumer) = pair();
         let sleeper = {
-            let (beds, sleepers) = (beds.clone(), sleepers.clone());
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
             thread::spawn(move || {
-                let bed = &beds[1];
                 while consumer.collect().is_none() {
-                    sleepers.lie_down(bed);
-                    if !sleep::call_for_work(beds.iter()) || !Loot::is_empty(&consumer.stand()) {
-                        sleepers.get_up(bed);
+                    sleepers.begin(&state);
+                    deque.call();
+                    if !barrier::heavy() || !Loot::is_empty(&consumer.stand()) {
+                        sleepers.end(&state);
                         thread::yield_now();
                         continue;
                     }
-                    while bed.is_sleeping() {
+                    while state.is_asleep() {
                         thread::park();
                     }
                 }
             })
         };
         deal(&mut dealer, 1, jobs.job(0));
-        sleep::offered();
-        if beds[0].is_wanted() {
-            beds[0].answer();
-            if sleepers.summon(&beds[1]) {
+        barrier::light();
+        // SAFETY: this thread is the owner.
+        if deque.is_called() && unsafe { deque.attend() }.requested {
+            if sleepers.wake_to_search(&state) {
                 sleeper.thread().unpark();
             }
         }

@@ -12,7 +12,7 @@
 //! compare-and-swap. Thieves take from the public part, one item or many with one compare-and-swap.
 //! A thief that finds nothing public sets the owner's *request*; the owner notices it after its next
 //! push, and exposes. An owner that runs a long task does not push, so a thief whose request stands
-//! unanswered *forces* the exposure with an asymmetric barrier ([`barrier`](crate::barrier)), once for
+//! unanswered *forces* the exposure with an asymmetric barrier ([`barrier`]), once for
 //! all private items.
 //!
 //! # State
