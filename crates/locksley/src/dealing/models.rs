@@ -114,10 +114,9 @@ fn a_dealt_job_wakes_its_consumer() {
         deal(&mut dealer, 1, jobs.job(0));
         barrier::light();
         // SAFETY: this thread is the owner.
-        if deque.is_called() && unsafe { deque.attend() }.requested {
-            if sleepers.wake_to_search(&state) {
-                sleeper.thread().unpark();
-            }
+        let called = deque.is_called() && unsafe { deque.attend() }.requested;
+        if called && sleepers.wake_to_search(&state) {
+            sleeper.thread().unpark();
         }
         sleeper.join().unwrap();
         assert!(!sleepers.any());
