@@ -290,9 +290,8 @@ impl Builder {
         self
     }
 
-    /// How many processors there are for the pool's workers, if the pool shall not find out itself. Workers
-    /// beyond that number are a reserve: they sleep as long as the others keep the processors busy. As many
-    /// as there are workers means that nobody is held back.
+    /// How many processors there are for the pool's workers, if the pool shall not find out itself. It decides
+    /// how long a thread outside of the pool spins before it parks, and what counts as idle under `auto`.
     ///
     /// ```
     /// // Tasks that mostly wait for something else than a processor: eight at a time.
@@ -417,7 +416,8 @@ impl Builder {
     /// them while it waited. A worker that has so many takes no more until the first are done: it
     /// blocks, and a spare takes its place. So the stack does not grow with the number of tasks. With
     /// 0 a worker never takes work while it waits, except that of its own scope. The default is
-    /// 128, which leaves each of them 16 KiB of a thread's usual stack of 2 MiB.
+    /// 128, which leaves each of them 16 KiB of a thread's usual stack of 2 MiB. Where no spare is left, a worker
+    /// takes more all the same, rather than stand still; the statistics count that as `no_spare`.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).depth_limit(4).build().unwrap();

@@ -2,12 +2,16 @@
 //!
 //! # Spare workers
 //!
-//! A pool has as many spare places as workers, or 64. A worker that blocks in a wait counts itself as
-//! blocked; while more are blocked than spares are up, whoever offers work may call up a spare.
-//! A spare that has finished a job and finds more spares up than workers blocked, or no work, lies
-//! down again. So at most as many threads look for work as the pool has workers, and a
-//! waiter that resumes does not wait for its spare: for the rest of the spare's job there is one
-//! more.
+//! A pool has as many spare places as workers, or 64. A worker that is about to block in a wait counts
+//! itself as blocked, but only while fewer are blocked than there can be spares. While more are blocked
+//! than spares are up, a push calls up a spare. A spare that has finished a job and finds more spares up than
+//! workers blocked, or no work, sleeps again. So at most as many threads look for work as the pool has
+//! workers, and a waiter that resumes does not wait for its spare.
+//!
+//! **No finite program stands still for want of threads.** Of all threads at least as many as the pool has workers
+//! are not blocked: a worker that would be one blocked too many does not block, but takes any work that there
+//! is (`wait`). If the system refuses a spare's thread, the limit falls to the spares that there are, and all
+//! waiters wake to look at it again.
 
 use std::io;
 use std::ops::Range;

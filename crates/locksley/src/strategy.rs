@@ -12,15 +12,15 @@ use locksley_policy::{
 ///
 /// | text | pile | policies |
 /// |---|---|---|
-/// | `asymmetric` | Chase and Lev's deque, whose thieves pay | |
+/// | `asymmetric` | the pool's split deque: private until a thief asks, or forces it | |
 /// | `chase-lev` | Chase and Lev's deque | |
 /// | `abp` | the bounded deque of Arora, Blumofe and Plaxton | |
-/// | `semi-private` | a deque with a private part | |
-/// | `flexible:VICTIMS` | Chase and Lev's deque | whom to try: [`Victims`] |
-/// | `steal-half:WHEN,amount=AMOUNT` | Hendler and Shavit's extended deque | when to balance, how much to take: [`When`], [`Amount`] |
+/// | `semi-private` | the same, of which one job is exposed at a time | |
+/// | `flexible:VICTIMS` | the pool's split deque | whom to try: [`Victims`] |
+/// | `steal-half:WHEN,amount=AMOUNT` | the pool's split deque for forks, Hendler and Shavit's extended deque for spawned jobs | when to balance, how much to take: [`When`], [`Amount`] |
 /// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
 /// | `auto:patience=N` | those of `steal-half` and `sharing` | which of stealing, stealing half and sharing suits the program: [`Tuning`] |
-/// | `dealing:ORACLE,batch=N` | a stack, and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
+/// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
 /// use locksley::{Strategy, Victims};
