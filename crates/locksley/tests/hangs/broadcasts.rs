@@ -126,7 +126,7 @@ fn joins_around_a_broadcast_run_once() {
     finishes("broadcasts::joins_around_a_broadcast_run_once", || {
         for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
             for strategy in [Strategy::ChaseLev, Strategy::Asymmetric] {
-                for _ in 0..1000 {
+                for _ in 0..400 {
                     let builder = Pool::builder().workers(2).strategy(strategy);
                     let pool = builder.waiting(waiting).build().unwrap();
                     (0..3).for_each(|_| joins_around_a_broadcast(&pool));
