@@ -111,7 +111,7 @@ fn occupy(rate: Rate) {
     locksley::join(work(60.0), work(30.0));
 }
 
-/// Pushes a job and computes: how long does it take until the job starts?
+/// Pushes a job and computes. Returns the time until the job starts.
 fn episode(push: Push) -> Duration {
     let (start, taken) = (Instant::now(), AtomicU64::new(0));
     let job = || {
