@@ -27,8 +27,8 @@ use std::ptr::NonNull;
 use super::engine::{Left, List, Turn, answer};
 use super::frame::Root;
 use super::task::Task;
+use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
-use crate::worker::Worker;
 
 /// An offer to help.
 #[derive(Debug)]

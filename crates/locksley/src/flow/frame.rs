@@ -15,9 +15,9 @@ use super::queue::{Entry, Mode};
 use super::task::{Context, Kind, Task};
 use super::unfold::Sketch;
 use super::{Flow, conflict};
-use crate::cancel::CancelToken;
-use crate::job::{Payload, discard};
-use crate::worker::Worker;
+use crate::scheduler::worker::Worker;
+use crate::task::cancel::CancelToken;
+use crate::task::job::{Payload, discard};
 
 /// How many tasks a frame collects before it runs them, for each worker of the pool. Their records fill a level-2 cache;
 /// and the last ones, at which some workers have nothing to do, are few among so many.
@@ -281,7 +281,8 @@ where
         let result = {
             let flow = Flow::new(worker, context.root, context.node);
             // SAFETY: the task runs now, until the frame is left.
-            let result = crate::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
+            let result =
+                crate::task::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
             // SAFETY: the body is over, so no names of objects are left.
             unsafe { flow.frame.complete(result) }
         };

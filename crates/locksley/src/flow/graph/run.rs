@@ -6,9 +6,9 @@ use std::panic;
 use super::super::crew::{self, Offer, Work};
 use super::super::engine::answer;
 use super::{Action, Plan};
-use crate::job::{Payload, catch, discard};
+use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
-use crate::worker::Worker;
+use crate::task::job::{Payload, catch, discard};
 
 struct Run<'a, 'g> {
     plan: &'a Plan<'g>,
