@@ -52,7 +52,7 @@
 //! # Strategies
 //!
 //! [`Strategy`] says which pile the workers have. Under the default,
-//! [`Asymmetric`](Strategy::Asymmetric), a fork is a dozen plain instructions, and a thief pays with
+//! [`Stealing`](Strategy::Stealing), a fork is a dozen plain instructions, and a thief pays with
 //! a system call. Some strategies have policies, which are written behind the name:
 //! `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
 //! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
@@ -87,8 +87,8 @@ pub use error::BuildError;
 pub use flow::flow;
 pub use locksley_policy::{
     Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
-    Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update,
-    Victims, View, When,
+    Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View,
+    When,
 };
 pub use locksley_trace::Trace;
 pub use machine::pinning::{Pinning, UnknownPinning};

@@ -45,8 +45,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ptr::{self, NonNull};
 
-use super::crew::{Advice, Offer};
 use super::frame::Root;
+use super::helpers::{Advice, Offer};
 use super::queue::Mode;
 use super::task::{Bereft, CLAIMED, Context, DONE, Task};
 use crate::scheduler::worker::Worker;

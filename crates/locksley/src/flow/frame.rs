@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 
 use super::access::{Accesses, Lend, Running, Store};
 use super::arena::Arena;
-use super::crew;
 use super::engine::List;
+use super::helpers;
 use super::object::Storage;
 use super::queue::{Entry, Mode};
 use super::task::{Context, Kind, Task};
@@ -138,7 +138,7 @@ impl Frame {
 
     /// Runs all tasks that were forked.
     pub(crate) fn run_all(&self) {
-        crew::run_all(self.worker(), &self.list, self.root());
+        helpers::run_all(self.worker(), &self.list, self.root());
         self.list.begin_anew();
         // SAFETY: all tasks are done, and nobody but the owner knows of their records.
         unsafe { self.records.clear() };

@@ -90,10 +90,10 @@
 
 mod access;
 mod arena;
-mod crew;
 mod engine;
 mod frame;
 mod graph;
+mod helpers;
 #[cfg(all(test, loom))]
 mod models;
 mod object;

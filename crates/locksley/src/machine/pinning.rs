@@ -107,7 +107,7 @@ impl FromStr for Pinning {
 }
 
 /// The CPU of each worker; empty if the operating system decides.
-pub(crate) fn homes(pinning: &Pinning, workers: usize) -> Result<Vec<usize>, BuildError> {
+pub(crate) fn pinned_cpus(pinning: &Pinning, workers: usize) -> Result<Vec<usize>, BuildError> {
     if *pinning == Pinning::None {
         return Ok(Vec::new());
     }

@@ -12,9 +12,8 @@ use crate::observe::trace::Tracing;
 use crate::pool::thread_builder::ThreadBuilder;
 use crate::pool::{GLOBAL, Pool};
 use crate::scheduler::registry::Registry;
-use crate::strategy::auto::Pulse;
 use crate::strategy::dealing::Table;
-use crate::strategy::sharing::Circle;
+use crate::strategy::sharing::Peers;
 use crate::strategy::{Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
 
@@ -59,14 +58,12 @@ pub(crate) struct Config {
     victims: Option<Victims>,
     pub(crate) balancer: Option<OwnBalancer>,
     /// What the workers know of each other under the strategy `sharing`. Made with the first worker.
-    pub(crate) circle: OnceLock<Arc<Circle>>,
-    /// How a pool under the strategy `auto` balances. Made with the first worker.
-    pub(crate) pulse: OnceLock<Arc<Pulse>>,
+    pub(crate) peers: OnceLock<Arc<Peers>>,
     /// The same under the strategy `dealing`.
     pub(crate) table: OnceLock<Arc<Table>>,
     pinning: Pinning,
     /// The CPU of each worker; empty if they are not pinned.
-    pub(crate) homes: Vec<usize>,
+    pub(crate) pinned_cpus: Vec<usize>,
     thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
     start: Option<IndexHandler>,
     exit: Option<IndexHandler>,
@@ -160,12 +157,11 @@ impl Builder {
                 tracing: None,
                 depth_limit: 128,
                 victims: None,
-                circle: OnceLock::new(),
-                pulse: OnceLock::new(),
+                peers: OnceLock::new(),
                 table: OnceLock::new(),
                 balancer: None,
                 pinning: Pinning::None,
-                homes: Vec::new(),
+                pinned_cpus: Vec::new(),
                 thread_name: None,
                 start: None,
                 exit: None,
@@ -291,7 +287,7 @@ impl Builder {
     }
 
     /// How many processors there are for the pool's workers, if the pool shall not find out itself. It decides
-    /// how long a thread outside of the pool spins before it parks, and what counts as idle under `auto`.
+    /// how long a thread outside of the pool spins before it parks.
     ///
     /// ```
     /// // Tasks that mostly wait for something else than a processor: eight at a time.
@@ -629,7 +625,7 @@ impl Builder {
                 most: MOST_WORKERS,
             });
         }
-        config.homes = pinning::homes(&config.pinning, config.workers)?;
+        config.pinned_cpus = pinning::pinned_cpus(&config.pinning, config.workers)?;
         let registry = Registry::new(config);
         registry.start(spawn)?;
         Ok(Pool::over(registry))

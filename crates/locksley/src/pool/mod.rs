@@ -16,11 +16,11 @@ use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in}
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
 use crate::scheduler::worker::Worker;
-use crate::task::job::{Family, HeapJob, catch};
+use crate::task::job::{GroupId, HeapJob, catch};
 use crate::task::join::FnContext;
 use crate::task::latch::Latch;
 use crate::task::scope::{Scope, in_place_scope_in, scope_here};
@@ -643,8 +643,8 @@ where
         };
         // SAFETY: this function waits below until the closure has set the latch, and it touches
         // nothing that is borrowed afterwards; `F` and `R` are `Send`.
-        let job = unsafe { HeapJob::new_ref(Family::NONE, run) };
-        registry.inject(Injected { job, owner: 0 });
+        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
+        registry.inject(QueuedJob { job, owner: 0 });
     }
     match here {
         Some(worker) => worker.wait_abroad(&latch),

@@ -8,33 +8,33 @@
 use std::collections::VecDeque;
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
-use crate::task::job::{Family, JobRef};
+use crate::task::job::{GroupId, JobRef};
 
 /// A job, and the worker in whose pile it was pushed first.
 #[derive(Clone, Copy)]
-pub(crate) struct Injected {
+pub(crate) struct QueuedJob {
     pub(crate) job: JobRef,
-    /// Whom to wake when it is done, should that one wait for it; [`MOVED`] if that is not known.
+    /// Whom to wake when it is done, should that one wait for it; [`UNKNOWN_OWNER`] if that is not known.
     pub(crate) owner: usize,
 }
 
-impl Injected {
+impl QueuedJob {
     /// Is it a spawned job of this family?
-    pub(crate) fn is_spawned_in(&self, family: Family) -> bool {
+    pub(crate) fn is_spawned_in(&self, group: GroupId) -> bool {
         // SAFETY: whoever has it has not executed it yet.
-        self.job.is_spawned() && unsafe { self.job.family() } == family
+        self.job.is_spawned() && unsafe { self.job.group() } == group
     }
 }
 
 /// The owner of a job that has gone from one pile to another: it is looked for when it must be
 /// woken.
-pub(crate) const MOVED: usize = usize::MAX;
+pub(crate) const UNKNOWN_OWNER: usize = usize::MAX;
 
 /// The queue, oldest first.
 pub(crate) struct Injector {
     /// The length, for a look without the lock. Written with the lock held.
     len: AtomicUsize,
-    jobs: Mutex<VecDeque<Injected>>,
+    jobs: Mutex<VecDeque<QueuedJob>>,
 }
 
 impl Injector {
@@ -45,7 +45,7 @@ impl Injector {
         }
     }
 
-    pub(crate) fn push(&self, injected: Injected) {
+    pub(crate) fn push(&self, injected: QueuedJob) {
         let mut jobs = lock(&self.jobs);
         jobs.push_back(injected);
         self.len.store(jobs.len(), Ordering::Relaxed);
@@ -57,17 +57,17 @@ impl Injector {
     }
 
     /// Takes the oldest job.
-    pub(crate) fn pop(&self) -> Option<Injected> {
+    pub(crate) fn pop(&self) -> Option<QueuedJob> {
         self.take(|_| true)
     }
 
     /// Takes the oldest job of a family: a spawned one, or the forked one that the family is.
-    pub(crate) fn pop_of(&self, family: Family) -> Option<Injected> {
+    pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         // SAFETY: what is in the queue has not been executed.
-        self.take(|injected| unsafe { injected.job.family() } == family)
+        self.take(|injected| unsafe { injected.job.group() } == group)
     }
 
-    fn take(&self, fits: impl Fn(&Injected) -> bool) -> Option<Injected> {
+    fn take(&self, fits: impl Fn(&QueuedJob) -> bool) -> Option<QueuedJob> {
         if self.is_empty() {
             return None;
         }

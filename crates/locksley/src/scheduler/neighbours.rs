@@ -23,23 +23,23 @@ fn theta(registry: &Registry) -> Option<f64> {
 
 /// Makes the orders of pinned workers. Before their threads start.
 pub(crate) fn settle(registry: &Registry) {
-    let homes = &registry.config.homes;
-    let Some(theta) = theta(registry).filter(|_| !homes.is_empty()) else {
+    let pinned_cpus = &registry.config.pinned_cpus;
+    let Some(theta) = theta(registry).filter(|_| !pinned_cpus.is_empty()) else {
         return;
     };
-    let orders = pinned_orders(topology(), homes, theta);
+    let orders = pinned_orders(topology(), pinned_cpus, theta);
     for (index, order) in orders.into_iter().enumerate() {
-        registry.worker(index).hunter.set_order(order);
+        registry.worker(index).selector.set_order(order);
     }
 }
 
 /// The orders of workers that stay on these CPUs.
-fn pinned_orders(topology: &Topology, homes: &[usize], theta: f64) -> Vec<Order> {
-    let addresses: Vec<Vec<u32>> = homes
+fn pinned_orders(topology: &Topology, pinned_cpus: &[usize], theta: f64) -> Vec<Order> {
+    let addresses: Vec<Vec<u32>> = pinned_cpus
         .iter()
         .map(|&cpu| full_address(topology, cpu))
         .collect();
-    (0..homes.len())
+    (0..pinned_cpus.len())
         .map(|index| Order::nearest(index, &addresses, theta))
         .collect()
 }
@@ -53,13 +53,13 @@ fn full_address(topology: &Topology, cpu: usize) -> Vec<u32> {
 
 /// Pins the calling thread as its place demands.
 pub(crate) fn pin(registry: &Registry, index: usize) -> Result<(), BuildError> {
-    let homes = &registry.config.homes;
-    match homes.get(index) {
-        _ if homes.is_empty() => Ok(()),
+    let pinned_cpus = &registry.config.pinned_cpus;
+    match pinned_cpus.get(index) {
+        _ if pinned_cpus.is_empty() => Ok(()),
         Some(&cpu) => pin_to(&[cpu]).map_err(|source| BuildError::Pin { cpu, source }),
         // A spare stands in for any worker.
-        None => pin_to(homes).map_err(|source| BuildError::Pin {
-            cpu: homes[0],
+        None => pin_to(pinned_cpus).map_err(|source| BuildError::Pin {
+            cpu: pinned_cpus[0],
             source,
         }),
     }
@@ -68,7 +68,7 @@ pub(crate) fn pin(registry: &Registry, index: usize) -> Result<(), BuildError> {
 /// The topology, if workers are moved about on it and that makes a difference.
 fn roaming(registry: &Registry) -> Option<(&'static Topology, f64)> {
     let theta = theta(registry)?;
-    if !registry.config.homes.is_empty() || registry.size() < 3 {
+    if !registry.config.pinned_cpus.is_empty() || registry.size() < 3 {
         return None;
     }
     let topology = topology_at_hand()?;
@@ -80,20 +80,20 @@ pub(crate) fn look_around(registry: &Registry, worker: &Worker) {
     let Some((topology, theta)) = roaming(registry) else {
         return;
     };
-    let homes = (0..registry.size()).map(|index| registry.worker(index).home());
+    let pinned_cpus = (0..registry.size()).map(|index| registry.worker(index).home());
     worker
-        .hunter
-        .set_order(roaming_order(topology, homes, worker.index(), theta));
+        .selector
+        .set_order(roaming_order(topology, pinned_cpus, worker.index(), theta));
 }
 
 /// The order of a worker among such as were last seen on these CPUs.
 fn roaming_order(
     topology: &Topology,
-    homes: impl Iterator<Item = Option<usize>>,
+    pinned_cpus: impl Iterator<Item = Option<usize>>,
     index: usize,
     theta: f64,
 ) -> Order {
-    let regions: Vec<Vec<u32>> = homes
+    let regions: Vec<Vec<u32>> = pinned_cpus
         .map(|home| home.map_or_else(Vec::new, |cpu| topology.region(cpu)))
         .collect();
     Order::nearest(index, &regions, theta)
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn roaming_workers_know_their_package_only() {
-        let seen = |homes: &[Option<usize>]| {
-            let homes = homes.iter().copied();
-            roaming_order(&machine(), homes, 0, 1.0)
+        let seen = |pinned_cpus: &[Option<usize>]| {
+            let pinned_cpus = pinned_cpus.iter().copied();
+            roaming_order(&machine(), pinned_cpus, 0, 1.0)
         };
         let order = seen(&[Some(0), Some(7), Some(1), Some(3), None]);
         assert_eq!(first_victims(&order, 5), [2, 3]);

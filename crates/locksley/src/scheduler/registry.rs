@@ -30,12 +30,12 @@ use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
 use crate::pool::thread_builder::{self, Roll, ThreadBuilder};
 use crate::scheduler::idle::sleep::Sleepers;
-use crate::scheduler::injector::{Injected, Injector, MOVED};
+use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
-use crate::task::job::{Family, JobRef, Payload, catch};
+use crate::task::job::{GroupId, JobRef, Payload, catch};
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
@@ -118,14 +118,14 @@ impl Registry {
             outside: Counters::default(),
         });
         for index in 0..size {
-            registry.furnish(index);
+            registry.init_worker(index);
         }
         neighbours::settle(&registry);
         registry
     }
 
     /// Makes the worker of a place that is about to be taken.
-    fn furnish(&self, index: usize) -> &Worker {
+    fn init_worker(&self, index: usize) -> &Worker {
         self.places[index].get_or_init(|| {
             let worker = Worker::new(index, &self.config);
             worker.set_registry(self);
@@ -187,13 +187,13 @@ impl Registry {
         self.worker(index).unpark();
     }
 
-    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or [`MOVED`].
-    pub(crate) fn unpark_waiter(&self, owner: usize, job: Family) {
-        if owner != MOVED {
+    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or [`UNKNOWN_OWNER`].
+    pub(crate) fn unpark_waiter(&self, owner: usize, job: GroupId) {
+        if owner != UNKNOWN_OWNER {
             return self.unpark(owner);
         }
         for worker in self.furnished(0..self.workers()) {
-            if worker.frames.may_wait_for(job) {
+            if worker.task_stack.may_wait_for(job) {
                 worker.unpark();
             }
         }
@@ -224,10 +224,10 @@ impl Registry {
     }
 
     /// Hands a job to the pool.
-    pub(crate) fn inject(&self, injected: Injected) {
+    pub(crate) fn inject(&self, injected: QueuedJob) {
         self.count(Event::Handed);
         let job = injected.job.anywhere();
-        self.injector.push(Injected { job, ..injected });
+        self.injector.push(QueuedJob { job, ..injected });
         fence(Ordering::SeqCst);
         self.wake_one();
     }
@@ -235,19 +235,11 @@ impl Registry {
     /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
     pub(crate) fn deliver(&self, index: usize, job: JobRef) {
         let worker = self.worker(index);
-        worker.mail.push(Injected { job, owner: index });
+        worker.targeted_jobs.push(QueuedJob { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
         fence(Ordering::SeqCst);
         self.sleepers.wake(&worker.sleep);
         worker.unpark();
-    }
-
-    /// The ratio of the processors that the workers can use and do not: nobody is in a job there.
-    pub(crate) fn idle_ratio(&self) -> f64 {
-        let usable = self.size.min(self.processors).max(1);
-        let workers = self.furnished(0..self.size);
-        let busy = workers.filter(|worker| worker.frames.depth() > 0).count();
-        1.0 - busy.min(usable) as f64 / usable as f64
     }
 
     /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if another one would
@@ -257,7 +249,7 @@ impl Registry {
         let states = workers.map(|worker| (worker, &worker.sleep));
         match self.sleepers.choose(states) {
             Some(worker) => {
-                self.count(Event::Woke);
+                self.count(Event::Woken);
                 worker.unpark();
             }
             None => self.call_spare(),
@@ -283,7 +275,7 @@ impl Registry {
         let worker = self.worker(index);
         let woken = self.sleepers.wake_to_search(&worker.sleep);
         if woken {
-            self.count(Event::Woke);
+            self.count(Event::Woken);
             worker.unpark();
         }
         woken
@@ -336,7 +328,7 @@ impl Registry {
         worker.summoned.set(false);
         self.sleepers.begin(&worker.sleep);
         let work = self.call_for_work();
-        if work == Some(true) || !worker.mail.is_empty() || ready() {
+        if work == Some(true) || !worker.targeted_jobs.is_empty() || ready() {
             self.end_sleep(worker);
             self.nap(worker, worker.was_refused());
             return;
@@ -464,7 +456,7 @@ impl Registry {
             return false;
         }
         // It has not heard the calls made so far, so it takes it that there were some.
-        self.furnish(index).deque.call();
+        self.init_worker(index).deque.call();
         // Before it starts: whoever sees what it pushed must know of its pile.
         self.taken.store(index + 1, Ordering::Release);
         // The user's function for names may panic; no unwinding may leave a frame with a job in it.
@@ -506,7 +498,7 @@ impl Registry {
         }
         std::mem::forget(unwinding);
         drop(report);
-        if !self.config.homes.is_empty()
+        if !self.config.pinned_cpus.is_empty()
             && let Some(error) = reports.iter().find_map(Result::err)
         {
             self.close();
@@ -569,7 +561,7 @@ impl Registry {
         }
         let start = Instant::now();
         while start.elapsed() < wait
-            && worker.mail.is_empty()
+            && worker.targeted_jobs.is_empty()
             && self.injector.is_empty()
             && !self.is_closing()
         {
@@ -693,7 +685,7 @@ impl Registry {
             // A task of its own drops the pool: the threads end by themselves. An adopted thread that is in no
             // task may have to run what was spawned, for want of others.
             Some(worker) if worker.is_in(self) => {
-                let adopted = thread_builder::is_adopted_by(self) && worker.frames.depth() == 0;
+                let adopted = thread_builder::is_adopted_by(self) && worker.task_stack.depth() == 0;
                 if !adopted {
                     return;
                 }

@@ -23,7 +23,7 @@
 //! | F4 | fence; second read | Acquire; Relaxed | F1 | not shown by loom: as F1 | - |
 
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
-use crate::task::job::Family;
+use crate::task::job::GroupId;
 
 /// How many levels are published. Deeper ones are not, and nobody can help with them.
 const LEVELS: usize = 16;
@@ -32,7 +32,7 @@ const LEVELS: usize = 16;
 const WAIT: usize = 1;
 
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub(crate) struct TaskStack {
     version: AtomicU64,
     depth: AtomicUsize,
     /// How many of the jobs that the owner is inside of have nothing to do with what is below them.
@@ -44,9 +44,9 @@ pub(crate) struct Frames {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting(u64);
 
-impl Frames {
+impl TaskStack {
     pub(crate) fn new() -> Self {
-        Frames {
+        TaskStack {
             version: AtomicU64::new(0),
             depth: AtomicUsize::new(0),
             foreign: AtomicUsize::new(0),
@@ -73,13 +73,13 @@ impl Frames {
     }
 
     /// The owner starts to execute a job of a family.
-    pub(crate) fn enter_root(&self, family: Family) {
-        self.enter(family.0);
+    pub(crate) fn enter_root(&self, group: GroupId) {
+        self.enter(group.0);
     }
 
     /// The owner starts to wait for a family.
-    pub(crate) fn enter_wait(&self, family: Family) {
-        self.enter(family.0 | WAIT);
+    pub(crate) fn enter_wait(&self, group: GroupId) {
+        self.enter(group.0 | WAIT);
     }
 
     /// The owner leaves what it entered last.
@@ -115,7 +115,7 @@ impl Frames {
 
     /// Is the owner executing a task of this family? If so, `waits` is told what it waits for on
     /// the way.
-    pub(crate) fn sight(&self, family: Family, mut waits: impl FnMut(Family)) -> Option<Sighting> {
+    pub(crate) fn sight(&self, group: GroupId, mut waits: impl FnMut(GroupId)) -> Option<Sighting> {
         let version = self.version.load(Ordering::Acquire); // [F3]
         if version % 2 == 1 || self.foreign.load(Ordering::Relaxed) > 0 {
             return None;
@@ -124,10 +124,10 @@ impl Frames {
         let mut entries = self.entries[..depth]
             .iter()
             .map(|entry| entry.load(Ordering::Relaxed));
-        entries.by_ref().find(|&entry| entry == family.0)?;
+        entries.by_ref().find(|&entry| entry == group.0)?;
         for entry in entries {
             if entry & WAIT != 0 {
-                waits(Family(entry & !WAIT));
+                waits(GroupId(entry & !WAIT));
             }
         }
         Some(Sighting(version))
@@ -135,9 +135,9 @@ impl Frames {
 
     /// May the owner be waiting for this family? It is not overlooked if it is parked, and whoever
     /// asks has seen that; levels that are not published may be anything.
-    pub(crate) fn may_wait_for(&self, family: Family) -> bool {
+    pub(crate) fn may_wait_for(&self, group: GroupId) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
-        let wait = family.0 | WAIT;
+        let wait = group.0 | WAIT;
         let mut entries = self.entries.iter().take(depth);
         depth > LEVELS || entries.any(|entry| entry.load(Ordering::Relaxed) == wait)
     }
@@ -155,15 +155,15 @@ mod tests {
 
     #[test]
     fn a_sighting_tells_roots_and_later_waits() {
-        let frames = Frames::new();
-        frames.enter_wait(Family(8));
-        frames.enter_root(Family(16));
-        frames.enter_wait(Family(24));
-        frames.enter_root(Family(32));
-        let waits_of = |family| {
+        let frames = TaskStack::new();
+        frames.enter_wait(GroupId(8));
+        frames.enter_root(GroupId(16));
+        frames.enter_wait(GroupId(24));
+        frames.enter_root(GroupId(32));
+        let waits_of = |group| {
             let mut waits = Vec::new();
             frames
-                .sight(Family(family), |wait| waits.push(wait.0))
+                .sight(GroupId(group), |wait| waits.push(wait.0))
                 .map(|_| waits)
         };
         assert_eq!(waits_of(8), None, "waited for, not executed");
@@ -175,59 +175,62 @@ mod tests {
 
     #[test]
     fn a_sighting_is_void_after_any_change() {
-        let frames = Frames::new();
-        frames.enter_root(Family(16));
-        let sighting = frames.sight(Family(16), |_| {}).unwrap();
+        let frames = TaskStack::new();
+        frames.enter_root(GroupId(16));
+        let sighting = frames.sight(GroupId(16), |_| {}).unwrap();
         assert!(frames.unchanged(sighting));
         frames.leave();
-        frames.enter_root(Family(16));
+        frames.enter_root(GroupId(16));
         assert!(!frames.unchanged(sighting));
     }
 
     #[test]
     fn nobody_helps_through_a_foreign_job() {
-        let frames = Frames::new();
-        frames.enter_root(Family(16));
+        let frames = TaskStack::new();
+        frames.enter_root(GroupId(16));
         frames.enter_foreign();
-        frames.enter_root(Family(24));
-        assert!(frames.sight(Family(16), |_| {}).is_none());
-        assert!(frames.sight(Family(24), |_| {}).is_none());
+        frames.enter_root(GroupId(24));
+        assert!(frames.sight(GroupId(16), |_| {}).is_none());
+        assert!(frames.sight(GroupId(24), |_| {}).is_none());
         assert_eq!(frames.depth(), 2);
         frames.leave();
         frames.leave_foreign();
-        assert!(frames.sight(Family(16), |_| {}).is_some());
+        assert!(frames.sight(GroupId(16), |_| {}).is_some());
     }
 
     #[test]
     fn who_may_wait_for_what() {
-        let frames = Frames::new();
-        frames.enter_wait(Family(8));
-        frames.enter_root(Family(16));
-        assert!(frames.may_wait_for(Family(8)));
-        assert!(!frames.may_wait_for(Family(16)), "executed, not waited for");
+        let frames = TaskStack::new();
+        frames.enter_wait(GroupId(8));
+        frames.enter_root(GroupId(16));
+        assert!(frames.may_wait_for(GroupId(8)));
+        assert!(
+            !frames.may_wait_for(GroupId(16)),
+            "executed, not waited for"
+        );
         for _ in 2..=LEVELS {
-            frames.enter_root(Family(24));
+            frames.enter_root(GroupId(24));
         }
         assert!(
-            frames.may_wait_for(Family(32)),
+            frames.may_wait_for(GroupId(32)),
             "on a level that is not shown"
         );
         for _ in 0..LEVELS {
             frames.leave();
         }
-        assert!(frames.may_wait_for(Family(8)));
+        assert!(frames.may_wait_for(GroupId(8)));
         frames.leave();
-        assert!(!frames.may_wait_for(Family(8)));
+        assert!(!frames.may_wait_for(GroupId(8)));
     }
 
     #[test]
     fn levels_beyond_the_last_are_counted_and_not_shown() {
-        let frames = Frames::new();
+        let frames = TaskStack::new();
         for level in 1..=LEVELS + 3 {
-            frames.enter_root(Family(level * 8));
+            frames.enter_root(GroupId(level * 8));
         }
         assert_eq!(frames.depth(), LEVELS + 3);
-        assert!(frames.sight(Family((LEVELS + 2) * 8), |_| {}).is_none());
+        assert!(frames.sight(GroupId((LEVELS + 2) * 8), |_| {}).is_none());
         for _ in 0..LEVELS + 3 {
             frames.leave();
         }
@@ -248,14 +251,14 @@ mod models {
     #[test]
     fn a_sighting_is_of_one_moment() {
         loom::model(|| {
-            let frames = Arc::new(Frames::new());
+            let frames = Arc::new(TaskStack::new());
             let mut deque = chase_lev::Deque::new();
             let thief = deque.thief();
-            frames.enter_root(Family(8));
+            frames.enter_root(GroupId(8));
             deque.push(8_usize).unwrap();
             let seen = frames.clone();
             let robber = thread::spawn(move || {
-                let sighting = seen.sight(Family(8), |_| {})?;
+                let sighting = seen.sight(GroupId(8), |_| {})?;
                 let Steal::Success(job) = thief.steal() else {
                     return None;
                 };
@@ -263,7 +266,7 @@ mod models {
             });
             deque.pop();
             frames.leave();
-            frames.enter_root(Family(16));
+            frames.enter_root(GroupId(16));
             deque.push(16).unwrap();
             let stolen = robber.join().unwrap();
             assert!(stolen.is_none_or(|job| job == 8), "stole a stranger's job");

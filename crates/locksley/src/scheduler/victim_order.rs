@@ -22,14 +22,14 @@ use locksley_trace::Arrow;
 
 use crate::observe::stats::Event;
 use crate::pool::builder::Config;
-use crate::scheduler::injector::{Injected, MOVED};
+use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::job::{JobRef, catch};
 
 /// What a worker needs to choose its victims.
-pub(crate) struct Hunter {
+pub(crate) struct VictimSelector {
     /// The owner's alone.
     random: Cell<Random>,
     /// The order in which to try victims. The owner's alone, once its thread runs.
@@ -59,8 +59,8 @@ enum First {
     Skip,
 }
 
-impl Hunter {
-    pub(crate) fn new(index: usize, config: &Config) -> Hunter {
+impl VictimSelector {
+    pub(crate) fn new(index: usize, config: &Config) -> VictimSelector {
         let guide = match (&config.balancer, config.victims()) {
             (Some(own), _) => match catch(|| (own.make)(index)) {
                 Ok(balancer) => Some(Guide::Own(Mixed {
@@ -76,7 +76,7 @@ impl Hunter {
             (None, None | Some(Victims::Uniform | Victims::Nearest { .. })) => None,
             (None, Some(victims)) => Some(Guide::Victims(victims)),
         };
-        Hunter {
+        VictimSelector {
             random: Cell::new(Random::new(config.seed, index as u64)),
             order: RefCell::new(Order::uniform(index)),
             tells: matches!(
@@ -149,7 +149,7 @@ impl View for Sight<'_> {
 
     fn is_idle(&self, processor: usize) -> bool {
         self.load(processor) == 0
-            && (processor >= self.count || self.registry.worker(processor).frames.depth() == 0)
+            && (processor >= self.count || self.registry.worker(processor).task_stack.depth() == 0)
     }
 
     fn rings(&self, _: usize) -> usize {
@@ -163,7 +163,7 @@ impl View for Sight<'_> {
 
 impl Worker {
     /// Looks for a job in the pool's queue and at the others.
-    pub(crate) fn find_work_abroad(&self) -> Option<Injected> {
+    pub(crate) fn find_work_abroad(&self) -> Option<QueuedJob> {
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
             self.summoned.set(false);
@@ -173,7 +173,7 @@ impl Worker {
             First::InOrder => None,
             First::With(victim) => {
                 self.counters.count(Event::Chosen);
-                if let Some(injected) = self.hunt(victim) {
+                if let Some(injected) = self.search(victim) {
                     self.summoned.set(false);
                     return Some(injected);
                 }
@@ -184,14 +184,14 @@ impl Worker {
                 return None;
             }
         };
-        let mut random = self.hunter.random.get();
-        let order = self.hunter.order.borrow();
+        let mut random = self.selector.random.get();
+        let order = self.selector.order.borrow();
         let mut victims = order.sweep(registry.workers(), &mut random);
         let found = victims.find_map(|victim| match first {
             Some(tried) if tried == victim => None,
-            _ => self.hunt(victim),
+            _ => self.search(victim),
         });
-        self.hunter.random.set(random);
+        self.selector.random.set(random);
         if found.is_some() {
             self.summoned.set(false);
         }
@@ -205,7 +205,7 @@ impl Worker {
         {
             return First::Skip;
         }
-        let Some(guide) = self.hunter.guide.take() else {
+        let Some(guide) = self.selector.guide.take() else {
             return First::InOrder;
         };
         self.ask(guide)
@@ -215,24 +215,24 @@ impl Worker {
     #[cold]
     fn ask(&self, mut guide: Guide) -> First {
         let registry = self.registry();
-        let mut random = self.hunter.random.get();
+        let mut random = self.selector.random.get();
         let seeker = Seeker {
             me: self.index(),
-            memory: self.hunter.memory(),
+            memory: self.selector.memory(),
         };
         let sight = Sight {
             registry,
-            order: &self.hunter.order.borrow(),
+            order: &self.selector.order.borrow(),
             count: registry.workers(),
         };
         let chosen = match &mut guide {
             Guide::Victims(victims) => Ok(victims.choose(seeker, &sight, &mut random)),
             Guide::Own(own) => catch(|| own.choose(seeker, &sight, &mut random)),
         };
-        self.hunter.random.set(random);
+        self.selector.random.set(random);
         match chosen {
             Ok(chosen) => {
-                self.hunter.guide.set(Some(guide));
+                self.selector.guide.set(Some(guide));
                 chosen.map_or(First::Skip, First::With)
             }
             Err(payload) => {
@@ -243,31 +243,35 @@ impl Worker {
     }
 
     /// Tries to steal from a worker, as part of a search.
-    fn hunt(&self, victim: usize) -> Option<Injected> {
+    fn search(&self, victim: usize) -> Option<QueuedJob> {
         let answer = match self.haul_from(victim) {
             Some(answer @ Steal::Success(_)) => answer,
             _ => self
                 .steal_from(victim)
-                .map(|job| Injected { job, owner: victim }),
+                .map(|job| QueuedJob { job, owner: victim }),
         };
         let config = &self.registry().config;
-        self.hunter.tried(victim, outcome(&answer), config);
+        self.selector.tried(victim, outcome(&answer), config);
         let stolen = answer.success();
         self.note_theft(stolen.as_ref());
         stolen
     }
 
     /// Tries to steal as the strategy's pile wants it, if it does.
-    fn haul_from(&self, victim: usize) -> Option<Steal<Injected>> {
+    fn haul_from(&self, victim: usize) -> Option<Steal<QueuedJob>> {
         // SAFETY: the pile does not come back here.
         let pile = unsafe { self.pile() }?;
-        let answer = pile.haul(self.registry().worker(victim).loot()?)?;
+        let answer = pile.steal_batch(self.registry().worker(victim).stealer()?)?;
         self.count_attempt(victim, &answer);
-        Some(answer.map(|haul| {
-            self.hauled(haul.more);
-            let owner = if haul.moved { MOVED } else { victim };
-            Injected {
-                job: haul.job,
+        Some(answer.map(|steal_batch| {
+            self.hauled(steal_batch.more);
+            let owner = if steal_batch.moved {
+                UNKNOWN_OWNER
+            } else {
+                victim
+            };
+            QueuedJob {
+                job: steal_batch.job,
                 owner,
             }
         }))
@@ -276,16 +280,16 @@ impl Worker {
     /// Jobs have come into the pile from another one. As after a push, somebody may want to know.
     fn hauled(&self, jobs: usize) {
         if jobs > 0 {
-            self.counters.add(Event::Hauled, jobs);
+            self.counters.add(Event::BatchStolen, jobs);
             self.notify_push();
         }
     }
 
     /// Takes a job that another worker had pushed before it came into this one's pile.
-    pub(crate) fn pop_moved(&self) -> Option<Injected> {
+    pub(crate) fn pop_received(&self) -> Option<QueuedJob> {
         // SAFETY: the pile does not come back here.
-        let moved = unsafe { self.pile() }?.pop_moved()?;
-        if moved.owner != MOVED {
+        let moved = unsafe { self.pile() }?.pop_received()?;
+        if moved.owner != UNKNOWN_OWNER {
             self.trace_move(Arrow::Dealing, moved.owner);
         }
         Some(moved)
@@ -293,7 +297,7 @@ impl Worker {
 
     /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
     /// anything.
-    pub(crate) fn receive(&self) -> Option<Injected> {
+    pub(crate) fn receive(&self) -> Option<QueuedJob> {
         // SAFETY: the pile does not come back here.
         let received = unsafe { self.pile() }?.receive()?;
         self.trace_move(Arrow::Donation, received.owner);
@@ -308,10 +312,6 @@ impl Worker {
         // SAFETY: the pile does not come back here.
         if let Some(pile) = unsafe { self.pile() } {
             self.open.set(pile.open_to_offers());
-            let registry = self.registry();
-            if pile.sample(&|| registry.idle_ratio()) {
-                self.counters.count(Event::Shift);
-            }
         }
     }
 
@@ -355,18 +355,15 @@ impl Worker {
         };
         self.countdown.set(pile.balances_every().unwrap_or(0));
         let registry = self.registry();
-        if pile.sample(&|| registry.idle_ratio()) {
-            self.counters.count(Event::Shift);
-        }
-        let mut random = self.hunter.random.get();
+        let mut random = self.selector.random.get();
         let victim = match pile.should_balance(&mut random) {
             true => other(self.index(), registry.workers(), &mut random),
             false => None,
         };
-        self.hunter.random.set(random);
+        self.selector.random.set(random);
         let Some(victim) = victim else { return };
-        if let Some(loot) = registry.worker(victim).loot() {
-            let answer = pile.balance(loot);
+        if let Some(stealer) = registry.worker(victim).stealer() {
+            let answer = pile.balance(stealer);
             self.counters.count(Event::Balanced);
             self.count_attempt(victim, &answer);
             self.hauled(answer.success().unwrap_or(0));
@@ -382,9 +379,9 @@ impl Worker {
 
     /// Counts what came of an attempt to steal, and tells the victim, should it want to know.
     fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>) {
-        self.counters.count(Event::Tried);
+        self.counters.count(Event::Attempt);
         self.counters.count(match answer {
-            Steal::Success(_) => Event::Got,
+            Steal::Success(_) => Event::Stolen,
             Steal::Empty => Event::Empty,
             Steal::Retry => Event::Retried,
             Steal::Private => Event::Private,
@@ -393,9 +390,9 @@ impl Worker {
             return;
         }
         self.trace_move(Arrow::Steal, victim);
-        if self.hunter.tells {
+        if self.selector.tells {
             let robbed = self.registry().worker(victim);
-            robbed.hunter.robbed_by(self.index());
+            robbed.selector.robbed_by(self.index());
         }
     }
 }

@@ -23,11 +23,11 @@ use locksley_trace::Activity;
 
 use crate::observe::record;
 use crate::observe::stats::Event;
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::Sighting;
 use crate::scheduler::worker::Worker;
-use crate::task::job::Family;
+use crate::task::job::GroupId;
 use crate::task::latch::{Awaited, Latch};
 
 /// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
@@ -54,8 +54,8 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
 }
 
 /// The families whose descendants a waiter may run.
-struct Kin {
-    families: [Family; REACH],
+struct Descendants {
+    groups: [GroupId; REACH],
     /// Who was seen to wait for each, and inside of which of them; nobody but the waiter itself for the first.
     links: [Option<Link>; REACH],
     count: usize,
@@ -70,29 +70,29 @@ struct Link {
     inside: usize,
 }
 
-impl Kin {
-    fn of(family: Family) -> Kin {
-        Kin {
-            families: [family; REACH],
+impl Descendants {
+    fn of(group: GroupId) -> Descendants {
+        Descendants {
+            groups: [group; REACH],
             links: [None; REACH],
             count: 1,
         }
     }
 
-    fn contains(&self, family: Family) -> bool {
-        self.families[..self.count].contains(&family)
+    fn contains(&self, group: GroupId) -> bool {
+        self.groups[..self.count].contains(&group)
     }
 
     /// Is it one of these, and are those who led to it still where they were seen?
-    fn includes(&self, family: Family, registry: &Registry) -> bool {
-        let mut families = self.families[..self.count].iter();
-        let number = families.position(|&one| one == family);
+    fn includes(&self, group: GroupId, registry: &Registry) -> bool {
+        let mut groups = self.groups[..self.count].iter();
+        let number = groups.position(|&one| one == group);
         number.is_some_and(|number| self.holds(number, registry))
     }
 
-    fn add(&mut self, family: Family, link: Link) {
-        if self.count < REACH && !self.contains(family) {
-            self.families[self.count] = family;
+    fn add(&mut self, group: GroupId, link: Link) {
+        if self.count < REACH && !self.contains(group) {
+            self.groups[self.count] = group;
             self.links[self.count] = Some(link);
             self.count += 1;
         }
@@ -102,7 +102,11 @@ impl Kin {
     /// address another one's.
     fn holds(&self, mut number: usize, registry: &Registry) -> bool {
         while let Some(link) = self.links[number] {
-            if !registry.worker(link.worker).frames.unchanged(link.sighting) {
+            if !registry
+                .worker(link.worker)
+                .task_stack
+                .unchanged(link.sighting)
+            {
                 return false;
             }
             number = link.inside;
@@ -114,26 +118,26 @@ impl Kin {
 impl Worker {
     /// Waits for a join's job, and helps meanwhile.
     #[cold]
-    pub(crate) fn wait_for_job(&self, latch: &Latch, family: Family) {
+    pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // Somebody who stole it in error may have left it in the pool's queue.
-        self.wait_with(latch, family, || {
-            let queued = self.registry().injector.pop_of(family);
-            queued.or_else(|| self.take_back(family, false))
+        self.wait_with(latch, group, || {
+            let queued = self.registry().injector.pop_of(group);
+            queued.or_else(|| self.take_back(group, false))
         });
     }
 
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
     #[cold]
-    pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, family: Family) {
-        self.wait_with(tasks, family, || self.take_of(family));
+    pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, group: GroupId) {
+        self.wait_with(tasks, group, || self.take_of(group));
     }
 
     /// Takes a spawned job of a family from the worker's pile, from the pool's queue, or from whomever the
     /// worker has dealt it to.
-    pub(crate) fn take_of(&self, family: Family) -> Option<Injected> {
-        self.pop_of(family)
-            .or_else(|| self.registry().injector.pop_of(family))
-            .or_else(|| self.take_back(family, true))
+    pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
+        self.pop_of(group)
+            .or_else(|| self.registry().injector.pop_of(group))
+            .or_else(|| self.take_back(group, true))
     }
 
     /// Waits for something that no worker of this pool is at. The thread that sets the latch unparks the
@@ -183,7 +187,7 @@ impl Worker {
         self.open_pile();
         let blocked = self.registry().try_blocking(|| {
             let _parked = self.traced(Activity::Parked);
-            if self.mail.is_empty() && !ready() {
+            if self.targeted_jobs.is_empty() && !ready() {
                 park();
             }
         });
@@ -210,8 +214,8 @@ impl Worker {
     pub(crate) fn wait_with(
         &self,
         awaited: &impl Awaited,
-        family: Family,
-        own: impl Fn() -> Option<Injected>,
+        group: GroupId,
+        own: impl Fn() -> Option<QueuedJob>,
     ) {
         if awaited.is_over() {
             return;
@@ -219,17 +223,17 @@ impl Worker {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
-        self.frames.enter_wait(family);
+        self.task_stack.enter_wait(group);
         let mut idle = 0;
         while !awaited.is_over() {
-            if self.read_mail() || self.takes_next() && self.run_own(family, awaited) {
+            if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
             } else if !self.takes_next()
                 && let Some(injected) = own()
             {
                 self.run_job(injected);
                 idle = 0;
-            } else if let Some(injected) = self.helpful_job(family) {
+            } else if let Some(injected) = self.helpful_job(group) {
                 self.help(injected);
                 idle = 0;
             } else if registry.rest(&mut idle)
@@ -240,21 +244,21 @@ impl Worker {
                 self.doze(latch);
             }
         }
-        self.frames.leave();
+        self.task_stack.leave();
         registry.pass_on_summons(self);
         self.publish_counts();
     }
 
     /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while there are
     /// some of the family, the wait is not over, and need not be asked. Were there any?
-    fn run_own(&self, family: Family, awaited: &impl Awaited) -> bool {
+    fn run_own(&self, group: GroupId, awaited: &impl Awaited) -> bool {
         let Some(first) = self.take_own() else {
             return false;
         };
         self.registry().pass_on_summons(self);
         let mut next = Some(first);
         self.deeper(|| {
-            while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(family)) {
+            while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(group)) {
                 self.execute(injected);
                 next = self.take_own();
             }
@@ -306,13 +310,13 @@ impl Worker {
     }
 
     /// Somebody else's job to run while waiting for a family.
-    fn helpful_job(&self, family: Family) -> Option<Injected> {
+    fn helpful_job(&self, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if self.is_deep() {
             return None;
         }
         let descendant = match registry.leapfrogs() {
-            true => self.leapfrog(family),
+            true => self.leapfrog(group),
             false => None,
         };
         match descendant {
@@ -321,13 +325,13 @@ impl Worker {
         }
     }
 
-    fn leapfrog(&self, family: Family) -> Option<Injected> {
+    fn leapfrog(&self, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
-        let mut kin = Kin::of(family);
+        let mut descendants = Descendants::of(group);
         let mut next = 0;
-        while next < kin.count {
+        while next < descendants.count {
             for victim in (0..registry.workers()).filter(|&v| v != self.index()) {
-                if let Some(injected) = self.rob_kin(victim, next, &mut kin) {
+                if let Some(injected) = self.rob_kin(victim, next, &mut descendants) {
                     return Some(injected);
                 }
             }
@@ -337,35 +341,42 @@ impl Worker {
     }
 
     /// Steals from a worker if it is executing a job of the family of this number.
-    fn rob_kin(&self, victim: usize, number: usize, kin: &mut Kin) -> Option<Injected> {
+    fn rob_kin(
+        &self,
+        victim: usize,
+        number: usize,
+        descendants: &mut Descendants,
+    ) -> Option<QueuedJob> {
         let registry = self.registry();
         let worker = registry.worker(victim);
-        let (mut waits, mut count) = ([Family::NONE; REACH], 0);
-        let sighting = worker.frames.sight(kin.families[number], |wait| {
-            if count < REACH {
-                waits[count] = wait;
-                count += 1;
-            }
-        })?;
+        let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
+        let sighting = worker
+            .task_stack
+            .sight(descendants.groups[number], |wait| {
+                if count < REACH {
+                    waits[count] = wait;
+                    count += 1;
+                }
+            })?;
         for &wait in &waits[..count] {
             let link = Link {
                 worker: victim,
                 sighting,
                 inside: number,
             };
-            kin.add(wait, link);
+            descendants.add(wait, link);
         }
-        if !kin.holds(number, registry) {
+        if !descendants.holds(number, registry) {
             return None;
         }
         let Steal::Success(job) = self.steal_from(victim) else {
             return None;
         };
-        let injected = Injected { job, owner: victim };
-        let inside = worker.frames.unchanged(sighting) && kin.holds(number, registry);
+        let injected = QueuedJob { job, owner: victim };
+        let inside = worker.task_stack.unchanged(sighting) && descendants.holds(number, registry);
         // SAFETY: the job has not been executed.
-        if inside && (!job.is_spawned() || kin.includes(unsafe { job.family() }, registry)) {
-            self.counters.count(Event::Leapt);
+        if inside && (!job.is_spawned() || descendants.includes(unsafe { job.group() }, registry)) {
+            self.counters.count(Event::Leapfrogged);
             return Some(injected);
         }
         registry.inject(injected);

@@ -16,13 +16,15 @@ use crate::observe::stats::{Counters, Event};
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::builder::Config;
 use crate::scheduler::idle::sleep::SleepState;
-use crate::scheduler::injector::{Injected, Injector};
+use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
-use crate::scheduler::task_stack::Frames;
-use crate::scheduler::victim_order::Hunter;
-use crate::strategy::local_queue::{Exposure, Gifts, Loot, Pile, pile_for};
+use crate::scheduler::task_stack::TaskStack;
+use crate::scheduler::victim_order::VictimSelector;
+use crate::strategy::local_queue::{
+    Exposure, LocalQueue, StealHandle, TransferCounts, local_queue_for,
+};
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
-use crate::task::job::{Family, JobRef};
+use crate::task::job::{GroupId, JobRef};
 
 /// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
 /// fine-grained program never is; and the barrier takes a few microseconds itself. In nanoseconds.
@@ -57,14 +59,14 @@ pub struct Worker {
     /// how others ask for the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
     /// What a strategy has besides. The owner's alone.
-    pile: UnsafeCell<Option<Box<dyn Pile>>>,
+    pile: UnsafeCell<Option<Box<dyn LocalQueue>>>,
     /// Whether forks go to the pile too.
     reference: bool,
     /// How many items to expose on request.
     exposure: Exposure,
     /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by thieves.
     asked_at: AtomicU64,
-    pub(crate) hunter: Hunter,
+    pub(crate) selector: VictimSelector,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
@@ -85,13 +87,13 @@ pub struct Worker {
     pub(crate) sleep: SleepState,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the owner.
     home: AtomicUsize,
-    pub(crate) frames: Frames,
+    pub(crate) task_stack: TaskStack,
     /// Jobs that this worker and no other must run.
-    pub(crate) mail: Injector,
+    pub(crate) targeted_jobs: Injector,
     /// Tasks that run in the order in which this worker spawned them.
     pub(crate) fifo: Injector,
     thread: OnceLock<Thread>,
-    loot: Option<Box<dyn Loot>>,
+    stealer: Option<Box<dyn StealHandle>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
     pub(crate) tracer: Option<Tracer>,
 }
@@ -102,7 +104,7 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = Embedded::new();
-        let (pile, loot) = pile_for(index, config).unzip();
+        let (pile, stealer) = local_queue_for(index, config).unzip();
         let reference = config.strategy.is_reference();
         if reference {
             deque.call();
@@ -115,7 +117,7 @@ impl Worker {
             asked_at: AtomicU64::new(0),
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
-            hunter: Hunter::new(index, config),
+            selector: VictimSelector::new(index, config),
             summoned: Cell::new(false),
             open: Cell::new(false),
             helping: Cell::new(0),
@@ -126,11 +128,11 @@ impl Worker {
             registry: Cell::new(ptr::null()),
             sleep: SleepState::new(),
             home: AtomicUsize::new(0),
-            frames: Frames::new(),
-            mail: Injector::new(),
+            task_stack: TaskStack::new(),
+            targeted_jobs: Injector::new(),
             fifo: Injector::new(),
             thread: OnceLock::new(),
-            loot,
+            stealer,
             tracer: config.tracing.as_ref().map(Tracing::tracer),
         }
     }
@@ -259,7 +261,7 @@ impl Worker {
         self.count_down();
         match pushed {
             Ok(()) => self.notify_push(),
-            Err(job) => self.registry().inject(Injected {
+            Err(job) => self.registry().inject(QueuedJob {
                 job,
                 owner: self.index,
             }),
@@ -341,7 +343,7 @@ impl Worker {
         unsafe { self.deque.expose(usize::MAX) };
         self.trace_resting();
         let mut any = false;
-        while let Some(injected) = self.pop_moved() {
+        while let Some(injected) = self.pop_received() {
             self.registry().inject(injected);
             any = true;
         }
@@ -405,14 +407,14 @@ impl Worker {
         clippy::mut_from_ref,
         reason = "the type is not `Sync`, and borrows are short"
     )]
-    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn Pile>> {
+    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn LocalQueue>> {
         // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
         unsafe { (*self.pile.get()).as_mut() }
     }
 
     /// The other side of the pile, unless it is the default strategy's. For other workers.
-    pub(crate) fn loot(&self) -> Option<&dyn Loot> {
-        self.loot.as_deref()
+    pub(crate) fn stealer(&self) -> Option<&dyn StealHandle> {
+        self.stealer.as_deref()
     }
 
     /// Steals one job from `victim`: a forked one, or a spawned one.
@@ -421,8 +423,8 @@ impl Worker {
         if !victim.reference {
             answer = self.steal_public(victim);
         }
-        match (&victim.loot, &answer) {
-            (Some(loot), Steal::Empty | Steal::Private) => match loot.steal() {
+        match (&victim.stealer, &answer) {
+            (Some(stealer), Steal::Empty | Steal::Private) => match stealer.steal() {
                 Steal::Empty => answer,
                 other => other,
             },
@@ -467,12 +469,16 @@ impl Worker {
 
     /// How many jobs seem to be in this worker's queues. For other workers.
     pub(crate) fn load(&self) -> usize {
-        self.deque.len() + self.loot.as_ref().map_or(0, |loot| loot.len())
+        self.deque.len() + self.stealer.as_ref().map_or(0, |stealer| stealer.len())
     }
 
     /// Returns `true` if this worker's queues seem empty. For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
-        self.deque.is_empty() && self.loot.as_ref().is_none_or(|loot| loot.is_empty())
+        self.deque.is_empty()
+            && self
+                .stealer
+                .as_ref()
+                .is_none_or(|stealer| stealer.is_empty())
     }
 
     /// The CPU that the worker was last seen on.
@@ -487,7 +493,7 @@ impl Worker {
     }
 
     /// Runs a job of somebody else while this worker waits.
-    pub(crate) fn help(&self, injected: Injected) {
+    pub(crate) fn help(&self, injected: QueuedJob) {
         self.deeper(|| match self.seems_empty() {
             true => self.run_job(injected),
             // What lies there was pushed before, and need not descend from the job.
@@ -517,25 +523,25 @@ impl Worker {
             let pile = unsafe { &*self.pile.get() }.as_ref();
             // SAFETY: as above.
             let exposed = unsafe { self.deque.exposed() };
-            let gifts = pile.map_or(Gifts::default(), |pile| pile.gifts());
-            self.counters.publish(exposed, gifts);
+            let transfers = pile.map_or(TransferCounts::default(), |pile| pile.transfers());
+            self.counters.publish(exposed, transfers);
         }
     }
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
-    pub(crate) fn run_job(&self, injected: Injected) {
+    pub(crate) fn run_job(&self, injected: QueuedJob) {
         self.registry().pass_on_summons(self);
         self.close_to_offers();
         self.publish_counts();
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
-        let family = unsafe { injected.job.family() };
-        self.frames.enter_root(family);
+        let group = unsafe { injected.job.group() };
+        self.task_stack.enter_root(group);
         self.execute(injected);
-        self.frames.leave();
+        self.task_stack.leave();
     }
 
     /// Executes a job within what the frames say already.
-    pub(crate) fn execute(&self, injected: Injected) {
+    pub(crate) fn execute(&self, injected: QueuedJob) {
         self.counters.count(Event::Task);
         let _work = self.traced(Activity::Work);
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
@@ -549,52 +555,52 @@ impl Worker {
     }
 
     /// Runs a job on top of whatever the worker is doing.
-    pub(crate) fn run_foreign(&self, injected: Injected) {
+    pub(crate) fn run_foreign(&self, injected: QueuedJob) {
         // An adopted thread may have forked outside of any job.
-        if self.frames.depth() == 0 && self.seems_empty() {
+        if self.task_stack.depth() == 0 && self.seems_empty() {
             return self.run_job(injected);
         }
         self.run_apart(injected);
     }
 
-    fn run_apart(&self, injected: Injected) {
-        self.frames.enter_foreign();
+    fn run_apart(&self, injected: QueuedJob) {
+        self.task_stack.enter_foreign();
         self.run_job(injected);
-        self.frames.leave_foreign();
+        self.task_stack.leave_foreign();
     }
 
     /// Runs a job that was sent to this very worker, if there is one. Was there?
     pub(crate) fn read_mail(&self) -> bool {
-        let letter = self.mail.pop();
+        let letter = self.targeted_jobs.pop();
         letter.map(|letter| self.run_foreign(letter)).is_some()
     }
 
     /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
     /// queue, at the others.
-    pub(crate) fn find_work(&self) -> Option<Injected> {
+    pub(crate) fn find_work(&self) -> Option<QueuedJob> {
         self.note_theft(None);
         if self.registry().config.breadth_first
             && let Some(job) = self.take_oldest()
         {
-            return Some(Injected {
+            return Some(QueuedJob {
                 job,
                 owner: self.index,
             });
         }
         if let Some(job) = self.pop() {
-            return Some(Injected {
+            return Some(QueuedJob {
                 job,
                 owner: self.index,
             });
         }
-        self.pop_moved()
+        self.pop_received()
             .or_else(|| self.receive())
             .or_else(|| self.find_work_abroad())
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
     /// its pile may be that of a join which it is inside of.
-    pub(crate) fn take_anything(&self) -> Option<Injected> {
+    pub(crate) fn take_anything(&self) -> Option<QueuedJob> {
         self.take_own().or_else(|| self.find_work_abroad())
     }
 
@@ -605,21 +611,21 @@ impl Worker {
             unsafe { self.deque.expose(1) };
         }
         let oldest = self.deque.steal().success();
-        oldest.or_else(|| self.loot.as_ref()?.steal().success())
+        oldest.or_else(|| self.stealer.as_ref()?.steal().success())
     }
 
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
-    pub(crate) fn take_own(&self) -> Option<Injected> {
+    pub(crate) fn take_own(&self) -> Option<QueuedJob> {
         let oldest = match self.registry().config.breadth_first {
             true => self.take_oldest(),
             false => None,
         };
         match oldest.or_else(|| self.pop()) {
-            Some(job) => Some(Injected {
+            Some(job) => Some(QueuedJob {
                 job,
                 owner: self.index,
             }),
-            None => self.pop_moved(),
+            None => self.pop_received(),
         }
     }
 
@@ -629,14 +635,14 @@ impl Worker {
     }
 
     /// Remembers whether it has.
-    pub(crate) fn note_theft(&self, stolen: Option<&Injected>) {
+    pub(crate) fn note_theft(&self, stolen: Option<&QueuedJob>) {
         let spawned = stolen.is_some_and(|stolen| stolen.job.is_spawned());
-        self.stole.set(spawned && self.loot.is_none());
+        self.stole.set(spawned && self.stealer.is_none());
     }
 
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
     /// Spawned jobs of others that are in the way go to the pool's queue.
-    pub(crate) fn pop_of(&self, family: Family) -> Option<Injected> {
+    pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         // SAFETY: only the owner's thread has a `&Worker`.
         let own = unsafe { &*self.pile.get() }.is_none();
         while let Some(job) = match own {
@@ -644,7 +650,7 @@ impl Worker {
             true => unsafe { self.deque.pop() },
             false => self.pop_spawned(),
         } {
-            let injected = Injected {
+            let injected = QueuedJob {
                 job,
                 owner: self.index,
             };
@@ -654,13 +660,13 @@ impl Worker {
                 break;
             }
             // SAFETY: the job has not been executed.
-            if unsafe { job.family() } == family {
+            if unsafe { job.group() } == group {
                 return Some(injected);
             }
             self.registry().inject(injected);
         }
         // SAFETY: the pile does not come back here.
-        let dealt = unsafe { self.pile() }?.pop_of(family)?;
+        let dealt = unsafe { self.pile() }?.pop_of(group)?;
         self.trace_move(Arrow::Dealing, dealt.owner);
         Some(dealt)
     }
@@ -675,9 +681,9 @@ impl Worker {
     }
 
     /// Takes back a job of a family that this worker dealt to another one, and that nobody has begun.
-    pub(crate) fn take_back(&self, family: Family, spawned: bool) -> Option<Injected> {
+    pub(crate) fn take_back(&self, group: GroupId, spawned: bool) -> Option<QueuedJob> {
         // SAFETY: the pile does not come back here.
-        let (found, moved) = unsafe { self.pile() }?.take_back(family, spawned);
+        let (found, moved) = unsafe { self.pile() }?.take_back(group, spawned);
         if moved {
             // What was in its hands meanwhile, nobody could see.
             self.notify_push();

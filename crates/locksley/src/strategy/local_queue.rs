@@ -1,26 +1,25 @@
 //! The seam between the pool and the queues: what a worker's pile is, for each strategy.
 //!
 //! The default strategy's deque is a field of the worker, and `join` works on it directly. Every
-//! other strategy is a [`Pile`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
-//! [`pile_for`], a name in `strategy`.
+//! other strategy is a [`LocalQueue`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
+//! [`local_queue_for`], a name in `strategy`.
 
 use std::sync::Arc;
 
-use locksley_policy::{Heuristic, Random, Sharing, Target, Theta};
+use locksley_policy::{Random, Sharing};
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
 use crate::pool::builder::Config;
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::strategy::Strategy;
-use crate::strategy::auto::{AutoPile, Pulse};
-use crate::strategy::dealing::{DealingPile, Stand, Table};
-use crate::strategy::sharing::{Circle, Member, SharingPile};
-use crate::strategy::steal_half::{HalfPile, Halves};
-use crate::task::job::{Family, JobRef};
+use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
+use crate::strategy::sharing::{Peer, Peers, SharingQueue};
+use crate::strategy::steal_half::{HalfQueue, Halves};
+use crate::task::job::{GroupId, JobRef};
 
 /// The owner's side of a pile.
-pub(crate) trait Pile: Send {
+pub(crate) trait LocalQueue: Send {
     /// Pushes a job, or gives it back if there is no room.
     fn push(&mut self, job: JobRef) -> Result<(), JobRef>;
 
@@ -28,7 +27,7 @@ pub(crate) trait Pile: Send {
     fn pop(&mut self) -> Option<JobRef>;
 
     /// Takes a job that somebody else had pushed before it came here.
-    fn pop_moved(&mut self) -> Option<Injected> {
+    fn pop_received(&mut self) -> Option<QueuedJob> {
         None
     }
 
@@ -43,22 +42,15 @@ pub(crate) trait Pile: Send {
         false
     }
 
-    /// After so many pushes and pops, and when the owner runs out of work: sees how the pool is doing, of which
-    /// `idle` tells the ratio of idle processors. Has that changed how the pool balances?
-    fn sample(&mut self, idle: &dyn Fn() -> f64) -> bool {
-        let _ = idle;
-        false
-    }
-
     /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this pile
-    /// knows nothing better than [`Loot::steal`].
-    fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
+    /// knows nothing better than [`StealHandle::steal`].
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let _ = victim;
         None
     }
 
     /// Steals from another pile what evens the two out. Gives how many jobs that are.
-    fn balance(&mut self, victim: &dyn Loot) -> Steal<usize> {
+    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
         let _ = victim;
         Steal::Empty
     }
@@ -88,20 +80,20 @@ pub(crate) trait Pile: Send {
     fn close_to_offers(&mut self) {}
 
     /// Takes up an offer of another worker's, for an owner that has nothing to do.
-    fn receive(&mut self) -> Option<Injected> {
+    fn receive(&mut self) -> Option<QueuedJob> {
         None
     }
 
     /// Takes a spawned job of this family that was dealt to this pile.
-    fn pop_of(&mut self, family: Family) -> Option<Injected> {
-        let _ = family;
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+        let _ = group;
         None
     }
 
     /// Takes back a job of this family that was dealt to another pile, and that nobody has begun: a spawned
     /// one, or the forked one that the family is. Were jobs moved on the way?
-    fn take_back(&mut self, family: Family, spawned: bool) -> (Option<Injected>, bool) {
-        let _ = (family, spawned);
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+        let _ = (group, spawned);
         (None, false)
     }
 
@@ -126,8 +118,8 @@ pub(crate) trait Pile: Send {
     }
 
     /// How many jobs were given and taken.
-    fn gifts(&self) -> Gifts {
-        Gifts::default()
+    fn transfers(&self) -> TransferCounts {
+        TransferCounts::default()
     }
 }
 
@@ -137,7 +129,7 @@ pub(crate) trait Pile: Send {
     not(all(feature = "stats", not(loom))),
     allow(dead_code, reason = "what is counted is not published then")
 )]
-pub(crate) struct Gifts {
+pub(crate) struct TransferCounts {
     /// Offers made to an idle worker.
     pub(crate) offered: u64,
     /// Attempts to make one that found nobody idle.
@@ -165,7 +157,7 @@ pub(crate) struct Gifts {
 }
 
 /// What a thief got.
-pub(crate) struct Haul {
+pub(crate) struct StolenBatch {
     pub(crate) job: JobRef,
     /// Had somebody else than the victim pushed it?
     pub(crate) moved: bool,
@@ -173,10 +165,10 @@ pub(crate) struct Haul {
     pub(crate) more: usize,
 }
 
-impl Haul {
+impl StolenBatch {
     /// A job that the victim had pushed, and nothing else.
-    pub(crate) fn alone(job: JobRef) -> Haul {
-        Haul {
+    pub(crate) fn alone(job: JobRef) -> StolenBatch {
+        StolenBatch {
             job,
             moved: false,
             more: 0,
@@ -185,7 +177,7 @@ impl Haul {
 }
 
 /// The thief's side of a pile.
-pub(crate) trait Loot: Send + Sync {
+pub(crate) trait StealHandle: Send + Sync {
     /// Takes the oldest of the jobs that the owner pushed.
     fn steal(&self) -> Steal<JobRef>;
 
@@ -195,12 +187,12 @@ pub(crate) trait Loot: Send + Sync {
     }
 
     /// What others know of a worker under the strategy `sharing`.
-    fn member(&self) -> Option<&Member> {
+    fn peer(&self) -> Option<&Peer> {
         None
     }
 
     /// The place of a worker under the strategy `dealing`.
-    fn stand(&self) -> Option<&Stand> {
+    fn stand(&self) -> Option<&DealingStealer> {
         None
     }
 
@@ -213,9 +205,9 @@ pub(crate) trait Loot: Send + Sync {
     }
 }
 
-macro_rules! plain_pile {
+macro_rules! reference_queue {
     ($($queue:ident),*) => {$(
-        impl Pile for $queue::Deque<JobRef> {
+        impl LocalQueue for $queue::Deque<JobRef> {
             fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
                 Owner::push(self, job).map_err(|full| full.into_inner())
             }
@@ -225,7 +217,7 @@ macro_rules! plain_pile {
             }
         }
 
-        impl Loot for $queue::Stealer<JobRef> {
+        impl StealHandle for $queue::Stealer<JobRef> {
             fn steal(&self) -> Steal<JobRef> {
                 Thief::steal(self)
             }
@@ -237,7 +229,7 @@ macro_rules! plain_pile {
     )*};
 }
 
-plain_pile!(abp, chase_lev);
+reference_queue!(abp, chase_lev);
 
 /// How many of its private jobs a worker makes public when it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,18 +261,10 @@ impl Exposure {
 /// any machine, and a loop that spawns more falls back to the injector.
 pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
-/// How `auto` shares, apart from the heuristic, which it chooses.
-const AUTO: Sharing = Sharing {
-    heuristic: Heuristic::TIT_FOR_TAT,
-    theta_s: Theta::ZERO,
-    theta_r: Theta::ZERO,
-    target: Target::Random,
-};
-
-fn sharing_pile(index: usize, config: &Config, policy: Sharing) -> SharingPile {
+fn sharing_queue(index: usize, config: &Config, policy: Sharing) -> SharingQueue {
     let places = (config.workers + config.spares()).min(MAX_WORKERS);
-    let circle = config.circle.get_or_init(|| Arc::new(Circle::new(places)));
-    SharingPile::new(index, circle.clone(), policy, config.seed)
+    let peers = config.peers.get_or_init(|| Arc::new(Peers::new(places)));
+    SharingQueue::new(index, peers.clone(), policy, config.seed)
 }
 
 /// Joins' jobs are stolen one by one, under every way of waiting. Who leapfrogs may not take back what has moved; and
@@ -290,45 +274,39 @@ fn sharing_pile(index: usize, config: &Config, policy: Sharing) -> SharingPile {
 const JOINS_MOVE: bool = false;
 
 /// The pile of a strategy other than the default, and its other side.
-pub(crate) fn pile_for(index: usize, config: &Config) -> Option<(Box<dyn Pile>, Box<dyn Loot>)> {
-    fn both<D>(deque: D) -> Option<(Box<dyn Pile>, Box<dyn Loot>)>
+pub(crate) fn local_queue_for(
+    index: usize,
+    config: &Config,
+) -> Option<(Box<dyn LocalQueue>, Box<dyn StealHandle>)> {
+    fn both<D>(deque: D) -> Option<(Box<dyn LocalQueue>, Box<dyn StealHandle>)>
     where
-        D: Pile + Owner<Item = JobRef> + 'static,
-        D::Thief: Loot + 'static,
+        D: LocalQueue + Owner<Item = JobRef> + 'static,
+        D::Thief: StealHandle + 'static,
     {
-        let loot = deque.thief();
-        Some((Box::new(deque), Box::new(loot)))
+        let stealer = deque.thief();
+        Some((Box::new(deque), Box::new(stealer)))
     }
     match config.strategy {
-        Strategy::Asymmetric | Strategy::Flexible(_) | Strategy::SemiPrivate => None,
+        Strategy::Stealing | Strategy::Flexible(_) | Strategy::SemiPrivate => None,
         Strategy::ChaseLev => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {
-            let pile = HalfPile::new(policy, JOINS_MOVE);
-            let loot = pile.halves();
-            Some((Box::new(pile), Box::new(loot)))
+            let pile = HalfQueue::new(policy, JOINS_MOVE);
+            let stealer = pile.halves();
+            Some((Box::new(pile), Box::new(stealer)))
         }
         // Beyond that, workers are stolen from, and share nothing.
         Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
         Strategy::Sharing(policy) => {
-            let pile = sharing_pile(index, config, policy);
-            let loot = pile.member();
-            Some((Box::new(pile), Box::new(loot)))
-        }
-        Strategy::Auto(tuning) => {
-            let new = || Arc::new(Pulse::new(config.workers + config.spares(), tuning));
-            let pulse = config.pulse.get_or_init(new).clone();
-            let shares = index < MAX_WORKERS;
-            let sharing = shares.then(|| sharing_pile(index, config, AUTO));
-            let pile = AutoPile::new(index, pulse, sharing, JOINS_MOVE);
-            let loot = pile.loot();
-            Some((Box::new(pile), Box::new(loot)))
+            let pile = sharing_queue(index, config, policy);
+            let stealer = pile.peer();
+            Some((Box::new(pile), Box::new(stealer)))
         }
         Strategy::Dealing(policy) => {
             let new = || Arc::new(Table::new(config.workers, config.spares()));
             let table = config.table.get_or_init(new);
-            let pile = DealingPile::new(index, table.clone(), policy, config.seed);
-            let loot = pile.stand();
-            Some((Box::new(pile), Box::new(loot)))
+            let pile = DealingQueue::new(index, table.clone(), policy, config.seed);
+            let stealer = pile.stand();
+            Some((Box::new(pile), Box::new(stealer)))
         }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
     }

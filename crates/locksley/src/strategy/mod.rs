@@ -1,6 +1,5 @@
 //! Which way of scheduling a pool follows.
 
-pub(crate) mod auto;
 pub(crate) mod dealing;
 pub(crate) mod local_queue;
 pub(crate) mod sharing;
@@ -11,21 +10,20 @@ use std::str::FromStr;
 
 use locksley_policy::{
     Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, Spell, StealHalf,
-    Target, Theta, Tuning, Victims, When, Writer,
+    Target, Theta, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
 ///
 /// | text | pile | policies |
 /// |---|---|---|
-/// | `asymmetric` | the pool's split deque: private until a thief asks, or forces it | |
+/// | `stealing` | the pool's split deque: private until a thief asks, or forces it | |
 /// | `chase-lev` | Chase and Lev's deque | |
 /// | `abp` | the bounded deque of Arora, Blumofe and Plaxton | |
 /// | `semi-private` | the same, of which one job is exposed at a time | |
 /// | `flexible:VICTIMS` | the pool's split deque | whom to try: [`Victims`] |
 /// | `steal-half:WHEN,amount=AMOUNT` | the pool's split deque for forks, Hendler and Shavit's extended deque for spawned jobs | when to balance, how much to take: [`When`], [`Amount`] |
 /// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
-/// | `auto:patience=N` | those of `steal-half` and `sharing` | which of stealing, stealing half and sharing suits the program: [`Tuning`] |
 /// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
@@ -44,7 +42,7 @@ pub enum Strategy {
     /// Work stealing in which the thief pays: the owner of a pile issues no fence and no
     /// compare-and-swap, and no task is ever hidden. The default.
     #[default]
-    Asymmetric,
+    Stealing,
     /// Lock-free work stealing on the growable deque of Chase and Lev.
     ChaseLev,
     /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a pile is full,
@@ -65,17 +63,6 @@ pub enum Strategy {
     /// which one task makes all the work, or little is there to steal. The pile is bounded: where it
     /// is full, a join runs its second closure itself, and a spawn goes through the pool's injector.
     Sharing(Sharing),
-    /// Stealing, stealing half, or sharing, whichever suits what the pool is doing: it watches how many
-    /// processors are idle and what comes of the steals, and changes over by the thesis's thresholds.
-    ///
-    /// It helps where a program has phases of different kinds, or is not known beforehand: a phase in which
-    /// one task makes all the work, four processors or more, and short tasks (sharing), or in which loops
-    /// spawn many tasks from few places (stealing half). It does not help a program that forks
-    /// everywhere, for which plain stealing is right all the time: there it costs what watching costs, a few
-    /// instructions at each push and pop. Nor can it help in phases that are shorter than it
-    /// takes to notice them, [`patience`](Tuning::patience) times about a thousand pushes and pops; nor,
-    /// by sharing, on two or three processors, of which never enough are idle.
-    Auto(Tuning),
     /// Work dealing on the producer-consumer buffers of Hendler and Shavit: whoever spawns a task deals it to a
     /// worker, as an oracle says, and whoever forks deals when it is asked. For tasks that had better run on
     /// certain workers ([`spawn_near`](crate::spawn_near) with `dealing:locality`), and where
@@ -85,20 +72,19 @@ pub enum Strategy {
 
 impl Strategy {
     /// One of each kind.
-    pub const ALL: [Strategy; 9] = [
-        Strategy::Asymmetric,
+    pub const ALL: [Strategy; 8] = [
+        Strategy::Stealing,
         Strategy::ChaseLev,
         Strategy::Abp,
         Strategy::SemiPrivate,
         Strategy::flexible(Victims::STEAL_BACK),
         Strategy::steal_half(When::Empty, Amount::Difference),
         Strategy::sharing(Heuristic::TIT_FOR_TAT),
-        Strategy::auto(Tuning::PATIENCE),
         Strategy::dealing(Oracle::Simple),
     ];
 
-    const NAMED: [(&'static str, Strategy); 9] = [
-        ("asymmetric", Strategy::Asymmetric),
+    const NAMED: [(&'static str, Strategy); 8] = [
+        ("stealing", Strategy::Stealing),
         ("chase-lev", Strategy::ChaseLev),
         ("abp", Strategy::Abp),
         ("semi-private", Strategy::SemiPrivate),
@@ -108,7 +94,6 @@ impl Strategy {
             Strategy::steal_half(When::Empty, Amount::Difference),
         ),
         ("sharing", Strategy::sharing(Heuristic::TIT_FOR_TAT)),
-        ("auto", Strategy::auto(Tuning::PATIENCE)),
         ("dealing", Strategy::dealing(Oracle::Simple)),
     ];
 
@@ -163,20 +148,6 @@ impl Strategy {
         })
     }
 
-    /// [`Strategy::Auto`] that changes over after so many periods in a row ask for the same.
-    ///
-    /// ```
-    /// use locksley::{Pool, Strategy};
-    ///
-    /// assert_eq!(Strategy::auto(5).to_string(), "auto:patience=5");
-    /// let strategy: Strategy = "auto".parse().unwrap();
-    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
-    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
-    /// ```
-    pub const fn auto(patience: u32) -> Strategy {
-        Strategy::Auto(Tuning { patience })
-    }
-
     /// [`Strategy::Dealing`] with this oracle.
     ///
     /// ```
@@ -207,7 +178,7 @@ impl Strategy {
     pub(crate) fn is_reference(&self) -> bool {
         matches!(
             self,
-            Strategy::ChaseLev | Strategy::Abp | Strategy::Sharing(_) | Strategy::Auto(_)
+            Strategy::ChaseLev | Strategy::Abp | Strategy::Sharing(_)
         )
     }
 
@@ -225,7 +196,6 @@ impl Spell for Strategy {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
             Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
             Strategy::Sharing(_) => Strategy::Sharing(Sharing::read(reader)?),
-            Strategy::Auto(_) => Strategy::Auto(Tuning::read(reader)?),
             Strategy::Dealing(_) => Strategy::Dealing(Dealing::read(reader)?),
             plain => plain,
         })
@@ -237,7 +207,6 @@ impl Spell for Strategy {
             Strategy::Flexible(policy) => policy.write(writer),
             Strategy::StealHalf(policy) => policy.write(writer),
             Strategy::Sharing(policy) => policy.write(writer),
-            Strategy::Auto(tuning) => tuning.write(writer),
             Strategy::Dealing(policy) => policy.write(writer),
             _ => Ok(()),
         }

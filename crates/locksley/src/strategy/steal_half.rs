@@ -32,12 +32,12 @@
 //! at least half of all, so that by Theorem 3.10 it can take at least a sixteenth of all. A worker
 //! inside a long task that neither forks nor spawns does not ask.
 
-use locksley_policy::{Amount, Random, Since, StealHalf};
+use locksley_policy::{Random, Since, StealHalf};
 use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
-use crate::scheduler::injector::{Injected, MOVED};
-use crate::strategy::local_queue::{BOUNDED, Haul, Loot, Pile};
+use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
+use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch};
 use crate::task::job::JobRef;
 
 /// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
@@ -45,7 +45,7 @@ use crate::task::job::JobRef;
 const EVERY: u32 = 64;
 
 /// The owner's side.
-pub(crate) struct HalfPile {
+pub(crate) struct HalfQueue {
     own: Deque<JobRef>,
     moved: Deque<JobRef>,
     policy: StealHalf,
@@ -60,9 +60,9 @@ pub(crate) struct Halves {
     moved: Stealer<JobRef>,
 }
 
-impl HalfPile {
-    pub(crate) fn new(policy: StealHalf, joins_move: bool) -> HalfPile {
-        HalfPile {
+impl HalfQueue {
+    pub(crate) fn new(policy: StealHalf, joins_move: bool) -> HalfQueue {
+        HalfQueue {
             own: Deque::with_capacity(BOUNDED),
             moved: Deque::with_capacity(BOUNDED),
             policy,
@@ -79,23 +79,13 @@ impl HalfPile {
         }
     }
 
-    /// From now on it steals so much at once.
-    pub(crate) fn set_amount(&mut self, amount: Amount) {
-        self.policy.amount = amount;
-    }
-
-    /// Is nothing left of what the owner has pushed?
-    pub(crate) fn has_none_of_its_own(&self) -> bool {
-        Owner::is_empty(&self.own)
-    }
-
     fn load(&self) -> usize {
         Owner::len(&self.own) + Owner::len(&self.moved)
     }
 
     /// Takes as much as the policy says from the longer deque of a pile, or else from the other.
     /// `most` is what there is room for; `least` is what the thief can do with in any case.
-    fn take(&mut self, victim: &Halves, least: usize, most: usize) -> Steal<Haul> {
+    fn take(&mut self, victim: &Halves, least: usize, most: usize) -> Steal<StolenBatch> {
         let (load, policy, joins_move) = (self.load(), self.policy, self.joins_move);
         let mut answer = Steal::Empty;
         for (stealer, moved) in victim.longer_first() {
@@ -111,7 +101,7 @@ impl HalfPile {
             };
             match stealer.steal_some(&mut self.moved, amount) {
                 Steal::Success((job, more)) => {
-                    return Steal::Success(Haul { job, moved, more });
+                    return Steal::Success(StolenBatch { job, moved, more });
                 }
                 Steal::Empty => {}
                 Steal::Retry | Steal::Private => answer = Steal::Retry,
@@ -121,7 +111,7 @@ impl HalfPile {
     }
 }
 
-impl Pile for HalfPile {
+impl LocalQueue for HalfQueue {
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         Owner::push(&mut self.own, job).map_err(|full| full.into_inner())
     }
@@ -130,9 +120,12 @@ impl Pile for HalfPile {
         Owner::pop(&mut self.own)
     }
 
-    fn pop_moved(&mut self) -> Option<Injected> {
+    fn pop_received(&mut self) -> Option<QueuedJob> {
         let job = Owner::pop(&mut self.moved)?;
-        Some(Injected { job, owner: MOVED })
+        Some(QueuedJob {
+            job,
+            owner: UNKNOWN_OWNER,
+        })
     }
 
     fn balances_every(&self) -> Option<u32> {
@@ -146,21 +139,21 @@ impl Pile for HalfPile {
             .should_balance(&mut self.since, load, random)
     }
 
-    fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         // This is an attempt, with nothing at hand: the rule of the factor counts from here.
         self.since = Since::default();
         Some(self.take(victim.halves()?, 1, usize::MAX))
     }
 
-    fn balance(&mut self, victim: &dyn Loot) -> Steal<usize> {
+    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
         let Some(victim) = victim.halves() else {
             return Steal::Empty;
         };
         let room = self.moved.capacity() - Owner::len(&self.moved);
-        self.take(victim, 0, room).map(|haul| {
-            let pushed = Owner::push(&mut self.moved, haul.job);
+        self.take(victim, 0, room).map(|steal_batch| {
+            let pushed = Owner::push(&mut self.moved, steal_batch.job);
             assert!(pushed.is_ok(), "there was room for what was taken");
-            haul.more + 1
+            steal_batch.more + 1
         })
     }
 }
@@ -177,7 +170,7 @@ impl Halves {
     }
 }
 
-impl Loot for Halves {
+impl StealHandle for Halves {
     fn steal(&self) -> Steal<JobRef> {
         Thief::steal(&self.own)
     }
@@ -242,17 +235,17 @@ pub(crate) mod dummies {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use locksley_policy::When;
+    use locksley_policy::{Amount, When};
 
     use super::dummies::Dummies;
     use super::*;
 
-    fn pile(amount: Amount) -> HalfPile {
+    fn pile(amount: Amount) -> HalfQueue {
         let when = When::PROBABILISTIC;
-        HalfPile::new(StealHalf { when, amount }, true)
+        HalfQueue::new(StealHalf { when, amount }, true)
     }
 
-    fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> HalfPile {
+    fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> HalfQueue {
         let mut pile = pile(amount);
         for number in numbers {
             assert!(pile.push(jobs.job(number)).is_ok());
@@ -261,8 +254,8 @@ mod tests {
     }
 
     /// The numbers of the jobs in the part for what was moved, newest first.
-    fn moved(pile: &mut HalfPile, jobs: &Dummies) -> Vec<usize> {
-        std::iter::from_fn(|| pile.pop_moved())
+    fn moved(pile: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
+        std::iter::from_fn(|| pile.pop_received())
             .map(|moved| jobs.number(moved.job))
             .collect()
     }
@@ -277,12 +270,12 @@ mod tests {
         ] {
             let victim = filled(Amount::Half, &jobs, 0..8);
             let mut thief = pile(amount);
-            let Some(Steal::Success(haul)) = thief.haul(&victim.halves()) else {
+            let Some(Steal::Success(steal_batch)) = thief.steal_batch(&victim.halves()) else {
                 panic!("there is something to steal");
             };
-            assert_eq!(jobs.number(haul.job), job);
-            assert!(!haul.moved);
-            assert_eq!(haul.more, more.len());
+            assert_eq!(jobs.number(steal_batch.job), job);
+            assert!(!steal_batch.moved);
+            assert_eq!(steal_batch.more, more.len());
             assert!(thief.pop().is_none(), "not where its own jobs are");
             assert_eq!(moved(&mut thief, &jobs), more);
         }
@@ -322,17 +315,17 @@ mod tests {
             when: When::Empty,
             amount: Amount::Half,
         };
-        let (mut idle, mut busy) = (HalfPile::new(policy, false), HalfPile::new(policy, false));
+        let (mut idle, mut busy) = (HalfQueue::new(policy, false), HalfQueue::new(policy, false));
         for number in 0..2 {
             assert_eq!(busy.balance(&victim.halves()), Steal::Empty);
-            let Some(Steal::Success(haul)) = idle.haul(&victim.halves()) else {
+            let Some(Steal::Success(steal_batch)) = idle.steal_batch(&victim.halves()) else {
                 panic!("there is something to steal");
             };
-            assert_eq!(jobs.number(haul.job), number);
-            assert_eq!(haul.more, 0);
+            assert_eq!(jobs.number(steal_batch.job), number);
+            assert_eq!(steal_batch.more, 0);
         }
         assert_eq!(busy.balance(&victim.halves()), Steal::Success(1));
-        assert!(busy.pop_moved().map(|moved| moved.job) == Some(spawned));
+        assert!(busy.pop_received().map(|moved| moved.job) == Some(spawned));
     }
 
     #[test]
@@ -341,11 +334,11 @@ mod tests {
         let first = filled(Amount::Half, &jobs, 0..16);
         let (mut second, mut third) = (pile(Amount::Half), pile(Amount::Half));
         assert_eq!(second.balance(&first.halves()), Steal::Success(8));
-        let Some(Steal::Success(haul)) = third.haul(&second.halves()) else {
+        let Some(Steal::Success(steal_batch)) = third.steal_batch(&second.halves()) else {
             panic!("there is something to steal");
         };
-        assert!(haul.moved);
-        assert!(haul.more > 0);
+        assert!(steal_batch.moved);
+        assert!(steal_batch.more > 0);
         assert!(
             second.halves().steal().is_empty(),
             "nothing that it pushed itself"
@@ -365,11 +358,11 @@ mod tests {
             while thief.balance(&victim.halves()).is_success() {}
         }
         assert_eq!(Owner::len(&thief.moved), BOUNDED);
-        let left: usize = victims.iter().map(HalfPile::load).sum();
+        let left: usize = victims.iter().map(HalfQueue::load).sum();
         assert_eq!(left, 2 * BOUNDED);
         // One can still be taken to run it.
         assert!(matches!(
-            thief.haul(&victims[2].halves()),
+            thief.steal_batch(&victims[2].halves()),
             Some(Steal::Success(_))
         ));
     }
@@ -380,7 +373,7 @@ mod tests {
         let jobs = Dummies::new(4);
         for when in When::ALL {
             let amount = Amount::Half;
-            let mut pile = HalfPile::new(StealHalf { when, amount }, true);
+            let mut pile = HalfQueue::new(StealHalf { when, amount }, true);
             assert_eq!(pile.balances_every().is_some(), when != When::Empty);
             assert!(pile.should_balance(&mut random), "{when}: it has nothing");
             for number in 0..4 {
@@ -399,29 +392,29 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod models {
-    use locksley_policy::When;
+    use locksley_policy::{Amount, When};
     use loom::sync::Arc;
     use loom::thread;
 
     use super::dummies::Dummies;
     use super::*;
 
-    fn pile() -> HalfPile {
+    fn pile() -> HalfQueue {
         let (when, amount) = (When::Empty, Amount::Difference);
-        HalfPile::new(StealHalf { when, amount }, true)
+        HalfQueue::new(StealHalf { when, amount }, true)
     }
 
     /// Tries to steal once; the numbers of the jobs that came of it.
-    fn haul(thief: &mut HalfPile, victim: &Halves, jobs: &Dummies) -> Vec<usize> {
+    fn steal_batch(thief: &mut HalfQueue, victim: &Halves, jobs: &Dummies) -> Vec<usize> {
         let mut got = Vec::new();
-        if let Some(Steal::Success(haul)) = thief.haul(victim) {
-            got.push(jobs.number(haul.job));
+        if let Some(Steal::Success(steal_batch)) = thief.steal_batch(victim) {
+            got.push(jobs.number(steal_batch.job));
         }
         got
     }
 
-    fn drain(pile: &mut HalfPile, jobs: &Dummies) -> Vec<usize> {
-        let moved = |pile: &mut HalfPile| pile.pop_moved().map(|moved| moved.job);
+    fn drain(pile: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
+        let moved = |pile: &mut HalfQueue| pile.pop_received().map(|moved| moved.job);
         let popped = std::iter::from_fn(|| pile.pop().or_else(|| moved(pile)));
         popped.map(|job| jobs.number(job)).collect()
     }
@@ -439,9 +432,9 @@ mod models {
             let middle = second.halves();
             let third = {
                 let jobs = jobs.clone();
-                thread::spawn(move || haul(&mut pile(), &middle, &jobs))
+                thread::spawn(move || steal_batch(&mut pile(), &middle, &jobs))
             };
-            let mut all = haul(&mut second, &first.halves(), &jobs);
+            let mut all = steal_batch(&mut second, &first.halves(), &jobs);
             all.extend(drain(&mut second, &jobs));
             all.extend(third.join().unwrap());
             assert!(

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use locksley_queue::barrier;
 
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::{Worker, current_num_workers};
 use crate::task::job::JobRef;
@@ -88,7 +88,7 @@ where
 pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
     match Worker::current_in(registry) {
         Some(worker) => worker.push_near(near, job),
-        None => registry.inject(Injected { job, owner: 0 }),
+        None => registry.inject(QueuedJob { job, owner: 0 }),
     }
 }
 
@@ -108,7 +108,7 @@ impl Worker {
                     self.notify_push();
                 }
             }
-            Err(job) => self.registry().inject(Injected {
+            Err(job) => self.registry().inject(QueuedJob {
                 job,
                 owner: self.index(),
             }),

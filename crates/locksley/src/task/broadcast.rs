@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
-use crate::task::job::{Family, HeapJob, catch};
+use crate::task::job::{GroupId, HeapJob, catch};
 use crate::task::scope::in_place_scope_in;
 
 /// What the closure of a [`broadcast`] is told.
@@ -151,7 +151,7 @@ where
             worker.registry().task_done(panic);
         };
         // SAFETY: the closure borrows nothing, and is `Send`.
-        let job = unsafe { HeapJob::new_ref(Family::NONE, run) };
+        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
         registry.deliver(index, job);
     }
 }

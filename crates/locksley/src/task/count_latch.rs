@@ -33,7 +33,7 @@ const SETTLED: isize = 1;
 
 /// A count of what is not done. It starts at one, for whoever waits.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct CountLatch {
     /// The owner's part of the count, until it settles. Touched by the owner's thread only, which loads and
     /// stores it.
     local: AtomicIsize,
@@ -44,10 +44,10 @@ pub(crate) struct Pending {
     pub(crate) latch: Latch,
 }
 
-impl Pending {
+impl CountLatch {
     /// A count with an owner.
-    pub(crate) fn owned() -> Pending {
-        Pending {
+    pub(crate) fn owned() -> CountLatch {
+        CountLatch {
             local: AtomicIsize::new(1),
             settled: AtomicBool::new(false),
             shared: AtomicIsize::new(0),
@@ -56,8 +56,8 @@ impl Pending {
     }
 
     /// A count in which all take part alike.
-    pub(crate) fn shared() -> Pending {
-        Pending {
+    pub(crate) fn shared() -> CountLatch {
+        CountLatch {
             local: AtomicIsize::new(0),
             settled: AtomicBool::new(true),
             shared: AtomicIsize::new(ONE | SETTLED),
@@ -96,7 +96,7 @@ impl Pending {
     }
 }
 
-impl Awaited for Pending {
+impl Awaited for CountLatch {
     fn is_over(&self) -> bool {
         if self.settled.load(Ordering::Relaxed) {
             return self.latch.probe();
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn parts_add_up_whoever_counts() {
-        let pending = Pending::owned();
+        let pending = CountLatch::owned();
         pending.add(true);
         pending.add(true);
         assert!(!pending.take_away(false));
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_last_one_of_a_settled_count_is_told() {
-        let pending = Pending::owned();
+        let pending = CountLatch::owned();
         pending.add(true);
         pending.add(true);
         pending.take_away(true);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn without_an_owner_the_last_one_is_told() {
-        let pending = Pending::shared();
+        let pending = CountLatch::shared();
         pending.add(false);
         assert!(!pending.take_away(false));
         assert!(pending.take_away(false));
@@ -171,7 +171,7 @@ mod models {
     use super::*;
 
     struct Scope {
-        pending: Pending,
+        pending: CountLatch,
         cells: [UnsafeCell<u32>; 2],
     }
 
@@ -184,7 +184,7 @@ mod models {
     fn model(wait: impl Fn(&Scope) + Copy + Send + Sync + 'static) {
         loom::model(move || {
             let scope = Arc::new(Scope {
-                pending: Pending::owned(),
+                pending: CountLatch::owned(),
                 cells: [UnsafeCell::new(0), UnsafeCell::new(0)],
             });
             let owner = thread::current();

@@ -64,14 +64,14 @@ impl Header {
 
 /// The identity of something that can be waited for: the address of a join's job or of a scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Family(pub(crate) usize);
+pub(crate) struct GroupId(pub(crate) usize);
 
-impl Family {
+impl GroupId {
     /// That of a task which nobody waits for.
-    pub(crate) const NONE: Family = Family(0);
+    pub(crate) const NONE: GroupId = GroupId(0);
 
-    pub(crate) fn of<T>(thing: &T) -> Family {
-        Family(std::ptr::from_ref(thing).addr())
+    pub(crate) fn of<T>(thing: &T) -> GroupId {
+        GroupId(std::ptr::from_ref(thing).addr())
     }
 }
 
@@ -168,12 +168,12 @@ impl JobRef {
     /// # Safety
     ///
     /// The job has not been executed.
-    pub(crate) unsafe fn family(self) -> Family {
+    pub(crate) unsafe fn group(self) -> GroupId {
         if self.is_spawned() {
             // SAFETY: a spawned job is alive until it is executed, and starts with this header.
-            unsafe { self.header().cast::<SpawnHeader>().as_ref().family }
+            unsafe { self.header().cast::<SpawnHeader>().as_ref().group }
         } else {
-            Family(self.header().addr().get())
+            GroupId(self.header().addr().get())
         }
     }
 
@@ -231,8 +231,8 @@ where
         JobRef(NonNull::from(self).cast())
     }
 
-    pub(crate) fn family(&self) -> Family {
-        Family::of(self)
+    pub(crate) fn group(&self) -> GroupId {
+        GroupId::of(self)
     }
 
     pub(crate) fn latch(&self) -> &Latch {
@@ -286,7 +286,7 @@ where
             Latch::set(&raw const job.header.latch, || {
                 worker
                     .registry()
-                    .unpark_waiter(owner, Family(header.addr().get()));
+                    .unpark_waiter(owner, GroupId(header.addr().get()));
             })
         };
     }
@@ -296,7 +296,7 @@ where
 #[repr(C, align(8))]
 struct SpawnHeader {
     header: Header,
-    family: Family,
+    group: GroupId,
 }
 
 /// A spawned closure, on the heap. It must not panic: whoever spawns wraps it.
@@ -316,11 +316,11 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
     /// # Safety
     ///
     /// What the closure borrows outlives its execution, and it may be sent to another thread.
-    pub(crate) unsafe fn new_ref(family: Family, func: F) -> JobRef {
+    pub(crate) unsafe fn new_ref(group: GroupId, func: F) -> JobRef {
         let job = Box::new(HeapJob {
             head: SpawnHeader {
                 header: Header::new(Self::KIND),
-                family,
+                group,
             },
             func,
         });

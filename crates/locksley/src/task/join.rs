@@ -308,7 +308,7 @@ impl Worker {
         }
         // If it is set already, the job was run here, in between.
         if !job.latch().probe() {
-            self.wait_for_job(job.latch(), job.family());
+            self.wait_for_job(job.latch(), job.group());
         }
         // SAFETY: the latch is set, and every frame settles once.
         let result = unsafe { job.take_result() };

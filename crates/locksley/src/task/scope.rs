@@ -5,7 +5,7 @@ use std::panic;
 use std::sync::Arc;
 
 use crate::observe::record::{self, Enclosing, Spawned};
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
 use crate::scheduler::worker::Worker;
@@ -13,8 +13,8 @@ use crate::sync::{Mutex, lock};
 use crate::task::affinity::push_near;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
-use crate::task::count_latch::Pending;
-use crate::task::job::{Family, HeapJob, JobRef, Payload, catch, discard};
+use crate::task::count_latch::CountLatch;
+use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch, discard};
 use crate::task::latch::Latch;
 
 /// A scope in which tasks can be spawned. See [`scope`].
@@ -32,7 +32,7 @@ use crate::task::latch::Latch;
 /// It lies in the frame of whoever waits for it, and its tasks know where. The frame stays until all of them
 /// are done.
 pub struct Scope<'scope> {
-    pending: Pending,
+    pending: CountLatch,
     /// Who waits.
     waiter: Waiter,
     /// The first panic of a task.
@@ -75,8 +75,8 @@ impl<'scope> Scope<'scope> {
     fn new(registry: Arc<Registry>, waiter: Waiter) -> Self {
         Scope {
             pending: match waiter {
-                Waiter::Worker(_) => Pending::owned(),
-                Waiter::Thread(_) => Pending::shared(),
+                Waiter::Worker(_) => CountLatch::owned(),
+                Waiter::Thread(_) => CountLatch::shared(),
             },
             waiter,
             panic: Mutex::new(None),
@@ -99,8 +99,8 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    pub(crate) fn family(&self) -> Family {
-        Family::of(self)
+    pub(crate) fn group(&self) -> GroupId {
+        GroupId::of(self)
     }
 
     /// Is this the worker that waits for the scope?
@@ -238,7 +238,7 @@ impl<'scope> Scope<'scope> {
         if let Some(worker) = here
             && worker.is_recorded()
         {
-            let spawned = Spawned::note(worker, self.family());
+            let spawned = Spawned::note(worker, self.group());
             let recorded =
                 move |whole: &S, worker: &Worker| spawned.run(worker, || task(whole, worker));
             return self.make_job(here, whole, recorded);
@@ -272,14 +272,14 @@ impl<'scope> Scope<'scope> {
         };
         // SAFETY: the scope is not left before the count is back at zero, so what the task borrows
         // outlives it; `F` is `Send`.
-        unsafe { HeapJob::new_ref(self.family(), run) }
+        unsafe { HeapJob::new_ref(self.group(), run) }
     }
 
     /// Leaves a job to the pool.
     fn push(&self, job: JobRef) {
         match self.worker() {
             Some(worker) => worker.push_spawned(job),
-            None => self.registry.inject(Injected { job, owner: 0 }),
+            None => self.registry.inject(QueuedJob { job, owner: 0 }),
         }
     }
 
@@ -358,7 +358,7 @@ impl<'scope> Scope<'scope> {
         // Left when this function is, and what it waits for is done.
         let recorded = match (&self.waiter, self.worker()) {
             (Waiter::Worker(_), Some(worker)) => {
-                Enclosing::enter(worker, self.family()).map(|scope| (worker, scope))
+                Enclosing::enter(worker, self.group()).map(|scope| (worker, scope))
             }
             _ => None,
         };
@@ -368,9 +368,7 @@ impl<'scope> Scope<'scope> {
         // SAFETY: the count starts with one for the body; the scope is the caller's.
         unsafe { Scope::done(self, self.worker()) };
         match (&self.waiter, here) {
-            (Waiter::Worker(_), Some(worker)) => {
-                worker.wait_for_scope(&self.pending, self.family())
-            }
+            (Waiter::Worker(_), Some(worker)) => worker.wait_for_scope(&self.pending, self.group()),
             (_, Some(worker)) => worker.wait_abroad(&self.pending.latch),
             (_, None) => wait_outside(&self.registry, &self.pending.latch),
         }

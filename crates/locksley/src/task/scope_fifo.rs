@@ -18,12 +18,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::pool::{current_registry, on_worker};
-use crate::scheduler::injector::{Injected, Injector};
+use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
-use crate::task::job::{Family, HeapJob, JobRef};
+use crate::task::job::{GroupId, HeapJob, JobRef};
 use crate::task::scope::{Place, Scope};
 
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
@@ -79,11 +79,11 @@ impl<'scope> ScopeFifo<'scope> {
         let job = self.scope.job(self, |scope, _| task(scope));
         let Some(worker) = self.scope.worker() else {
             // The pool's queue is in order already.
-            return self.scope.registry().inject(Injected { job, owner: 0 });
+            return self.scope.registry().inject(QueuedJob { job, owner: 0 });
         };
         let index = worker.index();
         let queue = &self.queues[index];
-        queue.push(Injected { job, owner: index });
+        queue.push(QueuedJob { job, owner: index });
         let queue = Place::of(queue);
         let token = move |worker: &Worker| {
             // SAFETY: there is a task for each token, so the scope waits for one that is in the queue.
@@ -93,7 +93,7 @@ impl<'scope> ScopeFifo<'scope> {
             unsafe { oldest.job.execute(worker, oldest.owner) };
         };
         // SAFETY: what the closure refers to is there as long as it is used, and is `Sync`.
-        worker.push_spawned(unsafe { HeapJob::new_ref(self.scope.family(), token) });
+        worker.push_spawned(unsafe { HeapJob::new_ref(self.scope.group(), token) });
     }
 
     /// [`Scope::spawn_broadcast`].
@@ -223,12 +223,12 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
 /// Pushes a task on its own that runs after those which this worker pushed so before.
 pub(crate) fn push_fifo(worker: &Worker, job: JobRef) {
     let index = worker.index();
-    worker.fifo.push(Injected { job, owner: index });
+    worker.fifo.push(QueuedJob { job, owner: index });
     let token = move |worker: &Worker| {
         if let Some(oldest) = worker.registry().worker(index).fifo.pop() {
             worker.run_job(oldest);
         }
     };
     // SAFETY: the closure borrows nothing, and is `Send`.
-    worker.push_spawned(unsafe { HeapJob::new_ref(Family::NONE, token) });
+    worker.push_spawned(unsafe { HeapJob::new_ref(GroupId::NONE, token) });
 }

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::task::block_on::Bell;
-use crate::task::job::{Family, HeapJob, JobRef, Payload, catch};
+use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch};
 use crate::task::latch::Latch;
 use crate::task::scope_fifo::push_fifo;
 
@@ -116,7 +116,7 @@ where
     let job = make_detached(registry, task);
     match Worker::current_in(registry) {
         Some(worker) => worker.push_spawned(job),
-        None => registry.inject(Injected { job, owner: 0 }),
+        None => registry.inject(QueuedJob { job, owner: 0 }),
     }
 }
 
@@ -127,7 +127,7 @@ where
     let job = make_detached(registry, task);
     match Worker::current_in(registry) {
         Some(worker) => push_fifo(worker, job),
-        None => registry.inject(Injected { job, owner: 0 }),
+        None => registry.inject(QueuedJob { job, owner: 0 }),
     }
 }
 
@@ -139,7 +139,7 @@ where
     registry.task_spawned();
     let run = move |worker: &Worker| worker.registry().task_done(catch(task).err());
     // SAFETY: the closure borrows nothing, and is `Send`.
-    unsafe { HeapJob::new_ref(Family::NONE, run) }
+    unsafe { HeapJob::new_ref(GroupId::NONE, run) }
 }
 
 /// Spawns a task into a pool.
@@ -151,7 +151,7 @@ where
     let (job, handle) = make(registry, task);
     match Worker::current_in(registry) {
         Some(worker) => worker.push_spawned(job),
-        None => registry.inject(Injected { job, owner: 0 }),
+        None => registry.inject(QueuedJob { job, owner: 0 }),
     }
     handle
 }
@@ -169,7 +169,7 @@ where
             push_fifo(worker, job);
         }
         // The pool's queue is in order already.
-        None => registry.inject(Injected { job, owner: 0 }),
+        None => registry.inject(QueuedJob { job, owner: 0 }),
     }
     handle
 }
@@ -195,7 +195,7 @@ where
         queue: None,
     };
     registry.task_spawned();
-    let family = Family::of(&*packet);
+    let group = GroupId::of(&*packet);
     let run = move |worker: &Worker| {
         // Whatever of the user's panics here (a result that nobody wants, a waker, also when it is dropped with
         // the packet), the task is counted as done.
@@ -204,7 +204,7 @@ where
         worker.registry().task_done(panic);
     };
     // SAFETY: the closure borrows nothing, and is `Send`.
-    let job = unsafe { HeapJob::new_ref(family, run) };
+    let job = unsafe { HeapJob::new_ref(group, run) };
     (job, handle)
 }
 
@@ -283,12 +283,12 @@ impl<T> JoinHandle<T> {
 
     /// Waits on a worker of the task's pool.
     fn help(&self, worker: &Worker) {
-        let family = Family::of(&*self.packet);
+        let group = GroupId::of(&*self.packet);
         let queue = self.queue.map(|index| &self.registry.worker(index).fifo);
-        worker.wait_with(&self.packet.done, family, || {
+        worker.wait_with(&self.packet.done, group, || {
             worker
-                .take_of(family)
-                .or_else(|| queue.and_then(|queue| queue.pop_of(family)))
+                .take_of(group)
+                .or_else(|| queue.and_then(|queue| queue.pop_of(group)))
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Giving way: a task that lets another one run in between.
 
 use crate::observe::record;
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 
@@ -82,7 +82,7 @@ pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
 
 impl Worker {
     /// Runs one job that was sent to this worker, or else what `find` finds.
-    fn give_way(&self, find: impl FnOnce(&Worker) -> Option<Injected>) -> Yield {
+    fn give_way(&self, find: impl FnOnce(&Worker) -> Option<QueuedJob>) -> Yield {
         let _pause = record::pause(self);
         if self.read_mail() {
             return Yield::Executed;

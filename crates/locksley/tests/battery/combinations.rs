@@ -30,7 +30,6 @@ fn combinations() -> Vec<Strategy> {
         }));
     }
     all.extend(Oracle::ALL.map(Strategy::dealing));
-    all.push(read("auto:patience=1"));
     all
 }
 

@@ -48,26 +48,26 @@ use recording::{Item, Strand};
 
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
-use crate::task::job::{Family, StackJob};
+use crate::task::job::{GroupId, StackJob};
 
 /// Where a worker has its tape. The owner's alone.
 #[derive(Default)]
 pub(crate) struct Deck {
-    tape: Cell<Option<Tape>>,
+    tape: Cell<Option<ActiveStrand>>,
     /// Is there one?
     runs: Cell<bool>,
 }
 
 /// A strand under way.
-struct Tape {
+struct ActiveStrand {
     strand: Strand,
     /// Up to when its time has been noted.
     since: Instant,
 }
 
-impl Tape {
-    fn start() -> Tape {
-        Tape {
+impl ActiveStrand {
+    fn start() -> ActiveStrand {
+        ActiveStrand {
             strand: Strand::default(),
             since: Instant::now(),
         }
@@ -88,13 +88,13 @@ impl Worker {
     }
 
     /// Takes the tape away.
-    fn take_tape(&self) -> Option<Tape> {
+    fn take_tape(&self) -> Option<ActiveStrand> {
         self.deck.runs.set(false);
         self.deck.tape.take()
     }
 
     /// Puts a tape in, and sends the next fork the slow way if there is one.
-    fn put_tape(&self, tape: Option<Tape>) {
+    fn put_tape(&self, tape: Option<ActiveStrand>) {
         self.deck.runs.set(tape.is_some());
         self.deck.tape.set(tape);
         self.seal_if_recorded();
@@ -135,7 +135,7 @@ pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
 
 /// Runs something, and records that alone. Within a strand that is recorded, it is a part of that as well.
 pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
-    let part = Enclosing::new(worker, Family::NONE);
+    let part = Enclosing::new(worker, GroupId::NONE);
     let result = strand(worker, into_arc(&part.body), || f(worker));
     let run = part.body.get().cloned().unwrap_or_default();
     (result, Recording::of(vec![run]))
@@ -157,7 +157,7 @@ pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
 fn strand<R>(worker: &Worker, keep: impl FnOnce(Strand), f: impl FnOnce() -> R) -> R {
     struct Running<'w, K: FnOnce(Strand)> {
         worker: &'w Worker,
-        outer: Option<Tape>,
+        outer: Option<ActiveStrand>,
         keep: Option<K>,
     }
 
@@ -177,12 +177,12 @@ fn strand<R>(worker: &Worker, keep: impl FnOnce(Strand), f: impl FnOnce() -> R) 
         outer: worker.take_tape(),
         keep: Some(keep),
     };
-    worker.put_tape(Some(Tape::start()));
+    worker.put_tape(Some(ActiveStrand::start()));
     f()
 }
 
 /// A strand that is left for another one, and is gone on with when this is dropped.
-pub(crate) struct Pause<'w>(Option<(&'w Worker, Tape)>);
+pub(crate) struct Pause<'w>(Option<(&'w Worker, ActiveStrand)>);
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
@@ -270,18 +270,18 @@ impl Worker {
 /// A scope under way, or a part that is recorded for itself: the strand around it, and its body.
 pub(crate) struct Enclosing<'w> {
     outer: Pause<'w>,
-    scope: Family,
+    scope: GroupId,
     body: OnceLock<Arc<Strand>>,
 }
 
 impl Enclosing<'_> {
     /// A scope begins on a worker, if that runs a strand that is recorded.
-    pub(crate) fn enter(worker: &Worker, scope: Family) -> Option<Enclosing<'_>> {
+    pub(crate) fn enter(worker: &Worker, scope: GroupId) -> Option<Enclosing<'_>> {
         let recorded = worker.is_recorded();
         recorded.then(|| Enclosing::new(worker, scope))
     }
 
-    fn new(worker: &Worker, scope: Family) -> Enclosing<'_> {
+    fn new(worker: &Worker, scope: GroupId) -> Enclosing<'_> {
         Enclosing {
             outer: Pause::now(worker),
             scope,
@@ -313,7 +313,7 @@ pub(crate) struct Spawned(Arc<OnceLock<Strand>>);
 impl Spawned {
     /// Notes that a worker, which runs a strand that is recorded, spawns a task into a scope.
     #[cold]
-    pub(crate) fn note(worker: &Worker, scope: Family) -> Spawned {
+    pub(crate) fn note(worker: &Worker, scope: GroupId) -> Spawned {
         let slot = Arc::new(OnceLock::new());
         if let Some(strand) = Pause::now(worker).strand() {
             strand.push(Item::Spawn(scope, slot.clone()));

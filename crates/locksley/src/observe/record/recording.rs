@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::task::job::Family;
+use crate::task::job::GroupId;
 
 /// What ran one after another: time, and what happened in between.
 #[derive(Default)]
@@ -20,9 +20,9 @@ pub(super) enum Item {
     /// A join, and the strands of its closures.
     Fork(Box<[Strand; 2]>),
     /// A scope and its body. It ends when the tasks that were spawned into it are done too.
-    Scope(Family, Arc<Strand>),
+    Scope(GroupId, Arc<Strand>),
     /// A task that was spawned into a scope. The strand is there when the task is done.
-    Spawn(Family, Arc<OnceLock<Strand>>),
+    Spawn(GroupId, Arc<OnceLock<Strand>>),
 }
 
 impl Strand {
@@ -218,7 +218,7 @@ struct Visit<'r> {
 
 /// A scope around what is drawn.
 struct Around {
-    scope: Family,
+    scope: GroupId,
     end: usize,
     outer: Option<usize>,
 }
@@ -302,7 +302,7 @@ impl Graph {
 
     /// The end of a scope that is around, from the innermost on. Two that are around at the same time do not
     /// lie in the same place.
-    fn end_of(&self, scope: Family, mut inside: Option<usize>) -> Option<usize> {
+    fn end_of(&self, scope: GroupId, mut inside: Option<usize>) -> Option<usize> {
         while let Some(around) = inside.map(|number| &self.scopes[number]) {
             if around.scope == scope {
                 return Some(around.end);

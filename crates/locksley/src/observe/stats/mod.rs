@@ -48,13 +48,13 @@ events! {
     /// not counted.
     Task, tasks, "tasks";
     /// Attempts to steal.
-    Tried, tried, "tried";
-    /// Searches in which a policy chose whom to try first, and it was tried. Contained in `tried`.
+    Attempt, steal_attempts, "attempts";
+    /// Searches in which a policy chose whom to try first, and it was tried. Contained in `steal_attempts`.
     Chosen, chosen, "chosen";
     /// Searches that a policy skipped.
     Skipped, skipped, "skipped";
     /// Attempts that got a job.
-    Got, got, "got";
+    Stolen, steals, "steals";
     /// Attempts that found nothing.
     Empty, empty, "empty";
     /// Attempts that another thief, or the owner, got in the way of.
@@ -62,14 +62,14 @@ events! {
     /// Attempts that found only private work (strategy `semi-private`), or after which the victim was asked to deal
     /// (strategy `dealing`).
     Private, private, "private";
-    /// Jobs got while waiting that descend from what was waited for. Contained in `got`.
-    Leapt, leapt, "leapt";
+    /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
+    Leapfrogged, leapfrogged, "leapfrog";
     /// Attempts made by a worker that had work, to even the piles out (strategy `steal-half`). Contained in
-    /// `tried`.
+    /// `steal_attempts`.
     Balanced, balanced, "balanced";
     /// Jobs that came from another's pile into the worker's own: with a stolen one, or by balancing
     /// (strategy `steal-half`).
-    Hauled, hauled, "hauled";
+    BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
     Offered, offered, "offered";
     /// Attempts to offer a job that found nobody idle (strategy `sharing`).
@@ -83,8 +83,6 @@ events! {
     /// Pointers left in the worker's pile by jobs that others had accepted, when somebody came upon
     /// them (strategy `sharing`).
     Ghost, ghosts, "ghosts";
-    /// Changes of how the pool balances that this worker decided on (strategy `auto`).
-    Shift, shifts, "shifts";
     /// Jobs dealt to other workers (strategy `dealing`).
     Dealt, dealt, "dealt";
     /// Spawned jobs that the worker dealt to itself (strategy `dealing`).
@@ -111,7 +109,7 @@ events! {
     /// Times that the worker blocked: out of work, or waiting for what another one does.
     Park, parks, "parks";
     /// Sleeping workers that this one woke.
-    Woke, woke, "woke";
+    Woken, woken, "woken";
     /// Exposures that this worker forced on a victim which did not answer.
     Forced, forced, "forced";
     /// Waits in which this worker took any work, because no spare could take its place.
@@ -123,7 +121,7 @@ events! {
 #[cfg(all(feature = "stats", not(loom)))]
 mod on {
     use super::{Event, WorkerStats, report};
-    use crate::strategy::local_queue::Gifts;
+    use crate::strategy::local_queue::TransferCounts;
     use crate::sync::{AtomicU64, Ordering};
 
     /// One worker's counters.
@@ -175,24 +173,24 @@ mod on {
 
         /// Publishes what the calling thread's piles have counted, and what its own has exposed, given
         /// and taken. For the owner.
-        pub(crate) fn publish(&self, exposed: u64, gifts: Gifts) {
+        pub(crate) fn publish(&self, exposed: u64, transfers: TransferCounts) {
             let counts = locksley_queue::counts::of_this_thread();
             self.set(Event::Fence, counts.fences);
             self.set(Event::Rmw, counts.rmws);
             self.set(Event::Membarrier, counts.membarriers);
             self.set(Event::Exposed, exposed);
-            self.set(Event::Offered, gifts.offered);
-            self.set(Event::Refused, gifts.refused);
-            self.set(Event::Mailed, gifts.mailed);
-            self.set(Event::Accepted, gifts.accepted);
-            self.set(Event::Late, gifts.late);
-            self.set(Event::Ghost, gifts.ghosts);
-            self.set(Event::Dealt, gifts.dealt);
-            self.set(Event::Kept, gifts.kept);
-            self.set(Event::Collected, gifts.collected);
-            self.set(Event::Recalled, gifts.recalled);
-            self.set(Event::Near, gifts.near);
-            self.set(Event::Hit, gifts.hits);
+            self.set(Event::Offered, transfers.offered);
+            self.set(Event::Refused, transfers.refused);
+            self.set(Event::Mailed, transfers.mailed);
+            self.set(Event::Accepted, transfers.accepted);
+            self.set(Event::Late, transfers.late);
+            self.set(Event::Ghost, transfers.ghosts);
+            self.set(Event::Dealt, transfers.dealt);
+            self.set(Event::Kept, transfers.kept);
+            self.set(Event::Collected, transfers.collected);
+            self.set(Event::Recalled, transfers.recalled);
+            self.set(Event::Near, transfers.near);
+            self.set(Event::Hit, transfers.hits);
         }
 
         /// The owner's depth is now this.
@@ -217,7 +215,7 @@ mod on {
 #[cfg(not(all(feature = "stats", not(loom))))]
 mod off {
     use super::Event;
-    use crate::strategy::local_queue::Gifts;
+    use crate::strategy::local_queue::TransferCounts;
 
     /// Counters that count nothing.
     #[derive(Debug, Default)]
@@ -238,7 +236,7 @@ mod off {
         pub(crate) fn count_shared(&self, _: Event) {}
 
         #[inline(always)]
-        pub(crate) fn publish(&self, _: u64, _: Gifts) {}
+        pub(crate) fn publish(&self, _: u64, _: TransferCounts) {}
 
         #[inline(always)]
         pub(crate) fn set_depth(&self, _: usize) {}

@@ -17,7 +17,7 @@ macro_rules! worker_stats {
         /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
         /// pool.install(|| locksley::join(|| 1, || 2));
         /// for (index, worker) in pool.stats().workers().iter().enumerate() {
-        ///     println!("worker {index} ran {} jobs and got {} by stealing", worker.tasks, worker.got);
+        ///     println!("worker {index} ran {} jobs and got {} by stealing", worker.tasks, worker.steals);
         /// }
         /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,20 +104,19 @@ with_events!(worker_stats);
 /// | column | field of [`WorkerStats`] |
 /// |---|---|
 /// | `tasks` | jobs run by the main loop, or while waiting |
-/// | `tried` | attempts to steal |
+/// | `attempts` | attempts to steal |
 /// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
-/// | `got`, `empty`, `retried`, `private` | what came of them |
-/// | `leapt` | jobs got while waiting that descend from what was waited for |
-/// | `balanced`, `hauled` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
+/// | `steals`, `empty`, `retried`, `private` | what came of them |
+/// | `leapfrog` | jobs stolen while waiting that descend from what was waited for |
+/// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
 /// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found nobody idle; offers left in mailboxes (strategy `sharing`) |
 /// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's pile (strategy `sharing`) |
-/// | `shifts` | changes of how the pool balances (strategy `auto`) |
 /// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
 /// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
 /// | `handed` | jobs handed to the pool's queue |
 /// | `exposed` | jobs made public on demand (strategy `semi-private`) |
 /// | `fences`, `rmws`, `membar` | expensive operations: fences, read-modify-writes, membarriers |
-/// | `parks`, `woke` | how often it blocked; how many sleepers it woke |
+/// | `parks`, `woken` | how often it blocked; how many sleepers it woke |
 /// | `spares` | spare workers called up |
 /// | `depth`, `deepest` | jobs of others stacked up by waits, now and at most |
 ///

@@ -56,7 +56,7 @@ enum What {
 
 const BEGIN: u64 = 0;
 const END: u64 = 1;
-const MOVED: u64 = 2;
+const UNKNOWN_OWNER: u64 = 2;
 
 /// The most that a worker's index can be in an entry: far beyond what a pool can start.
 const MOST_INDEX: usize = (1 << 24) - 1;
@@ -69,7 +69,7 @@ impl Entry {
         let (kind, which, who) = match self.what {
             What::Begin(activity) => (BEGIN, activity as u64, 0),
             What::End(activity) => (END, activity as u64, 0),
-            What::Moved(how, from) => (MOVED, how as u64, from.min(MOST_INDEX) as u64),
+            What::Moved(how, from) => (UNKNOWN_OWNER, how as u64, from.min(MOST_INDEX) as u64),
         };
         let (depth, load) = (u64::from(self.depth), u64::from(self.load));
         kind | which << 2 | depth << 8 | load << 24 | who << 40

@@ -62,9 +62,9 @@
 //!   go everywhere equally, and no worker is stuck.
 
 mod biased;
+mod inbox;
 #[cfg(all(test, loom))]
 mod models;
-mod place;
 mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -76,16 +76,16 @@ use locksley_policy::{Collector, Dealer, Dealing, Oracle, Random};
 use locksley_queue::Steal;
 
 use biased::{Mine, biased};
-use place::{HANDFUL, Hand};
+use inbox::{HANDFUL, Inbox};
 #[cfg(doc)]
 use table::MOST;
-use table::Seat;
+use table::PeerState;
 pub(crate) use table::Table;
 
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::wait::LOOK_AGAIN;
-use crate::strategy::local_queue::{Gifts, Haul, Loot, Pile};
-use crate::task::job::{Family, JobRef};
+use crate::strategy::local_queue::{LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::task::job::{GroupId, JobRef};
 
 /// How many searches a worker that is out of work only asks: about five microseconds, as long as it takes to
 /// enter another's place, and its owner to notice.
@@ -103,10 +103,10 @@ const STUCK: Duration = Duration::from_millis(10);
 const GLIMPSE: Duration = LOOK_AGAIN.saturating_mul(2 * RECALL);
 
 /// The owner's side.
-pub(crate) struct DealingPile {
+pub(crate) struct DealingQueue {
     me: usize,
-    hand: Mine<Hand>,
-    seat: Arc<Seat>,
+    hand: Mine<Inbox>,
+    seat: Arc<PeerState>,
     table: Arc<Table>,
     policy: Dealing,
     /// The put-oracle, for one that is dealt to.
@@ -128,7 +128,7 @@ pub(crate) struct DealingPile {
     told: Option<usize>,
     /// When others were seen to take something, where that matters.
     watches: Box<[Option<Watch>]>,
-    gifts: Gifts,
+    transfers: TransferCounts,
 }
 
 /// What was seen of a worker that had something in its buffers.
@@ -140,26 +140,26 @@ struct Watch {
 }
 
 /// The other side.
-pub(crate) struct Stand {
+pub(crate) struct DealingStealer {
     index: usize,
-    seat: Arc<Seat>,
+    seat: Arc<PeerState>,
     table: Arc<Table>,
 }
 
-impl DealingPile {
+impl DealingQueue {
     /// The pile of the worker with this index, which sits down at the table.
-    pub(crate) fn new(index: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DealingPile {
+    pub(crate) fn new(index: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DealingQueue {
         let process = table.process(index);
         let members = table.members();
         let dealer = process.as_ref().map(|_| policy.dealer(index, members));
-        let (hand, theirs) = biased(Hand::new(process));
-        let seat = Arc::new(Seat::new(theirs));
+        let (hand, theirs) = biased(Inbox::new(process));
+        let seat = Arc::new(PeerState::new(theirs));
         table.sit_down(index, seat.clone());
         let watches = match policy.oracle {
             Oracle::Locality { .. } => members,
             _ => 0,
         };
-        DealingPile {
+        DealingQueue {
             me: index,
             hand,
             seat,
@@ -176,13 +176,13 @@ impl DealingPile {
             recalls: 0,
             told: None,
             watches: vec![None; watches].into_boxed_slice(),
-            gifts: Gifts::default(),
+            transfers: TransferCounts::default(),
         }
     }
 
     /// The other side.
-    pub(crate) fn stand(&self) -> Stand {
-        Stand {
+    pub(crate) fn stand(&self) -> DealingStealer {
+        DealingStealer {
             index: self.me,
             seat: self.seat.clone(),
             table: self.table.clone(),
@@ -208,13 +208,13 @@ impl DealingPile {
         };
         let to = dealer.deal(near, pending, &mut self.random);
         let job = job.dealt(near == Some(to));
-        self.gifts.near += u64::from(near.is_some());
+        self.transfers.near += u64::from(near.is_some());
         if to == me {
-            self.gifts.kept += 1;
+            self.transfers.kept += 1;
             table.count_dealt(me, me, false);
             return self.keep(job);
         }
-        self.gifts.dealt += 1;
+        self.transfers.dealt += 1;
         self.told = Some(to);
         self.hand.with(|hand| hand.produce(table, me, to, job));
     }
@@ -228,7 +228,7 @@ impl DealingPile {
         let Some(asker) = asker.filter(|_| self.dealer.is_some()) else {
             return;
         };
-        if !table.seat(asker).is_some_and(Seat::is_hungry) {
+        if !table.seat(asker).is_some_and(PeerState::is_hungry) {
             return;
         }
         let stays = self.is_local();
@@ -242,13 +242,13 @@ impl DealingPile {
                 // It was dealt for the second time, and will be executed once.
                 table.count_executed(me);
             }
-            self.gifts.dealt += 1;
+            self.transfers.dealt += 1;
             self.told = Some(asker);
         }
     }
 
     /// The paper's `getItem`: takes what this worker was dealt.
-    fn collect(&mut self) -> Option<Injected> {
+    fn collect(&mut self) -> Option<QueuedJob> {
         let (me, table, policy) = (self.me, &*self.table, &self.policy);
         let (collector, members) = (&mut self.collector, table.members());
         self.dealer.as_ref()?;
@@ -264,10 +264,10 @@ impl DealingPile {
     }
 
     /// A job has come out of one of the worker's buffers.
-    fn collected(&mut self, job: JobRef, owner: usize) -> Injected {
-        self.gifts.collected += 1;
+    fn collected(&mut self, job: JobRef, owner: usize) -> QueuedJob {
+        self.transfers.collected += 1;
         self.has_found();
-        Injected { job, owner }
+        QueuedJob { job, owner }
     }
 
     /// There is something to do.
@@ -281,7 +281,7 @@ impl DealingPile {
     }
 
     /// Asks a worker for a job, unless somebody has been asked in this search.
-    fn ask(&mut self, victim: &Stand) -> Steal<Haul> {
+    fn ask(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
         if victim.is_empty() {
             return Steal::Empty;
         }
@@ -294,7 +294,7 @@ impl DealingPile {
     }
 
     /// Fetches something from another's place.
-    fn fetch(&mut self, victim: &Stand) -> Steal<Haul> {
+    fn fetch(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
         let (seat, index) = (&*victim.seat, victim.index);
         let (stacked, dealt) = (seat.stacked(), self.table.pending_for(index));
         if stacked + dealt == 0 {
@@ -332,7 +332,7 @@ impl DealingPile {
         let more = jobs.len();
         jobs.rev().for_each(|job| self.keep(job));
         self.has_found();
-        Steal::Success(Haul { job, moved, more })
+        Steal::Success(StolenBatch { job, moved, more })
     }
 
     /// Has this worker, who has so many jobs that had better run there, not got on with them for long?
@@ -372,7 +372,7 @@ impl DealingPile {
     fn take_back_from(
         &mut self,
         other: usize,
-        family: Family,
+        group: GroupId,
         spawned: bool,
     ) -> (Option<JobRef>, bool) {
         let me = self.me;
@@ -393,21 +393,21 @@ impl DealingPile {
         };
         let back = table.seat(other).and_then(|seat| {
             let hand = &seat.hand;
-            hand.try_with(|hand| hand.give_back(table, [other, me], family, most, fits))
+            hand.try_with(|hand| hand.give_back(table, [other, me], group, most, fits))
         });
         let back = back.unwrap_or_default();
         let any = !back.is_empty();
         let mut found = None;
         for job in back {
             // SAFETY: it has not been executed, and this worker has taken it.
-            let fits = unsafe { job.family() } == family;
+            let fits = unsafe { job.group() } == group;
             match (fits, found) {
                 (true, None) => found = Some(job.anywhere()),
                 (true, Some(_)) => self.keep(job.anywhere()),
                 (false, _) => self.deal_again(other, job),
             }
         }
-        self.gifts.recalled += u64::from(found.is_some());
+        self.transfers.recalled += u64::from(found.is_some());
         (found, any)
     }
 
@@ -419,7 +419,7 @@ impl DealingPile {
     }
 }
 
-impl Pile for DealingPile {
+impl LocalQueue for DealingQueue {
     #[inline]
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         // What was dealt comes from the stack, and goes back there.
@@ -439,7 +439,7 @@ impl Pile for DealingPile {
         self.hand.with(|hand| hand.pop(seat))
     }
 
-    fn pop_moved(&mut self) -> Option<Injected> {
+    fn pop_received(&mut self) -> Option<QueuedJob> {
         self.collect()
     }
 
@@ -448,7 +448,7 @@ impl Pile for DealingPile {
         Ok(false)
     }
 
-    fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let victim = victim.stand()?;
         Some(match self.dealer.is_some() && self.searches <= PATIENCE {
             true => self.ask(victim),
@@ -487,17 +487,17 @@ impl Pile for DealingPile {
         self.told.take()
     }
 
-    fn pop_of(&mut self, family: Family) -> Option<Injected> {
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
         self.dealer.as_ref()?;
         let (me, table) = (self.me, &*self.table);
         let (job, from) = self.hand.with(|hand| {
             let mut all = 0..table.members();
-            all.find_map(|from| Some((hand.consume_of(table, me, from, family)?, from)))
+            all.find_map(|from| Some((hand.consume_of(table, me, from, group)?, from)))
         })?;
         Some(self.collected(job, from))
     }
 
-    fn take_back(&mut self, family: Family, spawned: bool) -> (Option<Injected>, bool) {
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
         if self.dealer.is_none() {
             return (None, false);
         }
@@ -516,15 +516,15 @@ impl Pile for DealingPile {
         self.recalls = 0;
         let mut any = false;
         let found = others.find_map(|other| {
-            let (found, moved) = self.take_back_from(other, family, spawned);
+            let (found, moved) = self.take_back_from(other, group, spawned);
             any |= moved;
             found
         });
-        (found.map(|job| Injected { job, owner: me }), any)
+        (found.map(|job| QueuedJob { job, owner: me }), any)
     }
 
     fn executed(&mut self, near: bool) {
-        self.gifts.hits += u64::from(near);
+        self.transfers.hits += u64::from(near);
         self.table.count_executed(self.me);
     }
 
@@ -532,12 +532,12 @@ impl Pile for DealingPile {
         self.table.is_settled()
     }
 
-    fn gifts(&self) -> Gifts {
-        self.gifts
+    fn transfers(&self) -> TransferCounts {
+        self.transfers
     }
 }
 
-impl Loot for Stand {
+impl StealHandle for DealingStealer {
     fn steal(&self) -> Steal<JobRef> {
         let seat = &*self.seat;
         if seat.stacked() == 0 {
@@ -550,7 +550,7 @@ impl Loot for Stand {
         }
     }
 
-    fn stand(&self) -> Option<&Stand> {
+    fn stand(&self) -> Option<&DealingStealer> {
         Some(self)
     }
 

@@ -42,14 +42,14 @@ fn others_take_turns() {
     });
 }
 
-fn pair() -> (DealingPile, DealingPile) {
+fn pair() -> (DealingQueue, DealingQueue) {
     let table = Arc::new(Table::new(2, 0));
-    let pile = |index| DealingPile::new(index, table.clone(), Dealing::default(), 1);
+    let pile = |index| DealingQueue::new(index, table.clone(), Dealing::default(), 1);
     (pile(0), pile(1))
 }
 
 /// Deals a job to the other one of a pair.
-fn deal(pile: &mut DealingPile, to: usize, job: JobRef) {
+fn deal(pile: &mut DealingQueue, to: usize, job: JobRef) {
     let (me, table) = (pile.me, pile.table.clone());
     pile.hand
         .with(|hand| hand.produce(&table, me, to, job.dealt(false)));
@@ -100,7 +100,7 @@ fn a_dealt_job_wakes_its_consumer() {
                 while consumer.collect().is_none() {
                     sleepers.begin(&state);
                     deque.call();
-                    if !barrier::heavy() || !Loot::is_empty(&consumer.stand()) {
+                    if !barrier::heavy() || !StealHandle::is_empty(&consumer.stand()) {
                         sleepers.end(&state);
                         thread::yield_now();
                         continue;

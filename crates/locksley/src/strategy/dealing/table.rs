@@ -36,7 +36,7 @@ use crossbeam_utils::CachePadded;
 use locksley_queue::pcb::{self, Process};
 
 use super::biased::Theirs;
-use super::place::Hand;
+use super::inbox::Inbox;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::task::job::JobRef;
 
@@ -48,7 +48,7 @@ pub(crate) struct Table {
     /// The processes of those who have not come yet.
     processes: Mutex<Vec<Option<Process<JobRef>>>>,
     /// Those who are dealt to, by index. Each sits down when its place is first taken.
-    seats: Box<[OnceLock<Arc<Seat>>]>,
+    seats: Box<[OnceLock<Arc<PeerState>>]>,
     /// What each of them has dealt and taken.
     rows: Box<[CachePadded<Row>]>,
     /// How much each worker has executed of what was dealt, spares included. Each one's own.
@@ -68,7 +68,7 @@ struct Row {
 }
 
 /// A worker as the others see it.
-pub(crate) struct Seat {
+pub(crate) struct PeerState {
     /// How many jobs are on the worker's stack. Written by whoever is inside.
     stacked: CachePadded<AtomicUsize>,
     /// How many of those had better run on this worker. As `stacked`.
@@ -77,12 +77,12 @@ pub(crate) struct Seat {
     asked: CachePadded<AtomicUsize>,
     /// Has the worker nothing to do? Written by it.
     hungry: AtomicBool,
-    pub(super) hand: Theirs<Hand>,
+    pub(super) hand: Theirs<Inbox>,
 }
 
-impl Seat {
-    pub(super) fn new(hand: Theirs<Hand>) -> Seat {
-        Seat {
+impl PeerState {
+    pub(super) fn new(hand: Theirs<Inbox>) -> PeerState {
+        PeerState {
             stacked: CachePadded::new(AtomicUsize::new(0)),
             near: AtomicUsize::new(0),
             asked: CachePadded::new(AtomicUsize::new(0)),
@@ -177,7 +177,7 @@ impl Table {
     }
 
     /// A worker sits down, if it is one that is dealt to.
-    pub(super) fn sit_down(&self, index: usize, seat: Arc<Seat>) {
+    pub(super) fn sit_down(&self, index: usize, seat: Arc<PeerState>) {
         if let Some(place) = self.seats.get(index) {
             // A place is furnished once.
             let _ = place.set(seat);
@@ -185,7 +185,7 @@ impl Table {
     }
 
     /// A worker that is dealt to, once it has sat down.
-    pub(super) fn seat(&self, index: usize) -> Option<&Seat> {
+    pub(super) fn seat(&self, index: usize) -> Option<&PeerState> {
         Some(self.seats.get(index)?.get()?)
     }
 

@@ -3,15 +3,15 @@
 use super::*;
 use crate::strategy::steal_half::dummies::Dummies;
 
-fn table(count: usize, policy: &str) -> Vec<DealingPile> {
+fn table(count: usize, policy: &str) -> Vec<DealingQueue> {
     let policy: Dealing = policy.parse().expect("a policy");
     let table = Arc::new(Table::new(count, 0));
     (0..count)
-        .map(|index| DealingPile::new(index, table.clone(), policy, 1))
+        .map(|index| DealingQueue::new(index, table.clone(), policy, 1))
         .collect()
 }
 
-fn push(pile: &mut DealingPile, job: JobRef) {
+fn push(pile: &mut DealingQueue, job: JobRef) {
     assert!(pile.push(job).is_ok(), "there is always room");
 }
 
@@ -22,13 +22,13 @@ fn number(jobs: &Dummies, job: JobRef) -> usize {
 }
 
 /// The numbers and owners of what a worker was dealt.
-fn collected(pile: &mut DealingPile, jobs: &Dummies) -> Vec<(usize, usize)> {
+fn collected(pile: &mut DealingQueue, jobs: &Dummies) -> Vec<(usize, usize)> {
     std::iter::from_fn(|| pile.collect())
         .map(|injected| (number(jobs, injected.job), injected.owner))
         .collect()
 }
 
-fn popped(pile: &mut DealingPile, jobs: &Dummies) -> Vec<usize> {
+fn popped(pile: &mut DealingQueue, jobs: &Dummies) -> Vec<usize> {
     std::iter::from_fn(|| pile.pop())
         .map(|job| number(jobs, job))
         .collect()
@@ -50,9 +50,9 @@ fn spawned_jobs_are_dealt_in_turn() {
         [8, 4, 0],
         "its own, newest first"
     );
-    let gifts = piles[2].gifts();
-    assert_eq!((gifts.dealt, gifts.kept), (6, 3));
-    assert_eq!(piles[0].gifts().collected, 2);
+    let transfers = piles[2].transfers();
+    assert_eq!((transfers.dealt, transfers.kept), (6, 3));
+    assert_eq!(piles[0].transfers().collected, 2);
 }
 
 #[test]
@@ -81,7 +81,11 @@ fn forks_stay_until_somebody_asks() {
     assert!(piles[1].collect().is_none());
     let victim = piles[0].stand();
     assert!(!piles[1].skips_search());
-    assert!(piles[1].haul(&victim).is_some_and(|got| got.is_private()));
+    assert!(
+        piles[1]
+            .steal_batch(&victim)
+            .is_some_and(|got| got.is_private())
+    );
     push(&mut piles[0], jobs.job(3));
     assert_eq!(
         collected(&mut piles[1], &jobs),
@@ -97,14 +101,18 @@ fn forks_stay_until_somebody_asks() {
 
 /// Searches until something is got: the job's number, whether it was dealt, and how many came besides.
 fn fetched(
-    thief: &mut DealingPile,
-    victim: &Stand,
+    thief: &mut DealingQueue,
+    victim: &DealingStealer,
     jobs: &Dummies,
 ) -> Option<(usize, bool, usize)> {
     for _ in 0..=PATIENCE {
         thief.skips_search();
-        if let Some(Steal::Success(haul)) = thief.haul(victim) {
-            return Some((number(jobs, haul.job), haul.moved, haul.more));
+        if let Some(Steal::Success(steal_batch)) = thief.steal_batch(victim) {
+            return Some((
+                number(jobs, steal_batch.job),
+                steal_batch.moved,
+                steal_batch.more,
+            ));
         }
     }
     None
@@ -119,14 +127,14 @@ fn who_is_out_of_work_fetches_in_the_end() {
     }
     push(&mut piles[1], jobs.job(9));
     let busy = piles[1].stand();
-    assert_eq!(Loot::len(&busy), 4);
+    assert_eq!(StealHandle::len(&busy), 4);
     // Half of three in the buffer, then the other, and at last the fork.
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((1, true, 1)));
     assert_eq!(popped(&mut piles[2], &jobs), [4]);
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((7, true, 0)));
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((9, false, 0)));
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), None);
-    assert!(Loot::is_empty(&busy));
+    assert!(StealHandle::is_empty(&busy));
 }
 
 #[test]
@@ -150,7 +158,7 @@ fn what_has_better_be_where_it_is_is_left_there() {
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((2, false, 0)));
     let own = piles[1].collect().expect("it is still there");
     assert!(own.job.is_near() && number(&jobs, own.job) == 1);
-    assert_eq!(piles[0].gifts().near, 2);
+    assert_eq!(piles[0].transfers().near, 2);
 }
 
 #[test]
@@ -164,13 +172,13 @@ fn a_waiter_gets_its_fork_back() {
         push(&mut piles[0], jobs.job(2));
         assert!(piles[0].pop() == Some(jobs.job(2)));
     }
-    assert_eq!(piles[0].gifts().dealt, 2);
+    assert_eq!(piles[0].transfers().dealt, 2);
     // SAFETY: nobody executes them.
-    let family = unsafe { jobs.job(1).family() };
+    let group = unsafe { jobs.job(1).group() };
     for _ in 1..RECALL {
-        assert!(!piles[0].take_back(family, false).1, "it waits a little");
+        assert!(!piles[0].take_back(group, false).1, "it waits a little");
     }
-    let (back, moved) = piles[0].take_back(family, false);
+    let (back, moved) = piles[0].take_back(group, false);
     assert!(moved);
     let back = back.expect("it was dealt");
     assert_eq!((number(&jobs, back.job), back.owner), (1, 0));
@@ -184,25 +192,25 @@ fn a_scope_gets_its_tasks_and_no_others() {
     let jobs = Dummies::new(1);
     let mut piles = table(2, "dealing:simple");
     // Jobs of two scopes, in turn; every second one is dealt to the other worker.
-    let [ours, theirs] = [Family(64), Family(128)];
+    let [ours, theirs] = [GroupId(64), GroupId(128)];
     // SAFETY: the closure borrows nothing. It is not executed, but leaked, like all here.
-    let spawned = |family| unsafe { crate::task::job::HeapJob::new_ref(family, |_| ()) };
-    for family in [ours, ours, theirs, ours, theirs, theirs] {
-        push(&mut piles[0], spawned(family));
+    let spawned = |group| unsafe { crate::task::job::HeapJob::new_ref(group, |_| ()) };
+    for group in [ours, ours, theirs, ours, theirs, theirs] {
+        push(&mut piles[0], spawned(group));
     }
-    let family = |injected: Injected| {
+    let group = |injected: QueuedJob| {
         // SAFETY: nobody executes them.
-        unsafe { injected.job.family() }
+        unsafe { injected.job.group() }
     };
-    assert_eq!(piles[1].pop_of(ours).map(family), Some(ours));
-    assert_eq!(piles[1].pop_of(ours).map(family), Some(ours));
+    assert_eq!(piles[1].pop_of(ours).map(group), Some(ours));
+    assert_eq!(piles[1].pop_of(ours).map(group), Some(ours));
     assert!(piles[1].pop_of(ours).is_none(), "the next is another's");
     for _ in 1..RECALL {
         assert!(!piles[0].take_back(theirs, true).1, "it waits a little");
     }
     let (back, moved) = piles[0].take_back(theirs, true);
-    assert_eq!((back.map(family), moved), (Some(theirs), true));
-    assert_eq!(Loot::len(&piles[1].stand()), 0);
+    assert_eq!((back.map(group), moved), (Some(theirs), true));
+    assert_eq!(StealHandle::len(&piles[1].stand()), 0);
     assert!(collected(&mut piles[1], &jobs).is_empty());
 }
 

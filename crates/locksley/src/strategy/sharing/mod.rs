@@ -57,25 +57,25 @@
 //! Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the next pointer: the
 //! attempt is not over. Ghosts are counted.
 
-mod circle;
+mod peers;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
 use locksley_policy::{
-    Heuristic, Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Spread, Target,
-    View, other,
+    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Spread, Target, View,
+    other,
 };
 use locksley_queue::mailbox::{self, Mailbox};
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
 use locksley_queue::{Consumer, Owner, Steal, chase_lev};
 
-pub(crate) use circle::{Circle, Member};
+pub(crate) use peers::{Peer, Peers};
 
-use crate::scheduler::injector::Injected;
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::victim_order::outcome;
-use crate::strategy::local_queue::{BOUNDED, Gifts, Haul, Loot, Pile};
+use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::JobRef;
 
 /// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker that
@@ -83,14 +83,14 @@ use crate::task::job::JobRef;
 const LETTERS: usize = if cfg!(loom) { 2 } else { 256 };
 
 /// The owner's side.
-pub(crate) struct SharingPile {
+pub(crate) struct SharingQueue {
     index: usize,
     entries: Entries<JobRef>,
     deque: chase_lev::Deque<EntryRef>,
     mailbox: Mailbox<Offer>,
     /// What the others see of this worker.
-    me: Arc<Member>,
-    circle: Arc<Circle>,
+    me: Arc<Peer>,
+    peers: Arc<Peers>,
     policy: Sharing,
     random: Random,
     /// The newest join's job that was offered, while its pointer is in the deque.
@@ -98,59 +98,41 @@ pub(crate) struct SharingPile {
     /// How many pointers the owner has pushed since, that one included, and not popped. Thieves take from
     /// the other end: before they have made this number wrong for long, a pop finds the deque empty.
     above: usize,
-    gifts: Gifts,
+    transfers: TransferCounts,
 }
 
-impl SharingPile {
+impl SharingQueue {
     /// The pile of the worker with this index, which joins the circle.
-    pub(crate) fn new(
-        index: usize,
-        circle: Arc<Circle>,
-        policy: Sharing,
-        seed: u64,
-    ) -> SharingPile {
+    pub(crate) fn new(index: usize, peers: Arc<Peers>, policy: Sharing, seed: u64) -> SharingQueue {
         let entries = Entries::new(index, BOUNDED);
         let deque = chase_lev::Deque::new();
         let (post, mailbox) = mailbox::bounded(LETTERS);
-        let me = Arc::new(Member::new(
+        let me = Arc::new(Peer::new(
             deque.thief(),
             entries.peer(),
             post,
             policy.heuristic.initial,
         ));
-        circle.enter(index, me.clone());
-        SharingPile {
+        peers.enter(index, me.clone());
+        SharingQueue {
             index,
             entries,
             deque,
             mailbox,
             me,
-            circle,
+            peers,
             policy,
             // Another stream than that of the worker's search.
             random: Random::new(!seed, index as u64),
             last: None,
             above: 0,
-            gifts: Gifts::default(),
+            transfers: TransferCounts::default(),
         }
     }
 
     /// The other side.
-    pub(crate) fn member(&self) -> Arc<Member> {
+    pub(crate) fn peer(&self) -> Arc<Peer> {
         self.me.clone()
-    }
-
-    /// From now on it gives by this heuristic.
-    pub(crate) fn set_heuristic(&mut self, heuristic: Heuristic) {
-        if self.policy.heuristic != heuristic {
-            self.policy.heuristic = heuristic;
-            self.me.set_spreading(heuristic.initial);
-        }
-    }
-
-    /// Is nothing left of what the owner has pushed, ghosts included?
-    pub(crate) fn is_empty(&self) -> bool {
-        Owner::is_empty(&self.deque)
     }
 
     fn store(&mut self, job: JobRef) -> Result<EntryRef, JobRef> {
@@ -192,20 +174,20 @@ impl SharingPile {
             me: self.index,
             memory: Memory::new(self.me.last_thief(), None),
         };
-        let decision = self.policy.offer(seeker, &*self.circle, &mut self.random);
+        let decision = self.policy.offer(seeker, &*self.peers, &mut self.random);
         let offered = match decision.target() {
             Some(donee) => self.offer(entry, donee, spawned),
             None => false,
         };
         if !offered && !matches!(decision, Decision::Skip) {
-            self.gifts.refused += 1;
+            self.transfers.refused += 1;
         }
         decision.outcome(offered)
     }
 
     /// Offers an entry to a worker, if that is idle.
     fn offer(&mut self, entry: &EntryRef, donee: usize, spawned: bool) -> bool {
-        let Some(donee) = self.circle.member(donee).filter(|donee| donee.is_idle()) else {
+        let Some(donee) = self.peers.peer(donee).filter(|donee| donee.is_idle()) else {
             return false;
         };
         let Some(offer) = self.entries.share(entry) else {
@@ -220,13 +202,13 @@ impl SharingPile {
             // The push is to come.
             self.above = 0;
         }
-        self.gifts.offered += 1;
+        self.transfers.offered += 1;
         true
     }
 
     /// Sends an entry to a worker's mailbox: Algorithm 14.
     fn send(&mut self, entry: &EntryRef, near: usize) -> bool {
-        let Some(near) = self.circle.member(near) else {
+        let Some(near) = self.peers.peer(near) else {
             return false;
         };
         let Some(offer) = self.entries.share(entry) else {
@@ -234,21 +216,21 @@ impl SharingPile {
         };
         let sent = near.send(offer);
         match sent {
-            true => self.gifts.mailed += 1,
+            true => self.transfers.mailed += 1,
             false => drop(self.entries.retract(entry)),
         }
         sent
     }
 
     /// Takes up an offer, unless somebody was quicker.
-    fn accept(&mut self, offer: Offer) -> Option<Injected> {
+    fn accept(&mut self, offer: Offer) -> Option<QueuedJob> {
         let owner = offer.worker();
-        let job = self.circle.member(owner)?.accept(offer);
+        let job = self.peers.peer(owner)?.accept(offer);
         match job {
-            Some(_) => self.gifts.accepted += 1,
-            None => self.gifts.late += 1,
+            Some(_) => self.transfers.accepted += 1,
+            None => self.transfers.late += 1,
         }
-        job.map(|job| Injected { job, owner })
+        job.map(|job| QueuedJob { job, owner })
     }
 
     /// After an opportunity to steal: changes the flag of somebody drawn at random.
@@ -256,8 +238,8 @@ impl SharingPile {
         if self.is_left_out() {
             return;
         }
-        if let Some(drawn) = other(self.index, self.circle.count(), &mut self.random)
-            && let Some(drawn) = self.circle.member(drawn)
+        if let Some(drawn) = other(self.index, self.peers.count(), &mut self.random)
+            && let Some(drawn) = self.peers.peer(drawn)
         {
             drawn.update(self.policy.heuristic.by_thief(outcome));
         }
@@ -270,7 +252,7 @@ impl SharingPile {
     }
 }
 
-impl Pile for SharingPile {
+impl LocalQueue for SharingQueue {
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         let entry = self.store(job)?;
         if self.me.is_spreading() {
@@ -303,14 +285,14 @@ impl Pile for SharingPile {
         self.enqueue(entry).map(|()| sent)
     }
 
-    fn haul(&mut self, victim: &dyn Loot) -> Option<Steal<Haul>> {
-        let victim = victim.member()?;
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+        let victim = victim.peer()?;
         let answer = victim.rob();
         if answer.is_success() && self.policy.target == Target::SpreadBack {
             victim.robbed_by(self.index);
         }
         self.report(outcome(&answer));
-        Some(answer.map(Haul::alone))
+        Some(answer.map(StolenBatch::alone))
     }
 
     fn skips_search(&mut self) -> bool {
@@ -334,7 +316,7 @@ impl Pile for SharingPile {
         self.me.close();
     }
 
-    fn receive(&mut self) -> Option<Injected> {
+    fn receive(&mut self) -> Option<QueuedJob> {
         let offer = self.me.take_offer();
         if let Some(injected) = offer.and_then(|offer| self.accept(offer)) {
             return Some(injected);
@@ -348,10 +330,10 @@ impl Pile for SharingPile {
         None
     }
 
-    fn gifts(&self) -> Gifts {
-        Gifts {
+    fn transfers(&self) -> TransferCounts {
+        TransferCounts {
             ghosts: self.me.ghosts(),
-            ..self.gifts
+            ..self.transfers
         }
     }
 }

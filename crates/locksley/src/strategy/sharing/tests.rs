@@ -5,26 +5,26 @@ use std::sync::Arc;
 use super::*;
 use crate::strategy::steal_half::dummies::Dummies;
 
-fn circle(count: usize, policy: &str) -> Vec<SharingPile> {
+fn peers(count: usize, policy: &str) -> Vec<SharingQueue> {
     let policy: Sharing = policy.parse().expect("a policy");
-    let circle = Arc::new(Circle::new(count));
+    let peers = Arc::new(Peers::new(count));
     (0..count)
-        .map(|index| SharingPile::new(index, circle.clone(), policy, 1))
+        .map(|index| SharingQueue::new(index, peers.clone(), policy, 1))
         .collect()
 }
 
-fn pair(policy: &str) -> (SharingPile, SharingPile) {
-    let mut piles = circle(2, policy);
+fn pair(policy: &str) -> (SharingQueue, SharingQueue) {
+    let mut piles = peers(2, policy);
     let donee = piles.pop().expect("two");
     (piles.pop().expect("two"), donee)
 }
 
-fn push(pile: &mut SharingPile, job: JobRef) {
+fn push(pile: &mut SharingQueue, job: JobRef) {
     assert!(pile.push(job).is_ok(), "there is room");
 }
 
 /// The number of the job that a pile receives, and whose it was.
-fn received(pile: &mut SharingPile, jobs: &Dummies) -> Option<(usize, usize)> {
+fn received(pile: &mut SharingQueue, jobs: &Dummies) -> Option<(usize, usize)> {
     let injected = pile.receive()?;
     Some((jobs.number(injected.job), injected.owner))
 }
@@ -35,7 +35,7 @@ mod alone {
 
     use super::*;
 
-    fn popped(pile: &mut SharingPile, jobs: &Dummies) -> Option<usize> {
+    fn popped(pile: &mut SharingQueue, jobs: &Dummies) -> Option<usize> {
         pile.pop().map(|job| jobs.number(job))
     }
 
@@ -50,9 +50,9 @@ mod alone {
         push(&mut donor, jobs.job(1));
         assert_eq!(received(&mut donee, &jobs), Some((1, 0)));
         assert!(donor.pop().is_none());
-        let given = donor.gifts();
+        let given = donor.transfers();
         assert_eq!((given.offered, given.refused, given.ghosts), (1, 1, 1));
-        assert_eq!(donee.gifts().accepted, 1);
+        assert_eq!(donee.transfers().accepted, 1);
     }
 
     #[test]
@@ -63,7 +63,7 @@ mod alone {
         push(&mut donor, jobs.job(0));
         assert_eq!(popped(&mut donor, &jobs), Some(0));
         assert!(donee.receive().is_none());
-        assert_eq!(donee.gifts().late, 1);
+        assert_eq!(donee.transfers().late, 1);
         push(&mut donor, jobs.job(1));
         donee.close_to_offers();
         assert!(donee.receive().is_none());
@@ -73,19 +73,19 @@ mod alone {
     #[test]
     fn a_thief_goes_past_a_ghost() {
         let jobs = Dummies::new(3);
-        let mut piles = circle(3, "sharing:greedy,target=shortest,l_p=2");
+        let mut piles = peers(3, "sharing:greedy,target=shortest,l_p=2");
         piles[1].open_to_offers();
         for number in 0..3 {
             push(&mut piles[0], jobs.job(number));
         }
         assert_eq!(received(&mut piles[1], &jobs), Some((0, 0)));
-        let victim = piles[0].member();
-        let Some(Steal::Success(haul)) = piles[2].haul(&victim) else {
+        let victim = piles[0].peer();
+        let Some(Steal::Success(steal_batch)) = piles[2].steal_batch(&victim) else {
             panic!("there is something to steal");
         };
-        assert_eq!(jobs.number(haul.job), 1);
-        assert!(!haul.moved);
-        assert_eq!(piles[0].gifts().ghosts, 1);
+        assert_eq!(jobs.number(steal_batch.job), 1);
+        assert!(!steal_batch.moved);
+        assert_eq!(piles[0].transfers().ghosts, 1);
     }
 
     /// The newest fork is not given away while an older one is there.
@@ -110,7 +110,7 @@ mod alone {
         push(&mut donor, jobs.job(3));
         assert_eq!(received(&mut donee, &jobs), Some((3, 0)));
         assert!(donor.pop().is_none());
-        assert_eq!(donor.gifts().ghosts, 2);
+        assert_eq!(donor.transfers().ghosts, 2);
     }
 
     #[test]
@@ -135,13 +135,13 @@ mod alone {
         push(&mut donor, jobs.job(0));
         assert!(donee.receive().is_none(), "nobody has asked");
         assert_eq!(popped(&mut donor, &jobs), Some(0));
-        let victim = donor.member();
-        assert!(matches!(donee.haul(&victim), Some(Steal::Empty)));
+        let victim = donor.peer();
+        assert!(matches!(donee.steal_batch(&victim), Some(Steal::Empty)));
         push(&mut donor, jobs.job(1));
         assert_eq!(received(&mut donee, &jobs), Some((1, 0)));
         push(&mut donor, jobs.job(2));
         assert!(donee.receive().is_none(), "asked once");
-        let given = donor.gifts();
+        let given = donor.transfers();
         assert_eq!((given.offered, given.refused), (1, 0));
     }
 
@@ -155,8 +155,8 @@ mod alone {
                     push(&mut victim, jobs.job(number));
                 }
                 let before = victim.me.is_spreading();
-                let loot = victim.member();
-                assert!(thief.haul(&loot).is_some());
+                let stealer = victim.peer();
+                assert!(thief.steal_batch(&stealer).is_some());
                 let after = heuristic.by_thief(outcome).of(before);
                 assert_eq!(victim.me.is_spreading(), after, "{heuristic}");
             }
@@ -167,10 +167,13 @@ mod alone {
     fn spread_back_goes_to_the_last_thief() {
         let jobs = Dummies::new(2);
         let policy = "sharing:greedy,theta_s=0.999999,target=spread-back";
-        let mut piles = circle(4, policy);
+        let mut piles = peers(4, policy);
         push(&mut piles[0], jobs.job(0));
-        let victim = piles[0].member();
-        assert!(matches!(piles[2].haul(&victim), Some(Steal::Success(_))));
+        let victim = piles[0].peer();
+        assert!(matches!(
+            piles[2].steal_batch(&victim),
+            Some(Steal::Success(_))
+        ));
         for donee in &mut piles[1..] {
             donee.open_to_offers();
         }
@@ -182,7 +185,7 @@ mod alone {
     #[test]
     fn letters_reach_who_they_are_for() {
         let jobs = Dummies::new(3);
-        let mut piles = circle(3, "sharing:tit-for-tat");
+        let mut piles = peers(3, "sharing:tit-for-tat");
         for number in 0..2 {
             let sent = piles[0].push_near(jobs.as_spawned(number), 2);
             assert!(sent == Ok(true), "there is room");
@@ -196,14 +199,17 @@ mod alone {
         assert!(letter.job == jobs.as_spawned(0) && letter.owner == 0);
         assert!(piles[2].receive().is_none(), "the donor was quicker");
         assert!(piles[0].pop().is_none());
-        assert_eq!((piles[2].gifts().accepted, piles[2].gifts().late), (1, 1));
-        assert_eq!(piles[0].gifts().mailed, 2);
+        assert_eq!(
+            (piles[2].transfers().accepted, piles[2].transfers().late),
+            (1, 1)
+        );
+        assert_eq!(piles[0].transfers().mailed, 2);
     }
 
     #[test]
     fn a_full_pile_gives_back() {
         let jobs = Dummies::new(1);
-        let mut pile = circle(1, "sharing").pop().expect("one");
+        let mut pile = peers(1, "sharing").pop().expect("one");
         for _ in 0..BOUNDED {
             push(&mut pile, jobs.job(0));
         }
@@ -221,7 +227,7 @@ mod models {
 
     use super::*;
 
-    fn drain(pile: &mut SharingPile, jobs: &Dummies) -> Vec<usize> {
+    fn drain(pile: &mut SharingQueue, jobs: &Dummies) -> Vec<usize> {
         std::iter::from_fn(|| pile.pop())
             .map(|job| jobs.number(job))
             .collect()
@@ -233,7 +239,7 @@ mod models {
     fn a_fork_goes_to_one_and_the_oldest_first() {
         loom::model(|| {
             let jobs = Arc::new(Dummies::new(2));
-            let mut piles = circle(2, "sharing:greedy");
+            let mut piles = peers(2, "sharing:greedy");
             let mut donee = piles.pop().expect("two");
             let mut donor = piles.pop().expect("two");
             donee.open_to_offers();
@@ -265,16 +271,16 @@ mod models {
     fn donee_thief_and_owner_get_one_job_once() {
         loom::model(|| {
             let jobs = Arc::new(Dummies::new(1));
-            let mut piles = circle(2, "sharing:greedy");
+            let mut piles = peers(2, "sharing:greedy");
             let mut donee = piles.pop().expect("two");
             let mut donor = piles.pop().expect("two");
             donee.open_to_offers();
-            let loot = donor.member();
+            let stealer = donor.peer();
             let theirs = jobs.clone();
             let other = thread::spawn(move || {
                 let gift = received(&mut donee, &theirs).map(|(number, _)| number);
-                let stolen = match donee.haul(&loot) {
-                    Some(Steal::Success(haul)) => Some(theirs.number(haul.job)),
+                let stolen = match donee.steal_batch(&stealer) {
+                    Some(Steal::Success(steal_batch)) => Some(theirs.number(steal_batch.job)),
                     _ => None,
                 };
                 gift.into_iter().chain(stolen).collect::<Vec<_>>()
@@ -300,7 +306,7 @@ mod models {
             });
             push(&mut donor, jobs.job(0));
             let mut donee = sleeper.join().unwrap();
-            assert!(!donor.member().is_empty(), "in sight");
+            assert!(!donor.peer().is_empty(), "in sight");
             // Loom lets the cell show the offer behind WORKING, which has replaced it. That would be right too.
             let mut had = drain(&mut donor, &jobs);
             had.extend(received(&mut donee, &jobs).map(|(number, _)| number));

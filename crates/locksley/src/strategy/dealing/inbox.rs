@@ -5,23 +5,23 @@ use std::collections::VecDeque;
 use locksley_queue::Word;
 use locksley_queue::pcb::Process;
 
-use super::table::{Seat, Table};
-use crate::task::job::{Family, JobRef};
+use super::table::{PeerState, Table};
+use crate::task::job::{GroupId, JobRef};
 
 /// The most items that are taken at once from the place of another.
 pub(super) const HANDFUL: usize = 64;
 
 /// What is in a worker's place, for whoever is inside.
-pub(crate) struct Hand {
+pub(crate) struct Inbox {
     /// What the worker forked or dealt to itself, oldest first.
     pub(super) stack: VecDeque<JobRef>,
     /// Its row and its column of buffers, if it is dealt to.
     pub(super) process: Option<Process<JobRef>>,
 }
 
-impl Hand {
-    pub(super) fn new(process: Option<Process<JobRef>>) -> Hand {
-        Hand {
+impl Inbox {
+    pub(super) fn new(process: Option<Process<JobRef>>) -> Inbox {
+        Inbox {
             stack: VecDeque::new(),
             process,
         }
@@ -29,7 +29,7 @@ impl Hand {
 
     /// Puts a job on the stack.
     #[inline]
-    pub(super) fn push(&mut self, job: JobRef, seat: &Seat) {
+    pub(super) fn push(&mut self, job: JobRef, seat: &PeerState) {
         self.stack.push_back(job);
         seat.set_stacked(self.stack.len());
         if job.is_near() {
@@ -39,14 +39,14 @@ impl Hand {
 
     /// Takes the newest job of the stack.
     #[inline]
-    pub(super) fn pop(&mut self, seat: &Seat) -> Option<JobRef> {
+    pub(super) fn pop(&mut self, seat: &PeerState) -> Option<JobRef> {
         let job = self.stack.pop_back()?;
         self.popped(job, seat);
         Some(job)
     }
 
     #[inline]
-    fn popped(&self, job: JobRef, seat: &Seat) {
+    fn popped(&self, job: JobRef, seat: &PeerState) {
         seat.set_stacked(self.stack.len());
         if job.is_near() {
             seat.set_near(seat.near() - 1);
@@ -56,7 +56,7 @@ impl Hand {
     /// Takes the oldest job of the stack, if it fits.
     pub(super) fn pop_oldest(
         &mut self,
-        seat: &Seat,
+        seat: &PeerState,
         fits: impl FnOnce(JobRef) -> bool,
     ) -> Option<JobRef> {
         if !fits(*self.stack.front()?) {
@@ -100,11 +100,11 @@ impl Hand {
         table: &Table,
         me: usize,
         from: usize,
-        family: Family,
+        group: GroupId,
     ) -> Option<JobRef> {
         let oldest = self.peek(from)?;
         // SAFETY: what is in a buffer has not been executed, and nobody else can take it.
-        let fits = oldest.is_spawned() && unsafe { oldest.family() } == family;
+        let fits = oldest.is_spawned() && unsafe { oldest.group() } == group;
         fits.then(|| self.consume(table, me, from)).flatten()
     }
 
@@ -140,7 +140,7 @@ impl Hand {
         &mut self,
         table: &Table,
         [me, dealer]: [usize; 2],
-        family: Family,
+        group: GroupId,
         most: usize,
         fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
@@ -151,7 +151,7 @@ impl Hand {
         {
             jobs.push(job);
             // SAFETY: it has not been executed, and nobody else can take it.
-            if !job.is_spawned() && unsafe { job.family() } == family {
+            if !job.is_spawned() && unsafe { job.group() } == group {
                 break;
             }
         }

@@ -8,17 +8,17 @@ use std::sync::{Arc, OnceLock};
 use crossbeam_utils::CachePadded;
 use locksley_policy::{Update, View};
 use locksley_queue::mailbox::Sender;
-use locksley_queue::offer::{Acquired, EntryRef, Offer, Peer, State};
+use locksley_queue::offer::{Acquired, EntryRef, Offer, Peer as OfferPeer, State};
 use locksley_queue::{Steal, Thief, chase_lev};
 
-use crate::strategy::local_queue::Loot;
+use crate::strategy::local_queue::StealHandle;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::task::job::JobRef;
 
 /// A worker as the others see it.
-pub(crate) struct Member {
+pub(crate) struct Peer {
     stealer: chase_lev::Stealer<EntryRef>,
-    entries: Peer<JobRef>,
+    entries: OfferPeer<JobRef>,
     /// Where offers arrive.
     state: State,
     /// Where letters arrive.
@@ -31,14 +31,14 @@ pub(crate) struct Member {
     ghosts: AtomicU64,
 }
 
-impl Member {
+impl Peer {
     pub(super) fn new(
         stealer: chase_lev::Stealer<EntryRef>,
-        entries: Peer<JobRef>,
+        entries: OfferPeer<JobRef>,
         post: Sender<Offer>,
         spreading: bool,
-    ) -> Member {
-        Member {
+    ) -> Peer {
+        Peer {
             stealer,
             entries,
             state: State::new(),
@@ -105,12 +105,6 @@ impl Member {
     pub(super) fn is_spreading(&self) -> bool {
         self.spreading.load(Ordering::Relaxed)
     }
-
-    /// For the worker, before it has pushed anything under a heuristic.
-    pub(super) fn set_spreading(&self, spreading: bool) {
-        self.spreading.store(spreading, Ordering::Relaxed);
-    }
-
     /// Changes the flag. Written only where that changes something, so that the worker's cache keeps it.
     pub(super) fn update(&self, update: Update) {
         if let Some(value) = update.value()
@@ -138,12 +132,12 @@ impl Member {
     }
 }
 
-impl Loot for Arc<Member> {
+impl StealHandle for Arc<Peer> {
     fn steal(&self) -> Steal<JobRef> {
         self.rob()
     }
 
-    fn member(&self) -> Option<&Member> {
+    fn peer(&self) -> Option<&Peer> {
         Some(self)
     }
 
@@ -153,46 +147,45 @@ impl Loot for Arc<Member> {
 }
 
 /// All workers of a pool, by index: each enters when its place is first taken.
-pub(crate) struct Circle {
-    members: Box<[OnceLock<Arc<Member>>]>,
+pub(crate) struct Peers {
+    members: Box<[OnceLock<Arc<Peer>>]>,
     /// How many have entered.
     count: AtomicUsize,
 }
 
-impl Circle {
+impl Peers {
     /// A circle with room for so many.
-    pub(crate) fn new(places: usize) -> Circle {
-        Circle {
+    pub(crate) fn new(places: usize) -> Peers {
+        Peers {
             members: (0..places).map(|_| OnceLock::new()).collect(),
             count: AtomicUsize::new(0),
         }
     }
 
     /// A worker enters. Places are taken in order.
-    pub(super) fn enter(&self, index: usize, member: Arc<Member>) {
+    pub(super) fn enter(&self, index: usize, peer: Arc<Peer>) {
         // A place is furnished once.
-        let _ = self.members[index].set(member);
+        let _ = self.members[index].set(peer);
         self.count.fetch_max(index + 1, Ordering::Release);
     }
 
-    pub(super) fn member(&self, index: usize) -> Option<&Member> {
+    pub(super) fn peer(&self, index: usize) -> Option<&Peer> {
         Some(self.members.get(index)?.get()?)
     }
 }
 
-impl View for Circle {
+impl View for Peers {
     fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
     /// A ghost counts as a job.
     fn load(&self, processor: usize) -> usize {
-        self.member(processor)
-            .map_or(0, |member| member.stealer.len())
+        self.peer(processor).map_or(0, |peer| peer.stealer.len())
     }
 
     /// As far as donors are concerned: spares that lie down and workers that sleep take no offers.
     fn is_idle(&self, processor: usize) -> bool {
-        self.member(processor).is_some_and(Member::is_idle)
+        self.peer(processor).is_some_and(Peer::is_idle)
     }
 }

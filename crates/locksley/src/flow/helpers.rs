@@ -109,26 +109,26 @@ type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>
 const DEEP: usize = 16;
 
 /// All who work at something.
-struct Crew<'a, W> {
+struct Helpers<'a, W> {
     source: &'a W,
     /// Have they gone too deep?
     deep: AtomicBool,
 }
 
-impl<'a, W: Work> Crew<'a, W> {
+impl<'a, W: Work> Helpers<'a, W> {
     /// Works until nothing is left; again and again, if they have left because it was too deep.
     fn muster(source: &'a W, work: impl Fn(&Self)) {
-        let crew = Crew {
+        let helpers = Helpers {
             source,
             deep: AtomicBool::new(false),
         };
         loop {
-            work(&crew);
-            if !crew.is_deep() {
+            work(&helpers);
+            if !helpers.is_deep() {
                 return;
             }
             // Nobody else is left.
-            crew.deep.store(false, Ordering::Relaxed);
+            helpers.deep.store(false, Ordering::Relaxed);
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a, W: Work> Crew<'a, W> {
 
 /// Works at something until nothing is left, with whoever comes to help.
 pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
-    Crew::muster(source, |crew| crew.help(worker, &Offer::new(None), 0));
+    Helpers::muster(source, |helpers| helpers.help(worker, &Offer::new(None), 0));
 }
 
 /// The way of those who help.
@@ -285,11 +285,11 @@ pub(crate) fn run_all(worker: &Worker, list: &List, root: &Root) {
         }
         _ => {}
     }
-    Crew::muster(&Frame { list, root }, |crew| {
+    Helpers::muster(&Frame { list, root }, |helpers| {
         let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
             list.run_in_order(taken, Some(worker), root, advise)
         };
-        crew.work(worker, None, &way, 0, None);
+        helpers.work(worker, None, &way, 0, None);
     });
 }
 
@@ -349,14 +349,14 @@ mod tests {
         crate::pool::on_worker(|worker| {
             let numbers = Numbers::new();
             let begun = AtomicUsize::new(0);
-            Crew::muster(&numbers, |crew| {
+            Helpers::muster(&numbers, |helpers| {
                 let offer = Offer::new(None);
                 if begun.fetch_add(1, Ordering::Relaxed) == 0 {
-                    crew.help(worker, &offer, DEEP + worker.num_workers() + 1);
-                    assert!(crew.is_deep() && offer.is_back());
+                    helpers.help(worker, &offer, DEEP + worker.num_workers() + 1);
+                    assert!(helpers.is_deep() && offer.is_back());
                     assert_eq!(numbers.ran(), 0);
                 } else {
-                    crew.help(worker, &offer, 0);
+                    helpers.help(worker, &offer, 0);
                 }
             });
             assert!(begun.into_inner() >= 2);
