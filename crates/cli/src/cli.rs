@@ -8,7 +8,7 @@ use crate::commands::{
     cluster, compare, completions, experiment, list, profile, record, replay, report, run,
     simulate, theory, topology, trace,
 };
-use crate::failure::EXIT_CODES;
+use crate::error::EXIT_CODES;
 
 const EXAMPLES: &str = "  \
   locksley                                   a tour: this machine, three programs, every strategy, who wins

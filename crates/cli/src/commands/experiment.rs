@@ -8,12 +8,12 @@ use locksley_measure::table::{Style, Table};
 use locksley_report::{Arrival, Experiment, Load, Results};
 
 use crate::cli::help;
-use crate::experiment::batch::{self, Plan};
-use crate::experiment::conclusions::conclusions;
-use crate::failure::Failure;
-use crate::output::{Output, Session};
-use crate::ranges::{self, Numbers};
-use crate::units::{count, several, time};
+use crate::error::Error;
+use crate::measure::experiment::batch::{self, Plan};
+use crate::measure::experiment::conclusions::conclusions;
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{Output, Session};
+use crate::render::units::{count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley experiment batch --quick                    a taste, in a quarter of a minute
@@ -82,7 +82,7 @@ fn threads(text: &str) -> Result<Numbers, String> {
 }
 
 impl Experiments {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         match &self.which {
             Which::Batch(arguments) => arguments.run(output),
         }
@@ -116,12 +116,12 @@ impl BatchArgs {
         }
     }
 
-    fn run(&self, output: &Output) -> Result<(), Failure> {
+    fn run(&self, output: &Output) -> Result<(), Error> {
         let plan = self.plan();
         let heavy = batch::calibrate(plan.heavy);
         let estimate = plan.estimate(heavy).as_secs_f64();
         if estimate > 24.0 * 3600.0 {
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "this would take about {} hours on this machine: give smaller --threads, --tasks, --heavy or --rounds",
                 count((estimate / 3600.0) as u64)
             )));

@@ -5,15 +5,15 @@ use locksley_sim::dag::Dag;
 use locksley_workload::catalog::{self, Scale, Spec};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::names::RIVALS;
-use crate::output::Output;
+use crate::error::Error;
+use crate::parse::names::RIVALS;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley list          names and what they mean
   locksley list --json   the same for a program, with all parameters";
 
-pub(crate) fn list(output: &Output) -> Result<(), Failure> {
+pub(crate) fn list(output: &Output) -> Result<(), Error> {
     let style = output.style;
     output.say(style.bold("Workloads (as they are by default; --full makes them larger)"));
     for entry in catalog::all() {

@@ -17,11 +17,11 @@ mod tour;
 pub(crate) mod trace;
 
 use crate::cli::{Cli, Command};
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 /// Does what the command line says.
-pub(crate) fn dispatch(cli: Cli) -> Result<(), Failure> {
+pub(crate) fn dispatch(cli: Cli) -> Result<(), Error> {
     let output = Output::new(&cli.options);
     match cli.command {
         None => tour::tour(&output),

@@ -7,12 +7,12 @@ use locksley_measure::Progress;
 use locksley_sim::dag::{Computation, Graph};
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::names;
-use crate::output::Output;
-use crate::ranges;
-use crate::recorder;
-use crate::units::{self, count, digits, several, time};
+use crate::error::Error;
+use crate::measure::recorder;
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::Output;
+use crate::render::units::{self, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley record queens:n=10                       then: locksley replay locksley-out/queens.recording.json
@@ -37,14 +37,14 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
         let (run, graph) = {
             let _progress = Progress::doing(&format!("recording {spec}"), 1);
             recorder::record(&spec, self.workers, self.unit)?
         };
         let size = Graph::parse(&graph)
-            .map_err(|error| Failure::Check(error.to_string()))?
+            .map_err(|error| Error::Check(error.to_string()))?
             .size();
         let about = serde_json::to_string_pretty(&run).unwrap_or_default() + "\n";
         let files = [

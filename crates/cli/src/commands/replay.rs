@@ -12,15 +12,15 @@ use locksley_sim::dag::{Computation, Graph};
 use locksley_sim::{Costs, Setup, simulate};
 use locksley_workload::catalog::{Scale, Spec};
 
-use crate::contest::{self, Entrant, Who};
-use crate::failure::Failure;
-use crate::machines::{self, Groups};
-use crate::names;
-use crate::output::{Output, Session};
-use crate::ranges::{self, Numbers};
-use crate::recorder::{self, Run};
-use crate::tables;
-use crate::units::{self, digits, time};
+use crate::error::Error;
+use crate::measure::comparison::{self, Candidate, Runtime};
+use crate::measure::recorder::{self, Run};
+use crate::parse::machines::{self, Groups};
+use crate::parse::names;
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::units::{self, digits, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley replay sort                                     recorded now; 1 to 64 processors
@@ -52,7 +52,7 @@ pub(crate) struct Replay {
     /// How long a fence or a compare-and-swap takes.
     #[arg(long, value_name = "TIME", default_value = "10ns", value_parser = units::duration)]
     fence: Duration,
-    /// Who is near whom, latencies in nanoseconds: flat, sockets:CORES,NS, cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
+    /// Distances between processors, latencies in nanoseconds: flat, sockets:CORES,NS, cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How long a step of a graph is about which nothing else is known.
@@ -94,7 +94,7 @@ impl Source {
 }
 
 impl Replay {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let strategies = names::strategies(&self.strategies)?;
         let mut source = self.source(output)?;
         let session = Session::start(output, "replay", "Replay", table);
@@ -123,7 +123,7 @@ impl Replay {
     }
 
     /// Reads the recording, or makes one.
-    fn source(&self, output: &Output) -> Result<Source, Failure> {
+    fn source(&self, output: &Output) -> Result<Source, Error> {
         let path = Path::new(&self.what);
         let is_file = path
             .extension()
@@ -134,7 +134,7 @@ impl Replay {
             false => self.record()?,
         };
         let graph = Graph::parse(&graph)
-            .map_err(|error| Failure::System(format!("{} is no recording: {error}", self.what)))?;
+            .map_err(|error| Error::System(format!("{} is no recording: {error}", self.what)))?;
         let spec = |run: &Run| Spec::parse(&run.program, Scale::Quick).ok();
         let size = graph.size();
         let source = Source {
@@ -160,7 +160,7 @@ impl Replay {
         Ok(source)
     }
 
-    fn record(&self) -> Result<(Option<Run>, String), Failure> {
+    fn record(&self) -> Result<(Option<Run>, String), Error> {
         let spec = names::workload(&self.what, self.full)?;
         let _progress = Progress::doing(&format!("recording {spec}"), 1);
         let (run, graph) = recorder::record(&spec, 1, None)?;
@@ -173,13 +173,13 @@ impl Replay {
         source: &mut Source,
         strategies: &[Strategy],
         session: &Session,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let steps = (self.processors.0.len() * strategies.len()) as u64;
         let progress = Progress::doing("simulating", steps);
         for strategy in strategies {
             for &processors in &self.processors.0 {
                 let setup = self.setup(strategy, processors, source.unit);
-                let report = simulate(&mut source.graph, &setup).map_err(Failure::usage)?;
+                let report = simulate(&mut source.graph, &setup).map_err(Error::usage)?;
                 let point = ReplayPoint {
                     strategy: strategy.to_string(),
                     workers: processors,
@@ -220,7 +220,7 @@ impl Replay {
         spec: &Spec,
         strategies: &[Strategy],
         session: &Session,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let most = locksley::available_cpus().count();
         let workers: Vec<usize> = self
             .processors
@@ -229,12 +229,14 @@ impl Replay {
             .copied()
             .filter(|&p| p <= most)
             .collect();
-        let whos: Vec<Who> = strategies.iter().copied().map(Who::Ours).collect();
-        let entrants = contest::entrants(&whos, &workers);
-        let plan = contest::plan(self.rounds as usize, None, 1);
-        contest::hold(spec, &entrants, &plan, &mut |index, seconds| {
-            let Entrant { who, workers } = entrants[index];
-            let Who::Ours(strategy) = who else { return };
+        let runtimes: Vec<Runtime> = strategies.iter().copied().map(Runtime::Ours).collect();
+        let candidates = comparison::candidates(&runtimes, &workers);
+        let plan = comparison::plan(self.rounds as usize, None, 1);
+        comparison::hold(spec, &candidates, &plan, &mut |index, seconds| {
+            let Candidate { runtime, workers } = candidates[index];
+            let Runtime::Ours(strategy) = runtime else {
+                return;
+            };
             let mut results = session.results();
             let mut points = results.replays[0].points.iter_mut();
             let name = strategy.to_string();

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley report locksley-out            makes locksley-out/report.html, which needs no network
@@ -23,7 +23,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let mut results = locksley_report::read(&self.from)?;
         if results.command.lines().count() > 1 {
             // Not that of one of them.

@@ -13,12 +13,12 @@ use locksley_workload::{FibTask, Program};
 use serde_json::{Map, Value, json};
 
 use crate::commands::trace;
-use crate::contest;
-use crate::failure::Failure;
-use crate::names;
-use crate::output::Output;
-use crate::ranges;
-use crate::units::{count, several, time};
+use crate::error::Error;
+use crate::measure::comparison;
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::Output;
+use crate::render::units::{count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley run fib                                    the default strategy, one worker per processor
@@ -68,10 +68,10 @@ struct Once<'a> {
 }
 
 impl Visitor for Once<'_> {
-    type Output = Result<Outcome, Failure>;
+    type Output = Result<Outcome, Error>;
 
-    fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Failure> {
-        let pool = contest::pool(self.strategy, self.workers, self.spec.stack());
+    fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Error> {
+        let pool = comparison::pool(self.strategy, self.workers, self.spec.stack());
         let capacity = if self.traced { ENTRIES } else { 0 };
         let mut runtime = Worker(pool.trace(capacity).build()?);
         runtime.run(FibTask(16));
@@ -85,7 +85,7 @@ impl Visitor for Once<'_> {
         let trace = runtime.0.take_trace();
         program.check(output).map_err(|wrong| {
             let what = format!("{} under {}", self.spec, self.strategy);
-            Failure::wrong(what, &wrong)
+            Error::wrong(what, &wrong)
         })?;
         Ok(Outcome {
             elapsed,
@@ -96,7 +96,7 @@ impl Visitor for Once<'_> {
 }
 
 impl Run {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
         let strategy = names::strategy(&self.strategy)?;
         let workers = self
@@ -110,7 +110,7 @@ impl Run {
         };
         let outcome = {
             let _progress = Progress::doing(&format!("running {spec}"), 1);
-            contest::visit(&spec, once)??
+            comparison::visit(&spec, once)??
         };
         let seconds = outcome.elapsed.as_secs_f64();
         let having = several(workers, "worker");

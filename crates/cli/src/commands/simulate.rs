@@ -14,13 +14,13 @@ use locksley_workload::catalog::nearest;
 use serde_json::json;
 
 use crate::commands::theory::Theory;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::machines::{self, Costly, Groups};
-use crate::names::{self, meant};
-use crate::output::{self, Output};
-use crate::ranges::{self, Numbers};
-use crate::units::{count, digits};
+use crate::parse::machines::{self, Costly, Groups};
+use crate::parse::names::{self, meant};
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{self, Output};
+use crate::render::units::{count, digits};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley simulate fib:n=25                                  several schedulers on 64 processors
@@ -50,7 +50,7 @@ pub(crate) struct Simulate {
     /// What things cost, in ticks: node, steal, cas, fence, donation, probe.
     #[arg(long, value_name = "NAME=TICKS,..", default_value = "node=1,steal=1", value_parser = machines::costs)]
     costs: Costly,
-    /// Who is near whom: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or nested:SIZE=TICKS,..,BEYOND.
+    /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or nested:SIZE=TICKS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How many runs of each, with different random numbers.
@@ -88,7 +88,7 @@ fn lock(reports: &Reports) -> MutexGuard<'_, Vec<Report>> {
 }
 
 impl Simulate {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         if self.computation == "theory" {
             return Theory::default().run(output);
         }
@@ -100,14 +100,14 @@ impl Simulate {
             let (output, reports, dag) = &kept;
             match write(output, dag, &lock(reports), true) {
                 Ok(file) => format!("what was simulated until now is kept in {file}"),
-                Err(failure) => format!("what was simulated is lost: {failure}"),
+                Err(error) => format!("what was simulated is lost: {error}"),
             }
         });
         self.sweep(&dag, &setups, &reports)?;
         interrupt::finish(|| self.finish(output, &dag, &setups, &reports))
     }
 
-    fn setups(&self) -> Result<Vec<Setup>, Failure> {
+    fn setups(&self) -> Result<Vec<Setup>, Error> {
         let strategies = names::simulated(&self.strategies)?;
         let mut setups = Vec::new();
         for &processors in &self.processors.0 {
@@ -123,7 +123,7 @@ impl Simulate {
                         mailbox: self.mailbox,
                         ..Setup::new(processors, strategy)
                     };
-                    setup.check().map_err(Failure::usage)?;
+                    setup.check().map_err(Error::usage)?;
                     setups.push(setup);
                 }
             }
@@ -132,13 +132,13 @@ impl Simulate {
     }
 
     /// Simulates on all processors of this machine.
-    fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Failure> {
+    fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Error> {
         let progress = Progress::doing(&format!("simulating {dag}"), setups.len() as u64);
         let one = |setup: &Setup| {
             let report = dag
                 .build(One(setup))
-                .map_err(|error| Failure::System(error.to_string()))?;
-            lock(reports).push(report.map_err(Failure::usage)?);
+                .map_err(|error| Error::System(error.to_string()))?;
+            lock(reports).push(report.map_err(Error::usage)?);
             progress.step();
             Ok(())
         };
@@ -152,7 +152,7 @@ impl Simulate {
         dag: &Dag,
         setups: &[Setup],
         reports: &Reports,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let reports = in_order(setups, lock(reports).clone());
         let mut files = vec![write(output, &dag.to_string(), &reports, false)?];
         if self.sample > 0 {
@@ -194,13 +194,13 @@ fn in_order(setups: &[Setup], mut reports: Vec<Report>) -> Vec<Report> {
 }
 
 /// A computation, or what was probably meant.
-fn computation(text: &str) -> Result<Dag, Failure> {
+fn computation(text: &str) -> Result<Dag, Error> {
     text.parse::<Dag>().map_err(|error| {
         let name = text.split(':').next().unwrap_or(text);
         let all: Vec<String> = Dag::all().iter().map(ToString::to_string).collect();
         let names = all.iter().filter_map(|dag| dag.split(':').next());
         let near = nearest(name, names.filter(|known| *known != name));
-        Failure::usage(format!("{error}{}", meant(&near)))
+        Error::usage(format!("{error}{}", meant(&near)))
     })
 }
 
@@ -217,7 +217,7 @@ fn write(
     dag: &str,
     reports: &[Report],
     interrupted: bool,
-) -> Result<String, Failure> {
+) -> Result<String, Error> {
     let document = json!({
         "format": "locksley-simulation/1",
         "computation": dag,

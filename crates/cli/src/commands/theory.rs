@@ -13,11 +13,11 @@ use locksley_sim::theory::{Claim, Effort, Finding, claims};
 use locksley_workload::catalog::nearest;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::names::meant;
-use crate::output::Output;
-use crate::units::several;
+use crate::parse::names::meant;
+use crate::render::output::Output;
+use crate::render::units::several;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley theory                     all claims, and the thesis's figures with measured points
@@ -59,12 +59,12 @@ fn lock(done: &Shared) -> MutexGuard<'_, Done> {
 }
 
 impl Theory {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let (began, jobs, done) = (Instant::now(), self.jobs()?, Shared::default());
         let kept = (output.clone(), done.clone());
         interrupt::keep(move || match write(&kept.0, &mut lock(&kept.1), true) {
             Ok(files) => format!("what was checked until now is kept in {}", files.join(", ")),
-            Err(failure) => format!("what was checked is lost: {failure}"),
+            Err(error) => format!("what was checked is lost: {error}"),
         });
         let progress = Progress::doing("checking claims", jobs.len() as u64);
         let effort = if self.quick {
@@ -90,7 +90,7 @@ impl Theory {
         interrupt::finish(|| finish(output, &mut lock(&done), began))
     }
 
-    fn jobs(&self) -> Result<Vec<Job>, Failure> {
+    fn jobs(&self) -> Result<Vec<Job>, Error> {
         let all = claims();
         let names: Vec<&str> = all.iter().map(|claim| claim.name).collect();
         let wanted = |claim: &Claim| {
@@ -108,7 +108,7 @@ impl Theory {
         if let (true, Some(only)) = (jobs.is_empty(), &self.only) {
             let near = meant(&nearest(only, names.iter().copied()));
             let names = names.join(", ");
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "no claim has `{only}` in its name: possible are {names}{near}"
             )));
         }
@@ -119,7 +119,7 @@ impl Theory {
     }
 }
 
-fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Failure> {
+fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Error> {
     let files = write(output, done, false)?;
     output.say(table(done).replace("FAILS", &output.style.bad("FAILS")));
     let (all, failed) = counts(done);
@@ -136,7 +136,7 @@ fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Failur
     output.document(&document)?;
     match failed {
         0 => Ok(()),
-        _ => Err(Failure::Check(format!(
+        _ => Err(Error::Check(format!(
             "{} of {all} do not hold",
             several(failed, "claim")
         ))),
@@ -153,7 +153,7 @@ fn counts(done: &Done) -> (usize, usize) {
 }
 
 /// Writes all that is done; which files there are.
-fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<String>, Failure> {
+fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<String>, Error> {
     done.found.sort_by_key(|(number, _, _)| *number);
     let mut files = vec![
         output.write(

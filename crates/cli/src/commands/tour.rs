@@ -8,12 +8,12 @@ use locksley_report::Results;
 
 use crate::commands::compare;
 use crate::commands::trace::{self, Tracer};
-use crate::contest::{self, Who};
-use crate::failure::Failure;
-use crate::names;
-use crate::output::{Output, Session};
-use crate::tables;
-use crate::units::several;
+use crate::error::Error;
+use crate::measure::comparison::{self, Runtime};
+use crate::parse::names;
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::units::several;
 
 /// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each. Without optimisation times mean
 /// nothing, and the programs are smaller.
@@ -52,18 +52,18 @@ const LIMIT: Duration = Duration::from_secs(6);
 /// As many samples of each are enough to see the large differences.
 const ROUNDS: usize = 7;
 
-pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
+pub(crate) fn tour(output: &Output) -> Result<(), Error> {
     let (style, workers) = (output.style, locksley::available_cpus().count());
     introduce(output, workers);
     let session = Session::start(output, "tour", "The tour", tables::comparisons);
-    let rivals = [Who::Serial, Who::Rayon, Who::Chili].into_iter();
-    let whos: Vec<Who> = rivals.chain(Strategy::ALL.map(Who::Ours)).collect();
-    let entrants = contest::entrants(&whos, &[workers]);
-    let plan = contest::plan(ROUNDS, Some(LIMIT), 1);
+    let rivals = [Runtime::Serial, Runtime::Rayon, Runtime::Chili].into_iter();
+    let runtimes: Vec<Runtime> = rivals.chain(Strategy::ALL.map(Runtime::Ours)).collect();
+    let candidates = comparison::candidates(&runtimes, &[workers]);
+    let plan = comparison::plan(ROUNDS, Some(LIMIT), 1);
     for (program, about) in PROGRAMS {
         output.say(style.bold(about));
         let spec = names::workload(program, false)?;
-        compare::measure(output, &session, &spec, &entrants, &plan)?;
+        compare::measure(output, &session, &spec, &candidates, &plan)?;
     }
     add_timeline(&session, workers)?;
     output.say(style.bold("Who wins"));
@@ -96,7 +96,7 @@ fn introduce(output: &Output, workers: usize) {
 }
 
 /// A traced run, for the page: who did what when.
-fn add_timeline(session: &Session, workers: usize) -> Result<(), Failure> {
+fn add_timeline(session: &Session, workers: usize) -> Result<(), Error> {
     let spec = names::workload(PICTURED, false)?;
     let strategy = Strategy::default();
     let tracer = Tracer {
@@ -106,7 +106,7 @@ fn add_timeline(session: &Session, workers: usize) -> Result<(), Failure> {
         capacity: 1 << 16,
         sample: None,
     };
-    let traced = contest::visit(&spec, tracer)??;
+    let traced = comparison::visit(&spec, tracer)??;
     trace::fill(&mut session.results(), &spec, strategy, workers, traced);
     Ok(())
 }

@@ -14,14 +14,14 @@ use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program, Task};
 
-use crate::contest;
-use crate::failure::Failure;
-use crate::names;
-use crate::output::{Output, Session};
-use crate::ranges;
-use crate::tables;
-use crate::timeline;
-use crate::units::{self, count, several, time};
+use crate::error::Error;
+use crate::measure::comparison;
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::timeline;
+use crate::render::units::{self, count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley trace queens                        then open locksley-out/trace.perfetto.json at ui.perfetto.dev
@@ -69,10 +69,10 @@ pub(crate) struct Tracer<'a> {
 }
 
 impl Visitor for Tracer<'_> {
-    type Output = Result<Traced, Failure>;
+    type Output = Result<Traced, Error>;
 
-    fn visit<P: Program>(self, mut program: P) -> Result<Traced, Failure> {
-        let pool = contest::pool(self.strategy, self.workers, self.spec.stack());
+    fn visit<P: Program>(self, mut program: P) -> Result<Traced, Error> {
+        let pool = comparison::pool(self.strategy, self.workers, self.spec.stack());
         let mut runtime = Worker(pool.trace(self.capacity).build()?);
         runtime.run(FibTask(16));
         drop(runtime.0.take_trace());
@@ -96,7 +96,7 @@ impl Visitor for Tracer<'_> {
         let trace = runtime.0.take_trace();
         program.check(output).map_err(|wrong| {
             let what = format!("{} under {}", self.spec, self.strategy);
-            Failure::wrong(what, &wrong)
+            Error::wrong(what, &wrong)
         })?;
         Ok(Traced {
             trace,
@@ -125,7 +125,7 @@ fn look(pool: &Pool, every: Duration, done: &AtomicBool) -> Vec<LoadPoint> {
 }
 
 impl TraceRun {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
         let strategy = names::strategy(&self.strategy)?;
         let workers = self
@@ -141,7 +141,7 @@ impl TraceRun {
         };
         let traced = {
             let _progress = Progress::doing(&format!("tracing {spec}"), 1);
-            contest::visit(&spec, tracer)??
+            comparison::visit(&spec, tracer)??
         };
         output.say(format!(
             "{spec} under {strategy} with {}",
@@ -190,7 +190,7 @@ pub(crate) fn fill(
     }
 }
 
-/// Who took how much from whom, and how busy everybody was.
+/// How busy each worker was, and how many tasks moved.
 fn text(results: &Results) -> String {
     let mut text = String::new();
     for timeline in &results.timelines {
@@ -206,6 +206,6 @@ fn text(results: &Results) -> String {
 }
 
 /// Writes a trace of one run to a file.
-pub(crate) fn to_file(trace: &Trace, file: &Path) -> Result<(), Failure> {
-    std::fs::write(file, trace.to_json()).map_err(|error| Failure::file("write", file, &error))
+pub(crate) fn to_file(trace: &Trace, file: &Path) -> Result<(), Error> {
+    std::fs::write(file, trace.to_json()).map_err(|error| Error::file("write", file, &error))
 }

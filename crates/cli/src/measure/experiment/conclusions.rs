@@ -6,7 +6,7 @@
 
 use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition, Summary};
 
-use crate::units::digits;
+use crate::render::units::digits;
 
 /// With fewer rounds nothing is clear.
 const ROUNDS: usize = 3;

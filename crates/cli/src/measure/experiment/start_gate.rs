@@ -14,14 +14,14 @@ enum State {
 
 /// Holds threads back until all of them are there.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct StartGate {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Gate {
-    pub(super) fn new() -> Gate {
-        Gate {
+impl StartGate {
+    pub(super) fn new() -> StartGate {
+        StartGate {
             state: Mutex::new(State::Closed(0)),
             changed: Condvar::new(),
         }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn all_see_the_same_start() {
-        let gate = Gate::new();
+        let gate = StartGate::new();
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| gate.pass())).collect();
             let start = gate.open(3);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn who_waits_in_vain_goes_home() {
-        let gate = Gate::new();
+        let gate = StartGate::new();
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| gate.pass());
             gate.call_off();

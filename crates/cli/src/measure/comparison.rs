@@ -9,18 +9,18 @@ use std::thread;
 use std::time::Duration;
 
 use locksley::{Pool, Strategy};
-use locksley_measure::runtimes::{self, Chili, Rayon, Runtime, Serial, Worker};
+use locksley_measure::runtimes::{self, Chili, Rayon, Runtime as _, Serial, Worker};
 use locksley_measure::{Contender, Plan, Sample, Workload, Wrong};
 use locksley_report as report;
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program};
 
-use crate::failure::Failure;
-use crate::units::several;
+use crate::error::Error;
+use crate::render::units::several;
 
-/// Who runs the program.
+/// The runtime that runs the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Who {
+pub(crate) enum Runtime {
     /// Plain code.
     Serial,
     /// A pool of Locksley.
@@ -33,19 +33,19 @@ pub(crate) enum Who {
 
 /// One who takes part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entrant {
-    pub(crate) who: Who,
+pub(crate) struct Candidate {
+    pub(crate) runtime: Runtime,
     pub(crate) workers: usize,
 }
 
-impl Entrant {
+impl Candidate {
     /// As results have it.
     pub(crate) fn contender(&self) -> report::Contender {
-        match self.who {
-            Who::Serial => report::Contender::Serial,
-            Who::Ours(strategy) => report::Contender::strategy(strategy.to_string()),
-            Who::Rayon => report::Contender::rival(Rayon::NAME),
-            Who::Chili => report::Contender::rival(Chili::NAME),
+        match self.runtime {
+            Runtime::Serial => report::Contender::Serial,
+            Runtime::Ours(strategy) => report::Contender::strategy(strategy.to_string()),
+            Runtime::Rayon => report::Contender::rival(Rayon::NAME),
+            Runtime::Chili => report::Contender::rival(Chili::NAME),
         }
     }
 
@@ -59,17 +59,22 @@ impl Entrant {
 }
 
 /// Everybody with every number of workers; serial code has one.
-pub(crate) fn entrants(whos: &[Who], workers: &[usize]) -> Vec<Entrant> {
-    let mut entrants = Vec::new();
-    if whos.contains(&Who::Serial) {
-        let who = Who::Serial;
-        entrants.push(Entrant { who, workers: 1 });
+pub(crate) fn candidates(runtimes: &[Runtime], workers: &[usize]) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    if runtimes.contains(&Runtime::Serial) {
+        let runtime = Runtime::Serial;
+        candidates.push(Candidate {
+            runtime,
+            workers: 1,
+        });
     }
     for &workers in workers {
-        let parallel = whos.iter().filter(|who| **who != Who::Serial);
-        entrants.extend(parallel.map(|&who| Entrant { who, workers }));
+        let parallel = runtimes
+            .iter()
+            .filter(|runtime| **runtime != Runtime::Serial);
+        candidates.extend(parallel.map(|&runtime| Candidate { runtime, workers }));
     }
-    entrants
+    candidates
 }
 
 /// A thread's stack where nobody chose one, unless the environment says otherwise: chili's threads.
@@ -78,9 +83,9 @@ fn usual_stack() -> usize {
     said.and_then(|said| said.parse().ok()).unwrap_or(2 << 20)
 }
 
-/// Why an entrant cannot take part, if so.
-pub(crate) fn obstacle(entrant: &Entrant, spec: &Spec) -> Option<String> {
-    (entrant.who == Who::Chili && spec.stack() > usual_stack()).then(|| {
+/// Why an candidate cannot take part, if so.
+pub(crate) fn obstacle(candidate: &Candidate, spec: &Spec) -> Option<String> {
+    (candidate.runtime == Runtime::Chili && spec.stack() > usual_stack()).then(|| {
         format!(
             "chili is left out of {}: its threads' stacks are too small, and it lets nobody choose; \
              RUST_MIN_STACK={} lets it take part",
@@ -90,71 +95,75 @@ pub(crate) fn obstacle(entrant: &Entrant, spec: &Spec) -> Option<String> {
     })
 }
 
-/// Lets the entrants take turns with a program; `watch` is shown the number of an entrant and the seconds of
+/// Lets the candidates take turns with a program; `watch` is shown the number of an candidate and the seconds of
 /// each sample.
 pub(crate) fn hold(
     spec: &Spec,
-    entrants: &[Entrant],
+    candidates: &[Candidate],
     plan: &Plan,
     watch: &mut (dyn FnMut(usize, f64) + Send),
-) -> Result<(), Failure> {
-    let contest = Contest {
+) -> Result<(), Error> {
+    let comparison = Comparison {
         spec,
-        entrants,
+        candidates,
         plan,
         watch,
     };
-    visit(spec, contest)?
+    visit(spec, comparison)?
 }
 
 /// Builds a program and hands it to a visitor, on a thread whose stack is large enough for it.
-pub(crate) fn visit<V>(spec: &Spec, visitor: V) -> Result<V::Output, Failure>
+pub(crate) fn visit<V>(spec: &Spec, visitor: V) -> Result<V::Output, Error>
 where
     V: Visitor<Output: Send> + Send,
 {
     let builder = thread::Builder::new().stack_size(spec.stack().max(8 << 20));
     thread::scope(|scope| {
-        let visit = || spec.visit(visitor).map_err(Failure::usage);
+        let visit = || spec.visit(visitor).map_err(Error::usage);
         let thread = builder.spawn_scoped(scope, visit);
         let thread = thread
-            .map_err(|error| Failure::System(format!("the system refused a thread: {error}")))?;
-        let panicked = |_| Failure::Check(format!("{spec} panicked"));
+            .map_err(|error| Error::System(format!("the system refused a thread: {error}")))?;
+        let panicked = |_| Error::Check(format!("{spec} panicked"));
         thread.join().map_err(panicked)?
     })
 }
 
-struct Contest<'a> {
+struct Comparison<'a> {
     spec: &'a Spec,
-    entrants: &'a [Entrant],
+    candidates: &'a [Candidate],
     plan: &'a Plan,
     watch: &'a mut (dyn FnMut(usize, f64) + Send),
 }
 
-impl Visitor for Contest<'_> {
-    type Output = Result<(), Failure>;
+impl Visitor for Comparison<'_> {
+    type Output = Result<(), Error>;
 
-    fn visit<P: Program>(self, program: P) -> Result<(), Failure> {
+    fn visit<P: Program>(self, program: P) -> Result<(), Error> {
         let operations = program.operations().max(1);
         let plan = Plan {
             first: operations,
             ..self.plan.clone()
         };
         let name = self.spec.to_string();
-        let labels: Vec<String> = self.entrants.iter().map(Entrant::label).collect();
+        let labels: Vec<String> = self.candidates.iter().map(Candidate::label).collect();
         let (program, failed) = (RefCell::new(program), RefCell::new(None));
-        let contenders = self.entrants.iter().zip(&labels).map(|(entrant, label)| {
-            Contender::new(label, |operations| {
-                let program = &mut *program.borrow_mut();
-                let turn = Turn {
-                    label,
-                    case: &name,
-                    operations,
-                    stack: self.spec.stack(),
-                };
-                let taken = turn.take(entrant, program);
-                taken.map_err(|trouble| turn.put_aside(trouble, &failed))
-            })
-        });
+        let contenders = self
+            .candidates
+            .iter()
+            .zip(&labels)
+            .map(|(candidate, label)| {
+                Contender::new(label, |operations| {
+                    let program = &mut *program.borrow_mut();
+                    let turn = Turn {
+                        label,
+                        case: &name,
+                        operations,
+                        stack: self.spec.stack(),
+                    };
+                    let taken = turn.take(candidate, program);
+                    taken.map_err(|error| turn.put_aside(error, &failed))
+                })
+            });
         let workload = Workload {
             name: &name,
             about: "",
@@ -167,21 +176,21 @@ impl Visitor for Contest<'_> {
             workload.run_watched(&plan, |index, sample| (self.watch)(index, seconds(sample)));
         let outcome = outcome.map(drop);
         match failed.take() {
-            Some(failure) => Err(failure),
+            Some(error) => Err(error),
             None => Ok(outcome?),
         }
     }
 }
 
 /// Why a turn gave nothing.
-enum Trouble {
+enum TurnError {
     Wrong(Wrong),
-    Failure(Failure),
+    Error(Error),
 }
 
-impl From<Wrong> for Trouble {
-    fn from(wrong: Wrong) -> Trouble {
-        Trouble::Wrong(wrong)
+impl From<Wrong> for TurnError {
+    fn from(wrong: Wrong) -> TurnError {
+        TurnError::Wrong(wrong)
     }
 }
 
@@ -194,41 +203,45 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     /// The runner knows of wrong results only: anything else is put aside for whoever called it.
-    fn put_aside(&self, trouble: Trouble, failed: &RefCell<Option<Failure>>) -> Wrong {
-        match trouble {
-            Trouble::Wrong(wrong) => wrong,
-            Trouble::Failure(why) => {
+    fn put_aside(&self, error: TurnError, failed: &RefCell<Option<Error>>) -> Wrong {
+        match error {
+            TurnError::Wrong(wrong) => wrong,
+            TurnError::Error(why) => {
                 *failed.borrow_mut() = Some(why);
                 Wrong::new(self.label, self.case, "a result".into(), "none".into())
             }
         }
     }
 
-    fn take<P: Program>(&self, entrant: &Entrant, program: &mut P) -> Result<Sample, Trouble> {
-        match entrant.who {
-            Who::Serial => self.with(Serial, program),
-            Who::Chili => self.with(Chili::start(entrant.workers), program),
-            Who::Rayon => {
-                let builder = rayon::ThreadPoolBuilder::new().num_threads(entrant.workers);
+    fn take<P: Program>(
+        &self,
+        candidate: &Candidate,
+        program: &mut P,
+    ) -> Result<Sample, TurnError> {
+        match candidate.runtime {
+            Runtime::Serial => self.with(Serial, program),
+            Runtime::Chili => self.with(Chili::start(candidate.workers), program),
+            Runtime::Rayon => {
+                let builder = rayon::ThreadPoolBuilder::new().num_threads(candidate.workers);
                 let pool = builder.stack_size(self.stack).build();
                 let pool = pool.map_err(|error| {
-                    Trouble::Failure(Failure::System(format!("rayon does not start: {error}")))
+                    TurnError::Error(Error::System(format!("rayon does not start: {error}")))
                 })?;
                 self.with(Rayon(pool), program)
             }
-            Who::Ours(strategy) => {
-                let pool = pool(strategy, entrant.workers, self.stack).build();
-                let pool = pool.map_err(|error| Trouble::Failure(error.into()))?;
+            Runtime::Ours(strategy) => {
+                let pool = pool(strategy, candidate.workers, self.stack).build();
+                let pool = pool.map_err(|error| TurnError::Error(error.into()))?;
                 self.with(Worker(pool), program)
             }
         }
     }
 
-    fn with<R: Runtime, P: Program>(
+    fn with<R: runtimes::Runtime, P: Program>(
         &self,
         mut runtime: R,
         program: &mut P,
-    ) -> Result<Sample, Trouble> {
+    ) -> Result<Sample, TurnError> {
         // Threads have started, and know each other.
         let warm = runtime.run(FibTask(16));
         debug_assert_eq!(warm, 987);
@@ -249,7 +262,7 @@ pub(crate) fn pool(strategy: Strategy, workers: usize, stack: usize) -> locksley
         .stack_size(stack)
 }
 
-/// How long a contest takes: so many rounds of samples, but no further round after a while.
+/// How long a comparison takes: so many rounds of samples, but no further round after a while.
 pub(crate) fn plan(rounds: usize, limit: Option<Duration>, seed: u64) -> Plan {
     Plan {
         rounds,

@@ -3,13 +3,13 @@
 use locksley_sim::{Costs, Topology};
 use locksley_workload::catalog::nearest;
 
-use crate::names::meant;
+use crate::parse::names::meant;
 
 /// What things cost. A type of its own, as clap wants it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Costly(pub(crate) Costs);
 
-/// Who is near whom: groups with the latency within, the smallest first, and the latency beyond.
+/// Distances between processors: groups with the latency within, the smallest first, and the latency beyond.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Groups {
     groups: Vec<(u32, u32)>,

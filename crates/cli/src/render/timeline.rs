@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use locksley_report::{Arrow, ArrowKind, Slice, SliceKind, StealMap, Timeline, Track};
 use locksley_trace::{Activity, Trace, TraceEvent};
 
-use crate::units::time;
+use crate::render::units::time;
 
 /// A page shows no more than this.
 const SLICES: usize = 4000;
@@ -141,7 +141,7 @@ fn push(done: &mut Vec<Slice>, slice: &mut Slice, until: f64) {
     }
 }
 
-/// Who took how much from whom.
+/// Counts the tasks that went from each worker to each other one.
 fn map(timeline: &Timeline) -> StealMap {
     let arrows = timeline.arrows.iter();
     let size = arrows

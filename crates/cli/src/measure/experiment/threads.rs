@@ -11,8 +11,8 @@ use locksley_queue::{Consumer, Owner, Steal, Thief};
 use locksley_report::Repetition;
 use locksley_workload::{Batch, Fib};
 
-use super::gate::Gate;
-use crate::failure::Failure;
+use super::start_gate::StartGate;
+use crate::error::Error;
 
 /// How often an idle thread looks around before it sleeps for [`NAP`], where tasks arrive while others run. In
 /// a batch nobody sleeps: what is not there will not come.
@@ -39,7 +39,7 @@ impl Setting<'_> {
     }
 
     /// Runs it once, with deques that are made for so many tasks.
-    pub(super) fn run<D>(&self, deque: impl Fn(usize) -> D) -> Result<Repetition, Failure>
+    pub(super) fn run<D>(&self, deque: impl Fn(usize) -> D) -> Result<Repetition, Error>
     where
         D: Owner<Item = usize> + Send,
         D::Thief: Send + Sync,
@@ -131,29 +131,29 @@ impl<T: Thief<Item = usize> + Sync> Shared<'_, T> {
         &self,
         owners: impl Iterator<Item = (D, Mailbox<usize>)>,
         senders: &[Sender<usize>],
-    ) -> Result<Vec<Log>, Failure> {
-        let gate = Gate::new();
+    ) -> Result<Vec<Log>, Error> {
+        let start_gate = StartGate::new();
         thread::scope(|scope| {
             let mut threads = Vec::new();
             for (me, (deque, inbox)) in owners.enumerate() {
-                let gate = &gate;
+                let start_gate = &start_gate;
                 let work = move || {
-                    let start = gate.pass()?;
+                    let start = start_gate.pass()?;
                     Some(self.worker(me, deque, inbox, start).work())
                 };
                 match thread::Builder::new().spawn_scoped(scope, work) {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
-                        gate.call_off();
+                        start_gate.call_off();
                         return Err(refused(self.setting.threads, &error));
                     }
                 }
             }
-            let start = gate.open(threads.len());
+            let start = start_gate.open(threads.len());
             self.deliver(senders, start);
             let logs = threads.into_iter().map(|thread| thread.join());
             let logs: Result<Vec<Option<Log>>, _> = logs.collect();
-            let logs = logs.map_err(|_| Failure::Check("a thread panicked".into()))?;
+            let logs = logs.map_err(|_| Error::Check("a thread panicked".into()))?;
             Ok(logs.into_iter().flatten().collect())
         })
     }
@@ -203,8 +203,8 @@ impl<T: Thief<Item = usize> + Sync> Shared<'_, T> {
     }
 }
 
-fn refused(threads: usize, error: &std::io::Error) -> Failure {
-    Failure::System(format!(
+fn refused(threads: usize, error: &std::io::Error) -> Error {
+    Error::System(format!(
         "the system refused one of {threads} threads: {error}; give smaller numbers to --threads"
     ))
 }

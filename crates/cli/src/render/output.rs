@@ -10,9 +10,9 @@ use locksley_report::Results;
 use serde::Serialize;
 
 use crate::cli::Options;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::style::Style;
+use crate::render::style::Style;
 
 /// How a command speaks.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Output {
     }
 
     /// Says something to a program; to a person, nothing.
-    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Error> {
         if !self.json {
             return Ok(());
         }
@@ -51,23 +51,23 @@ impl Output {
             schema: SCHEMA,
             document,
         });
-        print(&text.map_err(|error| Failure::System(format!("no JSON: {error}")))?);
+        print(&text.map_err(|error| Error::System(format!("no JSON: {error}")))?);
         Ok(())
     }
 
     /// Writes a file in the output folder, which is made if need be.
-    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Failure> {
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Error> {
         let path = self.folder.join(name);
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)
-            .map_err(|error| Failure::file("make the folder", folder, &error))?;
+            .map_err(|error| Error::file("make the folder", folder, &error))?;
         // A file that is there is whole, whenever somebody looks.
         let mut partial = path.clone().into_os_string();
         partial.push(format!(".{}.part", std::process::id()));
         let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|error| {
             let _ = fs::remove_file(&partial);
-            Failure::file("write", &path, &error)
+            Error::file("write", &path, &error)
         })?;
         Ok(path)
     }
@@ -194,11 +194,11 @@ impl Session {
                     files.join(", ")
                 )
             }
-            Err(failure) => format!("what was measured is lost: {failure}"),
+            Err(error) => format!("what was measured is lost: {error}"),
         }
     }
 
-    fn files(&self, results: &Results) -> Result<Vec<PathBuf>, Failure> {
+    fn files(&self, results: &Results) -> Result<Vec<PathBuf>, Error> {
         let [json, csv] = locksley_report::write(&self.output.folder, self.name, results)?;
         let text = self
             .output
@@ -211,7 +211,7 @@ impl Session {
     }
 
     /// The end: files are written, and said where, or JSON is printed.
-    pub(crate) fn finish(self) -> Result<Results, Failure> {
+    pub(crate) fn finish(self) -> Result<Results, Error> {
         let mut results = self.results().clone();
         prune(&mut results);
         let files = interrupt::finish(|| self.files(&results))?;

@@ -18,5 +18,5 @@
 
 pub(crate) mod batch;
 pub(crate) mod conclusions;
-mod gate;
+mod start_gate;
 mod threads;

@@ -16,9 +16,9 @@ use locksley_workload::{FibTask, Fork, Program, Task};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::contest;
-use crate::failure::Failure;
-use crate::units::count;
+use crate::error::Error;
+use crate::measure::comparison;
+use crate::render::units::count;
 
 /// The tag of what is known of a run.
 pub(crate) const FORMAT: &str = "locksley-recording/1";
@@ -64,11 +64,11 @@ fn forks_few_times<P: Program>(program: &mut P) -> bool {
 }
 
 /// Recording takes memory for each fork.
-pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Failure> {
+pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Error> {
     if forks_few_times(program) {
         return Ok(());
     }
-    Err(Failure::usage(format!(
+    Err(Error::usage(format!(
         "{spec} forks more than {} times, which is too much to record: give smaller parameters",
         count(MOST_FORKS)
     )))
@@ -110,20 +110,20 @@ impl Run {
 }
 
 impl Visitor for Recorded<'_> {
-    type Output = Result<Recording, Failure>;
+    type Output = Result<Recording, Error>;
 
-    fn visit<P: Program>(self, mut program: P) -> Result<Recording, Failure> {
+    fn visit<P: Program>(self, mut program: P) -> Result<Recording, Error> {
         refuse_many_forks(self.spec, &mut program)?;
         // A frame of a recorded join is larger.
-        let pool = contest::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
+        let pool = comparison::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
         let pool = pool.record(true).build()?;
         let task = program.task();
         let output = Worker(pool);
         let (output, recording) = run_recorded(output, task);
         program
             .check(output)
-            .map_err(|wrong| Failure::wrong(self.spec, &wrong))?;
-        recording.ok_or_else(|| Failure::Check(format!("nothing of {} was recorded", self.spec)))
+            .map_err(|wrong| Error::wrong(self.spec, &wrong))?;
+        recording.ok_or_else(|| Error::Check(format!("nothing of {} was recorded", self.spec)))
     }
 }
 
@@ -138,9 +138,9 @@ pub(crate) fn record(
     spec: &Spec,
     workers: usize,
     unit: Option<Duration>,
-) -> Result<(Run, String), Failure> {
+) -> Result<(Run, String), Error> {
     let overhead_ns = overhead()?;
-    let recording = contest::visit(spec, Recorded { spec, workers })??;
+    let recording = comparison::visit(spec, Recorded { spec, workers })??;
     let (work, forks) = (recording.work(), recording.forks() as u64);
     // A node has a step at least, so a step must be short beside a strand once the overhead is taken out.
     let own = work.as_secs_f64() * 1e9 - overhead_ns * strands(forks);
@@ -168,7 +168,7 @@ fn strands(forks: u64) -> f64 {
 
 /// What recording adds to a strand: fib, whose strands are short, with and without. The least of several, which
 /// disturbances only lengthen.
-fn overhead() -> Result<f64, Failure> {
+fn overhead() -> Result<f64, Error> {
     const N: u64 = 18;
     const TIMES: usize = 9;
     let recorded = Pool::builder().workers(1).record(true).build()?;
@@ -189,9 +189,9 @@ fn overhead() -> Result<f64, Failure> {
 }
 
 /// Reads a recording: its run, if that is known, and its graph with the overhead of recording taken out.
-pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Failure> {
+pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Error> {
     let text =
-        |path: &Path| fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error));
+        |path: &Path| fs::read_to_string(path).map_err(|error| Error::file("read", path, &error));
     let given = text(path)?;
     match serde_json::from_str::<Run>(&given) {
         Ok(run) if run.format == FORMAT => {
@@ -199,7 +199,7 @@ pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Failure> {
             let graph = lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
             Ok((Some(run), graph))
         }
-        Ok(run) => Err(Failure::System(format!(
+        Ok(run) => Err(Error::System(format!(
             "{} has the format {}, and this version reads {FORMAT}: record it again",
             path.display(),
             run.format
@@ -209,9 +209,9 @@ pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Failure> {
 }
 
 /// A graph with so many steps less in each node, but one at least.
-pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Failure> {
+pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
     let damaged =
-        |error: serde_json::Error| Failure::System(format!("the graph is damaged: {error}"));
+        |error: serde_json::Error| Error::System(format!("the graph is damaged: {error}"));
     let mut graph: Value = serde_json::from_str(graph).map_err(damaged)?;
     let nodes = graph.get_mut("nodes").and_then(Value::as_array_mut);
     for node in nodes.into_iter().flatten() {

@@ -19,7 +19,7 @@ Exit codes:
 
 /// Why a command ended early.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum Error {
     /// A result is wrong, or a claim does not hold.
     Check(String),
     /// The command line makes no sense.
@@ -28,56 +28,59 @@ pub(crate) enum Failure {
     System(String),
 }
 
-impl Failure {
+impl Error {
     /// The command line makes no sense, because of this.
-    pub(crate) fn usage(why: impl fmt::Display) -> Failure {
-        Failure::Usage(why.to_string())
+    pub(crate) fn usage(why: impl fmt::Display) -> Error {
+        Error::Usage(why.to_string())
     }
 
     /// What was run gave a wrong result.
-    pub(crate) fn wrong(what: impl fmt::Display, wrong: &Mismatch) -> Failure {
-        Failure::Check(format!("{what} gave a wrong result: {wrong}"))
+    pub(crate) fn wrong(what: impl fmt::Display, wrong: &Mismatch) -> Error {
+        Error::Check(format!("{what} gave a wrong result: {wrong}"))
     }
 
     /// Something could not be done to a file.
-    pub(crate) fn file(doing: &str, path: &Path, error: &std::io::Error) -> Failure {
-        Failure::System(format!("cannot {doing} {}: {error}", path.display()))
+    pub(crate) fn file(doing: &str, path: &Path, error: &std::io::Error) -> Error {
+        Error::System(format!("cannot {doing} {}: {error}", path.display()))
     }
 
     /// What the process tells its caller.
     pub(crate) fn code(&self) -> ExitCode {
         match self {
-            Failure::Check(_) => 1.into(),
-            Failure::Usage(_) => 2.into(),
-            Failure::System(_) => 3.into(),
+            Error::Check(_) => 1.into(),
+            Error::Usage(_) => 2.into(),
+            Error::System(_) => 3.into(),
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Check(why) | Failure::Usage(why) | Failure::System(why)) = self;
+        let (Error::Check(why) | Error::Usage(why) | Error::System(why)) = self;
         f.write_str(why)
     }
 }
 
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Failure {
-        Failure::Check(wrong.to_string())
+impl From<Wrong> for Error {
+    fn from(wrong: Wrong) -> Error {
+        Error::Check(wrong.to_string())
     }
 }
 
-impl From<BuildError> for Failure {
-    fn from(error: BuildError) -> Failure {
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Error {
         match error {
-            BuildError::Workers { .. } => Failure::usage(error),
-            _ => Failure::System(error.to_string()),
+            BuildError::Workers { .. } => Error::usage(error),
+            _ => Error::System(error.to_string()),
         }
     }
 }
 
-impl From<locksley_report::Error> for Failure {
-    fn from(error: locksley_report::Error) -> Failure {
-        Failure::System(error.to_string())
+impl From<locksley_report::Error> for Error {
+    fn from(error: locksley_report::Error) -> Error {
+        Error::System(error.to_string())
     }
 }
+
+/// The name by which `commands/cluster` knows [`Error`].
+pub(crate) type Failure = Error;

@@ -9,7 +9,7 @@ use locksley_workload as workload;
 use locksley_workload::Fib;
 
 use super::threads::Setting;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Where tasks arrive while others run: how much of what the processors can do is asked of them. At 1 the queue
 /// would grow without end, far below nothing would ever wait.
@@ -123,7 +123,7 @@ impl Plan {
         &self,
         heavy: Duration,
         mut watch: impl FnMut(usize, Repetition),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let variants: Vec<Batch> = self.variants().collect();
         let mut order: Vec<usize> = (0..variants.len()).collect();
         let mut random = fastrand::Rng::with_seed(self.seed);
@@ -136,7 +136,7 @@ impl Plan {
         Ok(())
     }
 
-    fn once(&self, batch: &Batch, round: usize, heavy: Duration) -> Result<Repetition, Failure> {
+    fn once(&self, batch: &Batch, round: usize, heavy: Duration) -> Result<Repetition, Error> {
         let tasks = self.pieces(batch, round);
         let seed = self.seed.wrapping_add(round as u64);
         let schedule = (batch.arrival == Arrival::Running)

@@ -5,38 +5,38 @@ use std::str::FromStr;
 use locksley::{ParseError, Strategy};
 use locksley_workload::catalog::{self, Scale, Spec};
 
-use crate::contest::Who;
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::measure::comparison::Runtime;
 
 /// A workload, as it is written on the command line.
-pub(crate) fn workload(text: &str, full: bool) -> Result<Spec, Failure> {
+pub(crate) fn workload(text: &str, full: bool) -> Result<Spec, Error> {
     let scale = if full { Scale::Full } else { Scale::Quick };
     Spec::parse(text, scale).map_err(|error| {
-        Failure::usage(format!(
+        Error::usage(format!(
             "{error}\n`locksley list` shows all workloads and their parameters"
         ))
     })
 }
 
 /// Strategies of the pool from a list; `all` stands for one of each kind.
-pub(crate) fn strategies(text: &str) -> Result<Vec<Strategy>, Failure> {
+pub(crate) fn strategies(text: &str) -> Result<Vec<Strategy>, Error> {
     several(text, || Strategy::ALL.to_vec())
 }
 
 /// One strategy of the pool.
-pub(crate) fn strategy(text: &str) -> Result<Strategy, Failure> {
+pub(crate) fn strategy(text: &str) -> Result<Strategy, Error> {
     one(text)
 }
 
 /// Strategies of the simulator from a list; `all` stands for one of each kind.
-pub(crate) fn simulated(text: &str) -> Result<Vec<locksley_sim::Strategy>, Failure> {
+pub(crate) fn simulated(text: &str) -> Result<Vec<locksley_sim::Strategy>, Error> {
     several(text, locksley_sim::Strategy::all)
 }
 
 fn several<S: FromStr<Err = ParseError> + PartialEq>(
     text: &str,
     all: impl Fn() -> Vec<S>,
-) -> Result<Vec<S>, Failure> {
+) -> Result<Vec<S>, Error> {
     let mut found: Vec<S> = Vec::new();
     for part in split(text) {
         let more = if part == "all" {
@@ -74,7 +74,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// One policy of any kind.
-pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure> {
+pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Error> {
     text.parse().map_err(|error: ParseError| {
         let near = match &error {
             ParseError::Word {
@@ -88,7 +88,7 @@ pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure
             }
             _ => Vec::new(),
         };
-        Failure::usage(format!("{error}{}", meant(&near)))
+        Error::usage(format!("{error}{}", meant(&near)))
     })
 }
 
@@ -96,18 +96,18 @@ pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure
 pub(crate) const RIVALS: [&str; 3] = ["serial", "rayon", "chili"];
 
 /// Rivals from a list; `all` stands for all, `none` for none.
-pub(crate) fn rivals(text: &str) -> Result<Vec<Who>, Failure> {
+pub(crate) fn rivals(text: &str) -> Result<Vec<Runtime>, Error> {
     let mut found = Vec::new();
     for name in text.split(',').map(str::trim) {
         match name {
-            "all" => found.extend([Who::Serial, Who::Rayon, Who::Chili]),
+            "all" => found.extend([Runtime::Serial, Runtime::Rayon, Runtime::Chili]),
             "none" => {}
-            "serial" => found.push(Who::Serial),
-            "rayon" => found.push(Who::Rayon),
-            "chili" => found.push(Who::Chili),
+            "serial" => found.push(Runtime::Serial),
+            "rayon" => found.push(Runtime::Rayon),
+            "chili" => found.push(Runtime::Chili),
             _ => {
                 let near = catalog::nearest(name, RIVALS);
-                return Err(Failure::usage(format!(
+                return Err(Error::usage(format!(
                     "there is no rival `{name}`: possible are {}, all, none{}",
                     RIVALS.join(", "),
                     meant(&near)
