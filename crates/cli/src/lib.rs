@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cargo;
 mod cli;
 mod commands;
 mod error;
@@ -24,6 +25,11 @@ pub fn locksley() -> ExitCode {
     let cli = cli::Cli::parse();
     interrupt::install();
     exit_code(commands::dispatch(cli))
+}
+
+/// Runs the command `cargo locksley`.
+pub fn cargo_locksley() -> ExitCode {
+    exit_code(cargo::run())
 }
 
 /// Reports an error on standard error. Returns the exit code of the process.

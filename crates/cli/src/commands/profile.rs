@@ -122,7 +122,7 @@ fn started(spec: &Spec, strategy: Strategy, profile: &Profile) -> report::Profil
     started
 }
 
-fn text(results: &Results) -> String {
+pub(crate) fn text(results: &Results) -> String {
     results.profiles.iter().map(one).collect()
 }
 

@@ -14,7 +14,7 @@ use locksley_workload::catalog::{Scale, Spec};
 
 use crate::error::Error;
 use crate::measure::comparison::{self, Candidate, Runtime};
-use crate::measure::recorder::{self, Run};
+use crate::measure::recorder::{self, Loaded, Run};
 use crate::parse::machines::{self, Groups};
 use crate::parse::names;
 use crate::parse::ranges::{self, Numbers};
@@ -129,9 +129,10 @@ impl Replay {
             .extension()
             .is_some_and(|extension| extension == "json")
             || path.is_file();
-        let (run, graph) = match is_file {
-            true => recorder::read(path)?,
-            false => self.record()?,
+        let Loaded { run, unit, graph } = if is_file {
+            recorder::read(path)?
+        } else {
+            self.record()?
         };
         let graph = Graph::parse(&graph)
             .map_err(|error| Error::System(format!("{} is no recording: {error}", self.what)))?;
@@ -144,9 +145,7 @@ impl Replay {
                 .map_or_else(|| self.what.clone(), |run| run.program.clone()),
             spec: run.as_ref().and_then(spec),
             workers: run.as_ref().map_or(0, |run| run.workers),
-            unit: run
-                .as_ref()
-                .map_or(self.unit, |run| Duration::from_nanos(run.unit_ns)),
+            unit: unit.unwrap_or(self.unit),
             strand: run.as_ref().map(Run::strand_seconds),
         };
         let seconds = |steps: u64| time(steps as f64 * source.unit.as_secs_f64());
@@ -160,12 +159,16 @@ impl Replay {
         Ok(source)
     }
 
-    fn record(&self) -> Result<(Option<Run>, String), Error> {
+    fn record(&self) -> Result<Loaded, Error> {
         let spec = names::workload(&self.what, self.full)?;
         let _progress = Progress::doing(&format!("recording {spec}"), 1);
         let (run, graph) = recorder::record(&spec, 1, None)?;
-        let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
-        Ok((Some(run), lighter))
+        let graph = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
+        Ok(Loaded {
+            unit: Some(Duration::from_nanos(run.unit_ns)),
+            run: Some(run),
+            graph,
+        })
     }
 
     fn predict(
@@ -178,7 +181,15 @@ impl Replay {
         let progress = Progress::doing("simulating", steps);
         for strategy in strategies {
             for &processors in &self.processors.0 {
-                let setup = self.setup(strategy, processors, source.unit);
+                let latencies = Latencies {
+                    unit: source.unit,
+                    steal: self.steal,
+                    fence: self.fence,
+                };
+                let setup = Setup {
+                    topology: self.topology.topology(source.unit.as_secs_f64() * 1e9),
+                    ..latencies.setup(strategy, processors)
+                };
                 let report = simulate(&mut source.graph, &setup).map_err(Error::usage)?;
                 let point = ReplayPoint {
                     strategy: strategy.to_string(),
@@ -191,27 +202,6 @@ impl Replay {
             }
         }
         Ok(())
-    }
-
-    /// The machine: what takes how long, in steps of the graph.
-    fn setup(&self, strategy: &Strategy, processors: usize, unit: Duration) -> Setup {
-        let unit_ns = unit.as_secs_f64() * 1e9;
-        let ticks = |time: Duration| (time.as_secs_f64() * 1e9 / unit_ns).round() as u32;
-        // The default strategy's owners issue no fence.
-        let fence = match strategy {
-            Strategy::Asymmetric => 0,
-            _ => ticks(self.fence),
-        };
-        Setup {
-            costs: Costs {
-                steal: ticks(self.steal).max(1),
-                cas: ticks(self.fence),
-                fence,
-                ..Costs::default()
-            },
-            topology: self.topology.topology(unit_ns),
-            ..Setup::new(processors, counterpart(strategy))
-        }
     }
 
     /// Measures what this machine has the processors for.
@@ -249,6 +239,38 @@ impl Replay {
     }
 }
 
+/// How long things take on the simulated machine.
+pub(crate) struct Latencies {
+    /// A step of the graph.
+    pub(crate) unit: Duration,
+    /// An attempt to steal.
+    pub(crate) steal: Duration,
+    /// A fence or a compare-and-swap.
+    pub(crate) fence: Duration,
+}
+
+impl Latencies {
+    /// A flat machine on which these things take so many steps of the graph.
+    pub(crate) fn setup(&self, strategy: &Strategy, processors: usize) -> Setup {
+        let unit = self.unit.as_secs_f64();
+        let ticks = |time: Duration| (time.as_secs_f64() / unit).round() as u32;
+        // The default strategy's owners issue no fence.
+        let fence = match strategy {
+            Strategy::Asymmetric => 0,
+            _ => ticks(self.fence),
+        };
+        Setup {
+            costs: Costs {
+                steal: ticks(self.steal).max(1),
+                cas: ticks(self.fence),
+                fence,
+                ..Costs::default()
+            },
+            ..Setup::new(processors, counterpart(strategy))
+        }
+    }
+}
+
 /// The scheduler of the simulator that does with forks and joins what a strategy of the pool does: of a join's forks the
 /// pool takes one at a time, and deals to who asks.
 fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
@@ -266,7 +288,7 @@ fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
 }
 
 /// Predictions and measurements, for a person.
-fn table(results: &Results) -> String {
+pub(crate) fn table(results: &Results) -> String {
     let mut text = String::new();
     for replay in &results.replays {
         let header = [

@@ -191,7 +191,7 @@ pub(crate) fn fill(
 }
 
 /// How busy each worker was, and how many tasks moved.
-fn text(results: &Results) -> String {
+pub(crate) fn text(results: &Results) -> String {
     let mut text = String::new();
     for timeline in &results.timelines {
         text += &timeline::busy(timeline);

@@ -188,8 +188,18 @@ fn overhead() -> Result<f64, Error> {
     Ok(((with - without) / strands_seen * 1e9).max(0.0))
 }
 
-/// Reads a recording: its run, if that is known, and its graph with the overhead of recording taken out.
-pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Error> {
+/// A recording that was read from files.
+pub(crate) struct Loaded {
+    /// What is known of the run, if it was recorded by `locksley record`.
+    pub(crate) run: Option<Run>,
+    /// How long a step of the graph is, if the file says so.
+    pub(crate) unit: Option<Duration>,
+    /// The graph as text, without what recording added.
+    pub(crate) graph: String,
+}
+
+/// Reads a recording: one with a description, or a graph alone.
+pub(crate) fn read(path: &Path) -> Result<Loaded, Error> {
     let text =
         |path: &Path| fs::read_to_string(path).map_err(|error| Error::file("read", path, &error));
     let given = text(path)?;
@@ -197,14 +207,39 @@ pub(crate) fn read(path: &Path) -> Result<(Option<Run>, String), Error> {
         Ok(run) if run.format == FORMAT => {
             let graph = text(&path.with_file_name(&run.graph))?;
             let graph = lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
-            Ok((Some(run), graph))
+            let unit = Some(Duration::from_nanos(run.unit_ns));
+            Ok(Loaded {
+                run: Some(run),
+                unit,
+                graph,
+            })
         }
         Ok(run) => Err(Error::System(format!(
             "{} has the format {}, and this version reads {FORMAT}: record it again",
             path.display(),
             run.format
         ))),
-        Err(_) => Ok((None, given)),
+        Err(_) => Ok(with_unit(given)),
+    }
+}
+
+/// A graph, which may say how long a step of it is.
+fn with_unit(text: String) -> Loaded {
+    let alone = |graph| Loaded {
+        run: None,
+        unit: None,
+        graph,
+    };
+    // A graph that is damaged is reported by its reader.
+    let Ok(Value::Object(mut graph)) = serde_json::from_str::<Value>(&text) else {
+        return alone(text);
+    };
+    match graph.remove("unit_ns").as_ref().and_then(Value::as_f64) {
+        None => alone(text),
+        Some(unit) => Loaded {
+            unit: Some(Duration::from_secs_f64(unit.max(0.001) * 1e-9)),
+            ..alone(Value::Object(graph).to_string())
+        },
     }
 }
 
@@ -225,6 +260,19 @@ pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_graph_may_name_its_unit() {
+        let nodes = r#""nodes":[{"id":"0"}]"#;
+        let loaded = with_unit(format!(
+            r#"{{"format":"locksley-dag/1","unit_ns":250,{nodes}}}"#
+        ));
+        assert_eq!(loaded.unit, Some(Duration::from_nanos(250)));
+        assert!(!loaded.graph.contains("unit_ns"), "{}", loaded.graph);
+        let plain = format!(r#"{{"format":"locksley-dag/1",{nodes}}}"#);
+        let loaded = with_unit(plain.clone());
+        assert_eq!((loaded.unit, loaded.graph), (None, plain));
+    }
 
     #[test]
     fn what_recording_costs_is_taken_out() {

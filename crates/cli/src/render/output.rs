@@ -13,6 +13,7 @@ use crate::cli::Options;
 use crate::error::Error;
 use crate::interrupt;
 use crate::render::style::Style;
+use crate::render::units::several;
 
 /// How a command speaks.
 #[derive(Clone, Debug)]
@@ -53,6 +54,14 @@ impl Output {
         });
         print(&text.map_err(|error| Error::System(format!("no JSON: {error}")))?);
         Ok(())
+    }
+
+    /// Says if other programs use the processors, for then times scatter.
+    pub(crate) fn warn_if_busy(&self) {
+        if let Some(warning) = busy() {
+            // On standard error, so that JSON stays JSON.
+            eprintln!("note: {warning}");
+        }
     }
 
     /// Writes a file in the output folder, which is made if need be.
@@ -98,7 +107,19 @@ fn print(text: &str) {
     }
 }
 
-/// Where we are, for results.
+/// A warning if the load of the last minute is more than half of the processors.
+pub(crate) fn busy() -> Option<String> {
+    let processors = locksley::available_cpus().count();
+    let load = Machine::here(&[]).load?;
+    (load > 0.5 * processors as f64).then(|| {
+        format!(
+            "other programs use this machine (load {load} on {}): times will scatter",
+            several(processors, "processor")
+        )
+    })
+}
+
+/// The machine, for results.
 pub(crate) fn machine() -> locksley_report::Machine {
     let here = Machine::here(&["rayon", "chili"]);
     let mut machine = locksley_report::Machine::new(here.cpu, locksley::available_cpus().count());
@@ -108,10 +129,16 @@ pub(crate) fn machine() -> locksley_report::Machine {
     machine
 }
 
-/// The command line, as it was typed, but for the path of the program.
-fn command_line() -> String {
-    let arguments = std::env::args().skip(1);
-    std::iter::once("locksley".to_owned())
+/// The command line as it was typed, without the path of the program.
+pub(crate) fn command_line() -> String {
+    let mut arguments = std::env::args();
+    let program = arguments.next().unwrap_or_default();
+    let program = if program.contains("cargo-locksley") {
+        "cargo"
+    } else {
+        "locksley"
+    };
+    std::iter::once(program.to_owned())
         .chain(arguments)
         .collect::<Vec<_>>()
         .join(" ")
