@@ -13,8 +13,6 @@ mod render;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 // The paths by which `commands/cluster` knows these modules.
 use error as failure;
 use parse::{names, ranges};
@@ -22,7 +20,7 @@ use render::{output, units};
 
 /// Runs the command `locksley`.
 pub fn locksley() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::read();
     interrupt::install();
     exit_code(commands::dispatch(cli))
 }

@@ -1,40 +1,23 @@
 //! One run of a program, and what it used.
 //!
-//! The kernel's figure for the peak memory of a process includes that of the process it was forked
-//! from, up to the moment of `exec`. A process of its own for each run, which has touched little memory
-//! by then, keeps that share at a few megabytes at most.
+//! The kernel's figure for the peak memory of a process includes that of the process it was started
+//! from, up to the moment of `exec`. So each run has a process of its own in between, this program again,
+//! which does nothing else and has touched little memory by then.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use clap::Args;
 use serde::{Deserialize, Serialize};
 use wait4::Wait4;
 
 use crate::error::Error;
 
-/// The name of the hidden command.
-pub(super) const COMMAND: &str = "run-once";
-
-/// Files of a run: its input, and where its outputs go.
-#[derive(Args, Clone, Debug)]
-pub(super) struct Child {
-    /// Where the report goes.
-    report: PathBuf,
-    /// The program's standard output.
-    stdout: PathBuf,
-    /// The program's standard error.
-    stderr: PathBuf,
-    /// The program's standard input.
-    #[arg(long)]
-    stdin: Option<PathBuf>,
-    /// The program and its arguments.
-    #[arg(last = true)]
-    program: Vec<OsString>,
-}
+/// The first argument of the process in between. Its others are the files for the report, for standard
+/// output and error, and for standard input (empty if there is none), then the program and its arguments.
+const COMMAND: &str = "run-once";
 
 /// What a run took, and how it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,43 +32,59 @@ pub(super) struct Usage {
     pub(super) end: String,
 }
 
-impl Child {
-    /// Runs the program and writes the report.
-    pub(super) fn run(&self) -> Result<(), Error> {
-        let Some((program, arguments)) = self.program.split_first() else {
-            return Err(Error::usage("no program is given"));
-        };
-        let create =
-            |path: &Path| File::create(path).map_err(|error| Error::file("write", path, &error));
-        let mut command = Command::new(program);
-        command.args(arguments);
-        command
-            .stdout(create(&self.stdout)?)
-            .stderr(create(&self.stderr)?);
-        match &self.stdin {
-            None => command.stdin(Stdio::null()),
-            Some(path) => {
-                let file = File::open(path).map_err(|error| Error::file("read", path, &error))?;
-                command.stdin(file)
-            }
-        };
-        let program = Path::new(program);
-        let start = Instant::now();
-        let child = command.spawn();
-        let child = child.map_err(|error| Error::file("run", program, &error))?;
-        let used = child
-            .wait4()
-            .map_err(|error| Error::file("wait for", program, &error))?;
-        let usage = Usage {
-            seconds: start.elapsed().as_secs_f64(),
-            cpu_seconds: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
-            peak_bytes: used.rusage.maxrss,
-            end: end(used.status),
-        };
-        let text = serde_json::to_string(&usage).unwrap_or_default();
-        std::fs::write(&self.report, text)
-            .map_err(|error| Error::file("write", &self.report, &error))
+/// Does what the process in between does, if the arguments are its. Returns `None` if they are not.
+pub(super) fn run_once(arguments: &[OsString]) -> Option<Result<(), Error>> {
+    match arguments {
+        [
+            _,
+            command,
+            report,
+            stdout,
+            stderr,
+            stdin,
+            program,
+            arguments @ ..,
+        ] if command == COMMAND => {
+            let [report, stdout, stderr, stdin, program] =
+                [report, stdout, stderr, stdin, program].map(Path::new);
+            let usage = measured(program, arguments, [stdin, stdout, stderr]);
+            Some(usage.and_then(|usage| {
+                let text = serde_json::to_string(&usage).unwrap_or_default();
+                std::fs::write(report, text).map_err(|error| Error::file("write", report, &error))
+            }))
+        }
+        _ => None,
     }
+}
+
+/// Runs a program to its end.
+fn measured(
+    program: &Path,
+    arguments: &[OsString],
+    [stdin, stdout, stderr]: [&Path; 3],
+) -> Result<Usage, Error> {
+    let create =
+        |path: &Path| File::create(path).map_err(|error| Error::file("write", path, &error));
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.stdout(create(stdout)?).stderr(create(stderr)?);
+    if stdin == Path::new("") {
+        command.stdin(Stdio::null());
+    } else {
+        let file = File::open(stdin).map_err(|error| Error::file("read", stdin, &error))?;
+        command.stdin(file);
+    }
+    let start = Instant::now();
+    let child = command.spawn();
+    let child = child.map_err(|error| Error::file("run", program, &error))?;
+    let used = child.wait4();
+    let used = used.map_err(|error| Error::file("wait for", program, &error))?;
+    Ok(Usage {
+        seconds: start.elapsed().as_secs_f64(),
+        cpu_seconds: (used.rusage.utime + used.rusage.stime).as_secs_f64(),
+        peak_bytes: used.rusage.maxrss,
+        end: end(used.status),
+    })
 }
 
 #[cfg(unix)]
@@ -144,11 +143,12 @@ impl Runner {
         let refused = |error| Error::System(format!("cannot start a process: {error}"));
         let report = self.folder.join(format!("{name}.usage"));
         let mut command = Command::new(std::env::current_exe().map_err(refused)?);
+        let stdin = self
+            .stdin
+            .as_ref()
+            .map_or(OsStr::new(""), |path| path.as_ref());
         command.arg(COMMAND).arg(&report).args(self.outputs(name));
-        if let Some(stdin) = &self.stdin {
-            command.arg("--stdin").arg(stdin);
-        }
-        command.arg("--").arg(program).args(&self.arguments);
+        command.arg(stdin).arg(program).args(&self.arguments);
         if let Some(threads) = threads {
             command.env("RAYON_NUM_THREADS", threads.to_string());
         }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::measure::progress::Progress;
 use clap::Args;
-use locksley_measure::Progress;
 use serde_json::json;
 
 use super::Selection;

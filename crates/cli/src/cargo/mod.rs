@@ -58,9 +58,6 @@ enum Command {
     Compare(compare::Compare),
     /// Show where the program's time goes, and predict it for more processors.
     Xray(xray::Xray),
-    /// Run a program once and report what it used. For this command itself.
-    #[command(name = child::COMMAND, hide = true)]
-    Child(child::Child),
 }
 
 #[derive(Args)]
@@ -148,15 +145,15 @@ impl Selection {
 /// Runs `cargo locksley` with the arguments of the process.
 pub(crate) fn run() -> Result<(), Error> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // Before anything else, so that the process stays small.
+    if let Some(done) = child::run_once(&arguments) {
+        return done;
+    }
     // cargo repeats the name of the subcommand.
     if arguments.get(1).is_some_and(|first| first == "locksley") {
         arguments.remove(1);
     }
     let cli = Cli::parse_from(arguments);
-    if let Command::Child(child) = cli.command {
-        // Ctrl-C ends it: only the process that started it has something to keep.
-        return child.run();
-    }
     crate::interrupt::install();
     match &cli.command {
         Command::Run(forwarded) => forward::run("run", &forwarded.arguments),
@@ -164,7 +161,6 @@ pub(crate) fn run() -> Result<(), Error> {
         Command::Bench(forwarded) => forward::run("bench", &forwarded.arguments),
         Command::Compare(compare) => compare.run(&cli.options),
         Command::Xray(xray) => xray.run(&cli.options),
-        Command::Child(_) => Ok(()),
     }
 }
 

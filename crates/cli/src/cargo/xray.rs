@@ -9,9 +9,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::Strategy;
-use locksley_measure::Progress;
 use locksley_report::{self as report, ReplayPoint, Results, SpeedupPoint, Summary};
 use locksley_sim::dag::{Computation, Graph};
 use locksley_sim::simulate;
@@ -90,7 +90,6 @@ impl Xray {
             project.examine(&lock)?;
             build::program(&project, Variant::Locksley, &arguments)?
         };
-        output.warn_if_busy();
         let session = Session::start(&output, "xray", "X-ray", text);
         let selection = &self.selection;
         let folder = project.folder.join("runs");
@@ -188,6 +187,9 @@ impl Examination<'_> {
         let (mut lines, mut steals) = timeline::of(&trace, threads);
         (lines.program, lines.strategy) = (self.name.clone(), Strategy::default().to_string());
         (steals.program, steals.strategy) = (lines.program.clone(), lines.strategy.clone());
+        lines
+            .parameters
+            .insert(timeline::WORKERS.into(), threads.to_string());
         let mut results = self.session.results();
         results.timelines.push(lines);
         results.steals.push(steals);

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
+use crate::measure::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
-use locksley_measure::Progress;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{Arrival, Experiment, Load, Results};
 

@@ -1,8 +1,8 @@
 //! `locksley profile`: how parallel a program is, and how much of that is seen here.
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Pool, Profile, Strategy};
-use locksley_measure::Progress;
 use locksley_measure::runtimes::Anywhere;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{self as report, Results, SpeedupPoint};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::measure::progress::Progress;
 use clap::Args;
-use locksley_measure::Progress;
 use locksley_sim::dag::{Computation, Graph};
 use serde_json::json;
 
@@ -39,6 +39,7 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
+        output.warn_if_busy();
         let (run, graph) = {
             let _progress = Progress::doing(&format!("recording {spec}"), 1);
             recorder::record(&spec, self.workers, self.unit)?

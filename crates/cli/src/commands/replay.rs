@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Amount, StealHalf, Strategy};
-use locksley_measure::Progress;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{self as report, ReplayPoint, Results};
 use locksley_sim::dag::{Computation, Graph};

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Stats, Strategy, WorkerStats};
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
@@ -17,6 +17,8 @@ use crate::error::Error;
 use crate::measure::comparison;
 use crate::parse::names;
 use crate::parse::ranges;
+use crate::render::answer::{self, Answer};
+use crate::render::counters::{self, counter};
 use crate::render::output::Output;
 use crate::render::units::{count, several, time};
 
@@ -53,8 +55,9 @@ pub(crate) struct Run {
 /// How many entries of a trace a worker keeps.
 const ENTRIES: usize = 1 << 18;
 
-/// What came of a run whose result was right.
+/// A run whose result was right.
 struct Outcome {
+    answer: Answer,
     elapsed: Duration,
     stats: Stats,
     trace: Trace,
@@ -83,11 +86,13 @@ impl Visitor for Once<'_> {
         let elapsed = start.elapsed();
         let stats = runtime.0.stats() - before;
         let trace = runtime.0.take_trace();
+        let answer = answer::of(self.spec.entry().name, &output, program.operations());
         program.check(output).map_err(|wrong| {
             let what = format!("{} under {}", self.spec, self.strategy);
             Error::wrong(what, &wrong)
         })?;
         Ok(Outcome {
+            answer,
             elapsed,
             stats,
             trace,
@@ -108,6 +113,7 @@ impl Run {
             workers,
             traced: self.trace.is_some(),
         };
+        output.warn_if_busy();
         let outcome = {
             let _progress = Progress::doing(&format!("running {spec}"), 1);
             comparison::visit(&spec, once)??
@@ -115,7 +121,7 @@ impl Run {
         let seconds = outcome.elapsed.as_secs_f64();
         let having = several(workers, "worker");
         output.say(format!("{spec} under {strategy} with {having}"));
-        self.say(output, &outcome);
+        self.say(output, &outcome, workers);
         if let Some(file) = &self.trace {
             trace::to_file(&outcome.trace, file)?;
             output.say_files(std::slice::from_ref(file));
@@ -126,21 +132,22 @@ impl Run {
             "strategy": strategy.to_string(),
             "workers": workers,
             "seconds": seconds,
+            "result": outcome.answer.value,
             "verified": true,
             "trace": self.trace.as_ref().map(|file| file.display().to_string()),
             "stats": stats(&outcome.stats),
         }))
     }
 
-    fn say(&self, output: &Output, outcome: &Outcome) {
+    fn say(&self, output: &Output, outcome: &Outcome, workers: usize) {
         let (style, stats) = (output.style, &outcome.stats);
         let elapsed = time(outcome.elapsed.as_secs_f64());
         output.say(format!("  time    {}", style.bold(&elapsed)));
-        let right = style.good("as the serial oracle says");
-        output.say(format!("  result  {right}"));
+        let right = style.good("as the serial program says");
+        output.say(format!("  result  {}, {right}", outcome.answer.text));
         output.say(format!("  moved   {}", moved(&stats.total())));
         if self.stats {
-            output.say(format!("\n{}", narrowed(&stats.to_string())));
+            output.say(format!("\n{}", counters::table(stats, workers)));
         }
     }
 }
@@ -148,50 +155,22 @@ impl Run {
 /// How tasks went from worker to worker.
 fn moved(total: &WorkerStats) -> String {
     let ways = [
-        (total.got, "stolen"),
-        (total.hauled, "hauled along"),
-        (total.accepted, "accepted as offers"),
-        (total.collected, "dealt"),
+        (&["steals", "got"][..], "stolen"),
+        (&["batch_stolen", "hauled"], "moved along with a stolen one"),
+        (&["accepted"], "accepted as offers"),
+        (&["collected"], "dealt"),
     ];
     let ways: Vec<String> = ways
         .iter()
+        .map(|(names, how)| (counter(total, names), how))
         .filter(|(number, _)| *number > 0)
-        .map(|(number, how)| format!("{} {how}", count(*number)))
+        .map(|(number, how)| format!("{} {how}", count(number)))
         .collect();
-    match ways.is_empty() {
-        true => "no task went to another worker".to_owned(),
-        false => format!(
-            "tasks: {} (attempts to steal: {})",
-            ways.join(", "),
-            count(total.tried)
-        ),
+    if ways.is_empty() {
+        return "no task went to another worker".to_owned();
     }
-}
-
-/// The table of counters without the columns in which nothing was counted.
-fn narrowed(table: &str) -> String {
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let columns = rows.first().map_or(0, Vec::len);
-    let cell = |row: &Vec<&str>, column: usize| row.get(column).copied().unwrap_or("").to_owned();
-    let kept: Vec<usize> = (0..columns)
-        .filter(|&column| column == 0 || rows[1..].iter().any(|row| cell(row, column) != "."))
-        .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| cell(row, column).len())
-            .max()
-            .unwrap_or(0)
-    };
-    let line = |row: &Vec<&str>| {
-        let cells = kept
-            .iter()
-            .map(|&column| format!("{:>1$}", cell(row, column), width(column)));
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    let attempts = count(counter(total, &["steal_attempts", "tried"]));
+    format!("tasks: {} (attempts to steal: {attempts})", ways.join(", "))
 }
 
 /// The counters, for programs.
@@ -207,19 +186,4 @@ fn counts(stats: &WorkerStats) -> Value {
             .map(|(name, number)| (name.to_owned(), number.into()))
             .collect::<Map<_, _>>(),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn empty_columns_are_left_out() {
-        let table =
-            "worker  tasks  tried  got\n     0      3      .    .\n total      3      .    1\n";
-        assert_eq!(
-            narrowed(table),
-            "worker  tasks  got\n     0      3    .\n total      3    1"
-        );
-    }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::Pool;
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{LoadCurve, LoadPoint, Results, TimeUnit};
@@ -245,7 +245,7 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
         return;
     };
     let title = format!(
-        "{dag}: work {}, span {}, parallelism {}",
+        "{dag}: work {} ticks, span {} ticks, parallelism {}",
         count(size.work),
         count(size.span),
         digits(size.parallelism())
@@ -253,11 +253,12 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
     let header = [
         "scheduler",
         "processors",
-        "ticks",
+        "time, ticks",
         "speed-up",
         "steals",
         "attempts",
-        "given",
+        "given away",
+        "as the pool's",
     ];
     let mut table = Table::new(title, &header);
     let mut rest = reports;
@@ -276,9 +277,33 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
             count(mean(|report| report.tally.stolen as f64) as u64),
             count(mean(|report| report.tally.attempts() as f64) as u64),
             count(mean(|report| report.tally.donated as f64) as u64),
+            format!("{:<20}", pool_name(&first.strategy)),
         ]);
     }
     output.say(table.render(Style::Plain));
+    output.say(output.style.faint(LEGEND));
+}
+
+/// What the columns mean.
+const LEGEND: &str = "  \
+  tick         the unit of time; an instruction takes one, unless --costs says otherwise
+  speed-up     work over time: how many processors were of use
+  steals       tasks that a processor took from another; attempts counts those that failed too
+  given away   tasks that a processor handed to another (sharing, dealing)
+  greedy       no real scheduler: every processor sees all ready tasks, a bound for the others";
+
+/// The pool's strategy that does what a scheduler of the simulator does.
+fn pool_name(scheduler: &str) -> &'static str {
+    match scheduler.split(':').next().unwrap_or_default() {
+        "lock-free" => "asymmetric (default)",
+        "flexible" => "flexible",
+        "semi-private" => "semi-private",
+        "steal-half" => "steal-half",
+        "sharing" => "sharing",
+        "dealing" => "dealing",
+        "auto" => "auto",
+        _ => "",
+    }
 }
 
 /// Loads over time, for the page.

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::Pool;
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_sim::Sweep;
 use locksley_sim::theory::figures::{Figure, figure};
@@ -13,6 +13,7 @@ use locksley_sim::theory::{Claim, Effort, Finding, claims};
 use locksley_workload::catalog::nearest;
 use serde_json::{Value, json};
 
+use crate::commands::claims::{meaning, sentence};
 use crate::error::Error;
 use crate::interrupt;
 use crate::parse::names::meant;
@@ -124,8 +125,13 @@ fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Error>
     output.say(table(done).replace("FAILS", &output.style.bad("FAILS")));
     let (all, failed) = counts(done);
     let seconds = began.elapsed().as_secs_f64();
+    let verdict = match failed {
+        0 => "all hold".to_owned(),
+        1 => "1 does not hold".to_owned(),
+        failed => format!("{failed} do not hold"),
+    };
     output.say(format!(
-        "{}, {failed} do not hold; {seconds:.1} s",
+        "{}: {verdict}; {seconds:.1} s",
         several(all, "claim")
     ));
     files
@@ -137,8 +143,9 @@ fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Error>
     match failed {
         0 => Ok(()),
         _ => Err(Error::Check(format!(
-            "{} of {all} do not hold",
-            several(failed, "claim")
+            "{failed} of {} {} not hold",
+            several(all, "claim"),
+            if failed == 1 { "does" } else { "do" }
         ))),
     }
 }
@@ -171,29 +178,22 @@ fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<Stri
         .collect())
 }
 
+/// A section for each claim: its paper, what it means, and what was found.
 fn table(done: &Done) -> String {
-    let all = || done.found.iter().flat_map(|(_, _, findings)| findings);
-    let width = |of: fn(&Finding) -> &String| {
-        all()
-            .map(|found| of(found).chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let (claim, predicted, measured) = (
-        width(|found| &found.claim),
-        width(|found| &found.predicted),
-        width(|found| &found.measured),
-    );
     let mut text = String::new();
     for (_, name, findings) in &done.found {
-        text += &format!("{name}\n");
-        for finding in findings {
-            let verdict = if finding.holds { "holds" } else { "FAILS" };
-            text += &format!(
-                "  {:<claim$}  {:>predicted$}  {:>measured$}  {verdict}  ({})\n",
-                finding.claim, finding.predicted, finding.measured, finding.sample
-            );
+        match meaning(name) {
+            Some(known) => text += &format!("{name} ({})\n  {}\n", known.paper, known.meaning),
+            None => text += &format!("{name}\n"),
         }
+        for finding in findings {
+            text += &format!("    {}\n", finding.claim);
+            text += &format!("      {}\n", sentence(finding));
+            text += &format!("      sample: {}\n", finding.sample);
+        }
+    }
+    if !text.is_empty() {
+        text += "+- is a standard error, s.e. for short.\n";
     }
     text
 }
@@ -209,7 +209,8 @@ fn document(done: &Done, interrupted: bool) -> Value {
         })
     };
     let claims = done.found.iter().map(|(_, name, findings)| {
-        json!({ "name": name, "findings": findings.iter().map(finding).collect::<Vec<_>>() })
+        let known = meaning(name);
+        json!({ "name": name, "paper": known.map(|known| known.paper), "meaning": known.map(|known| known.meaning), "findings": findings.iter().map(finding).collect::<Vec<_>>() })
     });
     let (all, failed) = counts(done);
     json!({

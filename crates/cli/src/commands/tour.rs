@@ -82,11 +82,6 @@ fn introduce(output: &Output, workers: usize) {
     let processors = several(workers, "processor");
     output.say(style.bold("Locksley: what each way of scheduling does, on this machine"));
     output.say(format!("  {}, {processors}, {}", machine.cpu, machine.os));
-    let busy = machine.load.filter(|load| *load > 0.5 * workers as f64);
-    if let Some(load) = busy {
-        let warning = format!("others use it too (load {load}): times will scatter");
-        output.say(format!("  {}", style.bad(&warning)));
-    }
     output.say(format!(
         "  three programs, {} strategies with {}, and serial code, rayon and chili beside them;\n  \
          every result is checked; this takes less than half a minute\n",

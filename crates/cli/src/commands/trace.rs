@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Pool, Strategy};
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{OnWorker, Runtime, Worker};
 use locksley_report::{LoadCurve, LoadPoint, Results};
 use locksley_trace::Trace;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::measure::comparison;
 use crate::parse::names;
 use crate::parse::ranges;
-use crate::render::output::{Output, Session};
+use crate::render::output::{self, Output, Session};
 use crate::render::tables;
 use crate::render::timeline;
 use crate::render::units::{self, count, several, time};
@@ -183,6 +183,8 @@ pub(crate) fn fill(
     ] {
         *parameters = tables::parameters(spec);
     }
+    let size = (timeline::WORKERS.to_owned(), workers.to_string());
+    lines.parameters.extend([size]);
     results.timelines.push(lines);
     results.steals.push(steals);
     if loads.points.len() > 1 {
@@ -207,5 +209,5 @@ pub(crate) fn text(results: &Results) -> String {
 
 /// Writes a trace of one run to a file.
 pub(crate) fn to_file(trace: &Trace, file: &Path) -> Result<(), Error> {
-    std::fs::write(file, trace.to_json()).map_err(|error| Error::file("write", file, &error))
+    output::write_whole(file, &trace.to_json())
 }

@@ -16,6 +16,7 @@ use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program};
 
 use crate::error::Error;
+use crate::measure::progress::Ticker;
 use crate::render::units::several;
 
 /// The runtime that runs the program.
@@ -172,8 +173,12 @@ impl Visitor for Comparison<'_> {
             contenders: contenders.collect(),
         };
         let seconds = |sample: &Sample| sample.nanoseconds() * operations as f64 * 1e-9;
-        let outcome =
-            workload.run_watched(&plan, |index, sample| (self.watch)(index, seconds(sample)));
+        let samples = (plan.rounds * self.candidates.len()) as u64;
+        let ticker = Ticker::start(format!("measuring {name}"), samples);
+        let outcome = workload.run_watched(&plan, |index, sample| {
+            ticker.step();
+            (self.watch)(index, seconds(sample));
+        });
         let outcome = outcome.map(drop);
         match failed.take() {
             Some(error) => Err(error),

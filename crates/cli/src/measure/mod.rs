@@ -2,4 +2,5 @@
 
 pub(crate) mod comparison;
 pub(crate) mod experiment;
+pub(crate) mod progress;
 pub(crate) mod recorder;

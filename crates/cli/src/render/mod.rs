@@ -1,5 +1,7 @@
 //! Results as text, JSON and files.
 
+pub(crate) mod answer;
+pub(crate) mod counters;
 pub(crate) mod output;
 pub(crate) mod style;
 pub(crate) mod tables;

@@ -70,14 +70,7 @@ impl Output {
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)
             .map_err(|error| Error::file("make the folder", folder, &error))?;
-        // A file that is there is whole, whenever somebody looks.
-        let mut partial = path.clone().into_os_string();
-        partial.push(format!(".{}.part", std::process::id()));
-        let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&partial);
-            Error::file("write", &path, &error)
-        })?;
+        write_whole(&path, content)?;
         Ok(path)
     }
 
@@ -87,6 +80,18 @@ impl Output {
             self.say(format!("  written: {}", self.style.bold(&shown(file))));
         }
     }
+}
+
+/// Writes a file under another name and renames it: a reader finds the whole file or none.
+pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Error> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}.part", std::process::id()));
+    let partial = PathBuf::from(partial);
+    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        Error::file("write", path, &error)
+    })
 }
 
 fn shown(path: &Path) -> String {
@@ -181,6 +186,12 @@ impl Session {
     ) -> Session {
         let mut results = Results::new(title, machine());
         results.command = command_line();
+        if let Some(warning) = busy() {
+            eprintln!("note: {warning}");
+            results
+                .notes
+                .push(format!("When this was measured, {warning}."));
+        }
         let session = Session {
             results: Arc::new(Mutex::new(results)),
             output: output.clone(),

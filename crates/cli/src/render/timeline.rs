@@ -11,6 +11,9 @@ use crate::render::units::time;
 const SLICES: usize = 4000;
 const ARROWS: usize = 1000;
 
+/// The parameter of a timeline that holds the pool's size. Tracks beyond it are spares.
+pub(crate) const WORKERS: &str = "workers";
+
 /// Seconds of a trace's microseconds.
 const MICROSECOND: f64 = 1e-6;
 
@@ -158,19 +161,31 @@ fn map(timeline: &Timeline) -> StealMap {
 
 /// A line for each worker: how long it worked, looked for work, slept.
 pub(crate) fn busy(timeline: &Timeline) -> String {
+    let size = timeline.parameters.get(WORKERS);
+    let size = size
+        .and_then(|size| size.parse().ok())
+        .unwrap_or(usize::MAX);
     let mut text = String::new();
     for track in &timeline.tracks {
         let spent = |kind: SliceKind| {
             let slices = track.slices.iter().filter(|slice| slice.kind == kind);
             time(slices.fold(0.0, |sum, slice| sum + slice.end - slice.start))
         };
+        let name = if track.worker < size {
+            "worker"
+        } else {
+            "spare"
+        };
         text += &format!(
-            "  worker {}: {} at work, {} waiting or looking for work, {} asleep\n",
+            "  {name} {}: {} at work, {} waiting or looking for work, {} asleep\n",
             track.worker,
             spent(SliceKind::Task),
             spent(SliceKind::Idle),
             spent(SliceKind::Parked)
         );
+    }
+    if timeline.tracks.iter().any(|track| track.worker >= size) {
+        text += "  a spare stands in for a worker that waits\n";
     }
     text
 }
@@ -215,5 +230,12 @@ mod tests {
             "worker 1 took one from worker 0"
         );
         assert!(busy(&timeline).starts_with("  worker 0: 60.0 us at work"));
+        let mut timeline = timeline;
+        timeline.parameters.insert(WORKERS.into(), "1".into());
+        assert!(
+            busy(&timeline).contains("\n  spare 1: "),
+            "{}",
+            busy(&timeline)
+        );
     }
 }
