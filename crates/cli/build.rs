@@ -1,8 +1,9 @@
 //! Embeds the sources of the drop-in rayon-core and of the crates below it, for `cargo locksley`.
 //!
-//! The table is `$OUT_DIR/sources.rs`. Manifests are trimmed: members of the workspace that are not
-//! carried, dev-dependencies and dependencies for loom are left out, so that a project that uses the
-//! drop-in resolves nothing that it does not build.
+//! The table is `$OUT_DIR/sources.rs`. Manifests are rewritten so that each crate stands alone: what they
+//! inherit from the workspace is filled in, because cargo takes the workspace of the project that the
+//! sources are unpacked in for theirs. Dev-dependencies and dependencies for loom are left out, so that
+//! the project resolves nothing that it does not build.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,9 +27,10 @@ fn main() -> io::Result<()> {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let out = PathBuf::from(variable("OUT_DIR"));
     println!("cargo::rerun-if-changed=build.rs");
-    let mut files = Vec::new();
     let manifest = root.join("Cargo.toml");
     println!("cargo::rerun-if-changed={}", manifest.display());
+    let workspace = Workspace::new(&read(&manifest)?);
+    let mut files = Vec::new();
     for name in CRATES {
         let folder = root.join("crates").join(name);
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -36,17 +38,14 @@ fn main() -> io::Result<()> {
     }
     files.sort();
     let mut table = String::from("&[\n");
-    let trimmed = out.join("Cargo.toml");
-    fs::write(&trimmed, trim(&read(&manifest)?))?;
-    row(&mut table, "Cargo.toml", &trimmed);
     for (number, (name, path)) in files.iter().enumerate() {
+        let mut path = path.canonicalize()?;
         if name.ends_with("Cargo.toml") {
-            let trimmed = out.join(format!("manifest-{number}.toml"));
-            fs::write(&trimmed, trim(&read(path)?))?;
-            row(&mut table, name, &trimmed);
-        } else {
-            row(&mut table, name, &path.canonicalize()?);
+            let alone = workspace.fill_in(&read(&path)?);
+            path = out.join(format!("manifest-{number}.toml"));
+            fs::write(&path, alone)?;
         }
+        let _ = writeln!(table, "    ({name:?}, include_str!({path:?})),");
     }
     table += "]\n";
     fs::write(out.join("sources.rs"), table)
@@ -59,10 +58,6 @@ fn variable(name: &str) -> String {
 fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
-}
-
-fn row(table: &mut String, name: &str, path: &Path) {
-    let _ = writeln!(table, "    ({name:?}, include_str!({path:?})),");
 }
 
 /// Collects the files of a crate with their names in the unpacked tree.
@@ -85,37 +80,99 @@ fn collect(folder: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io:
     Ok(())
 }
 
-/// A manifest without the members of the workspace and the dependencies that are not carried.
-fn trim(manifest: &str) -> String {
-    let mut text = String::new();
-    let mut skipped = false;
-    let mut lists_members = false;
-    for line in manifest.lines() {
-        let start = line.trim();
-        if start.starts_with('[') {
-            skipped = start.starts_with("[dev-dependencies")
-                || start.contains(".dev-dependencies")
-                || start.contains("cfg(loom)");
+/// What crates inherit: the lines `key = value` of the sections of the workspace's manifest.
+struct Workspace(Vec<(String, Vec<(String, String)>)>);
+
+impl Workspace {
+    fn new(manifest: &str) -> Workspace {
+        let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
+        for line in manifest.lines().map(str::trim) {
+            if line.starts_with('[') {
+                let name = line.trim_matches(['[', ']']).to_owned();
+                sections.push((name, Vec::new()));
+            } else if let (Some((key, value)), Some((_, pairs))) =
+                (line.split_once('='), sections.last_mut())
+            {
+                pairs.push((key.trim().to_owned(), value.trim().to_owned()));
+            }
         }
-        if lists_members {
-            lists_members = !start.starts_with(']');
-            continue;
-        }
-        if skipped || start.starts_with("default-members") {
-            continue;
-        }
-        if start.starts_with("members") {
-            lists_members = !start.ends_with(']');
-            if start.contains("interface") {
+        Workspace(sections)
+    }
+
+    fn section(&self, name: &str) -> &[(String, String)] {
+        let found = self.0.iter().find(|(section, _)| section == name);
+        found.map_or(&[], |(_, pairs)| pairs)
+    }
+
+    fn value(&self, section: &str, key: &str) -> &str {
+        let pair = self.section(section).iter().find(|(name, _)| name == key);
+        let (_, value) = pair.unwrap_or_else(|| panic!("[{section}] has {key}"));
+        value
+    }
+
+    /// A crate's manifest with what it inherits filled in.
+    fn fill_in(&self, manifest: &str) -> String {
+        let mut text = String::new();
+        let mut section = String::new();
+        let mut has_workspace = false;
+        for line in manifest.lines() {
+            let start = line.trim();
+            if start.starts_with('[') {
+                section = start.trim_matches(['[', ']']).to_owned();
+                has_workspace |= section == "workspace";
+            }
+            let left_out = section.contains("dev-dependencies")
+                || section.contains("cfg(loom)")
+                || section == "lints"
+                || start.starts_with("members =");
+            if left_out {
+                if start == "workspace = true" {
+                    self.write_lints(&mut text);
+                }
                 continue;
             }
-            let carried = CRATES.iter().filter(|name| **name != "rayon-core");
-            let carried: Vec<String> = carried.map(|name| format!("\"crates/{name}\"")).collect();
-            let _ = writeln!(text, "members = [{}]", carried.join(", "));
-            continue;
+            text += &self.line(&section, line);
+            text.push('\n');
         }
-        text += line;
-        text.push('\n');
+        if !has_workspace {
+            text += "\n[workspace]\n";
+        }
+        assert!(!text.contains("workspace = true"), "not filled in: {text}");
+        text
     }
-    text
+
+    fn line(&self, section: &str, line: &str) -> String {
+        let kind = if section == "package" {
+            "workspace.package"
+        } else {
+            "workspace.dependencies"
+        };
+        if let Some(key) = line.trim().strip_suffix(".workspace = true") {
+            return format!("{key} = {}", beside(self.value(kind, key)));
+        }
+        match line.split_once("= { workspace = true") {
+            None => line.to_owned(),
+            Some((key, rest)) => {
+                let value = beside(self.value(kind, key.trim()));
+                match value.strip_suffix('}') {
+                    Some(table) => format!("{key}= {}{rest}", table.trim_end()),
+                    None => format!("{key}= {{ version = {value}{rest}"),
+                }
+            }
+        }
+    }
+
+    fn write_lints(&self, text: &mut String) {
+        for kind in ["rust", "clippy"] {
+            let _ = writeln!(text, "[lints.{kind}]");
+            for (key, value) in self.section(&format!("workspace.lints.{kind}")) {
+                let _ = writeln!(text, "{key} = {value}");
+            }
+        }
+    }
+}
+
+/// A dependency whose path is relative to the workspace, relative to a crate beside it.
+fn beside(dependency: &str) -> String {
+    dependency.replace("path = \"crates/", "path = \"../")
 }

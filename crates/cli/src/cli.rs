@@ -11,13 +11,14 @@ use crate::commands::{
 use crate::error::EXIT_CODES;
 
 const EXAMPLES: &str = "  \
-  locksley                                   a tour: this machine, three programs, every strategy, who wins
-  locksley run queens --stats                one run, checked, and what each worker did
-  locksley compare fib sort --workers 1:4    strategies and rivals side by side, with a page to look at
-  locksley replay sort -p 1,2,64             what would it do on 64 cores?
-  locksley list                              workloads, strategies, rivals";
+  locksley                                  a tour: three programs under every strategy
+  locksley run queens --stats               one run, checked, and what each worker did
+  locksley compare fib sort --workers 1:4   strategies and rivals side by side, as a page
+  locksley replay sort -p 1,2,64            a forecast for 64 processors
+  locksley list                             workloads, strategies, rivals";
 
-/// The lab of Locksley, a task runtime: what each way of scheduling does to a program on this machine.
+/// The lab of Locksley, a task runtime: what each way of scheduling does to a program on this
+/// machine.
 ///
 /// Without a command: a short tour.
 #[derive(Parser)]

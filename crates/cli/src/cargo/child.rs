@@ -1,8 +1,8 @@
 //! One run of a program, and what it used.
 //!
 //! The kernel's figure for the peak memory of a process includes that of the process it was started
-//! from, up to the moment of `exec`. So each run has a process of its own in between, this program again,
-//! which does nothing else and has touched little memory by then.
+//! from, up to the moment of `exec`. So each run has a process of its own in between, this program
+//! again, which does nothing else and has touched little memory by then.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,8 +15,9 @@ use wait4::Wait4;
 
 use crate::error::Error;
 
-/// The first argument of the process in between. Its others are the files for the report, for standard
-/// output and error, and for standard input (empty if there is none), then the program and its arguments.
+/// The first argument of the process in between. Its others are the files for the report, for
+/// standard output and error, and for standard input (empty if there is none), then the program and
+/// its arguments.
 const COMMAND: &str = "run-once";
 
 /// What a run took, and how it ended.

@@ -18,15 +18,16 @@ use crate::interrupt;
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{self, Output};
 
-/// Builds the program with rayon and with the drop-in, runs both in turn, and compares standard output,
-/// exit codes, wall time, processor time and peak memory. The first run of each is not timed. Writes
-/// compare.json, .txt and .html; exits with 1 if outputs or exit codes differ.
+/// Builds the program with rayon and with the drop-in, runs both in turn, and compares standard
+/// output, exit codes, wall time, processor time and peak memory. The first run of each is not
+/// timed. Writes compare.json, .txt and .html; exits with 1 if outputs or exit codes differ.
 #[derive(Args, Debug)]
 pub(super) struct Compare {
     /// Timed runs of each.
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// Numbers of threads, as RAYON_NUM_THREADS: 2, 1:4, or 1,2,4 [default: the variable is not set].
+    /// Numbers of threads, as RAYON_NUM_THREADS: 2, 1:4, or 1,2,4 [default: the variable is not
+    /// set].
     #[arg(long, value_name = "LIST", value_parser = ranges::workers)]
     threads: Option<Numbers>,
     #[command(flatten)]

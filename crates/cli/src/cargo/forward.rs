@@ -6,7 +6,8 @@ use super::project::Project;
 use super::sources;
 use crate::error::Error;
 
-/// Runs a command of cargo with the drop-in. The process ends with cargo's exit code if that is not 0.
+/// Runs a command of cargo with the drop-in. The process ends with cargo's exit code if that is not
+/// 0.
 pub(super) fn run(command: &str, arguments: &[OsString]) -> Result<(), Error> {
     let project = Project::open(arguments)?;
     let lock = project.lock_file()?;

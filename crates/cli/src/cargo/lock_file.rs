@@ -1,9 +1,10 @@
 //! The project's `Cargo.lock`, which a patch changes, and which is put back.
 //!
-//! Cargo writes the lock file of a workspace where it stands: no option of a stable cargo names another
-//! place. So a session keeps a copy of the file, lets cargo work with one of its own, and restores the
-//! file when it ends, by returning, by an error or by Ctrl-C. The copy lies below the target folder. If
-//! the process is killed, the copy is still there, and the next session restores it first.
+//! Cargo writes the lock file of a workspace where it stands: no option of a stable cargo names
+//! another place. So a session keeps a copy of the file, lets cargo work with one of its own, and
+//! restores the file when it ends, by returning, by an error or by Ctrl-C. The copy lies below the
+//! target folder. If the process is killed, the copy is still there, and the next session restores
+//! it first.
 //!
 //! ```text
 //!   target/locksley/lock/original   the project's file, while a session is under way
@@ -46,8 +47,8 @@ impl LockFile {
         Ok(LockFile(paths))
     }
 
-    /// Gives cargo the lock file with the drop-in of an earlier session, if the project's is the same as
-    /// it was then.
+    /// Gives cargo the lock file with the drop-in of an earlier session, if the project's is the
+    /// same as it was then.
     pub(super) fn use_patched(&self) -> Result<(), Error> {
         let basis = fs::read(self.0.file("basis")).ok();
         let original = fs::read(self.0.file("original")).ok();

@@ -1,8 +1,9 @@
 //! `cargo locksley`: a project that uses rayon, on Locksley, without a change in its files.
 //!
 //! The program carries the sources of the drop-in rayon-core ([`sources`]), unpacks them below the
-//! project's target folder, and hands cargo the patch on its command line ([`project`]). The project's
-//! lock file is restored at the end ([`lock_file`]); builds go to a target folder of their own.
+//! project's target folder, and hands cargo the patch on its command line ([`project`]). The
+//! project's lock file is restored at the end ([`lock_file`]); builds go to a target folder of
+//! their own.
 
 mod build;
 mod child;

@@ -108,8 +108,8 @@ impl Project {
         self.folder.join("build")
     }
 
-    /// Finds out which rayon-core the project has, and whether the drop-in takes its place. Brings the
-    /// lock file up to date if it names a rayon-core that is too old.
+    /// Finds out which rayon-core the project has, and whether the drop-in takes its place. Brings
+    /// the lock file up to date if it names a rayon-core that is too old.
     pub(super) fn examine(&self, lock: &LockFile) -> Result<Tree, Error> {
         let plain = self.metadata(self.plain_cargo(), &self.features)?;
         let original = self.original(&plain)?;

@@ -60,16 +60,27 @@ mod tests {
     }
 
     #[test]
-    fn manifests_name_nothing_that_is_not_carried() {
-        let root = file("Cargo.toml");
-        assert!(root.contains("members = [\"crates/locksley\""), "{root}");
-        assert!(!root.contains("crates/cli\"]"), "{root}");
-        assert!(!root.contains("default-members"), "{root}");
-        assert!(!file("crates/rayon-core/Cargo.toml").contains("interface"));
-        for name in ["locksley", "queue", "policy", "trace"] {
+    fn every_crate_stands_alone() {
+        for name in ["rayon-core", "locksley", "queue", "policy", "trace"] {
             let manifest = file(&format!("crates/{name}/Cargo.toml"));
-            assert!(!manifest.contains("dev-dependencies"), "{manifest}");
-            assert!(!manifest.contains("loom.workspace"), "{manifest}");
+            for absent in [
+                "workspace = true",
+                "dev-dependencies",
+                "cfg(loom)'",
+                "members",
+            ] {
+                assert!(!manifest.contains(absent), "{absent}: {manifest}");
+            }
+            for present in ["edition = \"", "[lints.rust]", "\n[workspace]\n"] {
+                assert!(manifest.contains(present), "{present}: {manifest}");
+            }
         }
+        let locksley = file("crates/locksley/Cargo.toml");
+        assert!(locksley.contains("{ path = \"../queue\""), "{locksley}");
+        let trace = file("crates/trace/Cargo.toml");
+        assert!(
+            trace.contains("serde_json = { version = \"1\", optional = true }"),
+            "{trace}"
+        );
     }
 }

@@ -1,10 +1,11 @@
-//! `cargo locksley xray`: where the time of a program goes, and what more processors would do for it.
+//! `cargo locksley xray`: where the time of a program goes, and what more processors would do for
+//! it.
 //!
 //! The program runs on the drop-in several times: timed with 1, 2 and as many threads as there are
-//! processors; once with a timeline (`LOCKSLEY_TRACE`); once with one thread while its forks and joins are
-//! recorded (`LOCKSLEY_RECORD`, `LOCKSLEY_PROFILE`). The simulator then runs the recording on 1 to 128
-//! processors. What the program does outside of the pool is the difference between its wall time with one
-//! thread and the recorded work; it is added to every prediction.
+//! processors; once with a timeline (`LOCKSLEY_TRACE`); once with one thread while its forks and
+//! joins are recorded (`LOCKSLEY_RECORD`, `LOCKSLEY_PROFILE`). The simulator then runs the
+//! recording on 1 to 128 processors. What the program does outside of the pool is the difference
+//! between its wall time with one thread and the recorded work; it is added to every prediction.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,8 +35,8 @@ use crate::render::units::{several, time};
 /// The numbers of processors that the forecast is made for.
 const FORECAST: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// How long an attempt to steal and a fence take in the forecast, and a step of a recording that does
-/// not say it: the defaults of `locksley replay`.
+/// How long an attempt to steal and a fence take in the forecast, and a step of a recording that
+/// does not say it: the defaults of `locksley replay`.
 const STEAL: Duration = Duration::from_nanos(200);
 const FENCE: Duration = Duration::from_nanos(10);
 const UNIT: Duration = Duration::from_nanos(200);
@@ -43,9 +44,9 @@ const UNIT: Duration = Duration::from_nanos(200);
 /// A further processor is worth it if it makes the program faster by this share.
 const WORTH: f64 = 1.1;
 
-/// Runs the program on Locksley and shows what each thread did when, who took work from whom, work and
-/// span, and a forecast for up to 128 processors. Writes xray.json, .csv, .txt and .html, and the files
-/// of the runs beside them.
+/// Runs the program on Locksley and shows what each thread did when, who took work from whom, work
+/// and span, and a forecast for up to 128 processors. Writes xray.json, .csv, .txt and .html, and
+/// the files of the runs beside them.
 #[derive(Args, Debug)]
 pub(super) struct Xray {
     /// Timed runs for each number of threads.

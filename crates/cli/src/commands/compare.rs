@@ -20,8 +20,9 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley compare heat --full --rounds 31 --out heat-31
   locksley compare fib --json | jq '.results.comparisons[0].rows[].samples'";
 
-/// Puts strategies and rivals side by side: in every round each of them gives one sample, in an order that is
-/// shuffled anew, so that noise hits all alike. Writes compare.json, .csv, .txt and .html.
+/// Puts strategies and rivals side by side: in every round each of them gives one sample, in an
+/// order that is shuffled anew, so that noise hits all alike. Writes compare.json, .csv, .txt and
+/// .html.
 #[derive(Args)]
 pub(crate) struct Compare {
     /// Workloads, with parameters or without: fib, queens:n=11, sort:n=1000,merge=parallel.

@@ -49,9 +49,10 @@ enum Arrivals {
     Both,
 }
 
-/// The experiments of the report on work-stealing deques: each of N threads has a deque with K tasks, evenly heavy
-/// or half of them light; who has nothing left steals, or not. Counts steals, and measures the total time and how
-/// long a task waits on the average. Writes experiment.json, .csv, .txt and .html.
+/// The experiments of the report on work-stealing deques: each of N threads has a deque with K
+/// tasks, evenly heavy or half of them light; a thread with nothing left steals, or not. Counts
+/// steals, and measures the total time and how long a task waits on the average. Writes
+/// experiment.json, .csv, .txt and .html.
 #[derive(Args)]
 struct BatchArgs {
     /// Numbers of threads N: 4, 1:8, 1:8:2, or 4,8,16 [default: 4,8,16,32,64,128; quick: 4,8,16].
@@ -91,9 +92,10 @@ impl Experiments {
 
 impl BatchArgs {
     fn plan(&self) -> Plan {
-        let defaults: (&[usize], u32) = match self.quick {
-            true => (&[4, 8, 16], 50),
-            false => (&[4, 8, 16, 32, 64, 128], 100),
+        let defaults: (&[usize], u32) = if self.quick {
+            (&[4, 8, 16], 50)
+        } else {
+            (&[4, 8, 16, 32, 64, 128], 100)
         };
         let threads = self
             .threads

@@ -65,15 +65,18 @@ fn document() -> Value {
         .iter()
         .map(|(strategy, about)| json!({ "name": strategy.to_string(), "about": about }))
         .collect();
-    let shown = |items: Vec<String>| items;
     json!({
         "command": "list",
         "workloads": workloads,
         "strategies": strategies,
         "rivals": RIVALS,
-        "computations": shown(Dag::all().iter().map(ToString::to_string).collect()),
-        "simulated_strategies": shown(locksley_sim::Strategy::all().iter().map(ToString::to_string).collect()),
+        "computations": names(&Dag::all()),
+        "simulated_strategies": names(&locksley_sim::Strategy::all()),
     })
+}
+
+fn names<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(T::to_string).collect()
 }
 
 fn workload(entry: &'static catalog::Entry) -> Value {
@@ -90,5 +93,10 @@ fn workload(entry: &'static catalog::Entry) -> Value {
             })
         })
         .collect();
-    json!({ "name": entry.name, "about": entry.about, "source": entry.source, "parameters": parameters })
+    json!({
+        "name": entry.name,
+        "about": entry.about,
+        "source": entry.source,
+        "parameters": parameters,
+    })
 }

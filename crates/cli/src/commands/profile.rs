@@ -19,15 +19,16 @@ use crate::render::tables;
 use crate::render::units::{digits, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley profile sort:n=200000                    merges are serial: a short look says how much that costs
-  locksley profile sort:n=200000,merge=parallel     and here they are not
+  locksley profile sort:n=200000                    what serial merges cost
+  locksley profile sort:n=200000,merge=parallel     the same with parallel merges
   locksley profile heat --workers 1:4 --strategy steal-half";
 
 /// Beside the numbers of workers that are measured, the bounds are told for these.
 const BOUNDS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Tells work, span and parallelism of a program, the speed-ups that they allow and promise, and those that are
-/// measured. Writes profile.json, .csv, .txt and .html. For a program of your own: `Pool::profile`.
+/// Tells work, span and parallelism of a program, the speed-ups that they allow and promise, and
+/// those that are measured. Writes profile.json, .csv, .txt and .html. For a program of your own:
+/// `Pool::profile`.
 #[derive(Args)]
 pub(crate) struct ProfileRun {
     /// The workload, with parameters or without: sort:n=200000, queens:n=10.
@@ -53,7 +54,8 @@ impl Visitor for Profiled<'_> {
 
     fn visit<P: Program>(self, mut program: P) -> Result<Profile, Error> {
         recorder::refuse_many_forks(self.0, &mut program)?;
-        // One worker: nobody else is in the caches. A frame of a recorded join is larger than usual.
+        // One worker, so that no other shares the caches. A frame of a recorded join is larger than
+        // usual.
         let pool = Pool::builder()
             .workers(1)
             .stack_size(4 * self.0.stack())

@@ -15,17 +15,17 @@ use crate::render::output::Output;
 use crate::render::units::{self, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley record queens:n=10                       then: locksley replay locksley-out/queens.recording.json
+  locksley record queens:n=10                       a recording for `locksley replay`
   locksley record fib:n=20 --unit 10ns              a step of the graph is 10 ns
   locksley simulate file:locksley-out/queens.dag.json --processors 1000";
 
-/// Records forks, joins and the time between them, and writes NAME.dag.json, which the simulator reads, and
-/// NAME.recording.json, which `locksley replay` reads.
+/// Records forks, joins and the time between them, and writes NAME.dag.json, which the simulator
+/// reads, and NAME.recording.json, which `locksley replay` reads.
 #[derive(Args)]
 pub(crate) struct Record {
     /// The workload, with parameters or without: fib:n=20, queens:n=10.
     workload: String,
-    /// How many workers; with one, nobody disturbs anybody.
+    /// How many workers; one measures most exactly.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = ranges::one_worker)]
     workers: usize,
     /// How long a step of the graph is: 100ns [default: so that there are about five million].

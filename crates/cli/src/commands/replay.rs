@@ -26,11 +26,12 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley replay sort                                     recorded now; 1 to 64 processors
   locksley replay locksley-out/queens.recording.json --processors 64,256,1024
   locksley replay mandelbrot --strategies asymmetric,steal-half,sharing
-  locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16, 0.5 us within, 20 us across
-  locksley replay my-graph.dag.json --steal 1us                 any graph of the format locksley-dag/1";
+  locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16 processors
+  locksley replay my-graph.dag.json --steal 1us                 a graph of format locksley-dag/1";
 
-/// Simulates a recorded run with other numbers of processors, strategies and latencies, and puts measured
-/// times beside the predictions where this machine has enough processors. Writes replay.json, .csv, .txt and .html.
+/// Simulates a recorded run with other numbers of processors, strategies and latencies, and puts
+/// measured times beside the predictions where this machine has enough processors. Writes
+/// replay.json, .csv, .txt and .html.
 #[derive(Args)]
 pub(crate) struct Replay {
     /// A recording (NAME.recording.json, NAME.dag.json), or a workload, which is recorded first.
@@ -52,7 +53,8 @@ pub(crate) struct Replay {
     /// How long a fence or a compare-and-swap takes.
     #[arg(long, value_name = "TIME", default_value = "10ns", value_parser = units::duration)]
     fence: Duration,
-    /// Distances between processors, latencies in nanoseconds: flat, sockets:CORES,NS, cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
+    /// Distances between processors, latencies in nanoseconds: flat, sockets:CORES,NS,
+    /// cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How long a step of a graph is about which nothing else is known.
@@ -271,8 +273,8 @@ impl Latencies {
     }
 }
 
-/// The scheduler of the simulator that does with forks and joins what a strategy of the pool does: of a join's forks the
-/// pool takes one at a time, and deals to who asks.
+/// The scheduler of the simulator that treats forks and joins as a strategy of the pool does. The
+/// pool takes the forks of joins one at a time, and deals them on request.
 fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
     match *strategy {
         Strategy::SemiPrivate | Strategy::Dealing(_) => locksley_sim::Strategy::SemiPrivate,

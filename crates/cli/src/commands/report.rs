@@ -13,8 +13,8 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley report heat-31/compare.json    of one file
   locksley report results --out site      makes site/report.html";
 
-/// Reads all results in a folder, or one file of them, and makes a page: report.html, in that folder unless --out
-/// names another.
+/// Reads all results in a folder, or one file of them, and makes a page: report.html, in that
+/// folder unless --out names another.
 #[derive(Args)]
 pub(crate) struct Report {
     /// A folder that commands wrote to, or a file of results.
@@ -29,9 +29,10 @@ impl Report {
             // Not that of one of them.
             results.title = "Everything that was measured".into();
         }
-        let beside = match self.from.is_dir() {
-            true => self.from.clone(),
-            false => self.from.parent().map(PathBuf::from).unwrap_or_default(),
+        let beside = if self.from.is_dir() {
+            self.from.clone()
+        } else {
+            self.from.parent().map(PathBuf::from).unwrap_or_default()
         };
         let output = Output {
             folder: if output.chosen {

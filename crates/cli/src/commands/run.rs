@@ -29,8 +29,8 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley run queens --trace queens.json             and a timeline for ui.perfetto.dev
   locksley run sort --full --json                     for a program";
 
-/// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the workers did.
-/// Writes no file but that of --trace.
+/// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the
+/// workers did. Writes no file but that of --trace.
 #[derive(Args)]
 pub(crate) struct Run {
     /// The workload, with parameters or without: fib, queens:n=11.
@@ -176,7 +176,11 @@ fn moved(total: &WorkerStats) -> String {
 /// The counters, for programs.
 pub(crate) fn stats(stats: &Stats) -> Value {
     let workers: Vec<Value> = stats.workers().iter().map(counts).collect();
-    json!({ "total": counts(&stats.total()), "outside": counts(&stats.outside()), "workers": workers })
+    json!({
+        "total": counts(&stats.total()),
+        "outside": counts(&stats.outside()),
+        "workers": workers,
+    })
 }
 
 fn counts(stats: &WorkerStats) -> Value {

@@ -31,11 +31,12 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley simulate file:locksley-out/queens.dag.json          a recorded run (`locksley record`)
   locksley simulate theory                                     the same as `locksley theory`";
 
-/// Simulates a computation under schedulers, on machines that nobody has. Writes simulate.json; with --sample
-/// also the loads over time, with --trace a timeline.
+/// Simulates a computation under schedulers, on machines of any size. Writes simulate.json; with
+/// --sample also the loads over time, with --trace a timeline.
 #[derive(Args)]
 pub(crate) struct Simulate {
-    /// The computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley list`).
+    /// The computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley
+    /// list`).
     computation: String,
     /// Schedulers, separated by commas; all stands for one of each kind.
     #[arg(
@@ -50,7 +51,8 @@ pub(crate) struct Simulate {
     /// What things cost, in ticks: node, steal, cas, fence, donation, probe.
     #[arg(long, value_name = "NAME=TICKS,..", default_value = "node=1,steal=1", value_parser = machines::costs)]
     costs: Costly,
-    /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or nested:SIZE=TICKS,..,BEYOND.
+    /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or
+    /// nested:SIZE=TICKS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How many runs of each, with different random numbers.

@@ -28,8 +28,9 @@ pub(crate) const EXAMPLES: &str = "  \
 /// How many figures of the thesis there are.
 const FIGURES: usize = 5;
 
-/// Checks what the papers claim: prediction, measurement, sample, verdict. Draws the thesis's Figures 5.1 to 5.5 with
-/// measured points into the folder theory. Exits with 1 if a claim does not hold.
+/// Checks what the papers claim: prediction, measurement, sample, verdict. Draws the thesis's
+/// Figures 5.1 to 5.5 with measured points into the folder theory. Exits with 1 if a claim does not
+/// hold.
 #[derive(Args, Default)]
 pub(crate) struct Theory {
     /// Smaller samples: enough to notice an error.
@@ -210,7 +211,12 @@ fn document(done: &Done, interrupted: bool) -> Value {
     };
     let claims = done.found.iter().map(|(_, name, findings)| {
         let known = meaning(name);
-        json!({ "name": name, "paper": known.map(|known| known.paper), "meaning": known.map(|known| known.meaning), "findings": findings.iter().map(finding).collect::<Vec<_>>() })
+        json!({
+            "name": name,
+            "paper": known.map(|known| known.paper),
+            "meaning": known.map(|known| known.meaning),
+            "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+        })
     });
     let (all, failed) = counts(done);
     json!({

@@ -1,4 +1,5 @@
-//! `locksley` alone: what machine this is, three programs under every strategy, who wins, where the report is.
+//! `locksley` alone, the tour: this machine, three programs under every strategy, the winners, the
+//! page.
 
 use std::time::Duration;
 
@@ -15,8 +16,8 @@ use crate::render::output::{Output, Session};
 use crate::render::tables;
 use crate::render::units::several;
 
-/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each. Without optimisation times mean
-/// nothing, and the programs are smaller.
+/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each. Without
+/// optimisation times mean nothing, and the programs are smaller.
 const PROGRAMS: [(&str, &str); 3] = [
     (
         either("fib:n=30", "fib:n=16"),
@@ -76,7 +77,7 @@ pub(crate) fn tour(output: &Output) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says where we are, and what comes.
+/// Prints what machine this is and what follows.
 fn introduce(output: &Output, workers: usize) {
     let (style, machine) = (output.style, Machine::here(&["rayon", "chili"]));
     let processors = several(workers, "processor");
@@ -90,7 +91,7 @@ fn introduce(output: &Output, workers: usize) {
     ));
 }
 
-/// A traced run, for the page: who did what when.
+/// Adds the timeline of a traced run to the page.
 fn add_timeline(session: &Session, workers: usize) -> Result<(), Error> {
     let spec = names::workload(PICTURED, false)?;
     let strategy = Strategy::default();

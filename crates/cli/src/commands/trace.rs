@@ -24,12 +24,13 @@ use crate::render::timeline;
 use crate::render::units::{self, count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley trace queens                        then open locksley-out/trace.perfetto.json at ui.perfetto.dev
-  locksley trace sort --strategy sharing       work that is given away shows as arrows of another kind
+  locksley trace queens                        a timeline for ui.perfetto.dev
+  locksley trace sort --strategy sharing       arrows show what is given away
   locksley trace uts --workers 4 --capacity 100000";
 
-/// Traces a run: what each worker did when, who took what from whom, and how much was waiting. Writes
-/// trace.perfetto.json for ui.perfetto.dev or chrome://tracing, and trace.json, .csv, .txt and .html.
+/// Traces a run: what each worker did when, which tasks moved between workers, and how many waited.
+/// Writes trace.perfetto.json for ui.perfetto.dev or chrome://tracing, and trace.json, .csv, .txt
+/// and .html.
 #[derive(Args)]
 pub(crate) struct TraceRun {
     /// The workload, with parameters or without: fib, queens:n=11.

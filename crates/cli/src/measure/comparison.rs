@@ -1,7 +1,7 @@
 //! Several runtimes take turns with one program.
 //!
-//! A runtime is started when its turn comes and ended when its turn is over, so that nobody's idle threads
-//! disturb anybody, and is warm when the clock starts. A sample is the mean of as many runs as fill a few
+//! A runtime is started for its turn and ended after it, so that idle threads of one do not disturb
+//! another. It is warm when the clock starts. A sample is the mean of as many runs as fill a few
 //! milliseconds; the result of every run is checked.
 
 use std::cell::RefCell;
@@ -32,7 +32,7 @@ pub(crate) enum Runtime {
     Chili,
 }
 
-/// One who takes part.
+/// A runtime with a number of workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) runtime: Runtime,
@@ -40,7 +40,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// As results have it.
+    /// The contender, as results name it.
     pub(crate) fn contender(&self) -> report::Contender {
         match self.runtime {
             Runtime::Serial => report::Contender::Serial,
@@ -59,7 +59,7 @@ impl Candidate {
     }
 }
 
-/// Everybody with every number of workers; serial code has one.
+/// Every runtime with every number of workers. Serial code has one.
 pub(crate) fn candidates(runtimes: &[Runtime], workers: &[usize]) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     if runtimes.contains(&Runtime::Serial) {
@@ -78,7 +78,7 @@ pub(crate) fn candidates(runtimes: &[Runtime], workers: &[usize]) -> Vec<Candida
     candidates
 }
 
-/// A thread's stack where nobody chose one, unless the environment says otherwise: chili's threads.
+/// The default stack size of a thread, which chili's threads have.
 fn usual_stack() -> usize {
     let said = std::env::var("RUST_MIN_STACK").ok();
     said.and_then(|said| said.parse().ok()).unwrap_or(2 << 20)
@@ -88,7 +88,7 @@ fn usual_stack() -> usize {
 pub(crate) fn obstacle(candidate: &Candidate, spec: &Spec) -> Option<String> {
     (candidate.runtime == Runtime::Chili && spec.stack() > usual_stack()).then(|| {
         format!(
-            "chili is left out of {}: its threads' stacks are too small, and it lets nobody choose; \
+            "chili is left out of {}: its threads' stacks are too small, and cannot be set; \
              RUST_MIN_STACK={} lets it take part",
             spec.entry().name,
             spec.stack()
@@ -96,8 +96,8 @@ pub(crate) fn obstacle(candidate: &Candidate, spec: &Spec) -> Option<String> {
     })
 }
 
-/// Lets the candidates take turns with a program; `watch` is shown the number of an candidate and the seconds of
-/// each sample.
+/// Lets the candidates take turns with a program; `watch` is shown the number of an candidate and
+/// the seconds of each sample.
 pub(crate) fn hold(
     spec: &Spec,
     candidates: &[Candidate],
@@ -187,7 +187,7 @@ impl Visitor for Comparison<'_> {
     }
 }
 
-/// Why a turn gave nothing.
+/// Why a turn gave no sample.
 enum TurnError {
     Wrong(Wrong),
     Error(Error),
@@ -207,7 +207,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The runner knows of wrong results only: anything else is put aside for whoever called it.
+    /// The runner knows of wrong results only: any other error is stored for the caller.
     fn put_aside(&self, error: TurnError, failed: &RefCell<Option<Error>>) -> Wrong {
         match error {
             TurnError::Wrong(wrong) => wrong,

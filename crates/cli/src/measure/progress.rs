@@ -7,7 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The first line comes after this time, the next ones after twice the time before, up to [`LONGEST`].
+/// The first line comes after this time, the next ones after twice the time before, up to
+/// [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(60);
 

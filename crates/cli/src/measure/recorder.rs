@@ -1,7 +1,7 @@
 //! Recorded runs: made, written, read again.
 //!
-//! A recording is two files: the graph, which the simulator reads (`NAME.dag.json`, `locksley-dag/1`), and what is
-//! known of the run (`NAME.recording.json`), which refers to it.
+//! A recording is two files: the graph, which the simulator reads (`NAME.dag.json`,
+//! `locksley-dag/1`), and what is known of the run (`NAME.recording.json`), which refers to it.
 
 use std::cell::Cell;
 use std::fs;
@@ -48,13 +48,13 @@ pub(crate) struct Run {
     pub(crate) graph: String,
 }
 
-/// What a run is given up with that forks too often.
+/// Panic payload of a run that forks too often.
 struct TooMany;
 
-/// Does a run of the program fork so few times that it can be recorded?
+/// Returns `true` if a run of the program forks at most [`MOST_FORKS`] times.
 fn forks_few_times<P: Program>(program: &mut P) -> bool {
     let forks = Cell::new(0);
-    // Nobody looks at what the run leaves behind: the program makes a new task, or is dropped.
+    // What an abandoned run leaves behind is not read: the program makes a new task, or is dropped.
     let run = AssertUnwindSafe(|| drop(program.task().run(Counter(&forks))));
     match catch_unwind(run) {
         Ok(()) => true,
@@ -142,7 +142,8 @@ pub(crate) fn record(
     let overhead_ns = overhead()?;
     let recording = comparison::visit(spec, Recorded { spec, workers })??;
     let (work, forks) = (recording.work(), recording.forks() as u64);
-    // A node has a step at least, so a step must be short beside a strand once the overhead is taken out.
+    // A node has a step at least, so a step must be short beside a strand once the overhead is
+    // taken out.
     let own = work.as_secs_f64() * 1e9 - overhead_ns * strands(forks);
     let unit_ns = match unit {
         Some(unit) => u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX),
@@ -161,13 +162,14 @@ pub(crate) fn record(
     Ok((run, recording.to_json(Duration::from_nanos(unit_ns))))
 }
 
-/// How many strands so many forks make: each one ends a strand, and begins two and a third after the join.
+/// How many strands so many forks make: each one ends a strand, and begins two and a third after
+/// the join.
 fn strands(forks: u64) -> f64 {
     3.0 * forks as f64 + 1.0
 }
 
-/// What recording adds to a strand: fib, whose strands are short, with and without. The least of several, which
-/// disturbances only lengthen.
+/// What recording adds to a strand: fib, whose strands are short, with and without. The least of
+/// several, which disturbances only lengthen.
 fn overhead() -> Result<f64, Error> {
     const N: u64 = 18;
     const TIMES: usize = 9;

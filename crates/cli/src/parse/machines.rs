@@ -9,7 +9,8 @@ use crate::parse::names::meant;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Costly(pub(crate) Costs);
 
-/// Distances between processors: groups with the latency within, the smallest first, and the latency beyond.
+/// Distances between processors: groups with the latency within, the smallest first, and the
+/// latency beyond.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Groups {
     groups: Vec<(u32, u32)>,

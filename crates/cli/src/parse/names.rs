@@ -50,13 +50,15 @@ fn several<S: FromStr<Err = ParseError> + PartialEq>(
             }
         }
     }
-    match found.is_empty() {
-        true => one(text).map(|strategy| vec![strategy]),
-        false => Ok(found),
+    if found.is_empty() {
+        // The text names no strategy: the error says which there are.
+        return one(text).map(|strategy| vec![strategy]);
     }
+    Ok(found)
 }
 
-/// Splits a list at its commas, but not those before a `key=value`, which belongs to the strategy before.
+/// Splits a list at its commas, but not those before a `key=value`, which belongs to the strategy
+/// before.
 fn split(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text

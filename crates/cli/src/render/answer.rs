@@ -15,8 +15,8 @@ pub(crate) struct Answer {
     pub(crate) value: Value,
 }
 
-/// Describes the output of the workload `name`. Workloads that compute in place have no output of their
-/// own: for them it says how much was computed, in operations.
+/// Describes the output of the workload `name`. Workloads that compute in place have no output of
+/// their own: for them it says how much was computed, in operations.
 pub(crate) fn of<O: Debug + 'static>(name: &str, output: &O, operations: u64) -> Answer {
     let any: &dyn Any = output;
     if let Some(number) = any.downcast_ref::<u64>() {

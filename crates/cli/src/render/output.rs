@@ -15,12 +15,12 @@ use crate::interrupt;
 use crate::render::style::Style;
 use crate::render::units::several;
 
-/// How a command speaks.
+/// Where and how a command prints.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     /// The output folder.
     pub(crate) folder: PathBuf,
-    /// Did the user say which one?
+    /// Set if `--out` names the folder.
     pub(crate) chosen: bool,
     pub(crate) json: bool,
     pub(crate) style: Style,
@@ -36,14 +36,14 @@ impl Output {
         }
     }
 
-    /// Says something to a person; to a program, nothing.
+    /// Prints text, unless JSON is wanted.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
         if !self.json {
             print(text.as_ref());
         }
     }
 
-    /// Says something to a program; to a person, nothing.
+    /// Prints a JSON document, if that is wanted.
     pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Error> {
         if !self.json {
             return Ok(());
@@ -56,7 +56,7 @@ impl Output {
         Ok(())
     }
 
-    /// Says if other programs use the processors, for then times scatter.
+    /// Warns if other programs use the processors, for then times scatter.
     pub(crate) fn warn_if_busy(&self) {
         if let Some(warning) = busy() {
             // On standard error, so that JSON stays JSON.
@@ -64,17 +64,17 @@ impl Output {
         }
     }
 
-    /// Writes a file in the output folder, which is made if need be.
+    /// Writes a file in the output folder, which is created if it is missing.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Error> {
         let path = self.folder.join(name);
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)
-            .map_err(|error| Error::file("make the folder", folder, &error))?;
+            .map_err(|error| Error::file("create the folder", folder, &error))?;
         write_whole(&path, content)?;
         Ok(path)
     }
 
-    /// Says which files there are now.
+    /// Prints the files that were written.
     pub(crate) fn say_files(&self, files: &[PathBuf]) {
         for file in files {
             self.say(format!("  written: {}", self.style.bold(&shown(file))));
@@ -98,8 +98,8 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Prints a line or several. Whoever closed the other end of the pipe wants no more; any other trouble, such as a full disk, ends
-/// the command with the exit code for files.
+/// Prints one or several lines. If the reader has closed the pipe, the process ends with success;
+/// any other error, such as a full disk, ends it with the exit code for files.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -157,7 +157,8 @@ pub(crate) struct Session {
     text: fn(&Results) -> String,
 }
 
-/// The version of what `--json` prints. It is raised when a field changes its meaning or goes away, not when one is added.
+/// The version of what `--json` prints. It is raised when a field changes its meaning or goes away,
+/// not when one is added.
 const SCHEMA: u32 = 1;
 
 /// What `--json` prints: the version first.
@@ -216,7 +217,7 @@ impl Session {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what there is when Ctrl-C comes; says what and where.
+    /// Writes what there is when Ctrl-C comes. Returns what it kept and where.
     fn keep(&self) -> String {
         let mut results = self.results().clone();
         results.interrupted = true;
@@ -248,7 +249,7 @@ impl Session {
         Ok(vec![json, csv, text, page])
     }
 
-    /// The end: files are written, and said where, or JSON is printed.
+    /// Writes the files, and prints their names or the JSON document.
     pub(crate) fn finish(self) -> Result<Results, Error> {
         let mut results = self.results().clone();
         prune(&mut results);
@@ -264,7 +265,7 @@ impl Session {
     }
 }
 
-/// Takes out what nothing was measured of.
+/// Removes entries without measurements.
 fn prune(results: &mut Results) {
     for comparison in &mut results.comparisons {
         comparison.rows.retain(|row| !row.samples.is_empty());

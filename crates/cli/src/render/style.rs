@@ -10,8 +10,9 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Colours on a terminal, unless `NO_COLOR` is set to something or the terminal is a dumb one. What Open MPI's launcher gives a rank looks
-    /// like a terminal, wherever its output goes in the end.
+    /// Colours on a terminal, unless `NO_COLOR` is set to something or the terminal is a dumb one.
+    /// What Open MPI's launcher gives a rank looks like a terminal, wherever its output goes in the
+    /// end.
     pub(crate) fn of_stdout() -> Style {
         let forbidden = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -43,17 +44,21 @@ impl Style {
 
     /// Paints those lines green that have a mark.
     pub(crate) fn mark(self, text: &str, mark: &str) -> String {
-        let painted = text.lines().map(|line| match line.contains(mark) {
-            true => self.good(line) + "\n",
-            false => line.to_owned() + "\n",
+        let painted = text.lines().map(|line| {
+            if line.contains(mark) {
+                self.good(line) + "\n"
+            } else {
+                line.to_owned() + "\n"
+            }
         });
         painted.collect()
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        match self.colours {
-            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            false => text.to_owned(),
+        if self.colours {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
         }
     }
 }

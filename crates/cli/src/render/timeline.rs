@@ -1,4 +1,4 @@
-//! Traces as results: what each worker did when, and who took how much from whom.
+//! Traces as results: what each worker did when, and how many tasks went from worker to worker.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub(crate) const WORKERS: &str = "workers";
 /// Seconds of a trace's microseconds.
 const MICROSECOND: f64 = 1e-6;
 
-/// The timeline and the map of a trace, from its first event on; programs and strategies are left to the caller.
+/// The timeline and the map of a trace, from its first event on; programs and strategies are left
+/// to the caller.
 pub(crate) fn of(trace: &Trace, workers: usize) -> (Timeline, StealMap) {
     let mut nested: BTreeMap<usize, Vec<Slice>> =
         (0..workers).map(|worker| (worker, Vec::new())).collect();

@@ -1,5 +1,5 @@
-//! `cargo locksley`, on small projects in folders of their own. Nothing here needs a network: rayon is in
-//! cargo's cache, because the lab itself depends on it.
+//! `cargo locksley`, on small projects in folders of their own. Nothing here needs a network: rayon
+//! is in cargo's cache, because the lab itself depends on it.
 
 #[cfg(unix)]
 mod interrupts;
@@ -29,8 +29,8 @@ fn sums() {
 }
 "#;
 
-/// A project in a folder of its own, removed when the test ends. All share a folder for builds, so that
-/// rayon and the drop-in are built once.
+/// A project in a folder of its own, removed when the test ends. All share a folder for builds, so
+/// that rayon and the drop-in are built once.
 struct Project(PathBuf);
 
 impl Project {

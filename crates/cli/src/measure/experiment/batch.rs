@@ -11,8 +11,8 @@ use locksley_workload::Fib;
 use super::threads::Setting;
 use crate::error::Error;
 
-/// Where tasks arrive while others run: how much of what the processors can do is asked of them. At 1 the queue
-/// would grow without end, far below nothing would ever wait.
+/// Where tasks arrive while others run: how much of what the processors can do is asked of them. At
+/// 1 the queue would grow without end, far below nothing would ever wait.
 const UTILISATION: f64 = 0.8;
 
 /// The even load's Fibonacci numbers go from the heavy one to so many more.
@@ -104,7 +104,8 @@ impl Plan {
         Duration::try_from_secs_f64(round * self.rounds as f64).unwrap_or(Duration::MAX)
     }
 
-    /// What the tasks of a round compute: the same for all variants of it with this load and so many threads.
+    /// What the tasks of a round compute: the same for all variants of it with this load and so
+    /// many threads.
     fn pieces(&self, batch: &Batch, round: usize) -> Vec<u64> {
         let tasks = batch.threads * self.tasks;
         let batch = match batch.load {
@@ -117,8 +118,8 @@ impl Plan {
         batch.pieces().to_vec()
     }
 
-    /// Measures everything; in a round each variant has one repetition, in an order that is shuffled anew. `watch`
-    /// is shown the number of a variant and what it gave.
+    /// Measures everything; in a round each variant has one repetition, in an order that is
+    /// shuffled anew. `watch` is shown the number of a variant and what it gave.
     pub(crate) fn measure(
         &self,
         heavy: Duration,
@@ -157,7 +158,8 @@ impl Plan {
         }
     }
 
-    /// When each task arrives: in a random order, at random distances, at a rate that the processors can stand.
+    /// When each task arrives: in a random order, at random distances, at a rate that the
+    /// processors can stand.
     fn schedule(
         &self,
         tasks: &[u64],

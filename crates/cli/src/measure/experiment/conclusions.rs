@@ -1,8 +1,9 @@
 //! What the report concludes, and whether the measurements here say so too.
 //!
-//! In a round all variants have the same tasks, so two of them are compared round by round. They differ *clearly* if
-//! the quartiles of the differences are on the same side of zero; everything else counts as undecided. A conclusion
-//! holds if most comparisons that it is about are clear in its favour; its contrary does if most are clear against it.
+//! In a round all variants have the same tasks, so two of them are compared round by round. They
+//! differ *clearly* if the quartiles of the differences are on the same side of zero; everything
+//! else counts as undecided. A conclusion holds if most comparisons that it is about are clear in
+//! its favour; its contrary does if most are clear against it.
 
 use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition, Summary};
 
@@ -83,7 +84,8 @@ impl Tally {
         tally
     }
 
-    /// Two variants, round by round. The last round of one may be missing if the run was interrupted.
+    /// Two variants, round by round. The last round of one may be missing if the run was
+    /// interrupted.
     fn add(&mut self, first: &[f64], second: &[f64]) {
         let rounds = || first.iter().zip(second);
         let differences: Vec<f64> = rounds().map(|(first, second)| second - first).collect();

@@ -14,8 +14,8 @@ use locksley_workload::{Batch, Fib};
 use super::start_gate::StartGate;
 use crate::error::Error;
 
-/// How often an idle thread looks around before it sleeps for [`NAP`], where tasks arrive while others run. In
-/// a batch nobody sleeps: what is not there will not come.
+/// How often an idle thread looks around before it sleeps for [`NAP`], where tasks arrive while
+/// others run. In a batch no thread sleeps, because no further task arrives.
 const LOOKS: u32 = 16;
 const NAP: Duration = Duration::from_micros(50);
 
@@ -23,7 +23,8 @@ const NAP: Duration = Duration::from_micros(50);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
     pub(super) name: &'a str,
-    /// Which Fibonacci number each task computes; the first K tasks are for the first thread, and so on.
+    /// Which Fibonacci number each task computes; the first K tasks are for the first thread, and
+    /// so on.
     pub(super) tasks: &'a [u64],
     pub(super) threads: usize,
     pub(super) stealing: bool,
@@ -51,7 +52,8 @@ impl Setting<'_> {
             .unzip();
         if self.schedule.is_none() {
             for task in 0..self.tasks.len() {
-                // A deque that is full is smaller than was asked for, and its owner's mailbox is not.
+                // A deque that is full is smaller than was asked for, and its owner's mailbox is
+                // not.
                 if let Err(full) = deques[task / self.share()].push(task) {
                     let _ = senders[task / self.share()].send(full.into_inner());
                 }
@@ -119,7 +121,7 @@ struct Log {
 struct Shared<'a, T> {
     setting: &'a Setting<'a>,
     thieves: &'a [T],
-    /// How many tasks nobody has begun.
+    /// How many tasks have not been started.
     unstarted: AtomicUsize,
     /// When each task arrived, in nanoseconds after the start.
     arrived: Vec<AtomicU64>,
@@ -249,13 +251,14 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         None
     }
 
-    /// Asks everybody else once, from a random one on.
+    /// Tries to steal from every other thread once, beginning with a random one.
     fn steal(&mut self) -> Option<usize> {
         let threads = self.shared.thieves.len();
         if !self.shared.setting.stealing || self.shared.unstarted.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        // Before an attempt the processor is offered to somebody who has work (Arora, Blumofe and Plaxton).
+        // Before an attempt the thief yields the processor to a thread with work (Arora, Blumofe
+        // and Plaxton).
         thread::yield_now();
         let first = self.random.usize(..threads);
         let others = (first..threads).chain(0..first);
@@ -284,11 +287,12 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         self.log.end = self.start.elapsed();
     }
 
-    /// Is there nothing left that this thread could ever get?
+    /// Returns `true` if no task is left that this thread could run.
     fn is_over(&self) -> bool {
-        match self.shared.setting.stealing {
-            true => self.shared.unstarted.load(Ordering::Relaxed) == 0,
-            false => self.log.done.len() == self.own,
+        if self.shared.setting.stealing {
+            self.shared.unstarted.load(Ordering::Relaxed) == 0
+        } else {
+            self.log.done.len() == self.own
         }
     }
 
