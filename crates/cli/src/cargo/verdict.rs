@@ -109,8 +109,8 @@ impl Measure {
     }
 }
 
-/// How far the outputs of both programs agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How far the outputs of both programs agree, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Agreement {
     /// Every run printed the same.
@@ -157,16 +157,6 @@ impl Ratio {
 }
 
 impl Findings {
-    fn printed(&self, variant: Variant) -> BTreeSet<Printed> {
-        let series = self
-            .series
-            .iter()
-            .filter(|series| series.variant == variant);
-        series
-            .flat_map(|series| series.printed.iter().copied())
-            .collect()
-    }
-
     fn ends(&self, variant: Variant) -> BTreeSet<&str> {
         let series = self
             .series
@@ -177,18 +167,11 @@ impl Findings {
             .collect()
     }
 
-    /// Compares the outputs.
+    /// Compares the outputs with the same number of threads: a program may print that number.
     pub(super) fn agreement(&self) -> Agreement {
-        let [rayon, ours] = Variant::BOTH.map(|variant| self.printed(variant));
-        let lines = |set: &BTreeSet<Printed>| -> BTreeSet<u64> {
-            set.iter().map(|printed| printed.lines).collect()
-        };
-        match () {
-            () if rayon == ours && rayon.len() <= 1 => Agreement::Same,
-            () if lines(&rayon) == lines(&ours) && lines(&rayon).len() <= 1 => Agreement::SameLines,
-            () if lines(&rayon).len() > 1 => Agreement::Unstable,
-            () => Agreement::Different,
-        }
+        let pairs = self.series.chunks_exact(2);
+        let each = pairs.map(|pair| agreement(&pair[0].printed, &pair[1].printed));
+        each.max().unwrap_or(Agreement::Same)
     }
 
     /// Returns `true` if both programs print the same and end alike, as far as that can be told.
@@ -373,6 +356,22 @@ impl Findings {
     }
 }
 
+fn agreement(rayon: &BTreeSet<Printed>, ours: &BTreeSet<Printed>) -> Agreement {
+    let lines = |set: &BTreeSet<Printed>| -> BTreeSet<u64> {
+        set.iter().map(|printed| printed.lines).collect()
+    };
+    let (rayon_lines, our_lines) = (lines(rayon), lines(ours));
+    if rayon == ours && rayon.len() <= 1 {
+        Agreement::Same
+    } else if rayon_lines == our_lines && rayon_lines.len() <= 1 {
+        Agreement::SameLines
+    } else if rayon_lines.len() > 1 {
+        Agreement::Unstable
+    } else {
+        Agreement::Different
+    }
+}
+
 fn threads_text(threads: Option<usize>) -> String {
     match threads {
         Some(threads) => threads.to_string(),
@@ -457,6 +456,22 @@ mod tests {
             Agreement::Different
         );
         assert_eq!(agreement(&[(1, 1), (2, 2)], &[(3, 3)]), Agreement::Unstable);
+    }
+
+    #[test]
+    fn outputs_may_depend_on_the_number_of_threads() {
+        let mut found = findings(
+            series(Variant::Rayon, [1.0; 3], 1, 1),
+            series(Variant::Locksley, [1.0; 3], 1, 1),
+        );
+        let more = findings(
+            series(Variant::Rayon, [1.0; 3], 2, 2),
+            series(Variant::Locksley, [1.0; 3], 2, 2),
+        );
+        found.series.extend(more.series);
+        assert_eq!(found.agreement(), Agreement::Same);
+        found.series[3].printed = BTreeSet::from([Printed { whole: 3, lines: 3 }]);
+        assert_eq!(found.agreement(), Agreement::Different);
     }
 
     #[test]

@@ -72,6 +72,31 @@ impl Timed {
     }
 }
 
+/// Work and span as the drop-in's profile has them, in seconds.
+#[derive(Debug, PartialEq)]
+struct Profiled {
+    work: f64,
+    span: f64,
+    burdened_span: f64,
+}
+
+impl Profiled {
+    /// Reads the file of `LOCKSLEY_PROFILE`; `None` if there is none that can be read.
+    fn read(path: &Path) -> Option<Profiled> {
+        Profiled::parse(&std::fs::read_to_string(path).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Profiled> {
+        let profile: serde_json::Value = serde_json::from_str(text).ok()?;
+        let seconds = |name: &str| Some(profile[name].as_f64()? * 1e-9);
+        Some(Profiled {
+            work: seconds("work_ns")?,
+            span: seconds("span_ns")?,
+            burdened_span: seconds("burdened_span_ns")?,
+        })
+    }
+}
+
 /// One run of the command.
 struct Examination<'a> {
     program: PathBuf,
@@ -206,8 +231,11 @@ impl Examination<'_> {
         let recording = self.file("xray.recording.json")?;
         let profile = self.file("xray.profile.json")?;
         let progress = Progress::doing(&format!("recording {}", self.name), 1);
-        self.once(1, &[("LOCKSLEY_RECORD", &recording)])?;
-        self.once(1, &[("LOCKSLEY_PROFILE", &profile)])?;
+        let files = [
+            ("LOCKSLEY_RECORD", recording.as_path()),
+            ("LOCKSLEY_PROFILE", profile.as_path()),
+        ];
+        self.once(1, &files)?;
         drop(progress);
         if !recording.is_file() {
             self.note("There is no forecast: nothing was forked in a pool.".into());
@@ -217,19 +245,28 @@ impl Examination<'_> {
         let mut graph = Graph::parse(&graph).map_err(|error| {
             Error::System(format!("{} is no recording: {error}", recording.display()))
         })?;
-        let unit = unit.unwrap_or(UNIT);
-        let seconds = |steps: u64| steps as f64 * unit.as_secs_f64();
-        let (work, span) = (seconds(graph.size().work), seconds(graph.size().span));
+        let unit = unit.unwrap_or(UNIT).as_secs_f64();
+        let size = graph.size();
+        let measured = Profiled::read(&profile).unwrap_or(Profiled {
+            work: size.work as f64 * unit,
+            span: size.span as f64 * unit,
+            burdened_span: 0.0,
+        });
+        // A strand has one step at least, however short it is. The profile knows how long all of them
+        // took, without what recording added.
+        let unit = (measured.work / size.work.max(1) as f64).max(1e-9);
         let alone = timed.iter().find(|timed| timed.threads == 1);
-        let alone = alone.map_or(work, |timed| timed.median(|run| run.seconds));
-        let outside = (alone - work).max(0.0);
-        self.profile(timed, (work, span), outside);
+        let alone = alone.map_or(measured.work, |timed| timed.median(|run| run.seconds));
+        let outside = (alone - measured.work).max(0.0);
+        self.profile(timed, &measured, outside);
         self.forecast(&mut graph, unit, outside, timed)
     }
 
     /// Work and span of the whole program: what is outside of the pool is on every path.
-    fn profile(&self, timed: &[Timed], (work, span): (f64, f64), outside: f64) {
-        let mut profile = report::Profile::new(&self.name, work + outside, span + outside, 0.0);
+    fn profile(&self, timed: &[Timed], measured: &Profiled, outside: f64) {
+        let [work, span, burdened] =
+            [measured.work, measured.span, measured.burdened_span].map(|time| time + outside);
+        let mut profile = report::Profile::new(&self.name, work, span, burdened);
         profile.strategy = Strategy::default().to_string();
         let points = timed.iter().map(|timed| SpeedupPoint {
             workers: timed.threads,
@@ -243,21 +280,21 @@ impl Examination<'_> {
         self.note(format!(
             "With one thread {} of {} are spent outside of the pool, where no thread helps.",
             time(outside),
-            time(work + outside)
+            time(work)
         ));
     }
 
     fn forecast(
         &self,
         graph: &mut Graph,
-        unit: Duration,
+        unit: f64,
         outside: f64,
         timed: &[Timed],
     ) -> Result<(), Error> {
         let progress = Progress::doing("simulating", FORECAST.len() as u64);
         let strategy = Strategy::default();
         let latencies = Latencies {
-            unit,
+            unit: Duration::from_secs_f64(unit),
             steal: STEAL,
             fence: FENCE,
         };
@@ -270,7 +307,7 @@ impl Examination<'_> {
             replay.points.push(ReplayPoint {
                 strategy: strategy.to_string(),
                 workers: processors,
-                predicted: outside + simulated.makespan as f64 * unit.as_secs_f64(),
+                predicted: outside + simulated.makespan as f64 * unit,
                 measured: measured.unwrap_or_default(),
             });
             progress.step();
@@ -376,6 +413,15 @@ mod tests {
               50% (1.50 s instead of 1.00 s)."
             ]
         );
+    }
+
+    #[test]
+    fn a_profile_of_the_drop_in_is_read() {
+        let text = r#"{"format": "locksley-profile/1", "work_ns": 4000000000, "span_ns": 500000000,
+            "burdened_span_ns": 1000000000, "burden_ns": 15000, "bounds": []}"#;
+        let profile = Profiled::parse(text).unwrap();
+        assert_eq!((profile.work, profile.burdened_span), (4.0, 1.0));
+        assert_eq!(Profiled::parse("{}"), None);
     }
 
     #[test]

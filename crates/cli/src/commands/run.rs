@@ -18,7 +18,7 @@ use crate::measure::comparison;
 use crate::parse::names;
 use crate::parse::ranges;
 use crate::render::answer::{self, Answer};
-use crate::render::counters::{self, counter};
+use crate::render::counters;
 use crate::render::output::Output;
 use crate::render::units::{count, several, time};
 
@@ -155,21 +155,20 @@ impl Run {
 /// How tasks went from worker to worker.
 fn moved(total: &WorkerStats) -> String {
     let ways = [
-        (&["steals", "got"][..], "stolen"),
-        (&["batch_stolen", "hauled"], "moved along with a stolen one"),
-        (&["accepted"], "accepted as offers"),
-        (&["collected"], "dealt"),
+        (total.steals, "stolen"),
+        (total.batch_stolen, "moved along with a stolen one"),
+        (total.accepted, "accepted as offers"),
+        (total.collected, "dealt"),
     ];
     let ways: Vec<String> = ways
         .iter()
-        .map(|(names, how)| (counter(total, names), how))
         .filter(|(number, _)| *number > 0)
-        .map(|(number, how)| format!("{} {how}", count(number)))
+        .map(|(number, how)| format!("{} {how}", count(*number)))
         .collect();
     if ways.is_empty() {
         return "no task went to another worker".to_owned();
     }
-    let attempts = count(counter(total, &["steal_attempts", "tried"]));
+    let attempts = count(total.steal_attempts);
     format!("tasks: {} (attempts to steal: {attempts})", ways.join(", "))
 }
 
