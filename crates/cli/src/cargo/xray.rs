@@ -242,11 +242,14 @@ impl Examination<'_> {
             return Ok(());
         }
         let Loaded { unit, graph, .. } = recorder::read(&recording)?;
-        let mut graph = Graph::parse(&graph).map_err(|error| {
-            Error::System(format!("{} is no recording: {error}", recording.display()))
-        })?;
+        let parse = |graph: &str| {
+            Graph::parse(graph).map_err(|error| {
+                Error::System(format!("{} is no recording: {error}", recording.display()))
+            })
+        };
         let unit = unit.unwrap_or(UNIT).as_secs_f64();
-        let size = graph.size();
+        let size = parse(&graph)?.size();
+        let mut graph = parse(&recorder::coarser(&graph, size.work)?)?;
         let measured = Profiled::read(&profile).unwrap_or(Profiled {
             work: size.work as f64 * unit,
             span: size.span as f64 * unit,
@@ -254,7 +257,7 @@ impl Examination<'_> {
         });
         // A strand has one step at least, however short it is. The profile knows how long all of them
         // took, without what recording added.
-        let unit = (measured.work / size.work.max(1) as f64).max(1e-9);
+        let unit = (measured.work / graph.size().work.max(1) as f64).max(1e-9);
         let alone = timed.iter().find(|timed| timed.threads == 1);
         let alone = alone.map_or(measured.work, |timed| timed.median(|run| run.seconds));
         let outside = (alone - measured.work).max(0.0);

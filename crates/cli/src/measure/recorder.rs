@@ -247,13 +247,27 @@ fn with_unit(text: String) -> Loaded {
 
 /// A graph with so many steps less in each node, but one at least.
 pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
+    with_steps(graph, |had| had - steps)
+}
+
+/// A graph with about [`STEPS`] steps, if it has more: simulations take as long as there are steps.
+pub(crate) fn coarser(graph: &str, work: u64) -> Result<String, Error> {
+    let factor = work as f64 / STEPS;
+    if factor <= 1.0 {
+        return Ok(graph.to_owned());
+    }
+    with_steps(graph, |had| had / factor)
+}
+
+/// Replaces the number of steps of each node that has several. A node keeps one at least.
+fn with_steps(graph: &str, replace: impl Fn(f64) -> f64) -> Result<String, Error> {
     let damaged =
         |error: serde_json::Error| Error::System(format!("the graph is damaged: {error}"));
     let mut graph: Value = serde_json::from_str(graph).map_err(damaged)?;
     let nodes = graph.get_mut("nodes").and_then(Value::as_array_mut);
     for node in nodes.into_iter().flatten() {
         if let Some(had) = node.get("steps").and_then(Value::as_f64) {
-            node["steps"] = ((had - steps).round().max(1.0) as u64).into();
+            node["steps"] = (replace(had).round().max(1.0) as u64).into();
         }
     }
     Ok(graph.to_string())
@@ -282,5 +296,11 @@ mod tests {
         let lighter = |steps| lighter(graph, steps).unwrap();
         assert!(lighter(60.0).contains(r#""steps":10"#));
         assert!(lighter(100.0).contains(r#""steps":1"#));
+        assert!(coarser(graph, 71).unwrap().contains(r#""steps": 70"#));
+        assert!(
+            coarser(graph, 35_000_000)
+                .unwrap()
+                .contains(r#""steps":10"#)
+        );
     }
 }
