@@ -1,9 +1,9 @@
 //! Embeds the sources of the drop-in rayon-core and of the crates below it, for `cargo locksley`.
 //!
-//! The table is `$OUT_DIR/sources.rs`. Manifests are rewritten so that each crate stands alone: what they
-//! inherit from the workspace is filled in, because cargo takes the workspace of the project that the
-//! sources are unpacked in for theirs. Dev-dependencies and dependencies for loom are left out, so that
-//! the project resolves nothing that it does not build.
+//! The table is `$OUT_DIR/sources.rs`. Manifests are rewritten so that each crate stands alone:
+//! what they inherit from the workspace is filled in, because cargo takes the workspace of the
+//! project that the sources are unpacked in for theirs. Dev-dependencies and dependencies for loom
+//! are left out, so that the project resolves nothing that it does not build.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

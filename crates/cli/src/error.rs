@@ -1,4 +1,4 @@
-//! What can go wrong, and what the process tells its caller then.
+//! Errors of commands, and the exit code of each.
 
 use std::fmt;
 use std::path::Path;
@@ -29,22 +29,22 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The command line makes no sense, because of this.
+    /// An error of the command line.
     pub(crate) fn usage(why: impl fmt::Display) -> Error {
         Error::Usage(why.to_string())
     }
 
-    /// What was run gave a wrong result.
+    /// A wrong result of a program.
     pub(crate) fn wrong(what: impl fmt::Display, wrong: &Mismatch) -> Error {
         Error::Check(format!("{what} gave a wrong result: {wrong}"))
     }
 
-    /// Something could not be done to a file.
+    /// A file that could not be read, written or created.
     pub(crate) fn file(doing: &str, path: &Path, error: &std::io::Error) -> Error {
         Error::System(format!("cannot {doing} {}: {error}", path.display()))
     }
 
-    /// What the process tells its caller.
+    /// The exit code of the process.
     pub(crate) fn code(&self) -> ExitCode {
         match self {
             Error::Check(_) => 1.into(),

@@ -255,8 +255,8 @@ impl Examination<'_> {
             span: size.span as f64 * unit,
             burdened_span: 0.0,
         });
-        // A strand has one step at least, however short it is. The profile knows how long all of them
-        // took, without what recording added.
+        // A strand has one step at least, however short it is. The profile knows how long all of
+        // them took, without what recording added.
         let unit = (measured.work / graph.size().work.max(1) as f64).max(1e-9);
         let alone = timed.iter().find(|timed| timed.threads == 1);
         let alone = alone.map_or(measured.work, |timed| timed.median(|run| run.seconds));

@@ -21,7 +21,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley experiment batch --arrival running          tasks that arrive while others run
   locksley experiment batch --threads 2:8 --tasks 50 --rounds 9 --json";
 
-/// As many threads as are asked of the system at once.
+/// Limit of the number of threads.
 const MOST_THREADS: usize = 1024;
 
 /// See the command's description in `cli`.
@@ -38,7 +38,7 @@ enum Which {
     Batch(BatchArgs),
 }
 
-/// Which way tasks come.
+/// How tasks arrive.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Arrivals {
     /// All before the start.

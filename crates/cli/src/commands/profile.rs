@@ -1,4 +1,4 @@
-//! `locksley profile`: how parallel a program is, and how much of that is seen here.
+//! `locksley profile`: work, span, and speed-ups, possible and measured.
 
 use crate::measure::progress::Progress;
 use clap::Args;
@@ -23,10 +23,10 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley profile sort:n=200000,merge=parallel     the same with parallel merges
   locksley profile heat --workers 1:4 --strategy steal-half";
 
-/// Beside the numbers of workers that are measured, the bounds are told for these.
+/// Numbers of workers with bounds, beside those that are measured.
 const BOUNDS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Tells work, span and parallelism of a program, the speed-ups that they allow and promise, and
+/// Shows work, span and parallelism of a program, the speed-ups that they allow and promise, and
 /// those that are measured. Writes profile.json, .csv, .txt and .html. For a program of your own:
 /// `Pool::profile`.
 #[derive(Args)]
@@ -114,7 +114,7 @@ impl ProfileRun {
     }
 }
 
-/// A profile of which nothing was measured yet.
+/// A profile without measured times.
 fn started(spec: &Spec, strategy: Strategy, profile: &Profile) -> report::Profile {
     let [work, span, burdened] =
         [profile.work, profile.span, profile.burdened_span].map(|time| time.as_secs_f64());

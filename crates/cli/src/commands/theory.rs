@@ -41,13 +41,13 @@ pub(crate) struct Theory {
     only: Option<String>,
 }
 
-/// What is done in parallel.
+/// A unit of parallel work.
 enum Job {
     Check(usize, Claim),
     Draw(usize),
 }
 
-/// What comes out: findings by the number and name of their claim, and figures.
+/// Findings by the number and name of their claim, and figures.
 #[derive(Default)]
 struct Done {
     found: Vec<(usize, &'static str, Vec<Finding>)>,
@@ -151,7 +151,7 @@ fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Error>
     }
 }
 
-/// How many claims there are, and how many of them do not hold.
+/// Returns the number of findings and the number of those that do not hold.
 fn counts(done: &Done) -> (usize, usize) {
     let all = || done.found.iter().flat_map(|(_, _, findings)| findings);
     (
@@ -160,7 +160,7 @@ fn counts(done: &Done) -> (usize, usize) {
     )
 }
 
-/// Writes all that is done; which files there are.
+/// Writes what has been checked so far. Returns the files.
 fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<String>, Error> {
     done.found.sort_by_key(|(number, _, _)| *number);
     let mut files = vec![

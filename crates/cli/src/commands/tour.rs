@@ -16,7 +16,7 @@ use crate::render::output::{Output, Session};
 use crate::render::tables;
 use crate::render::units::several;
 
-/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each. Without
+/// The programs, and what each shows. Serial code takes 5 to 50 ms for each. Without
 /// optimisation times mean nothing, and the programs are smaller.
 const PROGRAMS: [(&str, &str); 3] = [
     (
@@ -44,13 +44,13 @@ const fn either(optimised: &'static str, not: &'static str) -> &'static str {
     }
 }
 
-/// What the page shows a timeline of.
+/// The program of the page's timeline.
 const PICTURED: &str = "queens:n=10";
 
-/// No further round of a program begins after this; three programs make less than half a minute.
+/// No round of a program begins after this time, so that the tour takes less than half a minute.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// As many samples of each are enough to see the large differences.
+/// Samples of each candidate: enough to see large differences.
 const ROUNDS: usize = 7;
 
 pub(crate) fn tour(output: &Output) -> Result<(), Error> {

@@ -44,7 +44,7 @@ pub(crate) struct TraceRun {
     /// How many entries each worker keeps, of 16 bytes; the newest ones are kept.
     #[arg(long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(16..=1 << 24))]
     capacity: u32,
-    /// How often the loads are looked at; this takes a little of a processor.
+    /// How often the loads are sampled; this takes a little of a processor.
     #[arg(long, value_name = "TIME", default_value = "500us", value_parser = units::duration)]
     sample: Duration,
     /// A larger workload: a second or a few on one thread.
@@ -52,7 +52,7 @@ pub(crate) struct TraceRun {
     full: bool,
 }
 
-/// What came of a traced run.
+/// The outcome of a traced run.
 pub(crate) struct Traced {
     pub(crate) trace: Trace,
     pub(crate) elapsed: Duration,
@@ -65,7 +65,7 @@ pub(crate) struct Tracer<'a> {
     pub(crate) strategy: Strategy,
     pub(crate) workers: usize,
     pub(crate) capacity: usize,
-    /// How often the loads are looked at, if at all.
+    /// The time between two samples of the loads; `None` for no samples.
     pub(crate) sample: Option<Duration>,
 }
 
@@ -107,9 +107,9 @@ impl Visitor for Tracer<'_> {
     }
 }
 
-/// Looks at the loads again and again until the run is done.
+/// Samples the loads until the run is done.
 fn look(pool: &Pool, every: Duration, done: &AtomicBool) -> Vec<LoadPoint> {
-    /// More points than a curve shows.
+    /// Limit of the samples: more than a curve shows.
     const MOST: usize = 20_000;
     let (start, mut points) = (Instant::now(), Vec::new());
     while !done.load(Ordering::Relaxed) && points.len() < MOST {
@@ -164,7 +164,7 @@ impl TraceRun {
     }
 }
 
-/// Puts all of it into results.
+/// Adds timeline, steal map and loads to the results.
 pub(crate) fn fill(
     results: &mut Results,
     spec: &Spec,

@@ -84,7 +84,7 @@ fn usual_stack() -> usize {
     said.and_then(|said| said.parse().ok()).unwrap_or(2 << 20)
 }
 
-/// Why an candidate cannot take part, if so.
+/// Why a candidate cannot take part; `None` if it can.
 pub(crate) fn obstacle(candidate: &Candidate, spec: &Spec) -> Option<String> {
     (candidate.runtime == Runtime::Chili && spec.stack() > usual_stack()).then(|| {
         format!(
@@ -96,8 +96,8 @@ pub(crate) fn obstacle(candidate: &Candidate, spec: &Spec) -> Option<String> {
     })
 }
 
-/// Lets the candidates take turns with a program; `watch` is shown the number of an candidate and
-/// the seconds of each sample.
+/// Lets the candidates take turns with a program. `watch` receives the index of a candidate and the
+/// seconds of each sample.
 pub(crate) fn hold(
     spec: &Spec,
     candidates: &[Candidate],
@@ -247,7 +247,7 @@ impl Turn<'_> {
         mut runtime: R,
         program: &mut P,
     ) -> Result<Sample, TurnError> {
-        // Threads have started, and know each other.
+        // Afterwards all threads have started.
         let warm = runtime.run(FibTask(16));
         debug_assert_eq!(warm, 987);
         Ok(runtimes::turn(
@@ -259,7 +259,7 @@ impl Turn<'_> {
     }
 }
 
-/// A pool's builder with everything but what a command adds.
+/// A builder with the settings that all commands share.
 pub(crate) fn pool(strategy: Strategy, workers: usize, stack: usize) -> locksley::Builder {
     Pool::builder()
         .workers(workers)
@@ -267,7 +267,7 @@ pub(crate) fn pool(strategy: Strategy, workers: usize, stack: usize) -> locksley
         .stack_size(stack)
 }
 
-/// How long a comparison takes: so many rounds of samples, but no further round after a while.
+/// The plan of a comparison: a number of rounds, and no further round after the limit.
 pub(crate) fn plan(rounds: usize, limit: Option<Duration>, seed: u64) -> Plan {
     Plan {
         rounds,

@@ -1,4 +1,4 @@
-//! Recorded runs: made, written, read again.
+//! Recordings of runs: made, written and read.
 //!
 //! A recording is two files: the graph, which the simulator reads (`NAME.dag.json`,
 //! `locksley-dag/1`), and what is known of the run (`NAME.recording.json`), which refers to it.
@@ -20,29 +20,29 @@ use crate::error::Error;
 use crate::measure::comparison;
 use crate::render::units::count;
 
-/// The tag of what is known of a run.
+/// The format of a recording's description.
 pub(crate) const FORMAT: &str = "locksley-recording/1";
 
-/// At most so many forks are recorded: each takes some 100 bytes, and then as many as text.
+/// Limit of the forks of a recording: each takes about 100 bytes, and as many again as text.
 const MOST_FORKS: u64 = 1_000_000;
 
-/// About so many steps make a simulation fast, and tell most strands apart.
+/// Steps of a graph: few enough for a fast simulation, enough to tell most strands apart.
 const STEPS: f64 = 5e6;
 
-/// What is known of a recorded run.
+/// Description of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) format: String,
     /// The workload.
     pub(crate) program: String,
-    /// With how many workers it was recorded.
+    /// The number of workers it was recorded with.
     pub(crate) workers: usize,
     /// How long a step of the graph is.
     pub(crate) unit_ns: u64,
     pub(crate) forks: u64,
-    /// All strands together.
+    /// The time of all strands together.
     pub(crate) work_seconds: f64,
-    /// What recording added to each strand, as a calibration found.
+    /// The time that recording added to each strand, from a calibration.
     pub(crate) overhead_ns: f64,
     /// The graph's file, in the same folder.
     pub(crate) graph: String,
@@ -63,7 +63,7 @@ fn forks_few_times<P: Program>(program: &mut P) -> bool {
     }
 }
 
-/// Recording takes memory for each fork.
+/// Refuses programs that fork too often: recording takes memory for each fork.
 pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Result<(), Error> {
     if forks_few_times(program) {
         return Ok(());
@@ -74,7 +74,7 @@ pub(crate) fn refuse_many_forks<P: Program>(spec: &Spec, program: &mut P) -> Res
     )))
 }
 
-/// Counts forks, and runs everything here, until there are too many.
+/// Runs tasks serially and counts forks, until there are too many.
 struct Counter<'c>(&'c Cell<u64>);
 
 impl Fork for Counter<'_> {
@@ -114,7 +114,7 @@ impl Visitor for Recorded<'_> {
 
     fn visit<P: Program>(self, mut program: P) -> Result<Recording, Error> {
         refuse_many_forks(self.spec, &mut program)?;
-        // A frame of a recorded join is larger.
+        // Frames of recorded joins are larger.
         let pool = comparison::pool(Strategy::default(), self.workers, 4 * self.spec.stack());
         let pool = pool.record(true).build()?;
         let task = program.task();
@@ -133,7 +133,7 @@ fn run_recorded<T: Task>(mut runtime: Worker, task: T) -> (T::Output, Option<Rec
     (output, recording)
 }
 
-/// Records a run of a workload: what is known of it, and its graph as text.
+/// Records a run of a workload. Returns its description and its graph as text.
 pub(crate) fn record(
     spec: &Spec,
     workers: usize,
@@ -162,14 +162,13 @@ pub(crate) fn record(
     Ok((run, recording.to_json(Duration::from_nanos(unit_ns))))
 }
 
-/// How many strands so many forks make: each one ends a strand, and begins two and a third after
-/// the join.
+/// The number of strands of a run: a fork ends one strand and begins two, and its join a third.
 fn strands(forks: u64) -> f64 {
     3.0 * forks as f64 + 1.0
 }
 
-/// What recording adds to a strand: fib, whose strands are short, with and without. The least of
-/// several, which disturbances only lengthen.
+/// Measures what recording adds to a strand, in nanoseconds: `fib`, whose strands are short, with
+/// and without. The minimum of several runs, since disturbances only lengthen them.
 fn overhead() -> Result<f64, Error> {
     const N: u64 = 18;
     const TIMES: usize = 9;

@@ -1,4 +1,4 @@
-//! Workloads, strategies and rivals by name, and what was probably meant where a name is wrong.
+//! Workloads, strategies and rivals by name, with suggestions for misspelt names.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use locksley_workload::catalog::{self, Scale, Spec};
 use crate::error::Error;
 use crate::measure::comparison::Runtime;
 
-/// A workload, as it is written on the command line.
+/// Parses a workload.
 pub(crate) fn workload(text: &str, full: bool) -> Result<Spec, Error> {
     let scale = if full { Scale::Full } else { Scale::Quick };
     Spec::parse(text, scale).map_err(|error| {
@@ -18,17 +18,17 @@ pub(crate) fn workload(text: &str, full: bool) -> Result<Spec, Error> {
     })
 }
 
-/// Strategies of the pool from a list; `all` stands for one of each kind.
+/// Parses a list of the pool's strategies; `all` stands for one of each kind.
 pub(crate) fn strategies(text: &str) -> Result<Vec<Strategy>, Error> {
     several(text, || Strategy::ALL.to_vec())
 }
 
-/// One strategy of the pool.
+/// Parses one strategy of the pool.
 pub(crate) fn strategy(text: &str) -> Result<Strategy, Error> {
     one(text)
 }
 
-/// Strategies of the simulator from a list; `all` stands for one of each kind.
+/// Parses a list of the simulator's strategies; `all` stands for one of each kind.
 pub(crate) fn simulated(text: &str) -> Result<Vec<locksley_sim::Strategy>, Error> {
     several(text, locksley_sim::Strategy::all)
 }
@@ -75,7 +75,7 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// One policy of any kind.
+/// Parses a policy of any kind.
 pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Error> {
     text.parse().map_err(|error: ParseError| {
         let near = match &error {
@@ -97,7 +97,7 @@ pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Error> 
 /// The runtimes that can be compared with.
 pub(crate) const RIVALS: [&str; 3] = ["serial", "rayon", "chili"];
 
-/// Rivals from a list; `all` stands for all, `none` for none.
+/// Parses a list of rivals; `all` stands for all, `none` for none.
 pub(crate) fn rivals(text: &str) -> Result<Vec<Runtime>, Error> {
     let mut found = Vec::new();
     for name in text.split(',').map(str::trim) {

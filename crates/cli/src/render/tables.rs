@@ -7,10 +7,10 @@ use locksley_workload::catalog::Spec;
 use crate::measure::comparison::Candidate;
 use crate::render::units::{digits, time};
 
-/// What stands beside the fastest.
+/// The mark of the fastest row.
 pub(crate) const WINNER: &str = "<- winner";
 
-/// What stands beside those whose times overlap with the winner's.
+/// The mark of rows whose quartiles overlap the winner's.
 const TIED: &str = "   about the same";
 
 /// The parameters of a workload, for results.
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_winner_is_marked_and_who_was_not_measured_is_left_out() {
+    fn the_winner_is_marked_and_rows_without_samples_are_left_out() {
         let text = table(&sample());
         let winner: Vec<&str> = text.lines().filter(|line| line.contains(WINNER)).collect();
         assert_eq!(winner.len(), 1, "{text}");

@@ -7,7 +7,7 @@ use locksley_trace::{Activity, Trace, TraceEvent};
 
 use crate::render::units::time;
 
-/// A page shows no more than this.
+/// Limits of what a page shows.
 const SLICES: usize = 4000;
 const ARROWS: usize = 1000;
 
@@ -17,8 +17,8 @@ pub(crate) const WORKERS: &str = "workers";
 /// Seconds of a trace's microseconds.
 const MICROSECOND: f64 = 1e-6;
 
-/// The timeline and the map of a trace, from its first event on; programs and strategies are left
-/// to the caller.
+/// The timeline and the steal map of a trace, from its first event on. The caller sets program and
+/// strategy.
 pub(crate) fn of(trace: &Trace, workers: usize) -> (Timeline, StealMap) {
     let mut nested: BTreeMap<usize, Vec<Slice>> =
         (0..workers).map(|worker| (worker, Vec::new())).collect();
@@ -53,7 +53,7 @@ fn seconds(ts: f64, start: f64) -> f64 {
     (ts - start).max(0.0) * MICROSECOND
 }
 
-/// Arrows whose both ends are there.
+/// The arrows of which the trace has both ends.
 fn arrows(trace: &Trace, start: f64) -> Vec<Arrow> {
     let (mut left, mut arrows) = (BTreeMap::new(), Vec::new());
     for event in &trace.events {
@@ -122,7 +122,7 @@ fn flat(mut slices: Vec<Slice>) -> Vec<Slice> {
     done
 }
 
-/// Ends what ends until a time.
+/// Closes the slices that end by this time.
 fn close(open: &mut Vec<Slice>, done: &mut Vec<Slice>, until: f64) {
     while let Some(mut inner) = open.pop_if(|slice| slice.end <= until) {
         let end = inner.end;
@@ -133,7 +133,7 @@ fn close(open: &mut Vec<Slice>, done: &mut Vec<Slice>, until: f64) {
     }
 }
 
-/// Adds what a slice has up to a time, if that is anything, and lets it go on from there.
+/// Adds the part of a slice up to a time, if there is any. The slice goes on from there.
 fn push(done: &mut Vec<Slice>, slice: &mut Slice, until: f64) {
     let until = until.min(slice.end);
     if until > slice.start {

@@ -1,4 +1,4 @@
-//! What the report concludes, and whether the measurements here say so too.
+//! The report's conclusions, and whether the measurements support them.
 //!
 //! In a round all variants have the same tasks, so two of them are compared round by round. They
 //! differ *clearly* if the quartiles of the differences are on the same side of zero; everything
@@ -9,10 +9,10 @@ use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition, S
 
 use crate::render::units::digits;
 
-/// With fewer rounds nothing is clear.
+/// The least number of rounds for a clear difference.
 const ROUNDS: usize = 3;
 
-/// Sentences on each of the report's conclusions. As many processors were there.
+/// Sentences on each of the report's conclusions, measured on this number of processors.
 pub(crate) fn conclusions(experiment: &Experiment, processors: usize) -> Vec<String> {
     let mut sentences = Vec::new();
     for arrival in [Arrival::Batch, Arrival::Running] {

@@ -39,7 +39,7 @@ impl Setting<'_> {
         self.tasks.len().div_ceil(self.threads.max(1)).max(1)
     }
 
-    /// Runs it once, with deques that are made for so many tasks.
+    /// Runs it once. `deque` makes a deque for a number of tasks.
     pub(super) fn run<D>(&self, deque: impl Fn(usize) -> D) -> Result<Repetition, Error>
     where
         D: Owner<Item = usize> + Send,
@@ -52,8 +52,7 @@ impl Setting<'_> {
             .unzip();
         if self.schedule.is_none() {
             for task in 0..self.tasks.len() {
-                // A deque that is full is smaller than was asked for, and its owner's mailbox is
-                // not.
+                // A deque may be smaller than was asked for. The owner's mailbox has room.
                 if let Err(full) = deques[task / self.share()].push(task) {
                     let _ = senders[task / self.share()].send(full.into_inner());
                 }
@@ -69,7 +68,7 @@ impl Setting<'_> {
         Ok(self.outcome(&logs)?)
     }
 
-    /// Checks that every task was run once and its result is right, and adds up.
+    /// Checks that every task ran once with the right result, and sums up.
     fn outcome(&self, logs: &[Log]) -> Result<Repetition, Wrong> {
         let mut results = vec![None; self.tasks.len()];
         let mut waited = Duration::ZERO;
@@ -197,7 +196,7 @@ impl<T: Thief<Item = usize> + Sync> Shared<'_, T> {
             let now = start.elapsed().as_nanos() as u64;
             self.arrived[task].store(now, Ordering::Relaxed);
             let sender = &senders[task / self.setting.share()];
-            // There is room for all tasks of the thread; if there were not, it would have to come.
+            // The mailbox has room for all tasks of the thread, so this ends.
             while sender.send(task).is_err() {
                 thread::yield_now();
             }
@@ -241,7 +240,7 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         }
     }
 
-    /// Moves the mail into the deque; what does not fit there is for now.
+    /// Moves the mail into the deque. Returns a task that does not fit, to be run now.
     fn fetch(&mut self) -> Option<usize> {
         while let Some(task) = self.inbox.consume() {
             if let Err(full) = self.deque.push(task) {
