@@ -24,6 +24,9 @@ pub(super) struct Project {
     features: Vec<OsString>,
 }
 
+/// What the drop-in depends on, and projects may have in older versions than it needs.
+const DEPENDENCIES: [&str; 2] = ["libc", "crossbeam-utils"];
+
 /// What is known of rayon in a project's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
@@ -115,12 +118,16 @@ impl Project {
         let original = self.original(&plain)?;
         lock.use_patched()?;
         let mut updated = false;
-        let mut metadata = self.metadata(self.patched_cargo(), &self.features)?;
-        if !self.is_used(&metadata) {
-            self.update(&original)?;
-            updated = true;
-            metadata = self.metadata(self.patched_cargo(), &self.features)?;
-        }
+        let resolved = self.metadata(self.patched_cargo(), &self.features);
+        let metadata = match resolved {
+            Ok(metadata) if self.is_used(&metadata) => metadata,
+            _ => {
+                lock.use_original()?;
+                self.update(&original)?;
+                updated = true;
+                self.metadata(self.patched_cargo(), &self.features)?
+            }
+        };
         if !self.is_used(&metadata) {
             return Err(Error::Check(not_used(&metadata, &original)));
         }
@@ -166,18 +173,34 @@ impl Project {
         }
     }
 
-    /// Updates rayon-core in the lock file that the session restores.
+    /// Updates rayon-core in the lock file that the session restores, and what the drop-in depends on
+    /// if that is too old as well.
     fn update(&self, original: &Found) -> Result<(), Error> {
         eprintln!(
             "the lock file has rayon-core {}, the drop-in is {}: updating a copy of the lock file",
             original.version,
             sources::version()
         );
-        let mut command = self.patched_cargo();
-        command
-            .args(["update", "--package", "rayon-core"])
-            .args(&self.common);
-        run(command.args(["--precise", sources::version()]))
+        let update = |mut cargo: Command, package: &str| {
+            cargo
+                .args(["update", "--package", package])
+                .args(&self.common);
+            cargo
+        };
+        let rayon_core = || {
+            let mut cargo = update(self.patched_cargo(), "rayon-core");
+            run(cargo.args(["--precise", sources::version()]))
+        };
+        if rayon_core().is_ok() {
+            return Ok(());
+        }
+        for package in DEPENDENCIES {
+            // A project that has none gets the newest one anyway.
+            if run(&mut update(self.plain_cargo(), package)).is_ok() {
+                eprintln!("{package} is updated in the copy too");
+            }
+        }
+        rayon_core()
     }
 
     fn metadata(&self, mut cargo: Command, features: &[OsString]) -> Result<Value, Error> {
