@@ -41,6 +41,9 @@ const STEAL: Duration = Duration::from_nanos(200);
 const FENCE: Duration = Duration::from_nanos(10);
 const UNIT: Duration = Duration::from_nanos(200);
 
+/// Steps of a recording that is simulated: enough for two digits on 128 processors.
+const STEPS: u64 = 1_000_000;
+
 /// A further processor is worth it if it makes the program faster by this share.
 const WORTH: f64 = 1.1;
 
@@ -231,11 +234,14 @@ impl Examination<'_> {
         let recording = self.file("xray.recording.json")?;
         let profile = self.file("xray.profile.json")?;
         let progress = Progress::doing(&format!("recording {}", self.name), 1);
-        let files = [
+        let most = FORECAST[FORECAST.len() - 1].to_string();
+        let environment = [
             ("LOCKSLEY_RECORD", recording.as_path()),
             ("LOCKSLEY_PROFILE", profile.as_path()),
+            // rayon's iterators split their work for the number of threads that they are told.
+            ("LOCKSLEY_REPRODUCIBLE", Path::new(&most)),
         ];
-        self.once(1, &files)?;
+        self.once(1, &environment)?;
         drop(progress);
         if !recording.is_file() {
             self.note("There is no forecast: nothing was forked in a pool.".into());
@@ -249,7 +255,7 @@ impl Examination<'_> {
         };
         let unit = unit.unwrap_or(UNIT).as_secs_f64();
         let size = parse(&graph)?.size();
-        let mut graph = parse(&recorder::coarser(&graph, size.work)?)?;
+        let mut graph = parse(&recorder::coarser(&graph, size.work, STEPS)?)?;
         let measured = Profiled::read(&profile).unwrap_or(Profiled {
             work: size.work as f64 * unit,
             span: size.span as f64 * unit,
@@ -301,24 +307,24 @@ impl Examination<'_> {
             steal: STEAL,
             fence: FENCE,
         };
-        let mut replay = report::Replay::new(&self.name, 1);
+        let replay = report::Replay::new(&self.name, 1);
+        self.session.results().replays.push(replay);
         for processors in FORECAST {
             let setup = latencies.setup(&strategy, processors);
             let simulated = simulate(graph, &setup).map_err(Error::usage)?;
             let measured = timed.iter().find(|timed| timed.threads == processors);
             let measured = measured.map(|timed| timed.runs.iter().map(|run| run.seconds).collect());
-            replay.points.push(ReplayPoint {
+            let point = ReplayPoint {
                 strategy: strategy.to_string(),
                 workers: processors,
                 predicted: outside + simulated.makespan as f64 * unit,
                 measured: measured.unwrap_or_default(),
-            });
+            };
+            self.session.results().replays[0].points.push(point);
             progress.step();
         }
-        if let Some(note) = enough(&replay.points) {
-            self.note(note);
-        }
-        self.session.results().replays.push(replay);
+        let note = enough(&self.session.results().replays[0].points);
+        self.session.results().notes.extend(note);
         Ok(())
     }
 }

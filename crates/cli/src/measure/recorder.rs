@@ -249,9 +249,10 @@ pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
     with_steps(graph, |had| had - steps)
 }
 
-/// A graph with about [`STEPS`] steps, if it has more: simulations take as long as there are steps.
-pub(crate) fn coarser(graph: &str, work: u64) -> Result<String, Error> {
-    let factor = work as f64 / STEPS;
+/// A graph of `work` steps with about `wanted`, if it has more: simulations take as long as there are
+/// steps.
+pub(crate) fn coarser(graph: &str, work: u64, wanted: u64) -> Result<String, Error> {
+    let factor = work as f64 / wanted as f64;
     if factor <= 1.0 {
         return Ok(graph.to_owned());
     }
@@ -295,11 +296,7 @@ mod tests {
         let lighter = |steps| lighter(graph, steps).unwrap();
         assert!(lighter(60.0).contains(r#""steps":10"#));
         assert!(lighter(100.0).contains(r#""steps":1"#));
-        assert!(coarser(graph, 71).unwrap().contains(r#""steps": 70"#));
-        assert!(
-            coarser(graph, 35_000_000)
-                .unwrap()
-                .contains(r#""steps":10"#)
-        );
+        assert!(coarser(graph, 71, 100).unwrap().contains(r#""steps": 70"#));
+        assert!(coarser(graph, 700, 100).unwrap().contains(r#""steps":10"#));
     }
 }
