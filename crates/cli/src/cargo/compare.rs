@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use serde_json::json;
 
@@ -15,6 +14,7 @@ use super::verdict::{Findings, Printed, Series};
 use crate::cli::Options;
 use crate::error::Error;
 use crate::interrupt;
+use crate::measure::progress::Progress;
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{self, Output};
 

@@ -10,7 +10,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::Strategy;
 use locksley_report::{self as report, ReplayPoint, Results, SpeedupPoint, Summary};
@@ -26,6 +25,7 @@ use crate::cli::Options;
 use crate::commands::replay::{self, Latencies};
 use crate::commands::{profile, trace};
 use crate::error::Error;
+use crate::measure::progress::Progress;
 use crate::measure::recorder::{self, Loaded};
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{Output, Session};

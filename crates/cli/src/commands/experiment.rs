@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use crate::measure::progress::Progress;
 use clap::{Args, Subcommand, ValueEnum};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{Arrival, Experiment, Load, Results};
@@ -11,6 +10,7 @@ use crate::cli::help;
 use crate::error::Error;
 use crate::measure::experiment::batch::{self, Plan};
 use crate::measure::experiment::conclusions::conclusions;
+use crate::measure::progress::Progress;
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{Output, Session};
 use crate::render::units::{count, several, time};

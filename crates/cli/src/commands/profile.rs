@@ -1,6 +1,5 @@
 //! `locksley profile`: work, span, and speed-ups, possible and measured.
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Pool, Profile, Strategy};
 use locksley_measure::runtimes::Anywhere;
@@ -11,6 +10,7 @@ use locksley_workload::{Program, Task};
 
 use crate::error::Error;
 use crate::measure::comparison::{self, Runtime};
+use crate::measure::progress::Progress;
 use crate::measure::recorder;
 use crate::parse::names;
 use crate::parse::ranges::{self, Numbers};

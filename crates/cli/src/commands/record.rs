@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley_sim::dag::{Computation, Graph};
 use serde_json::json;
 
 use crate::error::Error;
+use crate::measure::progress::Progress;
 use crate::measure::recorder;
 use crate::parse::names;
 use crate::parse::ranges;

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Amount, StealHalf, Strategy};
 use locksley_measure::table::{Style, Table};
@@ -14,6 +13,7 @@ use locksley_workload::catalog::{Scale, Spec};
 
 use crate::error::Error;
 use crate::measure::comparison::{self, Candidate, Runtime};
+use crate::measure::progress::Progress;
 use crate::measure::recorder::{self, Loaded, Run};
 use crate::parse::machines::{self, Groups};
 use crate::parse::names;

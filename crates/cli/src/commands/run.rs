@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Stats, Strategy, WorkerStats};
 use locksley_measure::runtimes::{Runtime, Worker};
@@ -15,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::trace;
 use crate::error::Error;
 use crate::measure::comparison;
+use crate::measure::progress::Progress;
 use crate::parse::names;
 use crate::parse::ranges;
 use crate::render::answer::{self, Answer};

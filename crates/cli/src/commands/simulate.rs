@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::Pool;
 use locksley_measure::runtimes::{Runtime, Worker};
@@ -16,6 +15,7 @@ use serde_json::json;
 use crate::commands::theory::Theory;
 use crate::error::Error;
 use crate::interrupt;
+use crate::measure::progress::Progress;
 use crate::parse::machines::{self, Costly, Groups};
 use crate::parse::names::{self, meant};
 use crate::parse::ranges::{self, Numbers};

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::Pool;
 use locksley_measure::runtimes::{Runtime, Worker};
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use crate::commands::claims::{meaning, sentence};
 use crate::error::Error;
 use crate::interrupt;
+use crate::measure::progress::Progress;
 use crate::parse::names::meant;
 use crate::render::output::Output;
 use crate::render::units::several;

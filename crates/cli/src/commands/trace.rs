@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::measure::progress::Progress;
 use clap::Args;
 use locksley::{Pool, Strategy};
 use locksley_measure::runtimes::{OnWorker, Runtime, Worker};
@@ -16,6 +15,7 @@ use locksley_workload::{FibTask, Program, Task};
 
 use crate::error::Error;
 use crate::measure::comparison;
+use crate::measure::progress::Progress;
 use crate::parse::names;
 use crate::parse::ranges;
 use crate::render::output::{self, Output, Session};
