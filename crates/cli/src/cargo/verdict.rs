@@ -150,6 +150,7 @@ impl Ratio {
         let percent = 100.0 * (self.ratio.median - 1.0);
         match self.ratio {
             Summary { lower, upper, .. } if lower <= 1.0 && upper >= 1.0 => "about the same".into(),
+            _ if percent.abs() < 0.5 => "about the same".into(),
             _ if percent < 0.0 => format!("{:.0}% less on Locksley", -percent),
             _ => format!("{percent:.0}% more on Locksley"),
         }

@@ -169,9 +169,55 @@ fn a_project_runs_is_compared_and_stays_as_it_was() {
     assert!(page.expect("a page").contains("processor time"));
     assert_eq!(project.files(), ["Cargo.toml", "src"]);
 
+    examine(&project);
     let ran = project.run("test --quiet");
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("1 passed"), "{}", ran.out);
+}
+
+/// An X-ray of the project: as much of it as the drop-in can show.
+fn examine(project: &Project) {
+    let ran = project.run("xray --profile dev --rounds 2 --threads 1,2 --json -- 5000");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let document: Value = serde_json::from_str(&ran.out).expect("one JSON document");
+    let results = &document["results"];
+    let notes = results["notes"].to_string();
+    assert!(notes.contains("1 thread instead of 2 would"), "{notes}");
+    if !knows_files(project) {
+        assert!(
+            notes.contains("There is no timeline") && notes.contains("no forecast"),
+            "{notes}"
+        );
+        return;
+    }
+    assert_eq!(results["timelines"][0]["program"], "small");
+    assert!(results["profiles"][0]["work"].as_f64().expect("a number") > 0.0);
+    let points = results["replays"][0]["points"].as_array().expect("a list");
+    let processors: Vec<u64> = points
+        .iter()
+        .filter_map(|point| point["workers"].as_u64())
+        .collect();
+    assert_eq!(processors, [1, 2, 4, 8, 16, 32, 64, 128]);
+    let measured = |point: &Value| point["measured"].as_array().map_or(0, Vec::len);
+    assert_eq!(
+        [&points[0], &points[1], &points[2]].map(measured),
+        [2, 2, 0]
+    );
+}
+
+/// Returns `true` if the drop-in writes timelines and recordings for programs that do not know of it.
+fn knows_files(project: &Project) -> bool {
+    let sources = project.target().join("locksley/sources");
+    let mut folders = std::fs::read_dir(sources).expect("it is unpacked");
+    folders.any(|folder| {
+        let folder = folder
+            .expect("it is there")
+            .path()
+            .join("crates/rayon-core/src");
+        let files = std::fs::read_dir(folder).expect("it is a folder");
+        let mut texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+        texts.any(|text| text.contains("LOCKSLEY_RECORD"))
+    })
 }
 
 #[test]
