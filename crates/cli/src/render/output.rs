@@ -10,16 +10,17 @@ use locksley_report::Results;
 use serde::Serialize;
 
 use crate::cli::Options;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::style::Style;
+use crate::render::style::Style;
+use crate::render::units::several;
 
-/// How a command speaks.
+/// Where and how a command prints.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     /// The output folder.
     pub(crate) folder: PathBuf,
-    /// Did the user say which one?
+    /// Set if `--out` names the folder.
     pub(crate) chosen: bool,
     pub(crate) json: bool,
     pub(crate) style: Style,
@@ -35,15 +36,15 @@ impl Output {
         }
     }
 
-    /// Says something to a person; to a program, nothing.
+    /// Prints text, unless JSON is wanted.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
         if !self.json {
             print(text.as_ref());
         }
     }
 
-    /// Says something to a program; to a person, nothing.
-    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Failure> {
+    /// Prints a JSON document, if that is wanted.
+    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), Error> {
         if !self.json {
             return Ok(());
         }
@@ -51,28 +52,29 @@ impl Output {
             schema: SCHEMA,
             document,
         });
-        print(&text.map_err(|error| Failure::System(format!("no JSON: {error}")))?);
+        print(&text.map_err(|error| Error::System(format!("no JSON: {error}")))?);
         Ok(())
     }
 
-    /// Writes a file in the output folder, which is made if need be.
-    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Failure> {
+    /// Warns if other programs use the processors, for then times scatter.
+    pub(crate) fn warn_if_busy(&self) {
+        if let Some(warning) = busy() {
+            // On standard error, so that JSON stays JSON.
+            eprintln!("note: {warning}");
+        }
+    }
+
+    /// Writes a file in the output folder, which is created if it is missing.
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Error> {
         let path = self.folder.join(name);
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)
-            .map_err(|error| Failure::file("make the folder", folder, &error))?;
-        // A file that is there is whole, whenever somebody looks.
-        let mut partial = path.clone().into_os_string();
-        partial.push(format!(".{}.part", std::process::id()));
-        let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&partial);
-            Failure::file("write", &path, &error)
-        })?;
+            .map_err(|error| Error::file("create the folder", folder, &error))?;
+        write_whole(&path, content)?;
         Ok(path)
     }
 
-    /// Says which files there are now.
+    /// Prints the files that were written.
     pub(crate) fn say_files(&self, files: &[PathBuf]) {
         for file in files {
             self.say(format!("  written: {}", self.style.bold(&shown(file))));
@@ -80,12 +82,24 @@ impl Output {
     }
 }
 
+/// Writes a file under another name and renames it: a reader finds the whole file or none.
+pub(crate) fn write_whole(path: &Path, content: &str) -> Result<(), Error> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}.part", std::process::id()));
+    let partial = PathBuf::from(partial);
+    let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        Error::file("write", path, &error)
+    })
+}
+
 fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Prints a line or several. Whoever closed the other end of the pipe wants no more; any other trouble, such as a full disk, ends
-/// the command with the exit code for files.
+/// Prints one or several lines. If the reader has closed the pipe, the process ends with success;
+/// any other error, such as a full disk, ends it with the exit code for files.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -98,7 +112,19 @@ fn print(text: &str) {
     }
 }
 
-/// Where we are, for results.
+/// A warning if the load of the last minute is more than half of the processors.
+pub(crate) fn busy() -> Option<String> {
+    let processors = locksley::available_cpus().count();
+    let load = Machine::here(&[]).load?;
+    (load > 0.5 * processors as f64).then(|| {
+        format!(
+            "other programs use this machine (load {load} on {}): times will scatter",
+            several(processors, "processor")
+        )
+    })
+}
+
+/// The machine, for results.
 pub(crate) fn machine() -> locksley_report::Machine {
     let here = Machine::here(&["rayon", "chili"]);
     let mut machine = locksley_report::Machine::new(here.cpu, locksley::available_cpus().count());
@@ -108,10 +134,16 @@ pub(crate) fn machine() -> locksley_report::Machine {
     machine
 }
 
-/// The command line, as it was typed, but for the path of the program.
-fn command_line() -> String {
-    let arguments = std::env::args().skip(1);
-    std::iter::once("locksley".to_owned())
+/// The command line as it was typed, without the path of the program.
+pub(crate) fn command_line() -> String {
+    let mut arguments = std::env::args();
+    let program = arguments.next().unwrap_or_default();
+    let program = if program.contains("cargo-locksley") {
+        "cargo"
+    } else {
+        "locksley"
+    };
+    std::iter::once(program.to_owned())
         .chain(arguments)
         .collect::<Vec<_>>()
         .join(" ")
@@ -125,7 +157,8 @@ pub(crate) struct Session {
     text: fn(&Results) -> String,
 }
 
-/// The version of what `--json` prints. It is raised when a field changes its meaning or goes away, not when one is added.
+/// The version of what `--json` prints. It is raised when a field changes its meaning or goes away,
+/// not when one is added.
 const SCHEMA: u32 = 1;
 
 /// What `--json` prints: the version first.
@@ -154,6 +187,12 @@ impl Session {
     ) -> Session {
         let mut results = Results::new(title, machine());
         results.command = command_line();
+        if let Some(warning) = busy() {
+            eprintln!("note: {warning}");
+            results
+                .notes
+                .push(format!("When this was measured, {warning}."));
+        }
         let session = Session {
             results: Arc::new(Mutex::new(results)),
             output: output.clone(),
@@ -178,7 +217,7 @@ impl Session {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what there is when Ctrl-C comes; says what and where.
+    /// Writes what there is when Ctrl-C comes. Returns what it kept and where.
     fn keep(&self) -> String {
         let mut results = self.results().clone();
         results.interrupted = true;
@@ -194,11 +233,11 @@ impl Session {
                     files.join(", ")
                 )
             }
-            Err(failure) => format!("what was measured is lost: {failure}"),
+            Err(error) => format!("what was measured is lost: {error}"),
         }
     }
 
-    fn files(&self, results: &Results) -> Result<Vec<PathBuf>, Failure> {
+    fn files(&self, results: &Results) -> Result<Vec<PathBuf>, Error> {
         let [json, csv] = locksley_report::write(&self.output.folder, self.name, results)?;
         let text = self
             .output
@@ -210,8 +249,8 @@ impl Session {
         Ok(vec![json, csv, text, page])
     }
 
-    /// The end: files are written, and said where, or JSON is printed.
-    pub(crate) fn finish(self) -> Result<Results, Failure> {
+    /// Writes the files, and prints their names or the JSON document.
+    pub(crate) fn finish(self) -> Result<Results, Error> {
         let mut results = self.results().clone();
         prune(&mut results);
         let files = interrupt::finish(|| self.files(&results))?;
@@ -226,7 +265,7 @@ impl Session {
     }
 }
 
-/// Takes out what nothing was measured of.
+/// Removes entries without measurements.
 fn prune(results: &mut Results) {
     for comparison in &mut results.comparisons {
         comparison.rows.retain(|row| !row.samples.is_empty());

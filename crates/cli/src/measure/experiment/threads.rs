@@ -11,11 +11,11 @@ use locksley_queue::{Consumer, Owner, Steal, Thief};
 use locksley_report::Repetition;
 use locksley_workload::{Batch, Fib};
 
-use super::gate::Gate;
-use crate::failure::Failure;
+use super::start_gate::StartGate;
+use crate::error::Error;
 
-/// How often an idle thread looks around before it sleeps for [`NAP`], where tasks arrive while others run. In
-/// a batch nobody sleeps: what is not there will not come.
+/// How often an idle thread looks around before it sleeps for [`NAP`], where tasks arrive while
+/// others run. In a batch no thread sleeps, because no further task arrives.
 const LOOKS: u32 = 16;
 const NAP: Duration = Duration::from_micros(50);
 
@@ -23,7 +23,8 @@ const NAP: Duration = Duration::from_micros(50);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
     pub(super) name: &'a str,
-    /// Which Fibonacci number each task computes; the first K tasks are for the first thread, and so on.
+    /// Which Fibonacci number each task computes; the first K tasks are for the first thread, and
+    /// so on.
     pub(super) tasks: &'a [u64],
     pub(super) threads: usize,
     pub(super) stealing: bool,
@@ -38,8 +39,8 @@ impl Setting<'_> {
         self.tasks.len().div_ceil(self.threads.max(1)).max(1)
     }
 
-    /// Runs it once, with deques that are made for so many tasks.
-    pub(super) fn run<D>(&self, deque: impl Fn(usize) -> D) -> Result<Repetition, Failure>
+    /// Runs it once. `deque` makes a deque for a number of tasks.
+    pub(super) fn run<D>(&self, deque: impl Fn(usize) -> D) -> Result<Repetition, Error>
     where
         D: Owner<Item = usize> + Send,
         D::Thief: Send + Sync,
@@ -51,7 +52,7 @@ impl Setting<'_> {
             .unzip();
         if self.schedule.is_none() {
             for task in 0..self.tasks.len() {
-                // A deque that is full is smaller than was asked for, and its owner's mailbox is not.
+                // A deque may be smaller than was asked for. The owner's mailbox has room.
                 if let Err(full) = deques[task / self.share()].push(task) {
                     let _ = senders[task / self.share()].send(full.into_inner());
                 }
@@ -67,7 +68,7 @@ impl Setting<'_> {
         Ok(self.outcome(&logs)?)
     }
 
-    /// Checks that every task was run once and its result is right, and adds up.
+    /// Checks that every task ran once with the right result, and sums up.
     fn outcome(&self, logs: &[Log]) -> Result<Repetition, Wrong> {
         let mut results = vec![None; self.tasks.len()];
         let mut waited = Duration::ZERO;
@@ -119,7 +120,7 @@ struct Log {
 struct Shared<'a, T> {
     setting: &'a Setting<'a>,
     thieves: &'a [T],
-    /// How many tasks nobody has begun.
+    /// How many tasks have not been started.
     unstarted: AtomicUsize,
     /// When each task arrived, in nanoseconds after the start.
     arrived: Vec<AtomicU64>,
@@ -131,29 +132,29 @@ impl<T: Thief<Item = usize> + Sync> Shared<'_, T> {
         &self,
         owners: impl Iterator<Item = (D, Mailbox<usize>)>,
         senders: &[Sender<usize>],
-    ) -> Result<Vec<Log>, Failure> {
-        let gate = Gate::new();
+    ) -> Result<Vec<Log>, Error> {
+        let start_gate = StartGate::new();
         thread::scope(|scope| {
             let mut threads = Vec::new();
             for (me, (deque, inbox)) in owners.enumerate() {
-                let gate = &gate;
+                let start_gate = &start_gate;
                 let work = move || {
-                    let start = gate.pass()?;
+                    let start = start_gate.pass()?;
                     Some(self.worker(me, deque, inbox, start).work())
                 };
                 match thread::Builder::new().spawn_scoped(scope, work) {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
-                        gate.call_off();
+                        start_gate.call_off();
                         return Err(refused(self.setting.threads, &error));
                     }
                 }
             }
-            let start = gate.open(threads.len());
+            let start = start_gate.open(threads.len());
             self.deliver(senders, start);
             let logs = threads.into_iter().map(|thread| thread.join());
             let logs: Result<Vec<Option<Log>>, _> = logs.collect();
-            let logs = logs.map_err(|_| Failure::Check("a thread panicked".into()))?;
+            let logs = logs.map_err(|_| Error::Check("a thread panicked".into()))?;
             Ok(logs.into_iter().flatten().collect())
         })
     }
@@ -195,7 +196,7 @@ impl<T: Thief<Item = usize> + Sync> Shared<'_, T> {
             let now = start.elapsed().as_nanos() as u64;
             self.arrived[task].store(now, Ordering::Relaxed);
             let sender = &senders[task / self.setting.share()];
-            // There is room for all tasks of the thread; if there were not, it would have to come.
+            // The mailbox has room for all tasks of the thread, so this ends.
             while sender.send(task).is_err() {
                 thread::yield_now();
             }
@@ -203,8 +204,8 @@ impl<T: Thief<Item = usize> + Sync> Shared<'_, T> {
     }
 }
 
-fn refused(threads: usize, error: &std::io::Error) -> Failure {
-    Failure::System(format!(
+fn refused(threads: usize, error: &std::io::Error) -> Error {
+    Error::System(format!(
         "the system refused one of {threads} threads: {error}; give smaller numbers to --threads"
     ))
 }
@@ -239,7 +240,7 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         }
     }
 
-    /// Moves the mail into the deque; what does not fit there is for now.
+    /// Moves the mail into the deque. Returns a task that does not fit, to be run now.
     fn fetch(&mut self) -> Option<usize> {
         while let Some(task) = self.inbox.consume() {
             if let Err(full) = self.deque.push(task) {
@@ -249,13 +250,14 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         None
     }
 
-    /// Asks everybody else once, from a random one on.
+    /// Tries to steal from every other thread once, beginning with a random one.
     fn steal(&mut self) -> Option<usize> {
         let threads = self.shared.thieves.len();
         if !self.shared.setting.stealing || self.shared.unstarted.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        // Before an attempt the processor is offered to somebody who has work (Arora, Blumofe and Plaxton).
+        // Before an attempt the thief yields the processor to a thread with work (Arora, Blumofe
+        // and Plaxton).
         thread::yield_now();
         let first = self.random.usize(..threads);
         let others = (first..threads).chain(0..first);
@@ -284,11 +286,12 @@ impl<D: Owner<Item = usize>, T: Thief<Item = usize>> Worker<'_, D, T> {
         self.log.end = self.start.elapsed();
     }
 
-    /// Is there nothing left that this thread could ever get?
+    /// Returns `true` if no task is left that this thread could run.
     fn is_over(&self) -> bool {
-        match self.shared.setting.stealing {
-            true => self.shared.unstarted.load(Ordering::Relaxed) == 0,
-            false => self.log.done.len() == self.own,
+        if self.shared.setting.stealing {
+            self.shared.unstarted.load(Ordering::Relaxed) == 0
+        } else {
+            self.log.done.len() == self.own
         }
     }
 

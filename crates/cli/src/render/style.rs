@@ -1,4 +1,4 @@
-//! Colours, where they are seen and wanted.
+//! Colours, on terminals only.
 
 use std::env;
 use std::io::{IsTerminal, stdout};
@@ -10,8 +10,8 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Colours on a terminal, unless `NO_COLOR` is set to something or the terminal is a dumb one. What Open MPI's launcher gives a rank looks
-    /// like a terminal, wherever its output goes in the end.
+    /// Uses colours on a terminal, unless `NO_COLOR` is set or the terminal is dumb. The output of
+    /// a rank of Open MPI looks like a terminal but may go anywhere, so ranks have no colours.
     pub(crate) fn of_stdout() -> Style {
         let forbidden = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -26,34 +26,38 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// What is best, or as it should be.
+    /// Something good.
     pub(crate) fn good(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    /// What is not as it should be.
+    /// Something bad.
     pub(crate) fn bad(self, text: &str) -> String {
         self.paint("31", text)
     }
 
-    /// What matters less.
+    /// A remark.
     pub(crate) fn faint(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// Paints those lines green that have a mark.
+    /// Paints the lines green that contain a mark.
     pub(crate) fn mark(self, text: &str, mark: &str) -> String {
-        let painted = text.lines().map(|line| match line.contains(mark) {
-            true => self.good(line) + "\n",
-            false => line.to_owned() + "\n",
+        let painted = text.lines().map(|line| {
+            if line.contains(mark) {
+                self.good(line) + "\n"
+            } else {
+                line.to_owned() + "\n"
+            }
         });
         painted.collect()
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        match self.colours {
-            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            false => text.to_owned(),
+        if self.colours {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
         }
     }
 }

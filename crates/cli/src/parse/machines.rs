@@ -3,13 +3,14 @@
 use locksley_sim::{Costs, Topology};
 use locksley_workload::catalog::nearest;
 
-use crate::names::meant;
+use crate::parse::names::meant;
 
-/// What things cost. A type of its own, as clap wants it.
+/// Costs on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Costly(pub(crate) Costs);
 
-/// Who is near whom: groups with the latency within, the smallest first, and the latency beyond.
+/// Distances between processors: groups with the latency within, the smallest first, and the
+/// latency beyond.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Groups {
     groups: Vec<(u32, u32)>,
@@ -17,7 +18,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The topology, where a tick is this part of the latencies' unit.
+    /// The topology with latencies in ticks of this length.
     pub(crate) fn topology(&self, tick: f64) -> Topology {
         let ticks = |latency: u32| (f64::from(latency) / tick).round() as u32;
         let groups: Vec<(u32, u32)> = self
@@ -31,7 +32,7 @@ impl Groups {
 
 const COSTS: [&str; 6] = ["node", "steal", "cas", "fence", "donation", "probe"];
 
-/// Reads `node=1,steal=10`; what is not said is as in the thesis's model.
+/// Parses `node=1,steal=10`. Costs that are not named are those of the thesis's model.
 pub(crate) fn costs(text: &str) -> Result<Costly, String> {
     let mut costs = Costs::default();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -64,7 +65,7 @@ fn number(text: &str, of: &str) -> Result<u32, String> {
 const FORMS: &str =
     "flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or nested:SIZE=TICKS,..,BEYOND";
 
-/// Reads `flat`, `sockets:8,100`, `cluster:16,20,1000` or `nested:16=5,64=1000,3000`.
+/// Parses `flat`, `sockets:8,100`, `cluster:16,20,1000` or `nested:16=5,64=1000,3000`.
 pub(crate) fn topology(text: &str) -> Result<Groups, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let parts: Vec<&str> = rest.split(',').filter(|part| !part.is_empty()).collect();

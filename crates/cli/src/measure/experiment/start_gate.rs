@@ -5,23 +5,23 @@ use std::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// So many wait.
+    /// This many threads wait.
     Closed(usize),
     Open(Instant),
-    /// Not all threads could be started: those that were go home.
+    /// Not all threads could be started: those that were end.
     Off,
 }
 
-/// Holds threads back until all of them are there.
+/// Holds threads back until all of them have arrived.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct StartGate {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Gate {
-    pub(super) fn new() -> Gate {
-        Gate {
+impl StartGate {
+    pub(super) fn new() -> StartGate {
+        StartGate {
             state: Mutex::new(State::Closed(0)),
             changed: Condvar::new(),
         }
@@ -36,7 +36,7 @@ impl Gate {
         woken.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A thread's wait for the start: when that was, or nothing if there is none.
+    /// Waits for the start. Returns its time, or `None` if it was called off.
     pub(super) fn pass(&self) -> Option<Instant> {
         let mut state = self.state();
         if let State::Closed(waiting) = &mut *state {
@@ -52,7 +52,7 @@ impl Gate {
         }
     }
 
-    /// Lets so many threads start, when all of them are there.
+    /// Waits for this many threads, then lets them start. Returns the time of the start.
     pub(super) fn open(&self, threads: usize) -> Instant {
         let mut state = self.state();
         while matches!(*state, State::Closed(waiting) if waiting < threads) {
@@ -64,7 +64,7 @@ impl Gate {
         start
     }
 
-    /// There will be no start.
+    /// Ends the wait of all threads without a start.
     pub(super) fn call_off(&self) {
         *self.state() = State::Off;
         self.changed.notify_all();
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn all_see_the_same_start() {
-        let gate = Gate::new();
+        let gate = StartGate::new();
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| gate.pass())).collect();
             let start = gate.open(3);
@@ -88,8 +88,8 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_vain_goes_home() {
-        let gate = Gate::new();
+    fn a_start_can_be_called_off() {
+        let gate = StartGate::new();
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| gate.pass());
             gate.call_off();

@@ -1,20 +1,24 @@
-//! Traces as results: what each worker did when, and who took how much from whom.
+//! Traces as results: what each worker did when, and how many tasks went from worker to worker.
 
 use std::collections::BTreeMap;
 
 use locksley_report::{Arrow, ArrowKind, Slice, SliceKind, StealMap, Timeline, Track};
 use locksley_trace::{Activity, Trace, TraceEvent};
 
-use crate::units::time;
+use crate::render::units::time;
 
-/// A page shows no more than this.
+/// Limits of what a page shows.
 const SLICES: usize = 4000;
 const ARROWS: usize = 1000;
+
+/// The parameter of a timeline that holds the pool's size. Tracks beyond it are spares.
+pub(crate) const WORKERS: &str = "workers";
 
 /// Seconds of a trace's microseconds.
 const MICROSECOND: f64 = 1e-6;
 
-/// The timeline and the map of a trace, from its first event on; programs and strategies are left to the caller.
+/// The timeline and the steal map of a trace, from its first event on. The caller sets program and
+/// strategy.
 pub(crate) fn of(trace: &Trace, workers: usize) -> (Timeline, StealMap) {
     let mut nested: BTreeMap<usize, Vec<Slice>> =
         (0..workers).map(|worker| (worker, Vec::new())).collect();
@@ -49,7 +53,7 @@ fn seconds(ts: f64, start: f64) -> f64 {
     (ts - start).max(0.0) * MICROSECOND
 }
 
-/// Arrows whose both ends are there.
+/// The arrows of which the trace has both ends.
 fn arrows(trace: &Trace, start: f64) -> Vec<Arrow> {
     let (mut left, mut arrows) = (BTreeMap::new(), Vec::new());
     for event in &trace.events {
@@ -118,7 +122,7 @@ fn flat(mut slices: Vec<Slice>) -> Vec<Slice> {
     done
 }
 
-/// Ends what ends until a time.
+/// Closes the slices that end by this time.
 fn close(open: &mut Vec<Slice>, done: &mut Vec<Slice>, until: f64) {
     while let Some(mut inner) = open.pop_if(|slice| slice.end <= until) {
         let end = inner.end;
@@ -129,7 +133,7 @@ fn close(open: &mut Vec<Slice>, done: &mut Vec<Slice>, until: f64) {
     }
 }
 
-/// Adds what a slice has up to a time, if that is anything, and lets it go on from there.
+/// Adds the part of a slice up to a time, if there is any. The slice goes on from there.
 fn push(done: &mut Vec<Slice>, slice: &mut Slice, until: f64) {
     let until = until.min(slice.end);
     if until > slice.start {
@@ -141,7 +145,7 @@ fn push(done: &mut Vec<Slice>, slice: &mut Slice, until: f64) {
     }
 }
 
-/// Who took how much from whom.
+/// Counts the tasks that went from each worker to each other one.
 fn map(timeline: &Timeline) -> StealMap {
     let arrows = timeline.arrows.iter();
     let size = arrows
@@ -158,19 +162,31 @@ fn map(timeline: &Timeline) -> StealMap {
 
 /// A line for each worker: how long it worked, looked for work, slept.
 pub(crate) fn busy(timeline: &Timeline) -> String {
+    let size = timeline.parameters.get(WORKERS);
+    let size = size
+        .and_then(|size| size.parse().ok())
+        .unwrap_or(usize::MAX);
     let mut text = String::new();
     for track in &timeline.tracks {
         let spent = |kind: SliceKind| {
             let slices = track.slices.iter().filter(|slice| slice.kind == kind);
             time(slices.fold(0.0, |sum, slice| sum + slice.end - slice.start))
         };
+        let name = if track.worker < size {
+            "worker"
+        } else {
+            "spare"
+        };
         text += &format!(
-            "  worker {}: {} at work, {} waiting or looking for work, {} asleep\n",
+            "  {name} {}: {} at work, {} waiting or looking for work, {} asleep\n",
             track.worker,
             spent(SliceKind::Task),
             spent(SliceKind::Idle),
             spent(SliceKind::Parked)
         );
+    }
+    if timeline.tracks.iter().any(|track| track.worker >= size) {
+        text += "  a spare stands in for a worker that waits\n";
     }
     text
 }
@@ -215,5 +231,12 @@ mod tests {
             "worker 1 took one from worker 0"
         );
         assert!(busy(&timeline).starts_with("  worker 0: 60.0 us at work"));
+        let mut timeline = timeline;
+        timeline.parameters.insert(WORKERS.into(), "1".into());
+        assert!(
+            busy(&timeline).contains("\n  spare 1: "),
+            "{}",
+            busy(&timeline)
+        );
     }
 }

@@ -1,17 +1,18 @@
-//! What the report concludes, and whether the measurements here say so too.
+//! The report's conclusions, and whether the measurements support them.
 //!
-//! In a round all variants have the same tasks, so two of them are compared round by round. They differ *clearly* if
-//! the quartiles of the differences are on the same side of zero; everything else counts as undecided. A conclusion
-//! holds if most comparisons that it is about are clear in its favour; its contrary does if most are clear against it.
+//! In a round all variants have the same tasks, so two of them are compared round by round. They
+//! differ *clearly* if the quartiles of the differences are on the same side of zero; everything
+//! else counts as undecided. A conclusion holds if most comparisons that it is about are clear in
+//! its favour; its contrary does if most are clear against it.
 
 use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition, Summary};
 
-use crate::units::digits;
+use crate::render::units::digits;
 
-/// With fewer rounds nothing is clear.
+/// The least number of rounds for a clear difference.
 const ROUNDS: usize = 3;
 
-/// Sentences on each of the report's conclusions. As many processors were there.
+/// Sentences on each of the report's conclusions, measured on this number of processors.
 pub(crate) fn conclusions(experiment: &Experiment, processors: usize) -> Vec<String> {
     let mut sentences = Vec::new();
     for arrival in [Arrival::Batch, Arrival::Running] {
@@ -83,7 +84,8 @@ impl Tally {
         tally
     }
 
-    /// Two variants, round by round. The last round of one may be missing if the run was interrupted.
+    /// Two variants, round by round. The last round of one may be missing if the run was
+    /// interrupted.
     fn add(&mut self, first: &[f64], second: &[f64]) {
         let rounds = || first.iter().zip(second);
         let differences: Vec<f64> = rounds().map(|(first, second)| second - first).collect();

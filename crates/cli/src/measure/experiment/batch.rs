@@ -1,4 +1,4 @@
-//! All variants of the batch, in turns.
+//! All variants of the batch, which take turns.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use locksley_workload as workload;
 use locksley_workload::Fib;
 
 use super::threads::Setting;
-use crate::failure::Failure;
+use crate::error::Error;
 
-/// Where tasks arrive while others run: how much of what the processors can do is asked of them. At 1 the queue
-/// would grow without end, far below nothing would ever wait.
+/// The load of the processors where tasks arrive while others run. At 1 the queues would grow
+/// without end; far below 1 no task would wait.
 const UTILISATION: f64 = 0.8;
 
-/// The even load's Fibonacci numbers go from the heavy one to so many more.
+/// The tasks of the even load range from the heavy one's Fibonacci number to this much more.
 const EVEN: u64 = 4;
 
 /// What is measured.
@@ -23,9 +23,9 @@ const EVEN: u64 = 4;
 pub(crate) struct Plan {
     pub(crate) loads: Vec<Load>,
     pub(crate) arrivals: Vec<Arrival>,
-    /// N.
+    /// The numbers of threads N.
     pub(crate) threads: Vec<usize>,
-    /// K.
+    /// The number of tasks of each thread, K.
     pub(crate) tasks: usize,
     /// Which Fibonacci number a heavy task computes.
     pub(crate) heavy: u64,
@@ -81,12 +81,12 @@ impl Plan {
         batches.into_iter()
     }
 
-    /// How many repetitions there will be.
+    /// The number of repetitions.
     pub(crate) fn steps(&self) -> usize {
         self.rounds * self.variants().count()
     }
 
-    /// About how long all of it takes, if a heavy task takes so long.
+    /// Estimates the time of the whole experiment from that of a heavy task.
     pub(crate) fn estimate(&self, heavy: Duration) -> Duration {
         let once = |batch: &Batch| {
             let mean = match batch.load {
@@ -104,7 +104,7 @@ impl Plan {
         Duration::try_from_secs_f64(round * self.rounds as f64).unwrap_or(Duration::MAX)
     }
 
-    /// What the tasks of a round compute: the same for all variants of it with this load and so many threads.
+    /// The tasks of a round: the same for all variants with this load and number of threads.
     fn pieces(&self, batch: &Batch, round: usize) -> Vec<u64> {
         let tasks = batch.threads * self.tasks;
         let batch = match batch.load {
@@ -117,13 +117,13 @@ impl Plan {
         batch.pieces().to_vec()
     }
 
-    /// Measures everything; in a round each variant has one repetition, in an order that is shuffled anew. `watch`
-    /// is shown the number of a variant and what it gave.
+    /// Measures everything; in a round each variant has one repetition, in an order that is
+    /// shuffled anew. `watch` is shown the number of a variant and what it gave.
     pub(crate) fn measure(
         &self,
         heavy: Duration,
         mut watch: impl FnMut(usize, Repetition),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let variants: Vec<Batch> = self.variants().collect();
         let mut order: Vec<usize> = (0..variants.len()).collect();
         let mut random = fastrand::Rng::with_seed(self.seed);
@@ -136,7 +136,7 @@ impl Plan {
         Ok(())
     }
 
-    fn once(&self, batch: &Batch, round: usize, heavy: Duration) -> Result<Repetition, Failure> {
+    fn once(&self, batch: &Batch, round: usize, heavy: Duration) -> Result<Repetition, Error> {
         let tasks = self.pieces(batch, round);
         let seed = self.seed.wrapping_add(round as u64);
         let schedule = (batch.arrival == Arrival::Running)
@@ -152,12 +152,13 @@ impl Plan {
         };
         match batch.deque {
             DequeKind::Bounded => setting.run(abp::Deque::with_capacity),
-            // As small as it can be at first: that it grows is what it is here for.
+            // The smallest capacity, so that it has to grow.
             DequeKind::Unbounded => setting.run(|_| chase_lev::Deque::new()),
         }
     }
 
-    /// When each task arrives: in a random order, at random distances, at a rate that the processors can stand.
+    /// The arrivals of all tasks: in random order and at random distances, at a rate below what the
+    /// processors can do.
     fn schedule(
         &self,
         tasks: &[u64],
@@ -173,7 +174,7 @@ impl Plan {
         let mean = all / tasks.len().max(1) as f64;
         let mut now = 0.0;
         let arrivals = order.into_iter().map(|task| {
-            // Exponentially distributed, as where tasks come independently of each other.
+            // Exponentially distributed, as arrivals are that do not depend on each other.
             now -= mean * (1.0 - random.f64()).ln();
             (Duration::try_from_secs_f64(now).unwrap_or_default(), task)
         });
@@ -181,7 +182,7 @@ impl Plan {
     }
 }
 
-/// How many calls a task has; its time goes with that.
+/// The number of calls of a task, to which its time is proportional.
 fn calls(n: u64) -> f64 {
     2.0 * Fib::number(n + 1) as f64 - 1.0
 }

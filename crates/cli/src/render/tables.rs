@@ -4,13 +4,13 @@ use locksley_measure::table::{Style, Table};
 use locksley_report::{Comparison, Contender, Parameters, Results, Row};
 use locksley_workload::catalog::Spec;
 
-use crate::contest::Entrant;
-use crate::units::{digits, time};
+use crate::measure::comparison::Candidate;
+use crate::render::units::{digits, time};
 
-/// What stands beside the fastest.
+/// The mark of the fastest row.
 pub(crate) const WINNER: &str = "<- winner";
 
-/// What stands beside those whose times overlap with the winner's.
+/// The mark of rows whose quartiles overlap the winner's.
 const TIED: &str = "   about the same";
 
 /// The parameters of a workload, for results.
@@ -24,14 +24,14 @@ pub(crate) fn parameters(spec: &Spec) -> Parameters {
     pairs.collect()
 }
 
-/// A comparison in which nothing was measured yet, with a row for each entrant.
-pub(crate) fn comparison(spec: &Spec, entrants: &[Entrant]) -> Comparison {
+/// A comparison in which nothing was measured yet, with a row for each candidate.
+pub(crate) fn comparison(spec: &Spec, candidates: &[Candidate]) -> Comparison {
     let mut comparison = Comparison::new(spec.entry().name);
     comparison.parameters = parameters(spec);
     comparison.about = spec.entry().about.to_owned();
-    let rows = entrants
+    let rows = candidates
         .iter()
-        .map(|entrant| Row::new(entrant.contender(), entrant.workers, Vec::new()));
+        .map(|candidate| Row::new(candidate.contender(), candidate.workers, Vec::new()));
     comparison.rows = rows.collect();
     comparison
 }
@@ -76,7 +76,7 @@ pub(crate) fn table(comparison: &Comparison) -> String {
     table.render(Style::Plain)
 }
 
-/// Who won, in a sentence.
+/// The fastest candidate, in a sentence.
 pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
     let winner = comparison.winner()?;
     let who = match &winner.contender {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_winner_is_marked_and_who_was_not_measured_is_left_out() {
+    fn the_winner_is_marked_and_rows_without_samples_are_left_out() {
         let text = table(&sample());
         let winner: Vec<&str> = text.lines().filter(|line| line.contains(WINNER)).collect();
         assert_eq!(winner.len(), 1, "{text}");

@@ -1,42 +1,42 @@
-//! Workloads, strategies and rivals by name, and what was probably meant where a name is wrong.
+//! Workloads, strategies and rivals by name, with suggestions for misspelt names.
 
 use std::str::FromStr;
 
 use locksley::{ParseError, Strategy};
 use locksley_workload::catalog::{self, Scale, Spec};
 
-use crate::contest::Who;
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::measure::comparison::Runtime;
 
-/// A workload, as it is written on the command line.
-pub(crate) fn workload(text: &str, full: bool) -> Result<Spec, Failure> {
+/// Parses a workload.
+pub(crate) fn workload(text: &str, full: bool) -> Result<Spec, Error> {
     let scale = if full { Scale::Full } else { Scale::Quick };
     Spec::parse(text, scale).map_err(|error| {
-        Failure::usage(format!(
+        Error::usage(format!(
             "{error}\n`locksley list` shows all workloads and their parameters"
         ))
     })
 }
 
-/// Strategies of the pool from a list; `all` stands for one of each kind.
-pub(crate) fn strategies(text: &str) -> Result<Vec<Strategy>, Failure> {
+/// Parses a list of the pool's strategies; `all` stands for one of each kind.
+pub(crate) fn strategies(text: &str) -> Result<Vec<Strategy>, Error> {
     several(text, || Strategy::ALL.to_vec())
 }
 
-/// One strategy of the pool.
-pub(crate) fn strategy(text: &str) -> Result<Strategy, Failure> {
+/// Parses one strategy of the pool.
+pub(crate) fn strategy(text: &str) -> Result<Strategy, Error> {
     one(text)
 }
 
-/// Strategies of the simulator from a list; `all` stands for one of each kind.
-pub(crate) fn simulated(text: &str) -> Result<Vec<locksley_sim::Strategy>, Failure> {
+/// Parses a list of the simulator's strategies; `all` stands for one of each kind.
+pub(crate) fn simulated(text: &str) -> Result<Vec<locksley_sim::Strategy>, Error> {
     several(text, locksley_sim::Strategy::all)
 }
 
 fn several<S: FromStr<Err = ParseError> + PartialEq>(
     text: &str,
     all: impl Fn() -> Vec<S>,
-) -> Result<Vec<S>, Failure> {
+) -> Result<Vec<S>, Error> {
     let mut found: Vec<S> = Vec::new();
     for part in split(text) {
         let more = if part == "all" {
@@ -50,13 +50,15 @@ fn several<S: FromStr<Err = ParseError> + PartialEq>(
             }
         }
     }
-    match found.is_empty() {
-        true => one(text).map(|strategy| vec![strategy]),
-        false => Ok(found),
+    if found.is_empty() {
+        // The text names no strategy: the error says which there are.
+        return one(text).map(|strategy| vec![strategy]);
     }
+    Ok(found)
 }
 
-/// Splits a list at its commas, but not those before a `key=value`, which belongs to the strategy before.
+/// Splits a list at its commas, but not those before a `key=value`, which belongs to the strategy
+/// before.
 fn split(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for piece in text
@@ -73,8 +75,8 @@ fn split(text: &str) -> Vec<String> {
     parts
 }
 
-/// One policy of any kind.
-pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure> {
+/// Parses a policy of any kind.
+pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Error> {
     text.parse().map_err(|error: ParseError| {
         let near = match &error {
             ParseError::Word {
@@ -88,26 +90,26 @@ pub(crate) fn one<S: FromStr<Err = ParseError>>(text: &str) -> Result<S, Failure
             }
             _ => Vec::new(),
         };
-        Failure::usage(format!("{error}{}", meant(&near)))
+        Error::usage(format!("{error}{}", meant(&near)))
     })
 }
 
 /// The runtimes that can be compared with.
 pub(crate) const RIVALS: [&str; 3] = ["serial", "rayon", "chili"];
 
-/// Rivals from a list; `all` stands for all, `none` for none.
-pub(crate) fn rivals(text: &str) -> Result<Vec<Who>, Failure> {
+/// Parses a list of rivals; `all` stands for all, `none` for none.
+pub(crate) fn rivals(text: &str) -> Result<Vec<Runtime>, Error> {
     let mut found = Vec::new();
     for name in text.split(',').map(str::trim) {
         match name {
-            "all" => found.extend([Who::Serial, Who::Rayon, Who::Chili]),
+            "all" => found.extend([Runtime::Serial, Runtime::Rayon, Runtime::Chili]),
             "none" => {}
-            "serial" => found.push(Who::Serial),
-            "rayon" => found.push(Who::Rayon),
-            "chili" => found.push(Who::Chili),
+            "serial" => found.push(Runtime::Serial),
+            "rayon" => found.push(Runtime::Rayon),
+            "chili" => found.push(Runtime::Chili),
             _ => {
                 let near = catalog::nearest(name, RIVALS);
-                return Err(Failure::usage(format!(
+                return Err(Error::usage(format!(
                     "there is no rival `{name}`: possible are {}, all, none{}",
                     RIVALS.join(", "),
                     meant(&near)

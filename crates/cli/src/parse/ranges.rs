@@ -1,6 +1,6 @@
 //! Numbers of workers: `4`, `1:8` (all from 1 to 8), `1:8:2` (every second), `1,2,4:8`.
 
-/// The numbers that a text lists, ascending, each once, at least 1 and at most `most`.
+/// Parses a list of numbers from 1 to `most`. They come ascending, each once.
 pub(crate) fn numbers(text: &str, most: usize) -> Result<Vec<usize>, String> {
     let mut numbers = Vec::new();
     for part in text.split(',') {
@@ -47,17 +47,17 @@ fn number(text: &str, bound: &str, most: usize) -> Result<usize, String> {
     }
 }
 
-/// As many workers as a pool may have; for clap.
+/// Parses numbers of workers, for clap.
 pub(crate) fn workers(text: &str) -> Result<Numbers, String> {
     numbers(text, locksley::max_num_workers()).map(Numbers)
 }
 
-/// As many processors as can be simulated; for clap.
+/// Parses numbers of simulated processors, for clap.
 pub(crate) fn processors(text: &str) -> Result<Numbers, String> {
     numbers(text, locksley_sim::MOST_PROCESSORS).map(Numbers)
 }
 
-/// One number of workers; for clap.
+/// Parses one number of workers, for clap.
 pub(crate) fn one_worker(text: &str) -> Result<usize, String> {
     match number(text, text, locksley::max_num_workers()) {
         Err(_) if text.contains([':', ',']) => {
