@@ -75,6 +75,7 @@
 
 mod error;
 pub mod flow;
+pub mod guide;
 mod machine;
 mod observe;
 mod pool;
