@@ -116,7 +116,7 @@ pub use task::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use task::spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
 pub use task::yield_now::{Yield, yield_local, yield_now};
 
-/// The examples of the project's README, as tests.
+/// The examples of the README, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadMe;
