@@ -2,6 +2,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod thread_builder;
+mod unwind;
 
 use std::fmt;
 use std::hash::Hash;
@@ -13,6 +14,7 @@ use locksley_trace::Trace;
 use crate::task::affinity::{spawn_near_in, worker_for};
 use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
+use crate::error::BuildError;
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
@@ -63,7 +65,10 @@ pub fn max_num_workers() -> usize {
     MOST_WORKERS
 }
 
-/// A pool of workers. Dropping it lets it finish what was spawned, and ends its threads.
+/// A pool of workers.
+///
+/// Dropping it waits until everything that was spawned is done and its threads have ended. That blocks
+/// the calling thread: asynchronous code uses [`retire`](Pool::retire) instead.
 ///
 /// ```
 /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -78,6 +83,20 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Builds a pool with the defaults: one worker for each CPU that this process may use.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Builder::build`].
+    ///
+    /// ```
+    /// let pool = locksley::Pool::new().unwrap();
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// ```
+    pub fn new() -> Result<Pool, BuildError> {
+        Pool::builder().build()
+    }
+
     /// A builder with the defaults.
     ///
     /// ```
@@ -102,6 +121,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(5).build().unwrap();
     /// assert_eq!(pool.workers(), 5);
     /// ```
+    #[must_use]
     pub fn workers(&self) -> usize {
         self.registry.size()
     }
@@ -114,6 +134,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert_eq!(pool.loads(), [0, 0]);
     /// ```
+    #[must_use]
     pub fn loads(&self) -> Vec<usize> {
         let workers = 0..self.registry.workers();
         workers
@@ -435,6 +456,7 @@ impl Pool {
     /// assert_eq!((pool.stats() - before).total().tasks, 1);
     /// ```
     #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
     pub fn stats(&self) -> crate::Stats {
         self.registry.stats()
     }
@@ -450,6 +472,7 @@ impl Pool {
     /// assert_eq!(observer.stats().total().tasks, 1);
     /// ```
     #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
     pub fn observer(&self) -> crate::Observer {
         crate::Observer::new(self.registry.clone())
     }
@@ -468,6 +491,7 @@ impl Pool {
     /// assert_eq!(pool.take_recording().unwrap().forks(), 1);
     /// assert!(pool.take_recording().is_none(), "it has been taken");
     /// ```
+    #[must_use = "what was recorded is gone from the pool"]
     pub fn take_recording(&self) -> Option<Recording> {
         self.registry.config.recorder.as_ref()?.take()
     }
@@ -486,6 +510,7 @@ impl Pool {
     /// });
     /// assert_eq!((sum, recording.forks()), (3, 1));
     /// ```
+    #[must_use = "without a look at the recording, `install` costs less"]
     pub fn record<F, R>(&self, f: F) -> (R, Recording)
     where
         F: FnOnce() -> R + Send,
@@ -517,6 +542,7 @@ impl Pool {
     /// assert_eq!(profile.spawns, 15);
     /// println!("{profile}");
     /// ```
+    #[must_use = "without a look at the profile, `install` costs less"]
     pub fn profile<F, R>(&self, f: F) -> (R, Profile)
     where
         F: FnOnce() -> R + Send,
@@ -547,6 +573,7 @@ impl Pool {
     /// let untraced = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert!(untraced.take_trace().is_empty());
     /// ```
+    #[must_use = "what was traced is gone from the pool"]
     pub fn take_trace(&self) -> Trace {
         match &self.registry.config.tracing {
             Some(tracing) => tracing.take(&self.registry),
