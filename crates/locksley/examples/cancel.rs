@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use locksley::CancelToken;
 
-/// A slow test: does `n` have exactly the divisors 1, itself, and two primes close to each other?
+/// A slow test: `n` is the product of two numbers above 300 that are close to each other.
 fn is_wanted(n: u64) -> bool {
-    let smallest = (2..n).take_while(|d| d * d <= n).find(|d| n % d == 0);
+    let smallest = (2..n)
+        .take_while(|d| d * d <= n)
+        .find(|d| n.is_multiple_of(*d));
     smallest.is_some_and(|d| d > 300 && n / d - d < 10)
 }
 
@@ -50,6 +52,7 @@ fn main() {
         let rounds = (0_u64..).take_while(|_| !token.is_cancelled());
         rounds.count()
     });
+    std::thread::sleep(std::time::Duration::from_millis(1));
     all.cancel();
     println!("the other task went round {} times", task.join());
 }

@@ -16,8 +16,8 @@ fn main() {
         let warmest = f.cumulative(&mut warmest, |most: &mut f64, t: f64| *most = most.max(t));
         let report = f.object(&mut report);
         for tile in &tiles {
-            // Each tile is changed first; then it is added up and searched, in any order.
-            f.label("warm up").fork(tile.update(), |tile| {
+            // Each tile is converted first; then it is added up and searched, in any order.
+            f.label("convert").fork(tile.update(), |tile| {
                 tile.iter_mut().for_each(|t| *t = *t * 1.8 + 32.0);
             });
             f.label("add up")

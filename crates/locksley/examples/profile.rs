@@ -16,7 +16,7 @@ fn by_halves(values: &[f64]) -> f64 {
     a + b
 }
 
-/// Cuts off a tenth at a time: each piece waits for the cut before it, and the work is the same.
+/// Adds a tenth up, and only then forks the rest: the same work, and nothing runs in parallel.
 fn by_tenths(values: &[f64]) -> f64 {
     if values.len() <= 10_000 {
         return values.iter().map(|value| value.sqrt()).sum();

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let before = pool.stats();
         pool.scope(|s| {
             for seed in 0..1000 {
-                s.spawn(move |_| drop(std::hint::black_box(work(seed))));
+                s.spawn(move |_| _ = std::hint::black_box(work(seed)));
             }
         });
         println!(

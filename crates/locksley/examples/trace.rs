@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let result = pool.install(|| fib(32));
     // A pause, which shows as parked time, and a scope of short tasks.
     std::thread::sleep(std::time::Duration::from_millis(2));
-    pool.scope(|s| (0..200).for_each(|_| s.spawn(|_| drop(std::hint::black_box(fib(12))))));
+    pool.scope(|s| (0..200).for_each(|_| s.spawn(|_| _ = std::hint::black_box(fib(12)))));
 
     let trace = pool.take_trace();
     let path = std::env::temp_dir().join("locksley-trace.json");
