@@ -15,6 +15,7 @@ use crate::task::affinity::{spawn_near_in, worker_for};
 use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
 use crate::error::BuildError;
+use crate::flow::Flow;
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
@@ -232,6 +233,26 @@ impl Pool {
         R: Send,
     {
         self.run(|worker| scope_here(worker, body))
+    }
+
+    /// [`flow`](crate::flow()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut n = 1;
+    /// pool.flow(|f| {
+    ///     let n = f.object(&mut n);
+    ///     f.fork(n.update(), |n| *n += 1);
+    ///     f.fork(n.update(), |n| *n *= 10);
+    /// });
+    /// assert_eq!(n, 20);
+    /// ```
+    pub fn flow<'env, F, R>(&self, body: F) -> R
+    where
+        F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::flow::flow(body))
     }
 
     /// [`scope_fifo`](crate::scope_fifo) in this pool.

@@ -17,7 +17,6 @@ use crate::pool::thread_builder::ThreadBuilder;
 use crate::scheduler::worker::Worker;
 use crate::task::scope::Scope;
 use crate::task::scope_fifo::ScopeFifo;
-use crate::task::spawn::JoinHandle;
 
 macro_rules! unwind_safe {
     ($($(#[$attribute:meta])* [$($generics:tt)*] $type:ty;)*) => {
@@ -40,7 +39,6 @@ unwind_safe! {
     [] Observer;
     ['scope] Scope<'scope>;
     ['scope] ScopeFifo<'scope>;
-    [T] JoinHandle<T>;
 }
 
 #[cfg(all(test, not(loom)))]
@@ -58,8 +56,6 @@ mod tests {
             pool.install(|| panic!("on purpose"))
         });
         assert!(caught.is_err() && token.is_cancelled());
-        let handle = pool.spawn(|| panic!("on purpose"));
-        assert!(catch_unwind(|| handle.join()).is_err());
         let sum = pool.run(|worker| catch_unwind(|| worker.join(|_| 1, |_| 2)).ok());
         assert_eq!(sum, Some((1, 2)), "the pool goes on");
     }
