@@ -462,7 +462,8 @@ impl Builder {
     /// what the operating system rarely moves it across counts: last-level caches and wider.
     ///
     /// ```
-    /// use locksley::{Pool, Victims};
+    /// use locksley::policy::Victims;
+    /// use locksley::Pool;
     ///
     /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
     /// assert_eq!(pool.install(|| 1), 1);
@@ -480,7 +481,8 @@ impl Builder {
     /// everybody alike from then on. The panic goes to the [panic handler](Builder::panic_handler).
     ///
     /// ```
-    /// use locksley::{Balancer, Pool, Seeker, Source, Theta, View};
+    /// use locksley::policy::{Balancer, Seeker, Source, Theta, View};
+    /// use locksley::Pool;
     ///
     /// /// Tries the one to the right.
     /// struct Right;
