@@ -4,15 +4,18 @@
 //! cargo run --release -p locksley --example stats
 //! ```
 
+#[cfg(feature = "stats")]
 use locksley::Pool;
 
 /// Some microseconds of work.
+#[cfg(feature = "stats")]
 fn work(seed: u64) -> u64 {
     (0..2000).fold(seed, |x, _| {
         x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)
     })
 }
 
+#[cfg(feature = "stats")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for strategy in ["stealing", "steal-half", "sharing", "dealing"] {
         let pool = Pool::builder()
@@ -32,4 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     Ok(())
+}
+
+#[cfg(not(feature = "stats"))]
+fn main() {
+    println!("The crate was built without its feature `stats`: nothing is counted.");
 }
