@@ -108,6 +108,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| (1..1000).sum::<u64>());
     /// assert_eq!(profile.parallelism(), 1.0);
     /// ```
+    #[must_use]
     pub fn parallelism(&self) -> f64 {
         ratio(self.work, self.span).max(1.0)
     }
@@ -119,6 +120,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
     /// assert!(profile.burdened_parallelism() <= profile.parallelism());
     /// ```
+    #[must_use]
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span)
     }
@@ -130,6 +132,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
     /// assert_eq!(profile.bounds(1).most, 1.0);
     /// ```
+    #[must_use]
     pub fn bounds(&self, workers: usize) -> Bounds {
         let workers = workers.max(1);
         let count = workers as f64;
@@ -172,6 +175,7 @@ impl Recording {
     /// // What was forked is on the longest path now.
     /// assert!(profile.burdened_span > profile.burden);
     /// ```
+    #[must_use]
     pub fn profile(&self, burden: Duration, cost: Duration) -> Profile {
         let nodes = self.nodes();
         let [burden, cost] =

@@ -27,7 +27,8 @@ use locksley_policy::{
 /// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
-/// use locksley::{Strategy, Victims};
+/// use locksley::policy::Victims;
+/// use locksley::Strategy;
 ///
 /// let strategy: Strategy = "chase-lev".parse().unwrap();
 /// assert_eq!(strategy.to_string(), "chase-lev");
@@ -100,7 +101,8 @@ impl Strategy {
     /// [`Strategy::Flexible`] with this choice of victims.
     ///
     /// ```
-    /// use locksley::{Strategy, Victims};
+    /// use locksley::policy::Victims;
+    /// use locksley::Strategy;
     ///
     /// assert_eq!(Strategy::flexible(Victims::STICKY).to_string(), "flexible:sticky");
     /// ```
@@ -111,7 +113,8 @@ impl Strategy {
     /// [`Strategy::StealHalf`] that balances at these times, and this much.
     ///
     /// ```
-    /// use locksley::{Amount, Pool, Strategy, When};
+    /// use locksley::policy::{Amount, When};
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
     /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
@@ -125,7 +128,8 @@ impl Strategy {
     /// [`Strategy::Sharing`] with this heuristic, and anybody as a target.
     ///
     /// ```
-    /// use locksley::{Heuristic, Pool, Sharing, Strategy, Target};
+    /// use locksley::policy::{Heuristic, Sharing, Target};
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
     /// assert_eq!(strategy.to_string(), "sharing:tit-for-tat");
@@ -151,7 +155,8 @@ impl Strategy {
     /// [`Strategy::Dealing`] with this oracle.
     ///
     /// ```
-    /// use locksley::{Oracle, Pool, Strategy};
+    /// use locksley::policy::Oracle;
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::dealing(Oracle::Locality { l: 3 });
     /// assert_eq!(strategy.to_string(), "dealing:locality,l=3");
