@@ -49,6 +49,14 @@
 //! inside each other, as by pools that call into each other without end, the pool can stand still.
 //! [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
 //!
+//! # Forked processes
+//!
+//! A process that was forked has none of its parent's threads. The global pool starts anew there, on
+//! first use. A pool of the parent's own, or a task handle of it, panics when it is used instead of
+//! waiting for ever; so does a child that was forked inside of a task and then waits for the rest of
+//! it. `exec`, `vfork` and `posix_spawn` change nothing. This holds on Linux. [`shutdown_global`] ends
+//! the global pool for a library that is unloaded.
+//!
 //! # Strategies
 //!
 //! [`Strategy`] says which pile the workers have. Under the default,
@@ -98,8 +106,10 @@ pub use observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
 pub use observe::stats::{Observer, Stats, WorkerStats};
 pub use pool::builder::Builder;
+#[doc(hidden)]
+pub use pool::process::PerProcess;
 pub use pool::thread_builder::ThreadBuilder;
-pub use pool::{Pool, max_num_workers};
+pub use pool::{Pool, max_num_workers, shutdown_global};
 pub use scheduler::worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };

@@ -60,6 +60,7 @@ pub use builder::ThreadPoolBuilder;
 #[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
+pub use global::shutdown_global;
 pub use join::{FnContext, join, join_context};
 pub use pool::{
     ThreadPool, current_num_threads, current_thread_has_pending_tasks, current_thread_index,

@@ -5,19 +5,22 @@
 //! killed or aborts prints none.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use locksley::Observer;
+use locksley::{Observer, PerProcess};
 
 use crate::environment;
 
 /// How many pools are kept: a program that makes them by the thousand would have them all in memory.
 const MOST: usize = 16;
 
-static POOLS: Mutex<Pools> = Mutex::new(Pools {
-    kept: Vec::new(),
-    others: 0,
-});
+/// A forked process reports its own pools only.
+static POOLS: PerProcess<Mutex<Pools>> = PerProcess::new();
 
+/// Whether the C library calls back at exit.
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+
+#[derive(Default)]
 struct Pools {
     kept: Vec<(String, Observer)>,
     others: usize,
@@ -28,12 +31,15 @@ pub(crate) fn keep(pool: &locksley::Pool) {
     if !environment::wants_stats() {
         return;
     }
-    let Ok(mut pools) = POOLS.lock() else { return };
+    let Ok(mut pools) = POOLS.get_or_init(Mutex::default).lock() else {
+        return;
+    };
     if pools.kept.len() == MOST {
         pools.others += 1;
         return;
     }
-    if pools.kept.is_empty() {
+    // A forked process has its parent's handlers.
+    if !REGISTERED.swap(true, Ordering::Relaxed) {
         // SAFETY: the function does not unwind, and is there as long as the process: a library that
         // is unloaded before takes what it has registered with it.
         unsafe { libc::atexit(print) };
@@ -47,7 +53,9 @@ extern "C" fn print() {
     use std::io::Write;
 
     // Somebody who builds a pool while the process ends may have the lock for ever.
-    let Ok(pools) = POOLS.try_lock() else { return };
+    let Some(Ok(pools)) = POOLS.get().map(Mutex::try_lock) else {
+        return;
+    };
     let mut text = String::new();
     for (name, observer) in &pools.kept {
         text += &format!("{name}\n{}\n", observer.stats());

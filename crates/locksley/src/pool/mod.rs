@@ -1,11 +1,12 @@
 //! Pools, and the global one.
 
 pub(crate) mod builder;
+pub(crate) mod process;
 pub(crate) mod thread_builder;
 
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use locksley_trace::Trace;
@@ -16,6 +17,7 @@ use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in}
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
+use crate::pool::process::PerProcess;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
@@ -30,7 +32,7 @@ use crate::task::spawn::{
 };
 use crate::task::yield_now::{Yield, yield_local_in, yield_now_in};
 
-pub(crate) static GLOBAL: OnceLock<Pool> = OnceLock::new();
+pub(crate) static GLOBAL: PerProcess<Pool> = PerProcess::new();
 
 /// The global pool, started now if it was not.
 pub(crate) fn global() -> &'static Pool {
@@ -50,6 +52,25 @@ pub(crate) fn current_registry() -> Arc<Registry> {
     match Worker::current() {
         Some(worker) => worker.registry().shared(),
         None => global().registry().clone(),
+    }
+}
+
+/// Ends the global pool: waits until everything that was spawned is done and its threads have ended.
+/// The next use of it starts another one. Does nothing if it has not been started.
+///
+/// This is for a library that is about to be unloaded, whose code must run in no thread. No other
+/// thread may use the global pool meanwhile: what it hands to a pool that has ended does not run.
+/// Called from a task of the global pool, it does not wait.
+///
+/// ```
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// locksley::shutdown_global();
+/// // Another one.
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// ```
+pub fn shutdown_global() {
+    if let Some(pool) = GLOBAL.remove() {
+        pool.registry.close();
     }
 }
 
@@ -571,6 +592,13 @@ impl Pool {
     /// assert_eq!(done.load(Ordering::Relaxed), 100);
     /// ```
     pub fn shutdown(self) {}
+
+    /// [`shutdown`](Pool::shutdown) of a pool that lives as long as the process. No thread may use the
+    /// pool afterwards.
+    #[doc(hidden)]
+    pub fn shutdown_static(&'static self) {
+        self.registry.close();
+    }
 
     /// Ends the pool, and does not wait: the threads finish what was spawned, and end by themselves.
     ///

@@ -228,6 +228,26 @@ impl ThreadBuilder {
         Ok(())
     }
 
+    /// Starts a thread by `builder`, and runs the worker in it. Ending the pool joins the thread.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system refuses the thread.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .build_with(|thread| thread.spawn_by(std::thread::Builder::new()))
+    ///     .unwrap();
+    /// assert_eq!(pool.install(|| std::thread::current().name().map(str::to_owned)), None);
+    /// ```
+    pub fn spawn_by(self, builder: thread::Builder) -> io::Result<()> {
+        let registry = self.registry.clone();
+        let handle = builder.spawn(move || self.run())?;
+        lock(&registry.threads).push(handle);
+        Ok(())
+    }
+
     pub(crate) fn start(self) -> io::Result<thread::JoinHandle<()>> {
         let mut builder = thread::Builder::new().name(self.name());
         if let Some(size) = self.stack_size() {

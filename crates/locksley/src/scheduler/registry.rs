@@ -28,6 +28,7 @@ use crate::error::BuildError;
 use crate::machine::topology::allowed_now;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
+use crate::pool::process;
 use crate::pool::thread_builder::{self, Roll, ThreadBuilder};
 use crate::scheduler::idle::sleep::Sleepers;
 use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
@@ -50,6 +51,8 @@ const THRIFT: Thrift = Thrift::new(
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
+    /// The number of the process that built the pool.
+    generation: usize,
     /// The workers, and behind them the spares.
     /// A place is furnished when it is first taken.
     places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
@@ -99,6 +102,7 @@ impl Registry {
             .collect();
         let registry = Arc::new_cyclic(|me| Registry {
             me: me.clone(),
+            generation: process::watched_generation(),
             places,
             size,
             injector: Injector::new(),
@@ -143,6 +147,20 @@ impl Registry {
         self.me
             .upgrade()
             .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// Returns `true` if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.generation != process::generation()
+    }
+
+    /// Panics if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn check_process(&self) {
+        if self.is_orphaned() {
+            refuse_orphaned();
+        }
     }
 
     /// The time since the pool was made, in nanoseconds.
@@ -225,6 +243,7 @@ impl Registry {
 
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: QueuedJob) {
+        self.check_process();
         self.count(Event::Handed);
         let job = injected.job.anywhere();
         self.injector.push(QueuedJob { job, ..injected });
@@ -234,6 +253,7 @@ impl Registry {
 
     /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
     pub(crate) fn deliver(&self, index: usize, job: JobRef) {
+        self.check_process();
         let worker = self.worker(index);
         worker.targeted_jobs.push(QueuedJob { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
@@ -515,7 +535,8 @@ impl Registry {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
         let mut thrift = THRIFT;
-        loop {
+        // A job may have forked the process: what it left behind belongs to frames that are gone.
+        while !self.is_orphaned() {
             if spare && worker.was_refused() && self.spare_is_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.lie_down(worker);
@@ -670,6 +691,9 @@ impl Registry {
 
     /// Lets the workers finish what was spawned and end, and waits for nothing.
     pub(crate) fn end(&self) {
+        if self.is_orphaned() {
+            return;
+        }
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
     }
@@ -680,6 +704,10 @@ impl Registry {
 
     /// Lets the workers finish what was spawned, and waits for them to end.
     pub(crate) fn close(&self) {
+        if self.is_orphaned() {
+            // There are no threads to wait for.
+            return;
+        }
         self.end();
         match Worker::current() {
             // A task of its own drops the pool: the threads end by themselves. An adopted thread that is in no
@@ -730,6 +758,26 @@ impl Registry {
     pub(crate) fn leapfrogs(&self) -> bool {
         self.config.waiting == Waiting::Leapfrog
     }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if self.is_orphaned() {
+            // Neither joined nor detached: they are threads of another process.
+            let threads = self.threads.get_mut();
+            let threads = threads.unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::forget(std::mem::take(threads));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_orphaned() -> ! {
+    panic!(
+        "locksley: this process was forked, and the threads of this pool are its parent's: \
+         build a pool in the child, or use the global pool, which starts anew there"
+    )
 }
 
 /// How many processors there are for so many workers. If the affinity mask has enough of them, nothing

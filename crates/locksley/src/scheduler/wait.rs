@@ -44,6 +44,9 @@ const REACH: usize = 8;
 
 /// Blocks a thread that is no worker until a latch of this pool is set.
 pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
+    if !latch.probe() {
+        registry.check_process();
+    }
     if registry.has_processors() {
         let start = Instant::now();
         while !latch.probe() && start.elapsed() < GLANCE {
@@ -169,6 +172,7 @@ impl Worker {
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
+            registry.check_process();
             if self.read_mail() || blocks && self.block_once(&ready_asleep, thread::park) {
                 idle = 0;
             } else if let Some(injected) = self.take_anything() {
@@ -226,6 +230,7 @@ impl Worker {
         self.task_stack.enter_wait(group);
         let mut idle = 0;
         while !awaited.is_over() {
+            registry.check_process();
             if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
             } else if !self.takes_next()

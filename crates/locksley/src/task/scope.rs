@@ -221,6 +221,7 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
+        self.registry.check_process();
         let _in_order = lock(&self.registry.broadcasting);
         for index in 0..self.registry.size() {
             self.registry.deliver(index, self.job(whole, task()));

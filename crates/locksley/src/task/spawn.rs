@@ -268,6 +268,9 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(handle.join(), "done");
     /// ```
     pub fn join(self) -> T {
+        if !self.is_finished() {
+            self.registry.check_process();
+        }
         if let Some(worker) = Worker::current()
             && !self.is_finished()
         {
@@ -309,6 +312,7 @@ impl<T> Future for JoinHandle<T> {
             }
             None => {
                 assert!(!self.packet.done.probe(), "{TAKEN}");
+                self.registry.check_process();
                 state.waker = Some(context.waker().clone());
                 Poll::Pending
             }

@@ -22,5 +22,4 @@ mod unwinding;
 const KNOWN: &[&str] = &[
     "growth::a_joined_fifo_task_leaves_nothing_behind",
     "pools::chains_over_three_pools",
-    "starting::a_join_in_a_forked_process",
 ];
