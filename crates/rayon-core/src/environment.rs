@@ -2,8 +2,9 @@
 
 use std::env;
 use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::Strategy;
+use locksley::{Strategy, Waiting};
 
 /// The number of threads of a pool that is not told otherwise: by the environment, or one for each CPU.
 pub(crate) fn num_threads() -> usize {
@@ -26,6 +27,63 @@ pub(crate) fn strategy() -> Strategy {
         REPORT.call_once(|| eprintln!("locksley: LOCKSLEY_STRATEGY: {unknown}; using {default}"));
         default
     })
+}
+
+/// What a thread does while it waits: by default it takes any work, as rayon's do. A value that there is
+/// not is reported once, and ignored.
+pub(crate) fn waiting() -> Waiting {
+    static REPORT: Once = Once::new();
+    let Ok(value) = env::var("LOCKSLEY_WAITING") else {
+        return Waiting::TakeAny;
+    };
+    match value.as_str() {
+        "" | "any" => Waiting::TakeAny,
+        "own" => Waiting::Own,
+        _ => {
+            REPORT.call_once(|| {
+                eprintln!(
+                    "locksley: LOCKSLEY_WAITING: `{value}` is neither `any` nor `own`; using any"
+                );
+            });
+            Waiting::TakeAny
+        }
+    }
+}
+
+/// What `LOCKSLEY_REPRODUCIBLE` said when the last pool was built; 0 if it is not set.
+static REPRODUCIBLE: AtomicUsize = AtomicUsize::new(0);
+
+/// The number of threads that rayon's iterators are told of, whatever the number is, if the way in which
+/// they split their work is not to depend on it.
+#[inline]
+pub(crate) fn reproducible() -> Option<usize> {
+    match REPRODUCIBLE.load(Ordering::Relaxed) {
+        0 => None,
+        number => Some(number),
+    }
+}
+
+/// Reads `LOCKSLEY_REPRODUCIBLE`, and returns how many threads a pool may have for it: as many as it
+/// says. What is no number is reported once, and ignored.
+pub(crate) fn read_reproducible() -> usize {
+    static REPORT: Once = Once::new();
+    let value = env::var("LOCKSLEY_REPRODUCIBLE").unwrap_or_default();
+    let number = match value.trim() {
+        "" => 0,
+        text => text.parse().unwrap_or_else(|_| {
+            REPORT.call_once(|| {
+                eprintln!(
+                    "locksley: LOCKSLEY_REPRODUCIBLE: `{value}` is no number of threads; ignored"
+                );
+            });
+            0
+        }),
+    };
+    REPRODUCIBLE.store(number, Ordering::Relaxed);
+    match number {
+        0 => usize::MAX,
+        number => number,
+    }
 }
 
 /// Are statistics to be printed at the end?

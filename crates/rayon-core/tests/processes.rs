@@ -17,6 +17,8 @@ fn child(test: &str, environment: &[(&str, &str)]) -> Output {
         "RAYON_RS_NUM_CPUS",
         "LOCKSLEY_STRATEGY",
         "LOCKSLEY_STATS",
+        "LOCKSLEY_WAITING",
+        "LOCKSLEY_REPRODUCIBLE",
     ] {
         command.env_remove(name);
     }
@@ -90,6 +92,108 @@ fn child_strategy() {
     let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build();
     assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
     println!("answer: {pool:?}");
+}
+
+#[test]
+fn a_waiter_runs_only_what_it_waits_for_if_asked_to() {
+    let strangers = |environment: &[_]| answer(&child("child_waiting", environment));
+    assert_eq!(strangers(&[("LOCKSLEY_WAITING", "own")]), "false");
+    assert_eq!(strangers(&[("LOCKSLEY_WAITING", "any")]), "true");
+    assert_eq!(strangers(&[]), "true");
+    let output = child("child_waiting", &[("LOCKSLEY_WAITING", "patiently")]);
+    assert_eq!(answer(&output), "true");
+    let errors = errors(&output);
+    assert_eq!(errors.matches("LOCKSLEY_WAITING").count(), 1, "{errors}");
+    assert!(
+        errors.contains("patiently") && errors.contains("own"),
+        "{errors}"
+    );
+}
+
+/// Has the one thread of a pool wait for another pool while its own has a task, and tells whether the
+/// task ran on top of the wait.
+#[test]
+#[ignore = "a child process of `a_waiter_runs_only_what_it_waits_for_if_asked_to`"]
+fn child_waiting() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, mpsc};
+
+    let pool = |threads| {
+        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(threads);
+        builder.build().unwrap()
+    };
+    let (here, there) = (pool(1), pool(1));
+    let ran = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let on_top = here.install(|| {
+        let ran_too = ran.clone();
+        rayon_core::spawn(move || {
+            ran_too.store(true, Ordering::SeqCst);
+            sender.send(()).unwrap();
+        });
+        // Until the task has run; or, where it is not to, long enough for it to have run otherwise.
+        let own = std::env::var("LOCKSLEY_WAITING").as_deref() == Ok("own");
+        let limit = std::time::Duration::from_millis(if own { 300 } else { 60_000 });
+        there.install(move || {
+            let _ = receiver.recv_timeout(limit);
+        });
+        ran.load(Ordering::SeqCst)
+    });
+    println!("answer: {on_top}");
+}
+
+#[test]
+fn sums_are_reproducible_if_asked_for() {
+    let sums = |threads, environment: &[_]| {
+        let threads = [("RAYON_NUM_THREADS", threads)];
+        let environment = [&threads, environment].concat();
+        answer(&child("child_sums", &environment))
+    };
+    // The sum has the same bits with any number of threads, and no index is too large.
+    let wanted = sums("1", &[("LOCKSLEY_REPRODUCIBLE", "16")]);
+    for threads in ["2", "3", "7", "16", "40"] {
+        assert_eq!(sums(threads, &[("LOCKSLEY_REPRODUCIBLE", "16")]), wanted);
+    }
+    assert_ne!(sums("1", &[("LOCKSLEY_REPRODUCIBLE", "64")]), wanted);
+    assert_ne!(sums("1", &[]), wanted);
+    let output = child("child_sums", &[("LOCKSLEY_REPRODUCIBLE", "often")]);
+    let errors = errors(&output);
+    assert_eq!(errors.matches("REPRODUCIBLE").count(), 1, "{errors}");
+}
+
+/// A sum that is split as rayon's iterators do it.
+fn sum(numbers: &[f64], mut splits: usize, migrated: bool) -> f64 {
+    if migrated {
+        splits = rayon_core::current_num_threads().max(splits / 2);
+    } else if splits == 0 || numbers.len() < 2 {
+        return numbers.iter().sum();
+    } else {
+        splits /= 2;
+    }
+    let (left, right) = numbers.split_at(numbers.len() / 2);
+    let (a, b) = rayon_core::join_context(
+        |context| sum(left, splits, context.migrated()),
+        |context| sum(right, splits, context.migrated()),
+    );
+    a + b
+}
+
+#[test]
+#[ignore = "a child process of `sums_are_reproducible_if_asked_for`"]
+fn child_sums() {
+    let number =
+        |i: u32| f64::from(i).sin() * 2_f64.powi(i.wrapping_mul(2_654_435_761) as i32 >> 26);
+    let numbers: Vec<f64> = (0..100_000).map(number).collect();
+    let split = || sum(&numbers, rayon_core::current_num_threads(), false);
+    let first = split();
+    for _ in 0..20 {
+        if std::env::var_os("LOCKSLEY_REPRODUCIBLE").is_some_and(|value| value == "16") {
+            assert_eq!(split().to_bits(), first.to_bits());
+        }
+    }
+    let indices = rayon_core::broadcast(|context| context.index());
+    assert!(indices.len() <= rayon_core::current_num_threads());
+    println!("answer: {:x}", first.to_bits());
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Config {
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
             Waiting::Leapfrog => self.spares.unwrap_or(self.workers.max(SPARES)),
-            Waiting::TakeAny => 0,
+            Waiting::Own | Waiting::TakeAny => 0,
         }
     }
 
@@ -216,7 +216,7 @@ impl Builder {
     /// With none, every index is below [`current_num_workers`](crate::current_num_workers), and no two
     /// tasks that run at the same time have the same one. For that, a worker that waits and finds nothing
     /// that descends from what it waits for takes any work, as with [`Waiting::TakeAny`], which needs no
-    /// spares and has none.
+    /// spares and has none. [`Waiting::Own`] has none either, and lets it sleep.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();

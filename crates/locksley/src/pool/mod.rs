@@ -659,6 +659,7 @@ where
         return record::run(worker, f);
     }
     let latch = Latch::new();
+    let group = GroupId::of(&latch);
     let mut result = None;
     {
         let (latch, place) = (&raw const latch, &mut result);
@@ -671,11 +672,11 @@ where
         };
         // SAFETY: this function waits below until the closure has set the latch, and it touches
         // nothing that is borrowed afterwards; `F` and `R` are `Send`.
-        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
+        let job = unsafe { HeapJob::new_ref(group, run) };
         registry.inject(QueuedJob { job, owner: 0 });
     }
     match here {
-        Some(worker) => worker.wait_abroad(&latch),
+        Some(worker) => worker.wait_abroad(registry, &latch, group),
         None => wait_outside(registry, &latch),
     }
     match result.expect("the job has run") {

@@ -751,12 +751,17 @@ impl Registry {
 
     /// May a waiter take any work, because it is to, or because there is no spare to take its place?
     pub(crate) fn takes_any(&self) -> bool {
-        self.spares() == 0
+        self.spares() == 0 && !self.blocks_alone()
+    }
+
+    /// Returns `true` if a waiter that has nothing to do sleeps, and no worker takes its place.
+    pub(crate) fn blocks_alone(&self) -> bool {
+        self.config.waiting == Waiting::Own
     }
 
     /// Does a waiter look for what descends from what it waits for?
     pub(crate) fn leapfrogs(&self) -> bool {
-        self.config.waiting == Waiting::Leapfrog
+        self.config.waiting != Waiting::TakeAny
     }
 }
 

@@ -370,7 +370,9 @@ impl<'scope> Scope<'scope> {
         unsafe { Scope::done(self, self.worker()) };
         match (&self.waiter, here) {
             (Waiter::Worker(_), Some(worker)) => worker.wait_for_scope(&self.pending, self.group()),
-            (_, Some(worker)) => worker.wait_abroad(&self.pending.latch),
+            (_, Some(worker)) => {
+                worker.wait_abroad(&self.registry, &self.pending.latch, self.group());
+            }
             (_, None) => wait_outside(&self.registry, &self.pending.latch),
         }
         let panic = lock(&self.panic).take();

@@ -278,7 +278,8 @@ impl<T> JoinHandle<T> {
             if worker.is_in(&self.registry) {
                 self.help(worker);
             } else {
-                worker.wait_abroad(&self.packet.done);
+                let group = GroupId::of(&*self.packet);
+                worker.wait_abroad(&self.registry, &self.packet.done, group);
             }
         }
         unwrap(self.packet.wait())
