@@ -159,7 +159,7 @@ where
         if self.use_current_thread {
             builder = builder.use_current_thread();
         }
-        builder
+        report::prepare(builder)
     }
 
     /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.

@@ -1,6 +1,7 @@
 //! What the environment says of pools.
 
 use std::env;
+use std::ffi::OsString;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -86,7 +87,28 @@ pub(crate) fn read_reproducible() -> usize {
     }
 }
 
-/// Are statistics to be printed at the end?
-pub(crate) fn wants_stats() -> bool {
-    env::var_os("LOCKSLEY_STATS").is_some_and(|value| !value.is_empty() && value != "0")
+/// What is to be written when the program ends.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    pub(crate) stats: bool,
+    pub(crate) trace: Option<OsString>,
+    pub(crate) profile: Option<OsString>,
+    pub(crate) record: Option<OsString>,
+}
+
+impl Outputs {
+    pub(crate) fn are_none(&self) -> bool {
+        !self.stats && self.trace.is_none() && self.profile.is_none() && self.record.is_none()
+    }
+}
+
+/// What `LOCKSLEY_STATS` and the variables with names of files ask for.
+pub(crate) fn outputs() -> Outputs {
+    let file = |name| env::var_os(name).filter(|file| !file.is_empty());
+    Outputs {
+        stats: file("LOCKSLEY_STATS").is_some_and(|value| value != "0"),
+        trace: file("LOCKSLEY_TRACE"),
+        profile: file("LOCKSLEY_PROFILE"),
+        record: file("LOCKSLEY_RECORD"),
+    }
 }

@@ -19,6 +19,9 @@ fn child(test: &str, environment: &[(&str, &str)]) -> Output {
         "LOCKSLEY_STATS",
         "LOCKSLEY_WAITING",
         "LOCKSLEY_REPRODUCIBLE",
+        "LOCKSLEY_TRACE",
+        "LOCKSLEY_PROFILE",
+        "LOCKSLEY_RECORD",
     ] {
         command.env_remove(name);
     }
@@ -217,6 +220,120 @@ fn child_stats() {
     let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build();
     assert_eq!(pool.unwrap().install(|| 1), 1);
     assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+}
+
+#[test]
+fn timeline_profile_and_recording_are_written_at_exit_if_asked_for() {
+    let folder = std::env::temp_dir().join(format!("locksley-outputs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = ["trace", "profile", "record"];
+    let files = names.map(|name| folder.join(name).display().to_string());
+    let variables = ["LOCKSLEY_TRACE", "LOCKSLEY_PROFILE", "LOCKSLEY_RECORD"];
+    let environment: Vec<_> = variables
+        .into_iter()
+        .zip(files.iter().map(|f| &**f))
+        .collect();
+    let output = child("child_outputs", &environment);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(!errors(&output).contains("locksley"), "{}", errors(&output));
+    let [trace, profile, record] = files.map(|file| std::fs::read_to_string(file).unwrap());
+    // Both pools are there, with two threads and with three.
+    assert!(
+        trace.starts_with('{') && trace.contains("traceEvents"),
+        "{trace}"
+    );
+    assert_eq!(trace.matches("process_name").count(), 2, "{trace}");
+    assert_eq!(trace.matches("thread_name").count(), 5, "{trace}");
+    // 89 leaves have 88 forks, and the other pool has one.
+    assert!(profile.contains("locksley-profile/1"), "{profile}");
+    assert!(profile.contains("\"spawns\": 89,"), "{profile}");
+    assert!(
+        record.starts_with("{\"format\": \"locksley-dag/1\""),
+        "{record}"
+    );
+    assert_eq!(forks(&record), 89, "{record}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// How many nodes of a recorded graph lead to two others.
+fn forks(record: &str) -> usize {
+    let forks = record.lines().filter(|line| {
+        let next = line.split(['[', ']']).nth(1);
+        next.is_some_and(|next| next.contains(','))
+    });
+    forks.count()
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_reported_once() {
+    for variable in ["LOCKSLEY_TRACE", "LOCKSLEY_PROFILE", "LOCKSLEY_RECORD"] {
+        let output = child("child_outputs", &[(variable, "/no such folder/file")]);
+        assert!(output.status.success());
+        assert_eq!(answer(&output), "55");
+        let errors = errors(&output);
+        let lines: Vec<_> = errors
+            .lines()
+            .filter(|line| line.contains("locksley"))
+            .collect();
+        assert_eq!(lines.len(), 1, "{errors}");
+        assert!(lines[0].contains(variable) && lines[0].contains("/no such folder/file"));
+    }
+}
+
+/// A forked process writes files of its own.
+#[test]
+#[cfg(unix)]
+fn a_forked_process_leaves_its_parents_files_alone() {
+    let folder = std::env::temp_dir().join(format!("locksley-forked-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("record").display().to_string();
+    let output = child("child_forks", &[("LOCKSLEY_RECORD", &file)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let forked = format!("{file}.{}", answer(&output));
+    for (file, wanted) in [(file, 88), (forked, 1)] {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(forks(&text), wanted, "{file}: {text}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+#[ignore = "a child process of `a_forked_process_leaves_its_parents_files_alone`"]
+fn child_forks() {
+    assert_eq!(fib(10), 55);
+    // SAFETY: what the child calls is usable in a forked process.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+        // SAFETY: no other thread of this process ends it.
+        unsafe { libc::exit(0) };
+    }
+    // SAFETY: the status is not asked for.
+    assert_eq!(
+        unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) },
+        child
+    );
+    println!("answer: {child}");
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = rayon_core::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+#[test]
+#[ignore = "a child process of `timeline_profile_and_recording_are_written_at_exit_if_asked_for`"]
+fn child_outputs() {
+    let pool = |threads| {
+        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(threads);
+        builder.build().unwrap()
+    };
+    assert_eq!(pool(3).install(|| rayon_core::join(|| 1, || 2)), (1, 2));
+    println!("answer: {}", pool(2).install(|| fib(10)));
 }
 
 /// Did the process abort, having said why?

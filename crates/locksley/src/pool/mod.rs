@@ -490,7 +490,7 @@ impl Pool {
     /// assert!(pool.take_recording().is_none(), "it has been taken");
     /// ```
     pub fn take_recording(&self) -> Option<Recording> {
-        self.registry.config.recorder.as_ref()?.take()
+        self.registry.take_recording()
     }
 
     /// Runs a closure in the pool, and records what it does: see [`Builder::record`] for what that means. Nothing
@@ -569,10 +569,7 @@ impl Pool {
     /// assert!(untraced.take_trace().is_empty());
     /// ```
     pub fn take_trace(&self) -> Trace {
-        match &self.registry.config.tracing {
-            Some(tracing) => tracing.take(&self.registry),
-            None => Trace::new(),
-        }
+        self.registry.take_trace()
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have

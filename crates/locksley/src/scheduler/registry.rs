@@ -22,10 +22,11 @@ use std::time::{Duration, Instant};
 use crossbeam_utils::CachePadded;
 use locksley_policy::Thrift;
 use locksley_queue::barrier;
-use locksley_trace::Activity;
+use locksley_trace::{Activity, Trace};
 
 use crate::error::BuildError;
 use crate::machine::topology::allowed_now;
+use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
 use crate::pool::process;
@@ -239,6 +240,19 @@ impl Registry {
         let workers = self.furnished(0..self.workers());
         let snapshots = workers.map(|worker| worker.counters.snapshot());
         crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+    }
+
+    /// What the workers have noted since the last call, if that is traced.
+    pub(crate) fn take_trace(&self) -> Trace {
+        match &self.config.tracing {
+            Some(tracing) => tracing.take(self),
+            None => Trace::new(),
+        }
+    }
+
+    /// What was recorded since the last call.
+    pub(crate) fn take_recording(&self) -> Option<Recording> {
+        self.config.recorder.as_ref()?.take()
     }
 
     /// Hands a job to the pool.

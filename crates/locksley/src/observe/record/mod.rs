@@ -104,19 +104,23 @@ impl Worker {
 /// The runs that a pool has recorded.
 pub(crate) struct Recorder {
     runs: Mutex<Vec<Arc<Strand>>>,
+    /// How many nanoseconds an empty strand is recorded to take. Measured before the first run.
+    cost: OnceLock<u64>,
 }
 
 impl Recorder {
     pub(crate) fn new() -> Recorder {
         Recorder {
             runs: Mutex::new(Vec::new()),
+            cost: OnceLock::new(),
         }
     }
 
     /// What was recorded since the last call.
     pub(crate) fn take(&self) -> Option<Recording> {
         let runs = std::mem::take(&mut *lock(&self.runs));
-        (!runs.is_empty()).then(|| Recording::of(runs))
+        let cost = self.cost.get().copied().unwrap_or(0);
+        (!runs.is_empty()).then(|| Recording::of(runs, cost))
     }
 }
 
@@ -127,6 +131,7 @@ pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
         None => f(worker),
         Some(_) if worker.is_recorded() => f(worker),
         Some(recorder) => {
+            recorder.cost.get_or_init(|| cost_of_a_strand(worker));
             let keep = |strand| lock(&recorder.runs).push(Arc::new(strand));
             strand(worker, keep, || f(worker))
         }
@@ -138,7 +143,7 @@ pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Re
     let part = Enclosing::new(worker, GroupId::NONE);
     let result = strand(worker, into_arc(&part.body), || f(worker));
     let run = part.body.get().cloned().unwrap_or_default();
-    (result, Recording::of(vec![run]))
+    (result, Recording::of(vec![run], 0))
 }
 
 /// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the median of some.

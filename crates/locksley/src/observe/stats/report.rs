@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::sync::Arc;
 
+use locksley_trace::Trace;
+
 use super::{Event, with_events};
+use crate::observe::record::Recording;
 use crate::scheduler::registry::Registry;
 
 macro_rules! worker_stats {
@@ -224,6 +227,32 @@ impl Observer {
     /// ```
     pub fn stats(&self) -> Stats {
         self.registry.stats()
+    }
+
+    /// [`Pool::take_trace`](crate::Pool::take_trace).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.install(|| ());
+    /// drop(pool);
+    /// assert!(!observer.take_trace().is_empty());
+    /// ```
+    pub fn take_trace(&self) -> Trace {
+        self.registry.take_trace()
+    }
+
+    /// [`Pool::take_recording`](crate::Pool::take_recording).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.join(|| 1, || 2);
+    /// drop(pool);
+    /// assert_eq!(observer.take_recording().unwrap().forks(), 1);
+    /// ```
+    pub fn take_recording(&self) -> Option<Recording> {
+        self.registry.take_recording()
     }
 }
 
