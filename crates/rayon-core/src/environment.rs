@@ -12,7 +12,7 @@ pub(crate) fn num_threads() -> usize {
     let number = |name| env::var(name).ok()?.parse::<usize>().ok();
     let wanted = number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS"));
     match wanted {
-        None | Some(0) => locksley::available_cpus().count(),
+        None | Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
         Some(wanted) => wanted,
     }
 }

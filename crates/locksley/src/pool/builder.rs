@@ -668,5 +668,5 @@ fn default_workers() -> Result<usize, BuildError> {
 
 /// The CPUs that this process may use: affinity and cgroup quota included.
 fn available() -> usize {
-    crate::machine::topology::available_cpus().count()
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

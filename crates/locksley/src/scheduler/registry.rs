@@ -15,7 +15,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock, Weak, mpsc};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
 use crate::pool::process;
-use crate::pool::thread_builder::{self, Roll, ThreadBuilder};
+use crate::pool::thread_builder::{self, Report, Reports, Roll, ThreadBuilder};
 use crate::scheduler::idle::sleep::Sleepers;
 use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::neighbours;
@@ -515,11 +515,11 @@ impl Registry {
         if adopts && Worker::current().is_some() {
             return Err(BuildError::AlreadyWorker);
         }
-        let (report, reports) = mpsc::channel();
+        let reports = (!self.config.pinned_cpus.is_empty()).then(Reports::new);
         // If `spawn` panics, those that have been started end too.
         let unwinding = EndOnDrop(self);
         for index in usize::from(adopts)..self.size {
-            let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
+            let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
             if let Err(source) = spawn(thread) {
                 // Threads that the caller has not started yet end as soon as they do.
                 self.end();
@@ -531,10 +531,7 @@ impl Registry {
             }
         }
         std::mem::forget(unwinding);
-        drop(report);
-        if !self.config.pinned_cpus.is_empty()
-            && let Some(error) = reports.iter().find_map(Result::err)
-        {
+        if let Some(error) = reports.and_then(|reports| reports.wait()) {
             self.close();
             return Err(error);
         }

@@ -24,6 +24,8 @@ mod tests;
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::sync::statics::{AtomicUsize, Ordering};
+
 pub use available::{Available, available_cpus};
 pub(crate) use list::CpuList;
 pub(crate) use read::allowed_now;
@@ -120,15 +122,19 @@ pub fn topology() -> &'static Topology {
 
 static KNOWN: OnceLock<Topology> = OnceLock::new();
 
-/// [`topology`] unless it would have to be waited for: the first caller reads, others do
-/// without.
+/// How many times the topology is asked for in vain before it is read. To read it takes several system
+/// calls for each CPU, which a program that ends soon had better do without.
+const PATIENCE: usize = 64;
+
+/// [`topology`] unless it would have to be waited for: one caller reads, after [`PATIENCE`] others, and
+/// those that ask meanwhile do without.
 pub(crate) fn topology_at_hand() -> Option<&'static Topology> {
-    static ASKED: OnceLock<()> = OnceLock::new();
-    match KNOWN.get() {
-        Some(topology) => Some(topology),
-        None if ASKED.set(()).is_err() => None,
-        None => Some(topology()),
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    if let Some(topology) = KNOWN.get() {
+        return Some(topology);
     }
+    let asked = ASKED.fetch_add(1, Ordering::Relaxed);
+    (asked == PATIENCE).then(topology)
 }
 
 impl Topology {

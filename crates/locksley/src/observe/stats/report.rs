@@ -264,18 +264,19 @@ impl fmt::Debug for Observer {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rows = vec![("worker".to_owned(), HEADS.map(str::to_owned))];
+        let heads: Vec<String> = HEADS.iter().map(|&head| head.to_owned()).collect();
+        let mut rows = vec![("worker".to_owned(), heads)];
         for (index, one) in self.places.iter().enumerate() {
             let spare = if index < self.size { "" } else { "+" };
-            rows.push((format!("{spare}{index}"), one.columns().map(text)));
+            rows.push((format!("{spare}{index}"), texts(one)));
         }
-        rows.push(("outside".to_owned(), self.outside.columns().map(text)));
-        rows.push(("total".to_owned(), self.total().columns().map(text)));
-        let widths: [usize; EVENTS + 2] =
-            std::array::from_fn(|c| rows.iter().map(|(_, row)| row[c].len()).max().unwrap_or(0));
+        rows.push(("outside".to_owned(), texts(&self.outside)));
+        rows.push(("total".to_owned(), texts(&self.total())));
+        let width = |c: usize| rows.iter().map(|(_, row)| row[c].len()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
         for (line, (name, row)) in rows.iter().enumerate() {
             write!(f, "{name:>7}")?;
-            for (cell, width) in row.iter().zip(widths) {
+            for (cell, &width) in row.iter().zip(&widths) {
                 write!(f, "  {cell:>width$}")?;
             }
             if line + 1 < rows.len() {
@@ -284,6 +285,11 @@ impl fmt::Display for Stats {
         }
         Ok(())
     }
+}
+
+/// A row of the table. Vectors, not arrays: the loops over those are unrolled.
+fn texts(one: &WorkerStats) -> Vec<String> {
+    one.columns().iter().map(|&count| text(count)).collect()
 }
 
 /// A count as the table shows it: a nothing is easier to overlook than a zero.
