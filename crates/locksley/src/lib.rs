@@ -76,6 +76,8 @@
 //! `stats` (on by default): counters of each worker. Without it they compile to nothing. The fast
 //! path of a join counts nothing in any case.
 //!
+//! `strategies` (on by default): strategies with queues of their own ([`HAS_STRATEGIES`]).
+//!
 //! # Environment
 //!
 //! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool that is not told otherwise.
@@ -113,7 +115,7 @@ pub use pool::{Pool, max_num_workers, shutdown_global};
 pub use scheduler::worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };
-pub use strategy::{Idle, Strategy, Waiting};
+pub use strategy::{HAS_STRATEGIES, Idle, Strategy, Waiting};
 pub use task::affinity::{spawn_near, worker_for_key};
 pub use task::block_on::block_on;
 pub use task::blocking::blocking;

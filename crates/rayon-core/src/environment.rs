@@ -23,8 +23,17 @@ pub(crate) fn strategy() -> Strategy {
     let Ok(name) = env::var("LOCKSLEY_STRATEGY") else {
         return Strategy::default();
     };
+    let default = Strategy::default();
+    if !locksley::HAS_STRATEGIES {
+        REPORT.call_once(|| {
+            eprintln!(
+                "locksley: LOCKSLEY_STRATEGY: this program was built without the feature \
+                 `strategies` of rayon-core; using the default strategy"
+            );
+        });
+        return default;
+    }
     name.parse().unwrap_or_else(|unknown| {
-        let default = Strategy::default();
         REPORT.call_once(|| eprintln!("locksley: LOCKSLEY_STRATEGY: {unknown}; using {default}"));
         default
     })

@@ -14,7 +14,7 @@ use crate::pool::{GLOBAL, Pool};
 use crate::scheduler::registry::Registry;
 use crate::strategy::dealing::Table;
 use crate::strategy::sharing::Peers;
-use crate::strategy::{Idle, Strategy, Waiting};
+use crate::strategy::{HAS_STRATEGIES, Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
 
 /// The environment variable that sets the size of the global pool.
@@ -624,6 +624,9 @@ impl Builder {
                 wanted: config.workers,
                 most: MOST_WORKERS,
             });
+        }
+        if !HAS_STRATEGIES && !config.strategy.is_built_in() {
+            return Err(BuildError::StrategyLeftOut);
         }
         config.pinned_cpus = pinning::pinned_cpus(&config.pinning, config.workers)?;
         let registry = Registry::new(config);

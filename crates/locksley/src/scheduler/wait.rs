@@ -58,7 +58,7 @@ impl Naps {
 const GLANCE: Duration = Duration::from_micros(3);
 
 /// How many families a search for descendants follows.
-const REACH: usize = 8;
+const REACH: usize = 32;
 
 /// Blocks a thread that is no worker until a latch of this pool is set.
 pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
@@ -115,13 +115,12 @@ impl Descendants {
     fn sight(&mut self, worker: usize, number: usize, registry: &Registry) -> Option<Sighting> {
         let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
         let stack = &registry.worker(worker).task_stack;
+        // If there are too many, the innermost count: what they lead to is still to be begun.
         let sighting = stack.sight(self.groups[number], |wait| {
-            if count < REACH {
-                waits[count] = wait;
-                count += 1;
-            }
+            waits[count % REACH] = wait;
+            count += 1;
         })?;
-        for &wait in &waits[..count] {
+        for &wait in &waits[..count.min(REACH)] {
             let link = Link {
                 worker,
                 sighting,

@@ -70,7 +70,26 @@ pub enum Strategy {
     Dealing(Dealing),
 }
 
+/// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there are
+/// those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
+///
+/// ```
+/// use locksley::{HAS_STRATEGIES, Pool, Strategy};
+///
+/// let pool = Pool::builder().workers(2).strategy(Strategy::ChaseLev).build();
+/// assert_eq!(pool.is_ok(), HAS_STRATEGIES);
+/// ```
+pub const HAS_STRATEGIES: bool = cfg!(feature = "strategies");
+
 impl Strategy {
+    /// Returns `true` if it works on the pool's split deque alone.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(
+            self,
+            Strategy::Stealing | Strategy::SemiPrivate | Strategy::Flexible(_)
+        )
+    }
+
     /// One of each kind.
     pub const ALL: [Strategy; 8] = [
         Strategy::Stealing,

@@ -186,7 +186,8 @@ impl Topology {
             Level::Cache(level) => 258 - usize::from(level),
             Level::Core => 258,
         };
-        layers.sort_by_key(|layer| (usize::MAX - layer.widest(), rank(layer.level)));
+        // No two have the same rank.
+        layers.sort_unstable_by_key(|layer| (usize::MAX - layer.widest(), rank(layer.level)));
         self.layers = layers;
         self
     }
@@ -323,7 +324,7 @@ impl Topology {
     /// These CPUs so that near ones follow each other.
     pub(crate) fn compact(&self, cpus: &[usize]) -> Vec<usize> {
         let mut order = cpus.to_vec();
-        order.sort_by_key(|&cpu| (self.address(cpu), cpu));
+        order.sort_unstable_by_key(|&cpu| (self.address(cpu), cpu));
         order
     }
 
