@@ -127,6 +127,19 @@ impl Pool {
         self.registry.size()
     }
 
+    /// How many of the workers look for work without a pause: all of them, unless the process has been
+    /// left with fewer processors while it ran, by its affinity mask or the quota of its control group.
+    /// The pool looks once a second, while it works. Workers beyond this number sleep for
+    /// 20 milliseconds before each job. Not if [`Builder::processors`] has said how many there are.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert!(pool.active_workers() <= 2);
+    /// ```
+    pub fn active_workers(&self) -> usize {
+        self.registry.active()
+    }
+
     /// How many jobs seem to lie in each worker's pile, by index; behind the workers come the spares that
     /// have been called up so far. The lengths are read one after the other, so work that
     /// goes from pile to pile meanwhile may be seen twice, or not at all.

@@ -25,6 +25,7 @@ use locksley_queue::barrier;
 use locksley_trace::{Activity, Trace};
 
 use crate::error::BuildError;
+use crate::machine::share::{self, Share};
 use crate::machine::topology::allowed_now;
 use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
@@ -38,6 +39,10 @@ use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::task::job::{GroupId, JobRef, Payload, catch};
+
+/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how many
+/// processors there are.
+const LOOKS: u32 = 64;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
@@ -63,6 +68,8 @@ pub(crate) struct Registry {
     sleepers: Sleepers,
     /// How many processors there are for its workers.
     processors: usize,
+    /// How many workers have a processor, while that changes.
+    share: Share,
     /// How many workers are blocked in a wait, each with a spare to take its place.
     blocked: CachePadded<AtomicUsize>,
     /// How many spares there can be: fewer than there are slots once the system has refused a thread.
@@ -110,6 +117,7 @@ impl Registry {
             config,
             sleepers: Sleepers::new(),
             processors,
+            share: Share::new(size),
             blocked: CachePadded::new(AtomicUsize::new(0)),
             most_spares: AtomicUsize::new(spares),
             broadcasting: Mutex::new(()),
@@ -388,10 +396,14 @@ impl Registry {
     /// not in sight is not known.
     fn nap(&self, worker: &Worker, needed: bool) {
         if needed {
-            worker.counters.count(Event::Park);
-            let _parked = worker.traced(Activity::Parked);
-            thread::park_timeout(NAP);
+            self.nap_for(worker, NAP);
         }
+    }
+
+    fn nap_for(&self, worker: &Worker, time: Duration) {
+        worker.counters.count(Event::Park);
+        let _parked = worker.traced(Activity::Parked);
+        thread::park_timeout(time);
     }
 
     /// Ends the sleep of the calling worker.
@@ -547,7 +559,15 @@ impl Registry {
         let mut idle = 0;
         let mut thrift = THRIFT;
         // A job may have forked the process: what it left behind belongs to frames that are gone.
+        let mut rounds = 0_u32;
         while !self.is_orphaned() {
+            rounds = rounds.wrapping_add(1);
+            if rounds % LOOKS == 0 {
+                self.look_at_processors();
+            }
+            if worker.index() >= self.share.active() {
+                self.hold_back(worker);
+            }
             if spare && worker.was_refused() && self.spare_is_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.lie_down(worker);
@@ -573,6 +593,7 @@ impl Registry {
                 worker.trace_idle();
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) {
+                    self.look_at_processors();
                     match spare {
                         true => {
                             self.nap(worker, worker.was_refused());
@@ -583,6 +604,29 @@ impl Registry {
                     idle = 0;
                 }
             }
+        }
+    }
+
+    /// Looks how many processors there are for the workers, once a second.
+    fn look_at_processors(&self) {
+        if self.config.processors.is_none() {
+            let processors = || thread::available_parallelism().map_or(1, usize::from);
+            self.share.look(self.now(), processors);
+        }
+    }
+
+    /// How many workers look for work without a pause.
+    pub(crate) fn active(&self) -> usize {
+        self.share.active().min(self.size)
+    }
+
+    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it has
+    /// work of its own, or something was sent to it.
+    #[cold]
+    fn hold_back(&self, worker: &Worker) {
+        if worker.index() < self.size && worker.seems_empty() && worker.targeted_jobs.is_empty() {
+            self.pass_on_summons(worker);
+            self.nap_for(worker, share::PAUSE);
         }
     }
 

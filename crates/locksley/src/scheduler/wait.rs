@@ -58,7 +58,7 @@ impl Naps {
 const GLANCE: Duration = Duration::from_micros(3);
 
 /// How many families a search for descendants follows.
-const REACH: usize = 32;
+const REACH: usize = 16;
 
 /// Blocks a thread that is no worker until a latch of this pool is set.
 pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {

@@ -236,6 +236,71 @@ fn a_global_pool_that_ends() {
     });
 }
 
+/// A pool whose processors are taken away holds workers back, and lets them go when they return.
+#[test]
+fn processors_that_go_and_come_back() {
+    finishes("starting::processors_that_go_and_come_back", || {
+        let all = allowed();
+        if all.len() < 2 {
+            println!("there is one processor only");
+            return;
+        }
+        let pool = Pool::builder().workers(2).build().unwrap();
+        let works_until = |active: usize| {
+            let start = Instant::now();
+            while pool.active_workers() != active && start.elapsed() < Duration::from_secs(4) {
+                pool.scope(|s| (0..8).for_each(|_| s.spawn(|_| assert_eq!(fib(10), 55))));
+            }
+            pool.active_workers() == active
+        };
+        // The first look may come after the processors are gone; then there is another time.
+        loop {
+            allow(&all[..1]);
+            let held_back = works_until(1);
+            allow(&all);
+            if held_back {
+                break;
+            }
+            works_until(0);
+        }
+        while !works_until(2) {}
+    });
+}
+
+/// The processors that the process may use.
+fn allowed() -> Vec<usize> {
+    // SAFETY: the set is plain data, and as large as the call is told.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        assert_eq!(libc::sched_getaffinity(0, size, &raw mut set), 0);
+        let cpus = 0..libc::CPU_SETSIZE as usize;
+        cpus.filter(|&cpu| libc::CPU_ISSET(cpu, &set)).collect()
+    }
+}
+
+/// Lets all threads of the process use these processors only.
+fn allow(cpus: &[usize]) {
+    // SAFETY: as above.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for &cpu in cpus {
+            libc::CPU_SET(cpu, &mut set);
+        }
+        for task in std::fs::read_dir("/proc/self/task").unwrap() {
+            let number = task
+                .unwrap()
+                .file_name()
+                .into_string()
+                .unwrap()
+                .parse()
+                .unwrap();
+            // A thread may have ended meanwhile.
+            libc::sched_setaffinity(number, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+    }
+}
+
 fn fib(n: u64) -> u64 {
     if n < 2 {
         return n;
