@@ -61,6 +61,8 @@ pub enum BuildError {
     AlreadyWorker,
     /// The global pool exists already.
     GlobalExists,
+    /// The strategy was left out when the program was built.
+    StrategyLeftOut,
 }
 
 impl fmt::Display for BuildError {
@@ -105,6 +107,10 @@ impl fmt::Display for BuildError {
             BuildError::AlreadyWorker => f.write_str(
                 "the calling thread is a worker already: build the pool on another one, \
                  or without `use_current_thread`",
+            ),
+            BuildError::StrategyLeftOut => f.write_str(
+                "this program was built without the strategy that is asked for: \
+                 use `stealing`, or the feature `strategies`",
             ),
             BuildError::GlobalExists => {
                 f.write_str("the global pool exists already: configure it before anything uses it")

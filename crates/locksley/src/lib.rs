@@ -55,6 +55,14 @@
 //! blocked inside each other, a waiting worker takes any work. [More](guide::waiting).
 //! [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
 //!
+//! # Forked processes
+//!
+//! A process that was forked has none of its parent's threads. The global pool starts anew there, on
+//! first use. A pool of the parent's own, or a task handle of it, panics when it is used instead of
+//! waiting for ever; so does a child that was forked inside of a task and then waits for the rest of
+//! it. `exec`, `vfork` and `posix_spawn` change nothing. This holds on Linux. [`shutdown_global`] ends
+//! the global pool for a library that is unloaded.
+//!
 //! # Strategies
 //!
 //! [`Strategy`] says how work gets to idle workers. Under the default,
@@ -75,6 +83,8 @@
 //!
 //! `stats` (on by default): counters of each worker. Without it they compile to nothing. The fast
 //! path of a join counts nothing in any case.
+//!
+//! `strategies` (on by default): strategies with queues of their own ([`HAS_STRATEGIES`]).
 //!
 //! # Environment
 //!
@@ -106,12 +116,14 @@ pub use observe::stats::{Observer, Stats, WorkerStats};
 #[doc(hidden)]
 pub use policy::*;
 pub use pool::builder::Builder;
+#[doc(hidden)]
+pub use pool::process::PerProcess;
 pub use pool::thread_builder::ThreadBuilder;
-pub use pool::{Pool, max_num_workers};
+pub use pool::{Pool, max_num_workers, shutdown_global};
 pub use scheduler::worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };
-pub use strategy::{Idle, Strategy, Waiting};
+pub use strategy::{HAS_STRATEGIES, Idle, Strategy, Waiting};
 pub use task::affinity::{spawn_near, worker_for_key};
 pub use task::block_on::block_on;
 pub use task::blocking::blocking;

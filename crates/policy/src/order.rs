@@ -88,7 +88,7 @@ impl Order {
             .filter(|&other| other != me)
             .map(|other| (nearness(other), other))
             .collect();
-        victims.sort_by_key(|&(nearness, other)| (usize::MAX - nearness, other));
+        victims.sort_unstable_by_key(|&(nearness, other)| (usize::MAX - nearness, other));
         let ends: Box<[u16]> = (1..=victims.len())
             .filter(|&end| end == victims.len() || victims[end].0 != victims[end - 1].0)
             .map(|end| end as u16)

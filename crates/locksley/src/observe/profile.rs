@@ -101,6 +101,38 @@ impl Profile {
     /// microseconds for a steal under the default strategy, and both sides miss their caches afterwards.
     pub const BURDEN: Duration = Duration::from_micros(5);
 
+    /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they say
+    /// about the speed-up on 2 to 128 workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
+    /// assert!(profile.to_json().starts_with(r#"{"format": "locksley-profile/1","#));
+    /// ```
+    pub fn to_json(&self) -> String {
+        let bounds = [2, 4, 8, 16, 32, 64, 128].map(|workers| {
+            let bounds = self.bounds(workers);
+            format!(
+                "  {{\"workers\": {workers}, \"most\": {:.4}, \"greedy\": {:.4}, \"burdened\": {:.4}}}",
+                bounds.most, bounds.greedy, bounds.burdened
+            )
+        });
+        format!(
+            "{{\"format\": \"locksley-profile/1\", \"work_ns\": {}, \"span_ns\": {}, \
+             \"burdened_span_ns\": {}, \"burden_ns\": {}, \"strands\": {}, \"spawns\": {}, \
+             \"parallelism\": {:.4}, \"burdened_parallelism\": {:.4}, \"bounds\": [\n{}\n]}}\n",
+            self.work.as_nanos(),
+            self.span.as_nanos(),
+            self.burdened_span.as_nanos(),
+            self.burden.as_nanos(),
+            self.strands,
+            self.spawns,
+            self.parallelism(),
+            self.burdened_parallelism(),
+            bounds.join(",\n")
+        )
+    }
+
     /// Work over span: how many workers it could keep busy on average.
     ///
     /// ```

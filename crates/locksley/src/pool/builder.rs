@@ -16,7 +16,7 @@ use crate::pool::{GLOBAL, Pool};
 use crate::scheduler::registry::Registry;
 use crate::strategy::dealing::Table;
 use crate::strategy::sharing::Peers;
-use crate::strategy::{Idle, Strategy, Waiting};
+use crate::strategy::{HAS_STRATEGIES, Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
 
 /// The environment variable that sets the size of the global pool.
@@ -77,7 +77,7 @@ impl Config {
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
             Waiting::Leapfrog => self.spares.unwrap_or(self.workers.max(SPARES)),
-            Waiting::TakeAny => 0,
+            Waiting::Own | Waiting::TakeAny => 0,
         }
     }
 
@@ -246,7 +246,7 @@ impl Builder {
     /// With none, every index is below [`current_num_workers`](crate::current_num_workers), and no two
     /// tasks that run at the same time have the same one. For that, a worker that waits and finds nothing
     /// that descends from what it waits for takes any work, as with [`Waiting::TakeAny`], which needs no
-    /// spares and has none.
+    /// spares and has none. [`Waiting::Own`] has none either, and lets it sleep.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();
@@ -657,6 +657,9 @@ impl Builder {
                 most: MOST_WORKERS,
             });
         }
+        if !HAS_STRATEGIES && !config.strategy.is_built_in() {
+            return Err(BuildError::StrategyLeftOut);
+        }
         config.pinned_cpus = pinning::pinned_cpus(&config.pinning, config.workers)?;
         let registry = Registry::new(config);
         registry.start(spawn)?;
@@ -700,5 +703,5 @@ fn default_workers() -> Result<usize, BuildError> {
 
 /// The CPUs that this process may use: affinity and cgroup quota included.
 fn available() -> usize {
-    crate::machine::topology::available_cpus().count()
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,12 +1,13 @@
 //! Pools, and the global one.
 
 pub(crate) mod builder;
+pub(crate) mod process;
 pub(crate) mod thread_builder;
 mod unwind;
 
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use locksley_trace::Trace;
@@ -19,6 +20,7 @@ use crate::flow::Flow;
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
+use crate::pool::process::PerProcess;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
@@ -33,7 +35,7 @@ use crate::task::spawn::{
 };
 use crate::task::yield_now::{Yield, yield_local_in, yield_now_in};
 
-pub(crate) static GLOBAL: OnceLock<Pool> = OnceLock::new();
+pub(crate) static GLOBAL: PerProcess<Pool> = PerProcess::new();
 
 /// The global pool, started now if it was not.
 pub(crate) fn global() -> &'static Pool {
@@ -53,6 +55,25 @@ pub(crate) fn current_registry() -> Arc<Registry> {
     match Worker::current() {
         Some(worker) => worker.registry().shared(),
         None => global().registry().clone(),
+    }
+}
+
+/// Ends the global pool: waits until everything that was spawned is done and its threads have ended.
+/// The next use of it starts another one. Does nothing if it has not been started.
+///
+/// This is for a library that is about to be unloaded, whose code must run in no thread. No other
+/// thread may use the global pool meanwhile: what it hands to a pool that has ended does not run.
+/// Called from a task of the global pool, it does not wait.
+///
+/// ```
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// locksley::shutdown_global();
+/// // Another one.
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// ```
+pub fn shutdown_global() {
+    if let Some(pool) = GLOBAL.remove() {
+        pool.registry.close();
     }
 }
 
@@ -125,6 +146,19 @@ impl Pool {
     #[must_use]
     pub fn workers(&self) -> usize {
         self.registry.size()
+    }
+
+    /// How many of the workers look for work without a pause: all of them, unless the process has been
+    /// left with fewer processors while it ran, by its affinity mask or the quota of its control group.
+    /// The pool looks once a second, while it works. Workers beyond this number sleep for
+    /// 20 milliseconds before each job. Not if [`Builder::processors`] has said how many there are.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert!(pool.active_workers() <= 2);
+    /// ```
+    pub fn active_workers(&self) -> usize {
+        self.registry.active()
     }
 
     /// How many jobs seem to lie in each worker's pile, by index; behind the workers come the spares that
@@ -514,7 +548,7 @@ impl Pool {
     /// ```
     #[must_use = "what was recorded is gone from the pool"]
     pub fn take_recording(&self) -> Option<Recording> {
-        self.registry.config.recorder.as_ref()?.take()
+        self.registry.take_recording()
     }
 
     /// Runs a closure in the pool, and records what it does: see [`Builder::record`] for what that means. Nothing
@@ -596,10 +630,7 @@ impl Pool {
     /// ```
     #[must_use = "what was traced is gone from the pool"]
     pub fn take_trace(&self) -> Trace {
-        match &self.registry.config.tracing {
-            Some(tracing) => tracing.take(&self.registry),
-            None => Trace::new(),
-        }
+        self.registry.take_trace()
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have
@@ -619,6 +650,13 @@ impl Pool {
     /// assert_eq!(done.load(Ordering::Relaxed), 100);
     /// ```
     pub fn shutdown(self) {}
+
+    /// [`shutdown`](Pool::shutdown) of a pool that lives as long as the process. No thread may use the
+    /// pool afterwards.
+    #[doc(hidden)]
+    pub fn shutdown_static(&'static self) {
+        self.registry.close();
+    }
 
     /// Ends the pool, and does not wait: the threads finish what was spawned, and end by themselves.
     ///
@@ -679,6 +717,7 @@ where
         return record::run(worker, f);
     }
     let latch = Latch::new();
+    let group = GroupId::of(&latch);
     let mut result = None;
     {
         let (latch, place) = (&raw const latch, &mut result);
@@ -691,11 +730,11 @@ where
         };
         // SAFETY: this function waits below until the closure has set the latch, and it touches
         // nothing that is borrowed afterwards; `F` and `R` are `Send`.
-        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
+        let job = unsafe { HeapJob::new_ref(group, run) };
         registry.inject(QueuedJob { job, owner: 0 });
     }
     match here {
-        Some(worker) => worker.wait_abroad(&latch),
+        Some(worker) => worker.wait_abroad(registry, &latch, group),
         None => wait_outside(registry, &latch),
     }
     match result.expect("the job has run") {

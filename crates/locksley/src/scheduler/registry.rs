@@ -15,19 +15,22 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock, Weak, mpsc};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
-use locksley_trace::Activity;
+use locksley_trace::{Activity, Trace};
 
 use crate::error::BuildError;
+use crate::machine::share::{self, Share};
 use crate::machine::topology::allowed_now;
+use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
-use crate::pool::thread_builder::{self, Roll, ThreadBuilder};
+use crate::pool::process;
+use crate::pool::thread_builder::{self, Report, Reports, Roll, ThreadBuilder};
 use crate::scheduler::idle::counts::{AtomicCounts, Counts};
 use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
@@ -36,6 +39,10 @@ use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::task::job::{GroupId, JobRef, Payload, catch};
+
+/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how many
+/// processors there are.
+const LOOKS: u32 = 64;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
@@ -54,6 +61,8 @@ pub(crate) enum Block {
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
+    /// The number of the process that built the pool.
+    generation: usize,
     /// The workers, and behind them the spares.
     /// A place is furnished when it is first taken.
     places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
@@ -64,6 +73,8 @@ pub(crate) struct Registry {
     counts: AtomicCounts,
     /// How many processors there are for its workers.
     processors: usize,
+    /// How many workers have a processor, while that changes.
+    share: Share,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
     pub(crate) broadcasting: Mutex<()>,
     /// The highest number of places ever taken.
@@ -98,12 +109,14 @@ impl Registry {
             .collect();
         let registry = Arc::new_cyclic(|me| Registry {
             me: me.clone(),
+            generation: process::watched_generation(),
             places,
             size,
             injector: Injector::new(),
             config,
             counts: AtomicCounts::new(spares),
             processors,
+            share: Share::new(size),
             broadcasting: Mutex::new(()),
             taken: AtomicUsize::new(size),
             outstanding: AtomicUsize::new(0),
@@ -139,6 +152,20 @@ impl Registry {
         self.me
             .upgrade()
             .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// Returns `true` if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.generation != process::generation()
+    }
+
+    /// Panics if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn check_process(&self) {
+        if self.is_orphaned() {
+            refuse_orphaned();
+        }
     }
 
     /// The time since the pool was made, in nanoseconds.
@@ -219,8 +246,22 @@ impl Registry {
         crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }
 
+    /// What the workers have noted since the last call, if that is traced.
+    pub(crate) fn take_trace(&self) -> Trace {
+        match &self.config.tracing {
+            Some(tracing) => tracing.take(self),
+            None => Trace::new(),
+        }
+    }
+
+    /// What was recorded since the last call.
+    pub(crate) fn take_recording(&self) -> Option<Recording> {
+        self.config.recorder.as_ref()?.take()
+    }
+
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: QueuedJob) {
+        self.check_process();
         self.count(Event::Handed);
         let job = injected.job.anywhere();
         self.injector.push(QueuedJob { job, ..injected });
@@ -230,6 +271,7 @@ impl Registry {
 
     /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
     pub(crate) fn deliver(&self, index: usize, job: JobRef) {
+        self.check_process();
         let worker = self.worker(index);
         worker.targeted_jobs.push(QueuedJob { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
@@ -345,10 +387,14 @@ impl Registry {
     /// not in sight is not known.
     fn nap(&self, worker: &Worker, needed: bool) {
         if needed {
-            worker.counters.count(Event::Park);
-            let _parked = worker.traced(Activity::Parked);
-            thread::park_timeout(NAP);
+            self.nap_for(worker, NAP);
         }
+    }
+
+    fn nap_for(&self, worker: &Worker, time: Duration) {
+        worker.counters.count(Event::Park);
+        let _parked = worker.traced(Activity::Parked);
+        thread::park_timeout(time);
     }
 
     /// Ends the sleep of the calling worker.
@@ -467,11 +513,11 @@ impl Registry {
         if adopts && Worker::current().is_some() {
             return Err(BuildError::AlreadyWorker);
         }
-        let (report, reports) = mpsc::channel();
+        let reports = (!self.config.pinned_cpus.is_empty()).then(Reports::new);
         // If `spawn` panics, those that have been started end too.
         let unwinding = EndOnDrop(self);
         for index in usize::from(adopts)..self.size {
-            let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
+            let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
             if let Err(source) = spawn(thread) {
                 // Threads that the caller has not started yet end as soon as they do.
                 self.end();
@@ -483,10 +529,7 @@ impl Registry {
             }
         }
         std::mem::forget(unwinding);
-        drop(report);
-        if !self.config.pinned_cpus.is_empty()
-            && let Some(error) = reports.iter().find_map(Result::err)
-        {
+        if let Some(error) = reports.and_then(|reports| reports.wait()) {
             self.close();
             return Err(error);
         }
@@ -500,7 +543,16 @@ impl Registry {
     pub(crate) fn main_loop(&self, worker: &Worker) {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
-        loop {
+        // A job may have forked the process: what it left behind belongs to frames that are gone.
+        let mut rounds = 0_u32;
+        while !self.is_orphaned() {
+            rounds = rounds.wrapping_add(1);
+            if rounds % LOOKS == 0 {
+                self.look_at_processors();
+            }
+            if worker.index() >= self.share.active() {
+                self.hold_back(worker);
+            }
             if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.lie_down(worker);
@@ -520,6 +572,7 @@ impl Registry {
                 worker.trace_idle();
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) {
+                    self.look_at_processors();
                     match spare {
                         true => {
                             self.nap(worker, worker.was_refused());
@@ -530,6 +583,29 @@ impl Registry {
                     idle = 0;
                 }
             }
+        }
+    }
+
+    /// Looks how many processors there are for the workers, once a second.
+    fn look_at_processors(&self) {
+        if self.config.processors.is_none() {
+            let processors = || thread::available_parallelism().map_or(1, usize::from);
+            self.share.look(self.now(), processors);
+        }
+    }
+
+    /// How many workers look for work without a pause.
+    pub(crate) fn active(&self) -> usize {
+        self.share.active().min(self.size)
+    }
+
+    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it has
+    /// work of its own, or something was sent to it.
+    #[cold]
+    fn hold_back(&self, worker: &Worker) {
+        if worker.index() < self.size && worker.seems_empty() && worker.targeted_jobs.is_empty() {
+            self.pass_on_summons(worker);
+            self.nap_for(worker, share::PAUSE);
         }
     }
 
@@ -631,6 +707,9 @@ impl Registry {
 
     /// Lets the workers finish what was spawned and end, and waits for nothing.
     pub(crate) fn end(&self) {
+        if self.is_orphaned() {
+            return;
+        }
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
     }
@@ -641,6 +720,10 @@ impl Registry {
 
     /// Lets the workers finish what was spawned, and waits for them to end.
     pub(crate) fn close(&self) {
+        if self.is_orphaned() {
+            // There are no threads to wait for.
+            return;
+        }
         self.end();
         match Worker::current() {
             // A task of its own drops the pool: the threads end by themselves. An adopted thread that is in no
@@ -684,13 +767,38 @@ impl Registry {
 
     /// May a waiter take any work, because it is to, or because there is no spare to take its place?
     pub(crate) fn takes_any(&self) -> bool {
-        self.spares() == 0
+        self.spares() == 0 && !self.blocks_alone()
+    }
+
+    /// Returns `true` if a waiter that has nothing to do sleeps, and no worker takes its place.
+    pub(crate) fn blocks_alone(&self) -> bool {
+        self.config.waiting == Waiting::Own
     }
 
     /// Does a waiter look for what descends from what it waits for?
     pub(crate) fn leapfrogs(&self) -> bool {
-        self.config.waiting == Waiting::Leapfrog
+        self.config.waiting != Waiting::TakeAny
     }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if self.is_orphaned() {
+            // Neither joined nor detached: they are threads of another process.
+            let threads = self.threads.get_mut();
+            let threads = threads.unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::forget(std::mem::take(threads));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_orphaned() -> ! {
+    panic!(
+        "locksley: this process was forked, and the threads of this pool are its parent's: \
+         build a pool in the child, or use the global pool, which starts anew there"
+    )
 }
 
 /// How many processors there are for so many workers. If the affinity mask has enough of them, nothing

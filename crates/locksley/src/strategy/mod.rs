@@ -71,7 +71,26 @@ pub enum Strategy {
     Dealing(Dealing),
 }
 
+/// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there are
+/// those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
+///
+/// ```
+/// use locksley::{HAS_STRATEGIES, Pool, Strategy};
+///
+/// let pool = Pool::builder().workers(2).strategy(Strategy::ChaseLev).build();
+/// assert_eq!(pool.is_ok(), HAS_STRATEGIES);
+/// ```
+pub const HAS_STRATEGIES: bool = cfg!(feature = "strategies");
+
 impl Strategy {
+    /// Returns `true` if it works on the pool's split deque alone.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(
+            self,
+            Strategy::Stealing | Strategy::SemiPrivate | Strategy::Flexible(_)
+        )
+    }
+
     /// One of each kind.
     pub const ALL: [Strategy; 8] = [
         Strategy::Stealing,
@@ -253,6 +272,15 @@ pub enum Waiting {
     /// waits never runs another task that wants the lock. The default.
     #[default]
     Leapfrog,
+    /// It leapfrogs, and where there is nothing of that kind it sleeps, and no worker takes its place:
+    /// there are no spares, so every index is below the number of workers. The depth of its stack and
+    /// the locks that it meets are those of [`Leapfrog`](Waiting::Leapfrog); while it sleeps, fewer
+    /// workers run than the pool has. Of work that it does not wait for it runs only its share of a
+    /// [`broadcast`](crate::broadcast).
+    ///
+    /// A worker that waits for another pool runs what that pool hands back, where the two call into
+    /// each other; a chain over three pools of one worker each, back to the first, stands still.
+    Own,
     /// It takes any work. What it runs may be unrelated, may block on a lock that the waiting task
     /// holds, and stacks up on the waiting task's stack.
     TakeAny,

@@ -165,13 +165,8 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
             (0..CACHES).filter_map(cache).collect()
         })
         .collect();
-    let mut levels: Vec<u8> = described
-        .iter()
-        .flatten()
-        .map(|&(level, _)| level)
-        .collect();
-    levels.sort_unstable();
-    levels.dedup();
+    let known = |level| described.iter().flatten().any(|&(one, _)| one == level);
+    let levels = (0..=u8::MAX).filter(|&level| known(level));
     let of_level = |level| {
         let keys = by_lists(cpus, |cpu| {
             let place = cpus.binary_search(&cpu).ok()?;
@@ -181,7 +176,7 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
         });
         layer(Level::Cache(level), keys, true)
     };
-    levels.into_iter().filter_map(of_level).collect()
+    levels.filter_map(of_level).collect()
 }
 
 /// The CPUs that the calling thread may run on, if that can be known.

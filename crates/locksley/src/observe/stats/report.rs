@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::sync::Arc;
 
+use locksley_trace::Trace;
+
 use super::{Event, with_events};
+use crate::observe::record::Recording;
 use crate::scheduler::registry::Registry;
 
 macro_rules! worker_stats {
@@ -231,6 +234,32 @@ impl Observer {
     pub fn stats(&self) -> Stats {
         self.registry.stats()
     }
+
+    /// [`Pool::take_trace`](crate::Pool::take_trace).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.install(|| ());
+    /// drop(pool);
+    /// assert!(!observer.take_trace().is_empty());
+    /// ```
+    pub fn take_trace(&self) -> Trace {
+        self.registry.take_trace()
+    }
+
+    /// [`Pool::take_recording`](crate::Pool::take_recording).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.join(|| 1, || 2);
+    /// drop(pool);
+    /// assert_eq!(observer.take_recording().unwrap().forks(), 1);
+    /// ```
+    pub fn take_recording(&self) -> Option<Recording> {
+        self.registry.take_recording()
+    }
 }
 
 impl fmt::Debug for Observer {
@@ -241,16 +270,17 @@ impl fmt::Debug for Observer {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rows = vec![("worker".to_owned(), HEADS.map(str::to_owned))];
+        let heads: Vec<String> = HEADS.iter().map(|&head| head.to_owned()).collect();
+        let mut rows = vec![("worker".to_owned(), heads)];
         for (index, one) in self.places.iter().enumerate() {
             let spare = if index < self.size { "" } else { "+" };
-            rows.push((format!("{spare}{index}"), one.columns().map(text)));
+            rows.push((format!("{spare}{index}"), texts(one)));
         }
-        rows.push(("outside".to_owned(), self.outside.columns().map(text)));
+        rows.push(("outside".to_owned(), texts(&self.outside)));
+        rows.push(("total".to_owned(), texts(&self.total())));
         let total = self.total().columns();
-        rows.push(("total".to_owned(), total.map(text)));
         // A total is 0 only if all of its column is. The first column is there in any case.
-        let shown = (0..EVENTS + 2).filter(|&column| column == 0 || total[column] > 0);
+        let shown = (0..HEADS.len()).filter(|&column| column == 0 || total[column] > 0);
         let width = |column: usize| rows.iter().map(|(_, row)| row[column].len()).max();
         let shown: Vec<(usize, usize)> = shown
             .map(|column| (column, width(column).unwrap_or(0)))
@@ -266,6 +296,11 @@ impl fmt::Display for Stats {
         }
         Ok(())
     }
+}
+
+/// A row of the table. Vectors, not arrays: the loops over those are unrolled.
+fn texts(one: &WorkerStats) -> Vec<String> {
+    one.columns().iter().map(|&count| text(count)).collect()
 }
 
 /// A count as the table shows it: a nothing is easier to overlook than a zero.
