@@ -2,3 +2,5 @@
 
 pub(crate) mod pinning;
 pub(crate) mod topology;
+#[cfg(all(windows, not(miri)))]
+mod windows;
