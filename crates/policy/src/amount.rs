@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::text::{ParseError, Reader, Spell, Writer, name_of, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, name_of, text_form};
 use crate::when::When;
 
 /// How many items a thief takes at once.
@@ -70,7 +70,7 @@ impl Amount {
     }
 }
 
-impl Spell for Amount {
+impl TextForm for Amount {
     fn read(reader: &mut Reader<'_>) -> Result<Amount, ParseError> {
         reader.word("amount", &Amount::NAMED)
     }
@@ -105,7 +105,7 @@ pub struct StealHalf {
     pub amount: Amount,
 }
 
-impl Spell for StealHalf {
+impl TextForm for StealHalf {
     const NAME: Option<&'static str> = Some("steal-half");
 
     fn read(reader: &mut Reader<'_>) -> Result<StealHalf, ParseError> {
@@ -123,7 +123,7 @@ impl Spell for StealHalf {
     }
 }
 
-spell!(Amount, StealHalf);
+text_form!(Amount, StealHalf);
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@
 use std::fmt;
 
 use crate::heuristic::Heuristic;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::theory::{GREEDY_STABLE, TIT_FOR_TAT_STABLE};
 
 /// What happened in a period.
@@ -114,7 +114,7 @@ impl Default for Tuning {
     }
 }
 
-impl Spell for Tuning {
+impl TextForm for Tuning {
     const NAME: Option<&'static str> = Some("auto");
 
     fn read(reader: &mut Reader<'_>) -> Result<Tuning, ParseError> {
@@ -127,7 +127,7 @@ impl Spell for Tuning {
     }
 }
 
-spell!(Tuning);
+text_form!(Tuning);
 
 /// Below this ratio of idle workers sharing ends.
 const FEW_IDLE: f64 = 0.5;

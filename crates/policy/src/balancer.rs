@@ -1,6 +1,6 @@
 //! The seam for a user's own choice of victims.
 
-use crate::numbers::Theta;
+use crate::params::Theta;
 use crate::random::Source;
 use crate::view::{View, other};
 

@@ -20,7 +20,7 @@
 use std::fmt;
 
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, probe};
 
 /// To whom a producer deals.
@@ -269,7 +269,7 @@ impl Collector {
     }
 }
 
-impl Spell for Oracle {
+impl TextForm for Oracle {
     fn read(reader: &mut Reader<'_>) -> Result<Oracle, ParseError> {
         Ok(match reader.word("way to deal", &Oracle::NAMED)? {
             Oracle::Simple => Oracle::Simple,
@@ -297,7 +297,7 @@ impl Spell for Oracle {
     }
 }
 
-impl Spell for Dealing {
+impl TextForm for Dealing {
     const NAME: Option<&'static str> = Some("dealing");
 
     fn read(reader: &mut Reader<'_>) -> Result<Dealing, ParseError> {
@@ -315,4 +315,4 @@ impl Spell for Dealing {
     }
 }
 
-spell!(Oracle, Dealing);
+text_form!(Oracle, Dealing);

@@ -22,7 +22,7 @@
 use std::fmt;
 
 use crate::balancer::Outcome;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
 /// What happens to a flag.
 ///
@@ -222,7 +222,7 @@ fn tuple<const N: usize>(
     })
 }
 
-impl Spell for Heuristic {
+impl TextForm for Heuristic {
     fn read(reader: &mut Reader<'_>) -> Result<Heuristic, ParseError> {
         if let Some(known) = reader.word("heuristic", &Heuristic::NAMED)? {
             return Ok(known);
@@ -247,7 +247,7 @@ impl Spell for Heuristic {
     }
 }
 
-spell!(Heuristic);
+text_form!(Heuristic);
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,7 @@
 //! differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Non-Blocking
 //! Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
 //!
-//! Every policy can be read from a text and prints itself as one ([`Spell`]):
+//! Every policy can be read from a text and prints itself as one ([`TextForm`]):
 //!
 //! | strategy | type | examples |
 //! |---|---|---|
@@ -57,8 +57,8 @@ pub mod auto;
 pub mod balancer;
 pub mod dealing;
 pub mod heuristic;
-pub mod numbers;
 pub mod order;
+pub mod params;
 pub mod random;
 pub mod rank;
 pub mod sharing;
@@ -76,12 +76,12 @@ pub use auto::{Auto, Mode, Period, Tuning};
 pub use balancer::{Balancer, Memory, Mixed, Outcome, Seeker};
 pub use dealing::{Collector, Dealer, Dealing, Oracle};
 pub use heuristic::{Heuristic, Spread, Update};
-pub use numbers::{Factor, Mu, OutOfRange, Theta};
 pub use order::{Order, Sweep};
-pub use random::{Random, Source};
+pub use params::{Factor, Mu, OutOfRange, Theta};
+pub use random::{Random, Source, SplitMix64, mix};
 pub use rank::Lifelines;
 pub use sharing::{Offer, Sharing, Target};
-pub use text::{ParseError, Reader, Spell, Writer};
+pub use text::{ParseError, Part, Reader, TextForm, Writer};
 pub use theory::{
     GREEDY_STABLE, TIT_FOR_TAT_STABLE, gain_of_greedy, gain_of_tit_for_tat, leaving_greedy,
     leaving_tit_for_tat,

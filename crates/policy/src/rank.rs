@@ -126,6 +126,7 @@ use crate::balancer::Memory;
 use crate::random::Random;
 use crate::view::View;
 
+mod heartbeat;
 mod hosts;
 mod lifelines;
 mod message;
@@ -135,15 +136,14 @@ mod safra;
 mod step;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 pub use hosts::Hosts;
 pub use lifelines::Lifelines;
 pub use message::{Counts, Message, Next, Store, Token, Trouble};
 pub use protocol::Protocol;
 
+use heartbeat::Heartbeat;
 use safra::Safra;
-use watch::Watch;
 
 /// How many children a rank has in the tree. Few, since the root waits for all of them; not two, since each level costs a latency.
 const FAN: usize = 4;
@@ -210,7 +210,7 @@ pub struct Rank<V> {
     safra: Safra,
     /// How many children have said Bye.
     byes: usize,
-    watch: Watch,
+    heartbeat: Heartbeat,
     counts: Counts,
 }
 
@@ -237,7 +237,7 @@ impl<V: View> Rank<V> {
             remembered: VecDeque::new(),
             safra: Safra::new(children.len()),
             byes: 0,
-            watch: Watch::new(neighbours, protocol.beat, protocol.patience),
+            heartbeat: Heartbeat::new(neighbours, protocol.beat, protocol.patience),
             counts: Counts::default(),
             view,
         }

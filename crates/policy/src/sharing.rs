@@ -18,9 +18,9 @@ use std::fmt;
 
 use crate::balancer::Seeker;
 use crate::heuristic::{Heuristic, Spread};
-use crate::numbers::Theta;
+use crate::params::Theta;
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// To whom work is offered.
@@ -235,7 +235,7 @@ impl Sharing {
     }
 }
 
-impl Spell for Sharing {
+impl TextForm for Sharing {
     const NAME: Option<&'static str> = Some("sharing");
 
     fn read(reader: &mut Reader<'_>) -> Result<Sharing, ParseError> {
@@ -276,7 +276,7 @@ impl Spell for Sharing {
     }
 }
 
-spell!(Sharing);
+text_form!(Sharing);
 
 #[cfg(test)]
 mod tests {

@@ -16,10 +16,10 @@
 use std::fmt;
 
 use crate::balancer::{Balancer, Outcome, Seeker};
-use crate::numbers::Theta;
 use crate::order::ring;
+use crate::params::Theta;
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// How a thief chooses whom to steal from.
@@ -238,7 +238,7 @@ impl Balancer for Victims {
     fn tried(&mut self, _: usize, _: Outcome) {}
 }
 
-impl Spell for Victims {
+impl TextForm for Victims {
     fn read(reader: &mut Reader<'_>) -> Result<Victims, ParseError> {
         let mut victims = reader.word("choice of victims", &Victims::NAMED)?;
         if victims != Victims::Uniform {
@@ -293,7 +293,7 @@ impl Default for Flexible {
     }
 }
 
-impl Spell for Flexible {
+impl TextForm for Flexible {
     const NAME: Option<&'static str> = Some("flexible");
 
     fn read(reader: &mut Reader<'_>) -> Result<Flexible, ParseError> {
@@ -309,7 +309,7 @@ impl Spell for Flexible {
     }
 }
 
-spell!(Victims, Flexible);
+text_form!(Victims, Flexible);
 
 #[cfg(test)]
 mod tests;

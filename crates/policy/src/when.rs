@@ -15,9 +15,9 @@
 
 use std::fmt;
 
-use crate::numbers::{Factor, Mu};
+use crate::params::{Factor, Mu};
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
 /// When a processor tries to balance.
 ///
@@ -112,7 +112,7 @@ impl When {
     }
 }
 
-impl Spell for When {
+impl TextForm for When {
     fn read(reader: &mut Reader<'_>) -> Result<When, ParseError> {
         Ok(match reader.word("time to balance", &When::NAMED)? {
             When::Empty => When::Empty,
@@ -141,7 +141,7 @@ impl Spell for When {
     }
 }
 
-spell!(When);
+text_form!(When);
 
 #[cfg(test)]
 mod tests {

@@ -32,12 +32,11 @@ mod folder;
 mod format;
 mod page;
 mod results;
-mod samples;
 
 pub use folder::{Error, read, write, write_page};
+pub use locksley_figures::Summary;
 pub use page::page;
 pub use results::*;
-pub use samples::Summary;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

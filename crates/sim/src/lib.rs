@@ -39,7 +39,7 @@
 //! processors' numbers; then what arrives; then what idle processors do, from a number on that is
 //! drawn for each tick.
 //!
-//! **Random numbers** are functions of the seed, the processor and the time ([`Draw`]); so the
+//! **Random numbers** are functions of the seed, the processor and the time ([`CounterRng`]); so the
 //! outcome is a function of computation and setup, bit for bit, whatever else the simulator does in
 //! between and on however many threads a sweep runs.
 //!
@@ -49,8 +49,8 @@
 
 #![forbid(unsafe_code)]
 
+mod counter_rng;
 pub mod dag;
-mod draw;
 mod engine;
 pub mod hosts;
 mod report;
@@ -61,7 +61,7 @@ mod sweep;
 pub mod theory;
 mod trace;
 
-pub use draw::Draw;
+pub use counter_rng::CounterRng;
 pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
 pub use locksley_policy::Lifelines;
 pub use locksley_trace::Trace;

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use locksley_policy::{
-    Dealing, Flexible, Lifelines, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf,
-    Target, Tuning, Writer,
+    Dealing, Flexible, Lifelines, MOST_PROBES, ParseError, Reader, Sharing, StealHalf, Target,
+    TextForm, Tuning, Writer,
 };
 
 /// A scheduler, with its policies.
@@ -157,7 +157,7 @@ impl Strategy {
     }
 }
 
-impl Spell for Strategy {
+impl TextForm for Strategy {
     fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
         Ok(match reader.word("strategy", &NAMED)? {
             Name::LockFree => Strategy::LockFree,
@@ -200,7 +200,7 @@ impl std::str::FromStr for Strategy {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Strategy, ParseError> {
-        Spell::parse(text)
+        TextForm::parse(text)
     }
 }
 

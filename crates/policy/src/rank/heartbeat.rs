@@ -13,7 +13,7 @@ struct Neighbour {
 
 /// What a rank knows of the life of its neighbours in the tree. Everybody is somebody's neighbour, so everybody is watched.
 #[derive(Clone, Debug)]
-pub(super) struct Watch {
+pub(super) struct Heartbeat {
     neighbours: Vec<Neighbour>,
     beat: u64,
     patience: u64,
@@ -22,14 +22,18 @@ pub(super) struct Watch {
     next_beat: u64,
 }
 
-impl Watch {
-    pub(super) fn new(neighbours: impl Iterator<Item = usize>, beat: u64, patience: u64) -> Watch {
+impl Heartbeat {
+    pub(super) fn new(
+        neighbours: impl Iterator<Item = usize>,
+        beat: u64,
+        patience: u64,
+    ) -> Heartbeat {
         let neighbour = |rank| Neighbour {
             rank,
             heard: 0,
             released: false,
         };
-        Watch {
+        Heartbeat {
             neighbours: neighbours.map(neighbour).collect(),
             // A single beat that comes late is no reason to end a job.
             beat: beat.min(patience / 4).max(1),

@@ -20,7 +20,7 @@
 
 use std::fmt;
 
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
 /// When a thief falls back on its lifelines, and which they are.
 ///
@@ -105,7 +105,7 @@ impl Lifelines {
     }
 }
 
-impl Spell for Lifelines {
+impl TextForm for Lifelines {
     const NAME: Option<&'static str> = Some("lifelines");
 
     fn read(reader: &mut Reader<'_>) -> Result<Lifelines, ParseError> {
@@ -123,7 +123,7 @@ impl Spell for Lifelines {
     }
 }
 
-spell!(Lifelines);
+text_form!(Lifelines);
 
 #[cfg(test)]
 mod tests {

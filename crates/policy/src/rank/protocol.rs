@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::lifelines::Lifelines;
 use crate::amount::Amount;
-use crate::text::{ParseError, Reader, Spell, Writer};
+use crate::text::{ParseError, Reader, TextForm, Writer};
 use crate::victims::Victims;
 
 /// How ranks balance their loads. All ranks of a job have the same.
@@ -125,7 +125,7 @@ impl fmt::Display for Time {
     }
 }
 
-impl Spell for Protocol {
+impl TextForm for Protocol {
     fn read(reader: &mut Reader<'_>) -> Result<Protocol, ParseError> {
         let usual = Protocol::default();
         let mut ahead = reader.clone();
@@ -191,4 +191,4 @@ impl Spell for Protocol {
     }
 }
 
-crate::text::spell!(Protocol);
+crate::text::text_form!(Protocol);

@@ -21,7 +21,7 @@ impl<V: View> Rank<V> {
         out: &mut Out<S::Work>,
     ) -> Result<(), Trouble> {
         self.begin(now, out);
-        self.watch.heard(now, from);
+        self.heartbeat.heard(now, from);
         let unexpected = Err(Trouble::Unexpected {
             rank: from,
             message: message.name(),
@@ -49,7 +49,7 @@ impl<V: View> Rank<V> {
             Message::Done if up && self.phase == Phase::Working => self.end(out),
             Message::Bye if down && self.phase == Phase::Ending => {
                 self.byes += 1;
-                self.watch.release(from);
+                self.heartbeat.release(from);
             }
             Message::Leave if up && self.phase == Phase::Closing => self.leave(out),
             _ => return unexpected,
@@ -62,7 +62,7 @@ impl<V: View> Rank<V> {
         if self.phase > Phase::Fresh {
             return;
         }
-        self.watch.begin(now);
+        self.heartbeat.begin(now);
         self.phase = match parent(self.me) {
             Some(parent) => {
                 out.push((parent, Message::Hello { build: self.build }));

@@ -40,7 +40,7 @@ impl<V: View> Rank<V> {
             return Ok(Next::Done);
         }
         let seeks = self.phase == Phase::Working && self.request.is_none() && store.is_hungry();
-        let wake = self.watch.next_beat();
+        let wake = self.heartbeat.next_beat();
         Ok(Next::At(match seeks && !self.rests() {
             true => wake.min(self.next_try.max(now)),
             false => wake,
@@ -49,17 +49,17 @@ impl<V: View> Rank<V> {
 
     /// Is everybody alive? And let others know that this rank is.
     fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
-        if let (Some(slept), Some(request)) = (self.watch.wake(now), &mut self.request) {
+        if let (Some(slept), Some(request)) = (self.heartbeat.wake(now), &mut self.request) {
             request.since = request.since.saturating_add(slept).min(now);
         }
-        let mut trouble = self.watch.silent(now);
+        let mut trouble = self.heartbeat.silent(now);
         if let Some(Request { victim, since }) = self.request {
-            trouble = self.watch.overdue(victim, since, now).or(trouble);
+            trouble = self.heartbeat.overdue(victim, since, now).or(trouble);
         }
         if let Some(trouble) = trouble {
             return Err(trouble);
         }
-        if self.watch.beats(now) {
+        if self.heartbeat.beats(now) {
             // After its Bye a rank is not watched by its parent any more.
             let up = parent(self.me).filter(|_| self.phase < Phase::Closing);
             let before = out.len();

@@ -286,18 +286,18 @@ fn twice(
 
 /// Which number each contender has on the page: the same colour and marker in all charts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cast(Vec<String>);
+pub(crate) struct SeriesIndex(Vec<String>);
 
-impl Cast {
+impl SeriesIndex {
     /// Numbers names in the order in which they come; `serial` has none.
-    pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Cast {
-        let mut cast = Cast::default();
+    pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> SeriesIndex {
+        let mut series_index = SeriesIndex::default();
         for name in names {
-            if name != "serial" && !cast.0.iter().any(|known| known == name) {
-                cast.0.push(name.to_owned());
+            if name != "serial" && !series_index.0.iter().any(|known| known == name) {
+                series_index.0.push(name.to_owned());
             }
         }
-        cast
+        series_index
     }
 
     /// All names.

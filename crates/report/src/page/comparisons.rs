@@ -1,7 +1,7 @@
 //! Who wins, and by how much.
 
 use super::parts::{Cell, Table, article, figure};
-use crate::charts::{self, Cast};
+use crate::charts::{self, SeriesIndex};
 use crate::format::{escape, plural, range, seconds, sentence, times};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
@@ -122,7 +122,7 @@ fn label(row: &Row) -> String {
 }
 
 /// One article per workload.
-pub(super) fn section(results: &Results, cast: &Cast) -> String {
+pub(super) fn section(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, comparison) in results.comparisons.iter().enumerate() {
         let mut body = String::new();
@@ -132,9 +132,9 @@ pub(super) fn section(results: &Results, cast: &Cast) -> String {
         if comparison.rows.iter().all(|row| row.samples.is_empty()) {
             body.push_str("<p>Nothing was measured before the command was stopped.</p>\n");
         } else {
-            body.push_str(&figure(charts::bars(comparison, cast), "bars"));
+            body.push_str(&figure(charts::bars(comparison, series_index), "bars"));
         }
-        match charts::speedups(comparison, cast) {
+        match charts::speedups(comparison, series_index) {
             Ok(None) => {}
             Ok(Some(chart)) => body.push_str(&figure(Ok(chart), "speedup")),
             Err(trouble) => body.push_str(&figure(Err(trouble), "speedup")),

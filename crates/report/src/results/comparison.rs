@@ -250,7 +250,7 @@ impl Comparison {
     ///
     /// let mut fib = Comparison::new("fib");
     /// fib.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![1.0, 1.1, 1.2]));
-    /// fib.rows.push(Row::new(Contender::rival("rayon"), 2, vec![1.1, 1.2, 1.3]));
+    /// fib.rows.push(Row::new(Contender::rival("rayon"), 2, vec![1.05, 1.12, 1.3]));
     /// fib.rows.push(Row::new(Contender::Serial, 1, vec![2.0, 2.1, 2.2]));
     /// let tied: Vec<_> = fib.tied().iter().map(|row| row.contender.name()).collect();
     /// assert_eq!(tied, ["rayon"]);

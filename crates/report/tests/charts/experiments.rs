@@ -5,7 +5,7 @@ use locksley_report::{Arrival, Batch, DequeKind, Experiment, Load, Repetition};
 use crate::SERIES;
 use crate::picture::{Key, Scale, figures, lie_at, page_of};
 
-/// Three repetitions around a median, waiting half as long, with a hundred steals a second.
+/// Five repetitions around a median, waiting half as long, with a hundred steals a second.
 fn batch(stealing: bool, deque: DequeKind, threads: usize, seconds: f64) -> Batch {
     let once = |seconds: f64| Repetition {
         seconds,
@@ -18,7 +18,9 @@ fn batch(stealing: bool, deque: DequeKind, threads: usize, seconds: f64) -> Batc
         stealing,
         deque,
         threads,
-        repetitions: [seconds, 0.5 * seconds, 2.0 * seconds].map(once).into(),
+        repetitions: [1.0, 0.1, 2.0, 3.0, 0.5]
+            .map(|share| once(share * seconds))
+            .into(),
     }
 }
 

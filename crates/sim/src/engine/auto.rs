@@ -16,8 +16,8 @@ use locksley_policy::{Amount, Auto, Mode, Outcome, Period, Sharing, StealHalf, T
 
 use super::core::{Core, Scheduler};
 use super::half::Half;
+use super::sampler::Move;
 use super::sharing::{Loot, Sharers};
-use super::watch::Move;
 use crate::dag::{Computation, Enabled};
 
 /// What has been noted since the period began, and what had been counted when it did.
@@ -151,7 +151,7 @@ impl<N: Copy> Autos<N> {
                 Loot::Nothing(_) => None,
             };
             if node.is_some() {
-                core.watch.moved(Move::Steal, victim, p, now, back);
+                core.sampler.moved(Move::Steal, victim, p, now, back);
             }
         } else {
             self.half.policy.amount = match mode {

@@ -8,7 +8,7 @@ use locksley_policy::{Outcome, Since, StealHalf, other};
 
 use super::core::{Core, Scheduler};
 use super::extended::Extended;
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 /// Steal-half's processors.
@@ -133,7 +133,7 @@ impl<N: Copy> Half<N> {
             cost += self.settle(core, p);
         }
         let there = back(core, cost);
-        core.watch.moved(Move::Steal, victim, p, now, there);
+        core.sampler.moved(Move::Steal, victim, p, now, there);
         (there, Outcome::Success)
     }
 }

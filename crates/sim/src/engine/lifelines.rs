@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use locksley_policy::{Lifelines, other};
 
 use super::core::{Core, Scheduler};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 struct Processor<N> {
@@ -89,7 +89,7 @@ impl<N: Copy> Lines<N> {
         let sent = core.after(p, now, core.costs.donation);
         let there = core.at(p, q, sent).max(now + 1);
         core.tally.offered += 1;
-        core.watch.moved(Move::Lifeline, p, q, now, there);
+        core.sampler.moved(Move::Lifeline, p, q, now, there);
         self.processors[q].coming.push((there, node));
         core.arrive_at(q, there);
         core.costs.donation
@@ -188,7 +188,7 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
         let back = core.at(victim, p, core.after(p, now, cost));
         match node {
             Some(node) => {
-                core.watch.moved(Move::Steal, victim, p, now, back);
+                core.sampler.moved(Move::Steal, victim, p, now, back);
                 self.take(core, p, node, back);
             }
             None => self.seek(core, p, back),

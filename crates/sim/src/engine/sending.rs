@@ -13,7 +13,7 @@ use std::cell::Cell;
 use locksley_policy::Target;
 
 use super::core::{Core, Scheduler};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 /// The processors of a sender-initiated scheduler.
@@ -82,7 +82,7 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
                         cost += core.costs.donation;
                         core.tally.offered += 1;
                         let there = core.at(p, q, core.after(p, now, cost)).max(now + 1);
-                        core.watch.moved(Move::Dealing, p, q, now, there);
+                        core.sampler.moved(Move::Dealing, p, q, now, there);
                         self.coming[q].push((there, p as u32, other));
                         core.arrive_at(q, there);
                     }

@@ -28,7 +28,7 @@ use locksley_policy::{Heuristic, Memory, Offer, Outcome, Seeker, Sharing, Source
 use super::core::{Core, Scheduler};
 use super::dealing::home;
 use super::mail::{Mail, Pointer};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 /// What a processor has stored.
@@ -449,7 +449,7 @@ impl<N: Copy> Sharers<N> {
         };
         let back = core.after(p, back, gift.cost);
         self.works(p);
-        core.watch.moved(Move::Donation, gift.donor, p, now, back);
+        core.sampler.moved(Move::Donation, gift.donor, p, now, back);
         core.execute(p, gift.node, back);
         true
     }
@@ -527,7 +527,7 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
             }
             if let Loot::Node(node, victim) = loot {
                 self.works(p);
-                core.watch.moved(Move::Steal, victim, p, now, back);
+                core.sampler.moved(Move::Steal, victim, p, now, back);
                 return core.execute(p, node, back);
             }
         }

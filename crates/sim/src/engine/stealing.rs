@@ -23,12 +23,12 @@ use locksley_policy::{Balancer, Memory, Mixed, Nest, Outcome, Seeker, Victims};
 
 use super::bits::Bits;
 use super::pile::{Pile, Stolen};
+use super::sampler::{Move, Sampler};
 use super::topology::Seen;
-use super::watch::{Move, Watch};
 use super::wheel::{NEVER, Wheel};
 use super::{Costs, Finish, Setup, Tally};
 use crate::dag::{Computation, Enabled};
-use crate::{Draw, Speeds, Topology};
+use crate::{CounterRng, Speeds, Topology};
 
 /// Marks the events of thieves, so that they come after those of busy processors.
 const THIEF: u32 = 1 << 31;
@@ -94,7 +94,7 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     memories: Vec<Memory>,
     wheel: Wheel,
     tally: Tally,
-    watch: Watch,
+    sampler: Sampler,
 }
 
 impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
@@ -137,7 +137,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             memories: vec![Memory::default(); if remembers { count } else { 0 }],
             wheel: Wheel::new(),
             tally: Tally::default(),
-            watch: Watch::new(setup),
+            sampler: Sampler::new(setup),
         }
     }
 
@@ -150,13 +150,13 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
         let mut keys = Vec::new();
         while let Some(now) = self.wheel.next(&mut keys) {
-            while self.watch.next_sample() < now {
+            while self.sampler.next_sample() < now {
                 self.sample();
             }
             let thieves = keys.partition_point(|&key| key < THIEF);
             for &key in &keys[..thieves] {
                 if let Some(makespan) = self.look_at(key as usize, now) {
-                    return Some(Finish::new(makespan, self.tally, self.watch));
+                    return Some(Finish::new(makespan, self.tally, self.sampler));
                 }
             }
             let thieves = &keys[thieves..];
@@ -185,12 +185,12 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 self.processors[p].clock = NEVER;
                 self.busy.remove(p);
                 self.rich.remove(p);
-                self.watch.idle(p, from);
+                self.sampler.idle(p, from);
                 self.seek(p, from);
                 None
             }
             Run::End(at) => {
-                self.watch.idle(p, at);
+                self.sampler.idle(p, at);
                 Some(at)
             }
         }
@@ -277,7 +277,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         processor.node = node;
         processor.clock = clock;
         self.busy.insert(p);
-        self.watch.busy(p, from);
+        self.sampler.busy(p, from);
         self.look_again(p);
     }
 
@@ -295,7 +295,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     #[inline]
     fn choose(&mut self, thief: usize, now: u64) -> Option<usize> {
-        let mut draw = Draw::at(self.seed, thief, now);
+        let mut draw = CounterRng::at(self.seed, thief, now);
         let seeker = Seeker {
             me: thief,
             memory: self.memories.get(thief).copied().unwrap_or_default(),
@@ -377,7 +377,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
         let cost = u64::from(self.costs.fence) + u64::from(self.costs.cas);
         let back = self.back(thief, victim, self.speeds.after(thief, now, cost));
-        self.watch.moved(Move::Steal, victim, thief, now, back);
+        self.sampler.moved(Move::Steal, victim, thief, now, back);
         self.assign(thief, node, back);
     }
 
@@ -419,7 +419,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     /// Notes the load of all processors.
     fn sample(&mut self) {
-        let at = self.watch.next_sample();
+        let at = self.sampler.next_sample();
         for p in 0..self.processors.len() {
             if self.busy.contains(p) && self.processors[p].clock <= at {
                 self.run_until(p, at);
@@ -432,6 +432,6 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 busy,
             )
         };
-        self.watch.sample(self.processors.len(), load);
+        self.sampler.sample(self.processors.len(), load);
     }
 }

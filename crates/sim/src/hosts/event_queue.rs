@@ -1,7 +1,7 @@
 //! When each host has something to do: a heap in which an entry can be moved.
 
 /// For each host a time; the earliest is at hand. Of equal times the lower number comes first.
-pub(super) struct Agenda {
+pub(super) struct EventQueue {
     time: Vec<u64>,
     /// Hosts, as a binary heap.
     heap: Vec<u32>,
@@ -9,10 +9,10 @@ pub(super) struct Agenda {
     place: Vec<u32>,
 }
 
-impl Agenda {
+impl EventQueue {
     /// So many hosts, all of which have nothing to do, ever.
-    pub(super) fn new(hosts: usize) -> Agenda {
-        Agenda {
+    pub(super) fn new(hosts: usize) -> EventQueue {
+        EventQueue {
             time: vec![u64::MAX; hosts],
             heap: (0..hosts as u32).collect(),
             place: (0..hosts as u32).collect(),
@@ -78,7 +78,7 @@ mod tests {
     fn the_earliest_is_first_whatever_is_changed() {
         let mut random = Random::new(1, 0);
         for hosts in [1, 2, 3, 10, 33] {
-            let mut agenda = Agenda::new(hosts);
+            let mut agenda = EventQueue::new(hosts);
             let mut times = vec![u64::MAX; hosts];
             for _ in 0..2_000 {
                 let (host, time) = (random.below(hosts), random.below(50) as u64);

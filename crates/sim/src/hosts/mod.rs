@@ -44,8 +44,8 @@ use locksley_policy::Nest;
 use locksley_policy::rank::{Counts, Protocol, Trouble};
 use serde::Serialize;
 
-mod agenda;
 mod engine;
+mod event_queue;
 mod host;
 #[cfg(test)]
 mod tests;
