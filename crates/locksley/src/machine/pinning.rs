@@ -159,7 +159,9 @@ pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
 
 /// Binds the calling thread to some CPUs.
 #[cfg(all(windows, not(miri)))]
-pub(crate) use super::windows::pin_to;
+pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
+    super::windows::pin_to(cpus)
+}
 
 /// Binds the calling thread to some CPUs.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
