@@ -2,6 +2,9 @@
 
 use locksley_report::*;
 
+/// Puts something into results.
+type Fill = Box<dyn Fn(&mut Results)>;
+
 /// Results with one list that is not empty, for each of the lists.
 fn one_of_each() -> Vec<(&'static str, Results)> {
     let with = |name, fill: fn(&mut Results)| {
@@ -59,7 +62,7 @@ fn every_kind_of_number_must_be_finite_and_not_negative() {
         arrived,
     };
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
-        let faults: Vec<(&str, Box<dyn Fn(&mut Results)>)> = vec![
+        let faults: Vec<(&str, Fill)> = vec![
             (
                 "comparisons[0]: rows[0].samples",
                 Box::new(move |r| {
