@@ -66,7 +66,7 @@ pub struct Sample {
     pub elapsed: Duration,
     /// How many operations there were.
     pub operations: u64,
-    /// Whatever else the workload counts; see [`Workload::note`].
+    /// What else the workload counts; see [`Workload::note`].
     pub note: f64,
 }
 
@@ -162,7 +162,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Is something of this name to be measured?
+    /// Returns `true` if a workload of this name is to be measured.
     pub fn includes(&self, name: &str) -> bool {
         (self.only.as_ref()).is_none_or(|only| name.contains(only.as_str()))
     }
@@ -193,7 +193,7 @@ impl<'a> Workload<'a> {
     }
 
     /// The same; each sample is shown as soon as it is there, with the number of its contender. So
-    /// whoever ends the run early has what came before.
+    /// a run that ends early keeps what came before.
     ///
     /// # Errors
     ///

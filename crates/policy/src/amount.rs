@@ -1,10 +1,10 @@
 //! How much a thief takes, and the policy of the steal-half strategy.
 //!
-//! In Hendler and Shavit's extended deque about half of the items are in a *range* that can be taken
-//! at once; `tryToSteal` (Figure 7) takes of it what balances the two loads.
+//! In Hendler and Shavit's extended deque about half of the items are in a *range* that can be
+//! taken at once; `tryToSteal` (Figure 7) takes of it what balances the two loads.
 //!
 //! **Deviations from the paper.** With an empty range nothing is taken: `2*rangeLen - 2` would wrap
-//! around. Nobody takes more than there is.
+//! around. No thief takes more than there is.
 
 use std::fmt;
 
@@ -109,9 +109,10 @@ impl TextForm for StealHalf {
     const NAME: Option<&'static str> = Some("steal-half");
 
     fn read(reader: &mut Reader<'_>) -> Result<StealHalf, ParseError> {
-        let when = match reader.has_word() {
-            true => When::read(reader)?,
-            false => When::default(),
+        let when = if reader.has_word() {
+            When::read(reader)?
+        } else {
+            When::default()
         };
         let amount = reader.choice("amount", Amount::default(), &Amount::NAMED)?;
         Ok(StealHalf { when, amount })

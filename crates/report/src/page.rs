@@ -1,8 +1,9 @@
 //! One self-contained HTML page.
 //!
-//! It needs no network and no script: everything is in the file, and a Content-Security-Policy forbids the rest. The script, where
-//! it may run, adds a switch for light and dark, filters, sorting, and a zoom for timelines. The policy admits exactly this
-//! script and this style sheet, by their hashes; so even markup that got past the escaping could not run.
+//! It needs no network and no script: everything is in the file, and a Content-Security-Policy
+//! forbids the rest. The script, where it may run, adds a switch for light and dark, filters,
+//! sorting, and a zoom for timelines. The policy admits exactly this script and this style sheet,
+//! by their hashes; so even markup that got past the escaping could not run.
 
 mod comparisons;
 mod glossary;

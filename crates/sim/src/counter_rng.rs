@@ -24,8 +24,8 @@ impl CounterRng {
     /// The numbers of a run with this seed, for a processor and a time.
     #[inline]
     pub fn at(seed: u64, processor: usize, time: u64) -> CounterRng {
-        // An odd multiplier other than that of SplitMix64, so that no processor's numbers are another's
-        // shifted.
+        // An odd multiplier other than that of SplitMix64, so that no processor's numbers are
+        // another's shifted.
         let place = (processor as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
         let state = mix(seed ^ place).wrapping_add(time.wrapping_mul(0x8cb9_2ba7_2f3d_8dd7));
         CounterRng(SplitMix64(state))

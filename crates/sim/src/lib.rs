@@ -1,4 +1,4 @@
-//! A simulator of task schedulers: what each of them does where nobody has a machine, up to a
+//! A simulator of task schedulers: what each of them does on machines that are not at hand, up to a
 //! million processors, and whether the papers' claims hold.
 //!
 //! A [`Computation`](dag::Computation) is a graph of unit nodes that unfolds while it is executed,
@@ -39,12 +39,12 @@
 //! processors' numbers; then what arrives; then what idle processors do, from a number on that is
 //! drawn for each tick.
 //!
-//! **Random numbers** are functions of the seed, the processor and the time ([`CounterRng`]); so the
-//! outcome is a function of computation and setup, bit for bit, whatever else the simulator does in
-//! between and on however many threads a sweep runs.
+//! **Random numbers** are functions of the seed, the processor and the time ([`CounterRng`]); so
+//! the outcome is a function of computation and setup, bit for bit, whatever else the simulator
+//! does in between and on however many threads a sweep runs.
 //!
 //! **Speed.** Work stealing in nested computations is simulated lazily: a busy processor is left
-//! behind until it may meet somebody, and catches up in one loop. So most nodes cost a few
+//! behind until it may meet another one, and catches up in one loop. So most nodes cost a few
 //! nanoseconds, and no event.
 
 #![forbid(unsafe_code)]

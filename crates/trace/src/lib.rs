@@ -7,10 +7,10 @@
 //!   load      ▁▁▁▁▁▁▁▁▁████████████████████████████████████████████▄▄▄▁▁▁▁▁▁▁
 //! ```
 //!
-//! A [`Trace`] is written as JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every worker or
-//! processor is a thread; what it does is a slice, by [`Activity`]; work that moves from one to another is an
-//! arrow, by [`Arrow`]; loads are [`Counters`]. Traces of several processes can be [merged](Trace::merge), and arrows
-//! lead from one to [another](Trace::arrow_between).
+//! A [`Trace`] is written as JSON that <https://ui.perfetto.dev> and `chrome://tracing` open. Every
+//! worker or processor is a thread; what it does is a slice, by [`Activity`]; work that moves from
+//! one to another is an arrow, by [`Arrow`]; loads are [`Counters`]. Traces of several processes
+//! can be [merged](Trace::merge), and arrows lead from one to [another](Trace::arrow_between).
 //!
 //! ```
 //! use locksley_trace::{Activity, Arrow, Trace};
@@ -27,7 +27,8 @@
 //! assert_eq!(json.matches("\"ph\"").count(), 7);
 //! ```
 //!
-//! Writing needs no dependency, so that a runtime can have it. The feature `read` adds `Trace::from_json`, with serde.
+//! Writing needs no dependency, so that a runtime can have it. The feature `read` adds
+//! `Trace::from_json`, with serde.
 
 #![forbid(unsafe_code)]
 
@@ -45,7 +46,7 @@ pub use read::ReadError;
 
 /// A trace: events, and what is known of their source.
 ///
-/// Times are in microseconds, or in whatever else is to be shown as such.
+/// Times are in microseconds, or in a unit that is to be shown as such.
 ///
 /// ```
 /// use locksley_trace::{Activity, Trace, TraceEvent};
@@ -87,7 +88,7 @@ impl Trace {
         Trace::default()
     }
 
-    /// Is there nothing in it?
+    /// Returns `true` if there is nothing in it.
     ///
     /// ```
     /// use locksley_trace::Trace;
@@ -168,7 +169,8 @@ impl Trace {
         self.arrow_between(how, ((pid, left.0), left.1), ((pid, arrived.0), arrived.1));
     }
 
-    /// Work left a thread, which is given with its process, at a time, and arrived at one of another process.
+    /// Work left a thread, which is given with its process, at a time, and arrived at one of
+    /// another process.
     ///
     /// ```
     /// use locksley_trace::{Arrow, Trace, TraceEvent};
@@ -284,8 +286,8 @@ impl Trace {
 
     /// Adds another trace: that of another process, or of another pool.
     ///
-    /// If the origin of both is known, the other's times are shifted to this one's. A process of the other that has the number
-    /// of one in this trace gets a new one.
+    /// If the origin of both is known, the other's times are shifted to this one's. A process of
+    /// the other that has the number of one in this trace gets a new one.
     ///
     /// ```
     /// use locksley_trace::{Activity, Trace};
@@ -365,7 +367,8 @@ impl Trace {
         String::from_utf8(out).unwrap_or_default()
     }
 
-    /// Writes [`to_json`](Trace::to_json) to a file, or whatever else can be written to, event by event. A file had better be
+    /// Writes [`to_json`](Trace::to_json) to a file, or anything else that can be written to, event
+    /// by event. A file had better be
     /// [buffered](io::BufWriter).
     ///
     /// ```

@@ -3,8 +3,8 @@
 //!
 //! The spheres lie at random over a chequered floor. A ray that meets nothing has the colour of the
 //! sky; one that meets the floor that of the floor, darker in a shadow; one that meets a sphere a
-//! part of the sphere's colour, and the rest from where it is reflected to. All numbers are computed
-//! in the same order whoever computes them, so images are equal bit by bit.
+//! part of the sphere's colour, and the rest from where it is reflected to. All numbers are
+//! computed in the same order on any worker, so images are equal bit by bit.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};

@@ -1,4 +1,4 @@
-//! The unbalanced tree search (Olivier et al., 2006): a tree that nobody knows before it is
+//! The unbalanced tree search (Olivier et al., 2006): a tree that is not known before it is
 //! searched.
 //!
 //! A node is a SHA-1 state and its depth. Its random value, taken from the state, says how many
@@ -322,8 +322,8 @@ impl Uts {
         Uts::within(tree, u64::MAX, u32::MAX).0
     }
 
-    /// The same, and whether the tree has at most this many nodes and levels below the root. If not,
-    /// it is searched up to there only.
+    /// The same, and whether the tree has at most this many nodes and levels below the root. If
+    /// not, it is searched up to there only.
     ///
     /// ```
     /// use locksley_workload::{Uts, UtsTree};

@@ -11,7 +11,8 @@ struct Neighbour {
     released: bool,
 }
 
-/// What a rank knows of the life of its neighbours in the tree. Everybody is somebody's neighbour, so everybody is watched.
+/// What a rank knows of the life of its neighbours in the tree. Every rank has a neighbour, so
+/// every rank is watched.
 #[derive(Clone, Debug)]
 pub(super) struct Heartbeat {
     neighbours: Vec<Neighbour>,
@@ -43,7 +44,7 @@ impl Heartbeat {
         }
     }
 
-    /// Nobody can be blamed for what was before.
+    /// No rank can be blamed for what was before.
     pub(super) fn begin(&mut self, now: u64) {
         self.awake = now;
         self.next_beat = now.saturating_add(self.beat);
@@ -68,8 +69,9 @@ impl Heartbeat {
         }
     }
 
-    /// The rank is awake. Whoever slept itself, as a stopped process does, and has not yet read what came meanwhile, must
-    /// not accuse others: for how long was it asleep, if that was long?
+    /// Notes that the rank is awake. A rank that slept itself, as a stopped process does, and has
+    /// not yet read what came meanwhile, must not accuse others. Returns for how long it was
+    /// asleep, if that was long.
     pub(super) fn wake(&mut self, now: u64) -> Option<u64> {
         let slept = now.saturating_sub(std::mem::replace(&mut self.awake, now));
         if slept < self.patience / 2 {
@@ -81,7 +83,7 @@ impl Heartbeat {
         Some(slept)
     }
 
-    /// Who has been silent for too long?
+    /// Returns a rank that has been silent for too long, if there is one.
     pub(super) fn silent(&self, now: u64) -> Option<Trouble> {
         let waited = |neighbour: &&Neighbour| now.saturating_sub(neighbour.heard);
         let watched = self.neighbours.iter().filter(|other| !other.released);
@@ -89,13 +91,13 @@ impl Heartbeat {
         self.overdue(longest.rank, longest.heard, now)
     }
 
-    /// Has a rank been silent for too long since some time?
+    /// Returns the trouble if a rank has been silent for too long since some time.
     pub(super) fn overdue(&self, rank: usize, since: u64, now: u64) -> Option<Trouble> {
         let for_ns = now.saturating_sub(since);
         (for_ns >= self.patience).then_some(Trouble::Silent { rank, for_ns })
     }
 
-    /// Is it time for a sign of life?
+    /// Returns `true` if it is time for a sign of life.
     pub(super) fn beats(&mut self, now: u64) -> bool {
         let due = now >= self.next_beat;
         if due {

@@ -41,10 +41,11 @@ impl<V: View> Rank<V> {
                 self.take(from, tasks, lifeline, store);
             }
             Message::Nothing if self.awaits(from) => self.fail(now, from),
-            Message::Token(token) if down => match self.safra.gather(token) {
-                true => {}
-                false => return unexpected,
-            },
+            Message::Token(token) if down => {
+                if !self.safra.gather(token) {
+                    return unexpected;
+                }
+            }
             Message::Again if up && self.safra.again() => self.to_children(out, || Message::Again),
             Message::Done if up && self.phase == Phase::Working => self.end(out),
             Message::Bye if down && self.phase == Phase::Ending => {
@@ -101,7 +102,7 @@ impl<V: View> Rank<V> {
         Ok(())
     }
 
-    /// Somebody asks for work.
+    /// Another rank asks for work.
     fn answer<S: Store>(
         &mut self,
         thief: usize,
@@ -148,11 +149,12 @@ impl<V: View> Rank<V> {
         self.request.is_some_and(|request| request.victim == victim)
     }
 
-    /// May work come from this rank?
+    /// Returns `true` if work may come from this rank.
     fn may_bring(&self, from: usize, lifeline: bool) -> bool {
-        let asked = match lifeline {
-            true => self.lines.contains(&from),
-            false => self.awaits(from),
+        let asked = if lifeline {
+            self.lines.contains(&from)
+        } else {
+            self.awaits(from)
         };
         asked && self.phase == Phase::Working
     }

@@ -1,10 +1,10 @@
 //! An asymmetric barrier: a store-load fence whose cost one side pays for both.
 //!
-//! Two threads that each store to one location and then load the other's need a full fence
-//! between the two, on both sides, or both may miss the other's store. Where one side does this
-//! millions of times a second and the other rarely, the frequent side passes a *light* barrier,
-//! which only keeps the compiler from reordering, and the rare side a *heavy* one, which makes every
-//! running thread of this process execute a full fence:
+//! Two threads that each store to one location and then load the other's need a full fence between
+//! the two, on both sides, or both may miss the other's store. Where one side does this millions of
+//! times a second and the other rarely, the frequent side passes a *light* barrier, which only
+//! keeps the compiler from reordering, and the rare side a *heavy* one, which makes every running
+//! thread of this process execute a full fence:
 //!
 //! | system | heavy half |
 //! |---|---|
@@ -19,18 +19,18 @@
 //! side stored before the call. That is what a pair of SeqCst fences promises.
 //!
 //! Whether the heavy half can be had is found out once, on first use; where not, both sides use
-//! SeqCst fences. On Linux it needs version 4.14, and no seccomp filter that refuses the call. Wine is
-//! treated as a system without: its `FlushProcessWriteBuffers` does nothing in some versions (8.0
-//! for one). The environment variable `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
+//! SeqCst fences. On Linux it needs version 4.14, and no seccomp filter that refuses the call. Wine
+//! is treated as a system without: its `FlushProcessWriteBuffers` does nothing in some versions
+//! (8.0 for one). The environment variable `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
 //!
 //! # The model
 //!
-//! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to a
-//! counter of its own, Release, and reads the other's, Acquire, both by read-modify-writes, which
+//! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to
+//! a counter of its own, Release, and reads the other's, Acquire, both by read-modify-writes, which
 //! read the newest value: so of a light and a heavy half at least one sees the other and what came
 //! before it. The light half is no fence. It does not make Relaxed loads before it acquire nor
-//! Relaxed stores behind it release, and two light halves do not order each other. The heavy
-//! half is a fence too, as the system call is. A model can also have [`Payer::Both`] (`model_payer`).
+//! Relaxed stores behind it release, and two light halves do not order each other. The heavy half
+//! is a fence too, as the system call is. A model can also have [`Payer::Both`] (`model_payer`).
 //! That the kernel keeps the promise, recorded histories check on hardware.
 
 use super::{Ordering, fence};
@@ -66,7 +66,7 @@ pub fn light() {
 ///
 /// # Safety
 ///
-/// [`payer`] has answered [`Payer::Rare`]. Where both sides pay, this orders nothing, and whatever
+/// [`payer`] has answered [`Payer::Rare`]. Where both sides pay, this orders nothing, and
 /// memory the caller believes to be its own may be another thread's too.
 #[inline(always)]
 pub unsafe fn light_unchecked() {

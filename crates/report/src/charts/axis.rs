@@ -126,7 +126,8 @@ impl Axis {
         }
     }
 
-    /// Values from 0, placed like the workers of `other`: so that the ideal speed-up is a straight line.
+    /// Values from 0, placed like the workers of `other`: so that the ideal speed-up is a straight
+    /// line.
     pub(crate) fn like(
         other: &Axis,
         label: impl Into<String>,
@@ -228,7 +229,8 @@ fn round_down(value: f64) -> f64 {
         .unwrap_or(power)
 }
 
-/// 1, 2, 5 times powers of ten from `low`, which is one of them, to the first that is not below `high`.
+/// 1, 2, 5 times powers of ten from `low`, which is one of them, to the first that is not below
+/// `high`.
 fn one_two_five(low: f64, high: f64) -> Vec<f64> {
     let mut ticks = vec![low];
     while ticks.len() < 200 && ticks[ticks.len() - 1] < high * (1.0 - 1e-9) {

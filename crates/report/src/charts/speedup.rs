@@ -34,8 +34,8 @@ fn point(base: f64, workers: usize, time: Option<Summary>) -> Option<Point> {
     Some((workers as f64, base / time.median, Some(whisker)))
 }
 
-/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if only
-/// one number was measured, or there is no serial code to compare with.
+/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if
+/// only one number was measured, or there is no serial code to compare with.
 pub(crate) fn speedups(
     comparison: &Comparison,
     series_index: &SeriesIndex,
@@ -104,8 +104,8 @@ pub(crate) fn profile(profile: &Profile) -> Result<Chart, Trouble> {
     finish(drawing, title, &workers)
 }
 
-/// Powers of two, beyond the measured numbers to where the bounds differ: that is what a reader wants
-/// to know of a larger machine.
+/// Powers of two, beyond the measured numbers to where the bounds differ: that is what a reader
+/// wants to know of a larger machine.
 fn numbers(profile: &Profile) -> Vec<usize> {
     let far = (2.0 * profile.parallelism())
         .clamp(8.0, 64.0)

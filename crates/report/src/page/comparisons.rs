@@ -77,7 +77,7 @@ fn verdict(decided: &[(&Comparison, &Row)]) -> String {
     if unclear > 0 {
         let _ = write!(
             text,
-            "; in {unclear} of them somebody else was as fast, as far as these measurements tell"
+            "; in {unclear} of them another one was as fast, as far as these measurements tell"
         );
     }
     text + "."
@@ -100,9 +100,12 @@ fn against_rival(comparison: &Comparison) -> Option<f64> {
 /// Whom the measurement does not tell from the winner, the first few by name.
 fn tied(comparison: &Comparison, winner: &Row) -> String {
     let rows = comparison.tied();
-    let name = |row: &&Row| match row.workers == winner.workers {
-        true => row.contender.to_string(),
-        false => label(row),
+    let name = |row: &&Row| {
+        if row.workers == winner.workers {
+            row.contender.to_string()
+        } else {
+            label(row)
+        }
     };
     let mut names: Vec<String> = rows.iter().take(3).map(name).collect();
     match rows.len() {

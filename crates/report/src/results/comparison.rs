@@ -214,7 +214,7 @@ impl Comparison {
         (median > 0.0).then(|| serial / median)
     }
 
-    /// The verified row with the smallest median, whoever it is: the serial code wins where no runtime pays.
+    /// The verified row with the smallest median: the serial code wins where no runtime pays.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
@@ -243,7 +243,8 @@ impl Comparison {
         best(self.rows.iter().filter(|row| row.workers == workers))
     }
 
-    /// The other verified rows whose quartiles overlap the winner's: the measurement does not tell them from it.
+    /// The other verified rows whose quartiles overlap the winner's: the measurement does not tell
+    /// them from it.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};

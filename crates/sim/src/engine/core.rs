@@ -161,7 +161,7 @@ impl<'a, C: Computation> Core<'a, C> {
             for &key in &keys[arrivals..acts] {
                 scheduler.arrived(&mut self, (key & !ARRIVAL) as usize, now);
             }
-            // From a place on that is drawn, so that nobody is always first.
+            // From a place on that is drawn, so that no processor is always first.
             let first = super::first(self.seed, now, keys.len() - acts);
             for &key in keys[acts + first..].iter().chain(&keys[acts..acts + first]) {
                 scheduler.acted(&mut self, (key & !IDLE) as usize, now);
@@ -171,7 +171,7 @@ impl<'a, C: Computation> Core<'a, C> {
         None
     }
 
-    /// A processor completes its node. Was it the sink?
+    /// Completes a processor's node. Returns `true` if it was the sink.
     fn complete(&mut self, p: usize, scheduler: &mut impl Scheduler<C>, now: u64) -> bool {
         self.tally.executed += 1;
         match self.computation.execute(self.nodes[p]) {

@@ -20,7 +20,7 @@ pub(crate) struct Extended<N> {
     /// The topmost first.
     items: VecDeque<N>,
     range: usize,
-    /// Has a thief changed the range since the owner did (the paper's prevStealRange)?
+    /// Set if a thief has changed the range since the owner did (the paper's prevStealRange).
     changed: bool,
     /// The compare-and-swaps so far.
     pub(crate) cas: u64,

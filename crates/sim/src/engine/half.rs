@@ -19,7 +19,7 @@ pub(crate) struct Half<N> {
     /// What a processor goes on with when it has balanced.
     pub(super) next: Vec<Option<N>>,
     victims: Vec<u32>,
-    /// Until when attempts on a pile fail, because somebody was quicker.
+    /// Until when attempts on a pile fail, because another thief was quicker.
     contended: Vec<u64>,
     /// Items on their way from a victim to a thief.
     moving: Vec<N>,

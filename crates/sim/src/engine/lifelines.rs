@@ -3,7 +3,7 @@
 //!
 //! A processor that has failed w times tries its *lifelines*, a few fixed neighbours, one after the
 //! other; if they have nothing either, it leaves a standing request with each, and does nothing
-//! more. Whoever has a request and gets more than it can execute sends some of it. So idle
+//! more. A processor that has a request and gets more than it can execute sends some of it. So idle
 //! processors put no load on the network, and work still gets everywhere in few hops: the lifelines
 //! form a hypercube of z dimensions with `base` places in each, along each of which a processor's
 //! lifeline is the next one.
@@ -201,9 +201,10 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
             return;
         };
         core.tally.donated += 1;
-        match core.busy.contains(p) {
-            true => self.processors[p].pile.push_back(node),
-            false => self.take(core, p, node, now),
+        if core.busy.contains(p) {
+            self.processors[p].pile.push_back(node)
+        } else {
+            self.take(core, p, node, now)
         }
     }
 

@@ -1,10 +1,10 @@
 //! The load sharing of Eager, Lazowska and Zahorjan ("Adaptive Load Sharing in Homogeneous
-//! Distributed Systems"; thesis, section 2.4.4): who has too much sends some of it away, and nobody
-//! ever asks.
+//! Distributed Systems"; thesis, section 2.4.4): a processor that has too much sends some of it
+//! away, and none ever asks.
 //!
 //! A processor that enables two nodes goes on with one; the other is new work, which it sends to
 //!
-//! - anybody (*random*);
+//! - any processor (*random*);
 //! - the first of up to L_p that has less than a threshold (*threshold*), or keeps;
 //! - the one that has least of L_p (*shortest*), if that has less than itself, or keeps.
 
@@ -107,9 +107,10 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
             return;
         };
         core.tally.donated += 1;
-        match core.busy.contains(p) {
-            true => self.piles[p].push(node),
-            false => core.execute(p, node, now),
+        if core.busy.contains(p) {
+            self.piles[p].push(node)
+        } else {
+            core.execute(p, node, now)
         }
     }
 

@@ -5,10 +5,10 @@
 //! Both are events, but almost none of a busy processor's are looked at when they happen:
 //!
 //! **Lemma.** In a nested computation, a busy processor whose pile holds nodes x1 .. xk, and from
-//! which nobody steals, meets nobody else before it has completed its own node and all that x1 ..
-//! xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the processor can meet
-//! whoever stole from it lie above all that is in its pile (the structural lemma, thesis 4.3), and
-//! it gets there, or runs out of work, only when the pile is empty.
+//! which no thief steals, meets no other processor before it has completed its own node and all
+//! that x1 .. xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the
+//! processor can meet its thieves lie above all that is in its pile (the structural lemma, thesis
+//! 4.3), and it gets there, or runs out of work, only when the pile is empty.
 //!
 //! So a processor needs no event before the sum of what its nodes lead to *at least*
 //! ([`Computation::at_least`]); until then it is left behind, and when a thief comes by, or the
@@ -41,7 +41,7 @@ const NOBODY: u32 = u32::MAX;
 pub(crate) enum Pacing {
     /// Whenever it completes a node.
     Eager,
-    /// When it may meet somebody.
+    /// When it may meet another processor.
     Lazy,
 }
 
@@ -84,8 +84,8 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
     /// Who may have a pile that is not empty, so that thieves need not look at the others at all.
-    /// One that a thief has just emptied stays here until the tick is over: whoever else tries it
-    /// is aborted.
+    /// One that a thief has just emptied stays here until the tick is over: another thief that
+    /// tries it is aborted.
     rich: Bits,
     emptied: Vec<u32>,
     /// Whom each thief is trying.
@@ -234,7 +234,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         run
     }
 
-    /// When a busy processor must be looked at next, if nobody steals from it.
+    /// When a busy processor must be looked at next, if no thief steals from it.
     fn next_look(&self, p: usize) -> u64 {
         let Processor {
             node, clock, pile, ..
@@ -261,7 +261,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.rich.set(p, self.may_be_rich(p));
     }
 
-    /// May a busy processor have something to steal before it is looked at again?
+    /// Returns `true` if a busy processor may have something to steal before it is looked at again.
     #[inline]
     fn may_be_rich(&self, p: usize) -> bool {
         let Processor {

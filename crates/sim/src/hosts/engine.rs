@@ -11,7 +11,8 @@ use super::host::{Host, Task};
 use super::tree::Subtree;
 use super::{Cluster, HostsError, Lost, Outcome};
 
-/// What a node takes in a message: 20 bytes of state, its depth, and its share of what is around it.
+/// What a node takes in a message: 20 bytes of state, its depth, and its share of what is around
+/// it.
 const NODE_BYTES: u64 = 28;
 
 /// What a message takes besides.
@@ -110,7 +111,8 @@ struct Engine<'a> {
     out: Vec<(usize, Message<Vec<Task>>)>,
 }
 
-/// Simulates a cluster from the first task to the moment when everybody knows that there are no more.
+/// Simulates a cluster from the first task to the moment when every host knows that there are no
+/// more.
 ///
 /// # Errors
 ///

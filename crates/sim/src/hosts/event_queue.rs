@@ -28,9 +28,10 @@ impl EventQueue {
     /// A host has something to do at another time.
     pub(super) fn set(&mut self, host: usize, time: u64) {
         let before = std::mem::replace(&mut self.time[host], time);
-        match time < before {
-            true => self.rise(self.place[host] as usize),
-            false => self.sink(self.place[host] as usize),
+        if time < before {
+            self.rise(self.place[host] as usize)
+        } else {
+            self.sink(self.place[host] as usize)
         }
     }
 
@@ -55,9 +56,12 @@ impl EventQueue {
     fn sink(&mut self, mut place: usize) {
         loop {
             let children = 2 * place + 1..(2 * place + 3).min(self.heap.len());
-            let least = children.reduce(|least, other| match self.precedes(other, least) {
-                true => other,
-                false => least,
+            let least = children.reduce(|least, other| {
+                if self.precedes(other, least) {
+                    other
+                } else {
+                    least
+                }
             });
             let Some(least) = least.filter(|&least| self.precedes(least, place)) else {
                 return;

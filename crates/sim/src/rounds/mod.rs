@@ -61,7 +61,7 @@ pub struct Round {
     pub refused: u64,
     /// Opportunities to give that were not taken.
     pub kept: u64,
-    /// Has the sink been executed?
+    /// Returns `true` if the sink has been executed.
     pub ended: bool,
 }
 
@@ -317,7 +317,7 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Is a processor idle, and has stolen nothing in this round?
+    /// Returns `true` if a processor is idle and has stolen nothing in this round.
     fn is_available(&self, p: usize) -> bool {
         let processor = &self.processors[p];
         processor.assigned.is_none() && matches!(processor.enabled, Enabled::Nothing)

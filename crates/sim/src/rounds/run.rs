@@ -57,9 +57,10 @@ pub(crate) fn run<C: Computation>(
             return Finish::new(now, tally, sampler);
         }
         for p in 0..rounds.count() {
-            match rounds.is_busy(p) {
-                true => sampler.busy_still(p, now),
-                false => sampler.idle(p, now),
+            if rounds.is_busy(p) {
+                sampler.busy_still(p, now)
+            } else {
+                sampler.idle(p, now)
             }
         }
         if sampler.next_sample() == now {

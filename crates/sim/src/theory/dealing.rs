@@ -16,7 +16,7 @@ fn dealers(oracle: Oracle, count: usize) -> Vec<locksley_policy::Dealer> {
     (0..count).map(|p| dealing.dealer(p, count)).collect()
 }
 
-/// Is every one of these within a share of their mean?
+/// Returns `true` if every one of these is within a share of their mean.
 fn is_balanced(values: &[f64], alpha: f64) -> bool {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values

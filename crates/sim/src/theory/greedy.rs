@@ -124,7 +124,8 @@ fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut 
     }
 }
 
-/// Replaces the nodes of which nothing is left by those that they enable. Was the sink among them?
+/// Replaces the nodes of which nothing is left by those that they enable. Returns `true` if the
+/// sink was among them.
 fn complete<C: Computation>(computation: &mut C, ready: &mut Vec<(C::Node, f64)>) -> bool {
     let mut enabled = Vec::new();
     let mut ended = false;

@@ -61,7 +61,7 @@ pub struct Finding {
     pub measured: String,
     /// What was sampled, and how far off the prediction the measurement may be.
     pub sample: String,
-    /// Does the prediction hold?
+    /// `true` if the prediction holds.
     pub holds: bool,
 }
 
@@ -109,7 +109,7 @@ impl Finding {
         self
     }
 
-    /// Whatever else.
+    /// Any other finding.
     fn says(
         mut self,
         predicted: impl Into<String>,
