@@ -1,7 +1,7 @@
 //! The papers' parameters, each a number that is in its range: theta, mu, and a factor.
 //!
-//! A value of these types was checked when it was made, so a policy that holds one needs no check, and
-//! can be compared and hashed.
+//! A value of these types was checked when it was made, so a policy that holds one needs no check,
+//! and can be compared and hashed.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -105,8 +105,8 @@ macro_rules! parameter {
 }
 
 parameter! {
-    /// A probability below 1: the thesis's theta_r and theta_s, how often a processor does something
-    /// else than try somebody at random. What a scheduler's expected run time depends on is
+    /// A probability below 1: the thesis's theta_r and theta_s, how often a processor does
+    /// something else than try a random victim. What a scheduler's expected run time depends on is
     /// 1/(1 - theta).
     ///
     /// ```

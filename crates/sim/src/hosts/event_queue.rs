@@ -1,7 +1,7 @@
 //! When each host has something to do: a heap in which an entry can be moved.
 
 /// For each host a time; the earliest is at hand. Of equal times the lower number comes first.
-pub(super) struct Agenda {
+pub(super) struct EventQueue {
     time: Vec<u64>,
     /// Hosts, as a binary heap.
     heap: Vec<u32>,
@@ -9,10 +9,10 @@ pub(super) struct Agenda {
     place: Vec<u32>,
 }
 
-impl Agenda {
+impl EventQueue {
     /// So many hosts, all of which have nothing to do, ever.
-    pub(super) fn new(hosts: usize) -> Agenda {
-        Agenda {
+    pub(super) fn new(hosts: usize) -> EventQueue {
+        EventQueue {
             time: vec![u64::MAX; hosts],
             heap: (0..hosts as u32).collect(),
             place: (0..hosts as u32).collect(),
@@ -28,9 +28,10 @@ impl Agenda {
     /// A host has something to do at another time.
     pub(super) fn set(&mut self, host: usize, time: u64) {
         let before = std::mem::replace(&mut self.time[host], time);
-        match time < before {
-            true => self.rise(self.place[host] as usize),
-            false => self.sink(self.place[host] as usize),
+        if time < before {
+            self.rise(self.place[host] as usize)
+        } else {
+            self.sink(self.place[host] as usize)
         }
     }
 
@@ -55,9 +56,12 @@ impl Agenda {
     fn sink(&mut self, mut place: usize) {
         loop {
             let children = 2 * place + 1..(2 * place + 3).min(self.heap.len());
-            let least = children.reduce(|least, other| match self.precedes(other, least) {
-                true => other,
-                false => least,
+            let least = children.reduce(|least, other| {
+                if self.precedes(other, least) {
+                    other
+                } else {
+                    least
+                }
             });
             let Some(least) = least.filter(|&least| self.precedes(least, place)) else {
                 return;
@@ -78,7 +82,7 @@ mod tests {
     fn the_earliest_is_first_whatever_is_changed() {
         let mut random = Random::new(1, 0);
         for hosts in [1, 2, 3, 10, 33] {
-            let mut agenda = Agenda::new(hosts);
+            let mut agenda = EventQueue::new(hosts);
             let mut times = vec![u64::MAX; hosts];
             for _ in 0..2_000 {
                 let (host, time) = (random.below(hosts), random.below(50) as u64);

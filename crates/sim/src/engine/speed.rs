@@ -202,7 +202,7 @@ mod tests {
     use locksley_policy::Source;
 
     use super::*;
-    use crate::Draw;
+    use crate::CounterRng;
 
     /// What a processor has done by a time, one tick after the other.
     fn done(speed: &Speed, from: u64, to: u64) -> u64 {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_end_is_the_first_tick_by_which_enough_is_done() {
-        let mut draw = Draw::at(7, 0, 0);
+        let mut draw = CounterRng::at(7, 0, 0);
         for turn in 0..2000 {
             let changes: Vec<(u64, u32)> = (0..draw.below(5))
                 .map(|_| (draw.below(60) as u64, [0, 300, 1000, 2500][draw.below(4)]))

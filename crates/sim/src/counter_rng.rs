@@ -4,51 +4,38 @@
 //! the time. So a million processors need no memory for it, and the order in which the simulator
 //! happens to look at them changes nothing.
 
-use locksley_policy::Source;
-
-/// The increment of SplitMix64: 2^64 over the golden ratio, odd.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The finaliser of SplitMix64 (Steele, Lea and Flood): mixes all bits of a word into all others.
-#[inline]
-pub(crate) const fn mix(x: u64) -> u64 {
-    let x = x.wrapping_add(GOLDEN);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
+use locksley_policy::{Source, SplitMix64, mix};
 
 /// The numbers that one processor draws at one time: SplitMix64 from a state that is mixed of both.
 ///
 /// ```
 /// use locksley_policy::Source;
-/// use locksley_sim::Draw;
+/// use locksley_sim::CounterRng;
 ///
-/// let draw = |processor, time| Draw::at(42, processor, time).next();
+/// let draw = |processor, time| CounterRng::at(42, processor, time).next();
 /// assert_eq!(draw(3, 100), draw(3, 100));
 /// assert_ne!(draw(3, 100), draw(3, 101));
 /// assert_ne!(draw(3, 100), draw(4, 100));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Draw(u64);
+pub struct CounterRng(SplitMix64);
 
-impl Draw {
+impl CounterRng {
     /// The numbers of a run with this seed, for a processor and a time.
     #[inline]
-    pub fn at(seed: u64, processor: usize, time: u64) -> Draw {
-        // An odd multiplier other than GOLDEN, so that no processor's numbers are another's
-        // shifted.
+    pub fn at(seed: u64, processor: usize, time: u64) -> CounterRng {
+        // An odd multiplier other than that of SplitMix64, so that no processor's numbers are
+        // another's shifted.
         let place = (processor as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
-        Draw(mix(seed ^ place).wrapping_add(time.wrapping_mul(0x8cb9_2ba7_2f3d_8dd7)))
+        let state = mix(seed ^ place).wrapping_add(time.wrapping_mul(0x8cb9_2ba7_2f3d_8dd7));
+        CounterRng(SplitMix64(state))
     }
 }
 
-impl Source for Draw {
+impl Source for CounterRng {
     #[inline]
     fn next(&mut self) -> u64 {
-        let number = mix(self.0);
-        self.0 = self.0.wrapping_add(GOLDEN);
-        number
+        self.0.next()
     }
 }
 
@@ -68,8 +55,8 @@ mod tests {
         let mut by_time = vec![0; victims];
         let mut by_processor = vec![0; victims];
         for i in 0..100_000 {
-            by_time[Draw::at(1, 5, i as u64).below(victims)] += 1;
-            by_processor[Draw::at(1, i, 5).below(victims)] += 1;
+            by_time[CounterRng::at(1, 5, i as u64).below(victims)] += 1;
+            by_processor[CounterRng::at(1, i, 5).below(victims)] += 1;
         }
         for counts in [by_time, by_processor] {
             assert!(
@@ -81,7 +68,7 @@ mod tests {
 
     #[test]
     fn neighbours_agree_no_more_often_than_by_chance() {
-        let victim = |p, t| Draw::at(9, p, t).below(16);
+        let victim = |p, t| CounterRng::at(9, p, t).below(16);
         let trials = 100_000;
         let in_time = (0..trials).filter(|&t| victim(3, t as u64) == victim(3, t as u64 + 1));
         let in_space = (0..trials).filter(|&p| victim(p, 7) == victim(p + 1, 7));

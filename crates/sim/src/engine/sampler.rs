@@ -113,7 +113,7 @@ pub enum Happening {
 
 /// What is noted during a run.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Sampler {
     every: u64,
     next: u64,
     pub(crate) loads: Vec<Load>,
@@ -128,9 +128,9 @@ struct Timeline {
     happenings: Vec<Happening>,
 }
 
-impl Watch {
-    pub(crate) fn new(setup: &Setup) -> Watch {
-        Watch {
+impl Sampler {
+    pub(crate) fn new(setup: &Setup) -> Sampler {
+        Sampler {
             every: setup.sample,
             next: if setup.sample == 0 {
                 NEVER

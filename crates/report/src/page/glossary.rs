@@ -1,6 +1,6 @@
 //! What the words on the page mean.
 
-use crate::charts::Cast;
+use crate::charts::SeriesIndex;
 use crate::format::escape;
 use std::fmt::Write;
 
@@ -107,12 +107,12 @@ const STRATEGIES: [(&str, &str); 18] = [
 ];
 
 /// The words of the page, and the contenders that are on it.
-pub(super) fn section(cast: &Cast) -> String {
+pub(super) fn section(series_index: &SeriesIndex) -> String {
     let mut html = String::from("<section id=\"words\"><h2>Words</h2>\n<dl>\n");
     for (word, meaning) in WORDS {
         let _ = writeln!(html, "<dt>{word}</dt><dd>{meaning}</dd>");
     }
-    for name in cast.names() {
+    for name in series_index.names() {
         let stem = name.split([':', ' ', '(']).next().unwrap_or(name);
         if let Some((_, meaning)) = STRATEGIES.iter().find(|(known, _)| *known == stem) {
             let _ = writeln!(html, "<dt>{}</dt><dd>{meaning}</dd>", escape(name));

@@ -11,9 +11,10 @@ struct Neighbour {
     released: bool,
 }
 
-/// What a rank knows of the life of its neighbours in the tree. Everybody is somebody's neighbour, so everybody is watched.
+/// What a rank knows of the life of its neighbours in the tree. Every rank has a neighbour, so
+/// every rank is watched.
 #[derive(Clone, Debug)]
-pub(super) struct Watch {
+pub(super) struct Heartbeat {
     neighbours: Vec<Neighbour>,
     beat: u64,
     patience: u64,
@@ -22,14 +23,18 @@ pub(super) struct Watch {
     next_beat: u64,
 }
 
-impl Watch {
-    pub(super) fn new(neighbours: impl Iterator<Item = usize>, beat: u64, patience: u64) -> Watch {
+impl Heartbeat {
+    pub(super) fn new(
+        neighbours: impl Iterator<Item = usize>,
+        beat: u64,
+        patience: u64,
+    ) -> Heartbeat {
         let neighbour = |rank| Neighbour {
             rank,
             heard: 0,
             released: false,
         };
-        Watch {
+        Heartbeat {
             neighbours: neighbours.map(neighbour).collect(),
             // A single beat that comes late is no reason to end a job.
             beat: beat.min(patience / 4).max(1),
@@ -39,7 +44,7 @@ impl Watch {
         }
     }
 
-    /// Nobody can be blamed for what was before.
+    /// No rank can be blamed for what was before.
     pub(super) fn begin(&mut self, now: u64) {
         self.awake = now;
         self.next_beat = now.saturating_add(self.beat);
@@ -64,8 +69,9 @@ impl Watch {
         }
     }
 
-    /// The rank is awake. Whoever slept itself, as a stopped process does, and has not yet read what came meanwhile, must
-    /// not accuse others: for how long was it asleep, if that was long?
+    /// Notes that the rank is awake. A rank that slept itself, as a stopped process does, and has
+    /// not yet read what came meanwhile, must not accuse others. Returns for how long it was
+    /// asleep, if that was long.
     pub(super) fn wake(&mut self, now: u64) -> Option<u64> {
         let slept = now.saturating_sub(std::mem::replace(&mut self.awake, now));
         if slept < self.patience / 2 {
@@ -77,7 +83,7 @@ impl Watch {
         Some(slept)
     }
 
-    /// Who has been silent for too long?
+    /// Returns a rank that has been silent for too long, if there is one.
     pub(super) fn silent(&self, now: u64) -> Option<Trouble> {
         let waited = |neighbour: &&Neighbour| now.saturating_sub(neighbour.heard);
         let watched = self.neighbours.iter().filter(|other| !other.released);
@@ -85,13 +91,13 @@ impl Watch {
         self.overdue(longest.rank, longest.heard, now)
     }
 
-    /// Has a rank been silent for too long since some time?
+    /// Returns the trouble if a rank has been silent for too long since some time.
     pub(super) fn overdue(&self, rank: usize, since: u64, now: u64) -> Option<Trouble> {
         let for_ns = now.saturating_sub(since);
         (for_ns >= self.patience).then_some(Trouble::Silent { rank, for_ns })
     }
 
-    /// Is it time for a sign of life?
+    /// Returns `true` if it is time for a sign of life.
     pub(super) fn beats(&mut self, now: u64) -> bool {
         let due = now >= self.next_beat;
         if due {
