@@ -89,6 +89,7 @@
 //! | D11 | the lock of forcers | Acquire, Release | itself | two forces would overlap | `split::two_forces` |
 //! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | the pool's `sleep::models` |
 
+mod deque;
 mod owner;
 mod span;
 mod thief;
@@ -100,15 +101,17 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use crate::handle::Handle;
-use crate::pile::{Full, Owner};
 use crate::ring::{Index, Ring, STRIDE, View};
 use crate::sync::barrier::{self, Payer};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::word::Word;
 
+pub use deque::{Deque, Stealer};
 use span::Span;
-pub use thief::{Forced, Stealer};
+pub use thief::Forced;
+
+#[doc(hidden)]
+pub use PushToken as Place;
 
 /// The ceiling while a request stands: every push reaches it.
 const REQUESTED: Index = 0;
@@ -183,9 +186,9 @@ unsafe impl<T: Word + Send> Send for Embedded<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Embedded<T> {}
 
-/// Where an item was pushed.
+/// Where an item was pushed, for [`Embedded::take_back`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(Index);
+pub struct PushToken(Index);
 
 /// Whether an item that was pushed is the owner's again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,8 +298,16 @@ impl<T: Word> Embedded<T> {
     ///
     /// The caller is the owner, see above.
     #[inline(always)]
-    pub unsafe fn push(&self, item: T) -> (Place, bool) {
+    pub unsafe fn push(&self, item: T) -> (PushToken, bool) {
         let bottom = self.bottom();
+        // SAFETY: the caller is the owner, and this is the bottom.
+        let attention = unsafe { self.push_at(bottom, item) };
+        (PushToken(bottom), attention)
+    }
+
+    /// Pushes an item at the bottom, which the caller knows. Returns `true` if the owner must attend.
+    #[inline(always)]
+    unsafe fn push_at(&self, bottom: Index, item: T) -> bool {
         // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
         // asked for attention.
         let slot = unsafe { self.slot(bottom) };
@@ -305,8 +316,7 @@ impl<T: Word> Embedded<T> {
         self.hot.bottom.store(next, Ordering::Release); // [D1]
         // SAFETY: where there is no membarrier, nothing is private: see `set_attentive`.
         unsafe { barrier::light_unchecked() }; // [D2]
-        let attention = next >= self.hot.ceiling.load(Ordering::Relaxed);
-        (Place(bottom), attention)
+        next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
 
     /// Takes the item that was pushed last.
@@ -316,19 +326,25 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner, see above.
     #[inline]
     pub unsafe fn pop(&self) -> Option<T> {
-        loop {
-            let lowered = self.bottom().wrapping_sub(STRIDE);
-            // SAFETY: the caller is the owner, for all of these.
-            unsafe {
-                if !self.lower_to(lowered) && !self.pop_slowly(lowered) {
-                    return None;
-                }
-                let word = self.slot(lowered).load(Ordering::Relaxed);
-                if !is_hole(word) {
-                    // SAFETY: the item is out of the deque, and read here alone.
-                    return Some(T::from_word(word));
-                }
+        let lowered = self.bottom().wrapping_sub(STRIDE);
+        // SAFETY: the caller is the owner, for all of these.
+        unsafe {
+            if self.lower_to(lowered) {
+                Some(self.take_private(lowered))
+            } else {
+                self.pop_below_limit(lowered)
             }
+        }
+    }
+
+    /// Reads the item at `lowered`, which is at or above the limit, and so not a hole.
+    #[inline(always)]
+    unsafe fn take_private(&self, lowered: Index) -> T {
+        // SAFETY: the caller is the owner. The item is out of the deque, and read here alone.
+        unsafe {
+            let word = self.slot(lowered).load(Ordering::Relaxed);
+            debug_assert!(!is_hole(word), "holes lie below the mark");
+            T::from_word(word)
         }
     }
 
@@ -339,7 +355,7 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner, see above. The place comes from a push on this deque, its item was
     /// not popped since, and everything that lies on top of it was [marked](Self::mark).
     #[inline(always)]
-    pub unsafe fn take_back(&self, place: Place) -> TakenBack {
+    pub unsafe fn take_back(&self, place: PushToken) -> TakenBack {
         // SAFETY: the caller is the owner, for both.
         unsafe {
             if self.lower_to(place.0) {
@@ -395,110 +411,6 @@ impl<T: Word> fmt::Debug for Embedded<T> {
         f.debug_struct("Embedded")
             .field("len", &self.len())
             .finish()
-    }
-}
-
-/// An owner's handle.
-///
-/// It answers a request after the push that notices it, by exposing half of what is private.
-///
-/// ```
-/// use locksley_queue::{Owner, Steal, Thief, split};
-///
-/// let mut owner = split::Deque::new();
-/// let thief = owner.thief();
-/// owner.push(1).unwrap();
-/// assert_eq!(thief.steal(), Steal::Private);
-/// thief.request();
-/// owner.push(2).unwrap();
-/// assert_eq!(thief.steal(), Steal::Success(1));
-/// ```
-pub struct Deque<T: Word> {
-    deque: Handle<Embedded<T>>,
-}
-
-impl<T: Word> Deque<T> {
-    /// Creates an empty deque.
-    pub fn new() -> Self {
-        Self::with_capacity(0)
-    }
-
-    /// Creates a deque with room for `capacity` items before it grows.
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self::starting_at(capacity, 0)
-    }
-
-    #[doc(hidden)]
-    pub fn starting_at(capacity: usize, start: u64) -> Self {
-        Deque {
-            deque: Handle::new(Embedded::starting_at(capacity, start)),
-        }
-    }
-
-    /// Makes up to `count` of the oldest private items public. Returns how many there were.
-    pub fn expose(&mut self, count: usize) -> usize {
-        // SAFETY: the handle is the owner's, and borrowed exclusively.
-        unsafe { self.deque.expose(count) }
-    }
-
-    /// Answers a request, if one stands. Returns how many items it made public.
-    pub fn poll(&mut self) -> usize {
-        // SAFETY: as above.
-        unsafe {
-            if self.deque.attend().requested {
-                self.deque.expose(self.deque.private_len().div_ceil(2))
-            } else {
-                0
-            }
-        }
-    }
-
-    #[doc(hidden)]
-    pub fn mark(&mut self) {
-        // SAFETY: as above.
-        unsafe { self.deque.mark() };
-    }
-}
-
-impl<T: Word> Owner for Deque<T> {
-    type Item = T;
-    type Thief = Stealer<T>;
-
-    #[inline]
-    fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        // SAFETY: as above.
-        if unsafe { self.deque.push(item) }.1 {
-            self.poll();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<T> {
-        // SAFETY: as above.
-        unsafe { self.deque.pop() }
-    }
-
-    fn len(&self) -> usize {
-        self.deque.len()
-    }
-
-    fn thief(&self) -> Stealer<T> {
-        Stealer {
-            deque: self.deque.clone(),
-        }
-    }
-}
-
-impl<T: Word> Default for Deque<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: Word> fmt::Debug for Deque<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deque").field("len", &self.len()).finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The owner's operations off the fast path.
 
 use super::span::{MOST_PUBLIC, Span};
-use super::{Attention, Embedded, REQUESTED, TakenBack, hole};
+use super::{Attention, Embedded, REQUESTED, TakenBack, hole, is_hole};
 use crate::ring::{Index, STRIDE, distance, length};
 use crate::sync::Ordering;
 use crate::sync::barrier;
@@ -66,6 +66,26 @@ impl<T: Word> Embedded<T> {
         }
     }
 
+    /// Takes the newest item, if there is one. The bottom was just lowered to `lowered`, which is below the
+    /// limit: so the item may be public, or a hole.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn pop_below_limit(&self, mut lowered: Index) -> Option<T> {
+        // SAFETY: the caller is the owner, for all of these.
+        unsafe {
+            while self.pop_slowly(lowered) {
+                let word = self.slot(lowered).load(Ordering::Relaxed);
+                if !is_hole(word) {
+                    // SAFETY: the item is out of the deque, and read here alone.
+                    return Some(T::from_word(word));
+                }
+                lowered = lowered.wrapping_sub(STRIDE);
+                self.lower_to(lowered);
+            }
+        }
+        None
+    }
+
     /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is none
     /// and raises the bottom again. Returns `true` if the item is the owner's.
     #[cold]
@@ -89,12 +109,22 @@ impl<T: Word> Embedded<T> {
                 return true;
             }
             // Everything above was popped, so this is the last public item.
-            let kept = Span::new(top, span.len() / 2);
+            let kept = Span::new(top, self.kept_public(span.len()));
             if self.swap_span(span, kept, Ordering::Relaxed) {
                 // SAFETY: the caller is the owner.
                 unsafe { self.sync_limit() };
                 return true;
             }
+        }
+    }
+
+    /// How many of `public` items stay public when the owner takes the newest of them back: half, so that
+    /// it need not come again soon. Without a force, though, nothing may be hidden that was public.
+    fn kept_public(&self, public: u64) -> u64 {
+        if self.slow.attentive.get() {
+            public - 1
+        } else {
+            public / 2
         }
     }
 
@@ -143,6 +173,12 @@ impl<T: Word> Embedded<T> {
             let kept = Span::new(top, length(top, place) as u64);
             self.swap_span(span, kept, Ordering::Relaxed);
         }
+    }
+
+    /// How many items fit before the circle grows.
+    pub(super) unsafe fn capacity(&self) -> usize {
+        // SAFETY: the caller is the owner, and the borrow ends here.
+        unsafe { &*self.slow.view.get() }.capacity()
     }
 
     /// How many items are private.

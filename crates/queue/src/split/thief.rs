@@ -1,11 +1,8 @@
 //! The thieves' operations: steal, request, force.
 
-use std::fmt;
-
 use super::span::{MOST_PUBLIC, Span};
 use super::{Embedded, REQUESTED, is_hole};
-use crate::handle::Handle;
-use crate::pile::{Steal, Thief};
+use crate::pile::Steal;
 use crate::ring::{STRIDE, distance, length};
 use crate::sync::barrier;
 use crate::sync::{Ordering, fence};
@@ -195,57 +192,5 @@ impl<T: Word> Embedded<T> {
     /// Returns `true` if nothing seems to be there.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// A thief's handle.
-pub struct Stealer<T: Word> {
-    pub(super) deque: Handle<Embedded<T>>,
-}
-
-impl<T: Word> Stealer<T> {
-    /// [`Embedded::request`].
-    pub fn request(&self) -> bool {
-        self.deque.request()
-    }
-
-    /// [`Embedded::force`].
-    pub fn force(&self) -> Forced {
-        self.deque.force()
-    }
-
-    /// [`Embedded::steal_some`].
-    pub fn steal_some(
-        &self,
-        amount: impl FnOnce(usize) -> usize,
-        sink: impl FnMut(T),
-    ) -> Steal<usize> {
-        self.deque.steal_some(amount, sink)
-    }
-}
-
-impl<T: Word> Thief for Stealer<T> {
-    type Item = T;
-
-    fn steal(&self) -> Steal<T> {
-        self.deque.steal()
-    }
-
-    fn len(&self) -> usize {
-        self.deque.len()
-    }
-}
-
-impl<T: Word> Clone for Stealer<T> {
-    fn clone(&self) -> Self {
-        Stealer {
-            deque: self.deque.clone(),
-        }
-    }
-}
-
-impl<T: Word> fmt::Debug for Stealer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("len", &self.len()).finish()
     }
 }

@@ -508,13 +508,16 @@ pub(crate) fn batches<S: Subject>(make: fn() -> S::Owner<Item>, items: usize) {
                     let victim = &victims[usize::from(rng.below(4) == 0)];
                     let answer = S::steal_half(victim, &mut own);
                     let last = last && answer.is_empty();
-                    if let Steal::Success(item) = answer {
-                        item.take();
+                    match answer {
+                        Steal::Success(item) => _ = item.take(),
+                        Steal::Private => S::ask(victim),
+                        Steal::Empty | Steal::Retry => {}
                     }
                     // Leaves some behind for others to steal, until the end.
                     for _ in 0..rng.below(4) {
                         own.pop().map(Item::take);
                     }
+                    S::attend(&mut own);
                     if last {
                         while own.pop().map(Item::take).is_some() {}
                         return;
@@ -529,6 +532,7 @@ pub(crate) fn batches<S: Subject>(make: fn() -> S::Owner<Item>, items: usize) {
             if rng.below(4) == 0 {
                 owner.pop().map(Item::take);
             }
+            S::attend(&mut owner);
         }
         drain::<S>(&mut owner);
     });

@@ -159,7 +159,8 @@ impl<S: DequeSubject> Pair<S> {
                 );
             }
             Steal::Empty => assert!(self.model.is_empty(), "told empty with {:?}", self.model),
-            answer => panic!("told {answer:?} with nobody else there"),
+            Steal::Private => assert!(!self.model.is_empty(), "told private with nothing inside"),
+            Steal::Retry => panic!("told to retry with nobody else there"),
         }
     }
 

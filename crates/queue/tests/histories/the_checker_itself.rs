@@ -2,7 +2,7 @@
 
 use crate::subject::DequeSubject;
 use crate::subjects::{Aborting, Disorders, Duplicates, FeignsEmpty, Loses};
-use crate::wgl::Op::{Abort, Empty, Pop, Private, Push, Steal};
+use crate::wgl::Op::{Abort, Empty, Pop, Private, Push, Steal, TakeBack};
 use crate::wgl::{Aborts, History, Invocation, Op, check};
 
 /// An invocation from `begun` to `completed`.
@@ -68,6 +68,31 @@ fn a_duplicated_item() {
         vec![at(1, 2, Push(0)), at(3, 4, Push(1))],
         vec![at(5, 6, Steal(vec![0, 0]))],
     ]);
+}
+
+#[test]
+fn take_backs() {
+    let back = |item, taken| at(7, 8, TakeBack { item, taken });
+    let pushes = || vec![at(1, 2, Push(0)), at(3, 4, Push(1)), at(5, 6, Push(2))];
+    let then = |rest: Vec<Invocation>| [pushes(), rest].concat();
+    good(vec![then(vec![
+        back(1, true),
+        at(9, 10, Pop(Some(2))),
+        at(11, 12, Pop(Some(0))),
+    ])]);
+    good(vec![
+        then(vec![back(1, true)]),
+        vec![at(9, 10, Steal(vec![0, 2]))],
+    ]);
+    good(vec![then(vec![back(0, false)]), vec![at(5, 9, steal(0))]]);
+    // It comes back and is stolen too; or neither.
+    bad(vec![then(vec![back(0, true)]), vec![at(5, 9, steal(0))]]);
+    bad(vec![then(vec![back(0, false)])]);
+    bad(vec![then(vec![
+        back(1, true),
+        at(9, 10, Pop(Some(2))),
+        at(11, 12, Pop(Some(1))),
+    ])]);
 }
 
 #[test]
