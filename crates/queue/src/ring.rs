@@ -24,10 +24,6 @@
 //! so at most one of them is larger than the current one, and the others come from a run of growths:
 //! together they are smaller than three times the largest circle of the run.
 //!
-//! **Laps.** A lap is one round of the indices through the circle. Within a lap the slot of an
-//! index lies at a fixed distance from it, so an owner that keeps that distance and the two ends
-//! of the lap ([`Lap`]) needs neither the mask nor a separate test for a full circle.
-//!
 //! **Shrinking.** A deque that its owner found empty [`EMPTIES_BEFORE_SHRINK`] times since it last
 //! changed its size gives half of its circle back.
 //!
@@ -40,7 +36,6 @@
 //! | R5 | visitor enters | Relaxed | R2 through fences | - | |
 //! | R6 | visitor leaves | Release | R3 | as R3 | `chase_lev::grow_against_steal` |
 
-use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
@@ -214,78 +209,6 @@ impl View {
             self.base
                 .add(((index & self.mask) / STRIDE) as usize)
                 .as_ref()
-        }
-    }
-}
-
-/// What the owner's fast path knows besides the bottom: how far that may move without looking
-/// further, and where the slots are on the way.
-pub(crate) struct Lap {
-    /// The address that index 0 would have if the lap went so far down.
-    #[cfg(not(loom))]
-    origin: Cell<*const AtomicPtr<()>>,
-    /// Loom's atomics are not one stride apart, so there the circle is asked.
-    #[cfg(loom)]
-    origin: Cell<(NonNull<AtomicPtr<()>>, u64)>,
-    /// A pop at this index must look further.
-    pub(crate) floor: Cell<Index>,
-    /// A push at this index must look further.
-    pub(crate) ceiling: Cell<Index>,
-}
-
-impl Lap {
-    /// The lap of the slot of `index`. Its floor is its start, or `lowest` if that comes later;
-    /// its ceiling is its end, or `limit` if that comes earlier.
-    pub(crate) fn new(view: &View, index: Index, lowest: Index, limit: Index) -> Lap {
-        let start = view.lap_start(index);
-        let end = view.limit(start);
-        let floor = if distance(start, lowest) > 0 {
-            lowest
-        } else {
-            start
-        };
-        let ceiling = if distance(limit, end) > 0 { limit } else { end };
-        #[cfg(not(loom))]
-        let origin = view
-            .base
-            .as_ptr()
-            .cast_const()
-            .wrapping_byte_sub(start as usize);
-        #[cfg(loom)]
-        let origin = (view.base, view.mask);
-        Lap {
-            origin: Cell::new(origin),
-            floor: Cell::new(floor),
-            ceiling: Cell::new(ceiling),
-        }
-    }
-
-    /// Becomes another lap.
-    pub(crate) fn set(&self, lap: &Lap) {
-        self.origin.set(lap.origin.get());
-        self.floor.set(lap.floor.get());
-        self.ceiling.set(lap.ceiling.get());
-    }
-
-    /// The slot of an index.
-    ///
-    /// # Safety
-    ///
-    /// The lap is one of a living ring's current circle, and the index is in it.
-    #[inline(always)]
-    pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
-        #[cfg(not(loom))]
-        {
-            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
-            // SAFETY: the origin is the circle's first slot less the lap's first index; adding an
-            // index of the lap leads into the circle, which is alive, says the caller.
-            unsafe { &*self.origin.get().wrapping_byte_add(index as usize) }
-        }
-        #[cfg(loom)]
-        {
-            let (base, mask) = self.origin.get();
-            // SAFETY: the offset is at most the capacity less one; the circle is alive.
-            unsafe { base.add(((index & mask) / STRIDE) as usize).as_ref() }
         }
     }
 }

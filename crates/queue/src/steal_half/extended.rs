@@ -42,77 +42,12 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::deque;
+pub use super::deque::{Deque, Stealer};
+use super::deque::{Inner, Slot};
 use super::ring::Ring;
 use crate::pile::{Steal, StealBatch, Thief};
-use crate::sync::{AtomicPtr, Ordering};
+use crate::sync::Ordering;
 use crate::word::Word;
-
-/// The variant of the paper.
-#[derive(Debug)]
-pub enum CopyFirst {}
-
-impl deque::Variant for CopyFirst {}
-
-impl deque::Kind for CopyFirst {
-    const CLAIMS: bool = false;
-    type Slot<T: Word> = Slot;
-}
-
-/// Holds an item's word from `top` to `bot`. Written by the owner; read by anybody, and thieves find
-/// out afterwards whether they read an item.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Slot(AtomicPtr<()>);
-
-impl<T: Word> deque::Slot<T> for Slot {
-    fn empty() -> Self {
-        Slot(AtomicPtr::new(std::ptr::null_mut()))
-    }
-
-    #[inline]
-    unsafe fn put(&self, item: T) {
-        self.0.store(item.into_word(), Ordering::Relaxed); // [E1]
-    }
-
-    #[inline]
-    unsafe fn get(&self) -> T {
-        let word = self.0.load(Ordering::Relaxed); // [E2]
-        // SAFETY: the item is there and is taken out once, says the caller.
-        unsafe { T::from_word(word) }
-    }
-}
-
-/// The owner's side of an extended deque.
-///
-/// ```
-/// use locksley_queue::steal_half::extended::Deque;
-/// use locksley_queue::{Owner, Steal, StealBatch};
-///
-/// let (mut victim, mut own) = (Deque::new(), Deque::new());
-/// for task in 1..=8_u32 {
-///     victim.push(task).unwrap();
-/// }
-/// assert_eq!(victim.thief().steal_half(&mut own), Steal::Success(4));
-/// assert_eq!((victim.len(), own.len()), (4, 3));
-/// assert_eq!(own.pop(), Some(3));
-/// ```
-///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
-///
-/// ```compile_fail
-/// use locksley_queue::steal_half::extended::Deque;
-///
-/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
-///     long
-/// }
-/// ```
-pub type Deque<T> = deque::Deque<T, CopyFirst>;
-
-/// A thief's handle of an extended deque.
-pub type Stealer<T> = deque::Stealer<T, CopyFirst>;
-
-type Inner<T> = deque::Inner<T, CopyFirst>;
 
 impl<T: Word> Thief for Stealer<T> {
     type Item = T;

@@ -3,9 +3,8 @@
 //! The extended deque of Hendler and Shavit ("Non-Blocking Steal-Half Work Queues", PODC 2002) is a
 //! bounded cyclic array whose owner pushes and pops at the bottom. At the top is the *stealRange*:
 //! the items that a thief may take all at once. The owner adjusts the range only when the length
-//! of the deque gets to a power of two, or when a theft has happened. Two variants:
-//! [`extended`] copies the items and then takes them, as in the paper; [`claim_first`] takes them
-//! and then copies.
+//! of the deque gets to a power of two, or when a theft has happened. The module [`extended`] has the
+//! thief's operation: it copies the items, and then takes them.
 //!
 //! ```text
 //!             stealRange           promised            fast pops, fast pushes
@@ -98,10 +97,7 @@ mod protocol;
 mod range;
 mod ring;
 
-pub mod claim_first;
 pub mod extended;
-
-pub use deque::{Deque, Stealer, Variant};
 
 /// The most items that a deque of this module can hold: the distance of two 16-bit indices must
 /// have a sign.
@@ -122,7 +118,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    fn of<V: Variant>(shared: &protocol::Shared<V>) -> Inspection {
+    fn of(shared: &protocol::Shared) -> Inspection {
         let (_, len) = shared.occupied();
         Inspection {
             len,

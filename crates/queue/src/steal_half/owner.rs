@@ -6,9 +6,8 @@
 
 use std::cell::Cell;
 
-use super::deque::Variant;
 use super::protocol::Shared;
-use super::range::{Promise, Range, ahead};
+use super::range::{Promise, Range};
 use crate::sync::barrier::{self, Payer};
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -98,7 +97,7 @@ fn length_from(index: u16, bot: u64) -> u16 {
     (bot as u16).wrapping_sub(index)
 }
 
-impl<V: Variant> Shared<V> {
+impl Shared {
     /// Is the slot at `bot` free, and nothing special about it? Then [`push`](Self::push) will do;
     /// if not, [`room`](Self::room) and [`push_many`](Self::push_many).
     #[inline]
@@ -127,7 +126,7 @@ impl<V: Variant> Shared<V> {
 
     /// How many slots are free.
     pub(super) fn room(&self, bot: u64) -> u16 {
-        self.capacity - length_from(self.oldest(self.current()), bot)
+        self.capacity - length_from(self.current().top(), bot)
     }
 
     /// The `n` slots from `bot` on are written: makes them part of the deque.
@@ -136,7 +135,7 @@ impl<V: Variant> Shared<V> {
         if n == 1 && bot == self.own.ceiling.get() {
             self.push_at_ceiling(bot);
         } else if self.publish(bot, self.own.payer) && n == 1 {
-            self.open(bot, self.current());
+            self.open(bot);
         } else {
             self.announce(bot);
         }
@@ -191,7 +190,7 @@ impl<V: Variant> Shared<V> {
         if !self.publish(bot, self.own.payer) {
             return self.contest(bot);
         }
-        self.open(bot, self.current());
+        self.open(bot);
         true
     }
 
@@ -280,7 +279,7 @@ impl<V: Variant> Shared<V> {
         self.own.sure.set(sure);
         self.own.limit.set(limit);
         self.own.ceiling.set(ceiling);
-        self.open(bot, seen);
+        self.open(bot);
         Ok(())
     }
 
@@ -299,33 +298,15 @@ impl<V: Variant> Shared<V> {
         Ok(())
     }
 
-    /// Says which pushes and pops are fast ones. `range` is the current one.
+    /// Says which pushes and pops are fast ones. The ceiling is never beyond the end of the free slots.
     #[inline]
-    fn open(&self, bot: u64, range: Range) {
+    fn open(&self, bot: u64) {
         let own = &self.own;
         let (mut low, mut high) = (own.limit.get(), own.ceiling.get().wrapping_sub(1));
         if own.payer != FAST {
             (low, high) = (bot, bot);
-        } else if V::CLAIMS {
-            // Without claims the ceiling is never beyond the end of the free slots.
-            // Of the last item, which the owner is about to pop, a thief may already be done.
-            let used = ahead(bot as u16, self.oldest(range));
-            let free = u64::from(self.capacity - used);
-            if free < high.wrapping_sub(bot) {
-                high = bot.wrapping_add(free);
-            }
         }
         own.low.set(low);
         own.high.set(high);
-    }
-
-    /// The first index whose slot is in use.
-    #[inline]
-    fn oldest(&self, range: Range) -> u16 {
-        if V::CLAIMS {
-            self.top.steal_top.load(Ordering::Acquire) as u16 // [B5]
-        } else {
-            range.top()
-        }
     }
 }

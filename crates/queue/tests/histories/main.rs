@@ -71,12 +71,10 @@ linearizable! {
     reference_bounded: Bounded, Justified;
     reference_private: Private, Justified;
     chase_lev: ChaseLev, Justified;
-    asymmetric: Asymmetric, DuringSteals;
     semi_private: SemiPrivate, Justified;
     semi_private_by_halves: SemiPrivateByHalves, Justified;
     split: Split, Always;
     split_forced: SplitForced, Always;
     abp: Abp, Justified;
     steal_half_extended: Extended, Always;
-    steal_half_claim_first: ClaimFirst, Always;
 }

@@ -23,8 +23,8 @@ macro_rules! every_deque {
         contenders![
             $turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
-            Extended, ClaimFirst,
+            Abp, ChaseLev, Split, SemiPrivate, SemiPrivatePolling,
+            Extended,
         ]
     };
 }

@@ -10,13 +10,13 @@ use crate::queues::contenders::{CrossbeamLifo, Deque, Halvable};
 pub(crate) fn workload() -> Workload {
     Workload {
         name: "steal_half",
-        about: "push 64, steal half, drain both deques, in one thread, per item",
+        about: "push 64 (and expose them), steal half, drain both deques, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: Some("items per steal"),
         contenders: contenders![
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Extended, ClaimFirst,
+            Split, Extended,
         ],
     }
 }
@@ -29,6 +29,7 @@ fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
     let start = ThreadClock::start();
     for batch in 0..batches {
         victim = fill(victim, batch * BATCH);
+        victim.expose(BATCH);
         if let Some(item) = D::steal_half(&mut thief, &mut own) {
             stolen.add(item);
         }
