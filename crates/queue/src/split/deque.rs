@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Embedded, Forced, PushToken, TakenBack, is_hole};
+use super::{Embedded, Forced, PushToken, Slots, TakenBack, is_hole};
 use crate::handle::Handle;
 use crate::pile::{Full, Owner, Steal, StealBatch, Thief};
 use crate::ring::{Index, STRIDE, distance};
@@ -29,6 +29,9 @@ pub struct Deque<T: Word> {
     /// The deque's bottom, which only this handle moves. A function that has the handle to itself
     /// can keep it in a register.
     bottom: Index,
+    /// Where the deque's slots are. They move only in slow operations, after which
+    /// [`refresh`](Self::refresh) looks again.
+    slots: Slots,
 }
 
 impl<T: Word> Deque<T> {
@@ -50,8 +53,11 @@ impl<T: Word> Deque<T> {
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let deque = Handle::new(Embedded::starting_at(capacity, start));
-        let bottom = deque.bottom();
-        Deque { deque, bottom }
+        Deque {
+            bottom: deque.bottom(),
+            slots: deque.hot.slots.get(),
+            deque,
+        }
     }
 
     /// Returns how many items fit before the deque grows.
@@ -69,13 +75,9 @@ impl<T: Word> Deque<T> {
     /// Answers a request, if one stands. Returns how many items it made public.
     pub fn poll(&mut self) -> usize {
         // SAFETY: as above.
-        unsafe {
-            if self.deque.attend().requested {
-                self.deque.expose(self.deque.private_len().div_ceil(2))
-            } else {
-                0
-            }
-        }
+        let exposed = unsafe { self.deque.answer() };
+        self.refresh();
+        exposed
     }
 
     /// Returns how many items are private.
@@ -125,7 +127,7 @@ impl<T: Word> Deque<T> {
             }
             (word, self.deque.take_back(token))
         };
-        self.bottom = self.deque.bottom();
+        self.refresh();
         if taken != TakenBack::Yes && self.deque.is_called() {
             self.poll();
         }
@@ -138,11 +140,21 @@ impl<T: Word> Deque<T> {
     fn push_item(&mut self, item: T) {
         // SAFETY: the handle is the owner's, and borrowed exclusively; a push that asked for
         // attention was followed by it.
-        let attention = unsafe { self.deque.push_at(self.bottom, item) };
+        let attention = unsafe { self.deque.push_at(self.bottom, self.slots, item) };
         self.bottom = self.bottom.wrapping_add(STRIDE);
         if attention {
-            self.poll();
+            // SAFETY: as above.
+            unsafe { self.deque.answer() };
+            self.refresh();
         }
+    }
+
+    /// Looks again where bottom and slots are. The handle's address is passed to no other function, so
+    /// that it can stay in registers.
+    #[inline(always)]
+    fn refresh(&mut self) {
+        self.bottom = self.deque.bottom();
+        self.slots = self.deque.hot.slots.get();
     }
 
     #[cfg(all(test, not(loom)))]
@@ -175,10 +187,10 @@ impl<T: Word> Owner for Deque<T> {
         unsafe {
             if self.deque.lower_to(lowered) {
                 self.bottom = lowered;
-                return Some(self.deque.take_private(lowered));
+                return Some(Embedded::<T>::take_private(lowered, self.slots));
             }
             let item = self.deque.pop_below_limit(lowered);
-            self.bottom = self.deque.bottom();
+            self.refresh();
             item
         }
     }

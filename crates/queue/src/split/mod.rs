@@ -62,8 +62,10 @@
 //! them sees the other.
 //!
 //! **Without `membarrier`** ([`Payer::Both`](crate::barrier::Payer)) the deque is made
-//! *attentive*: the ceiling stays at 0, so the owner exposes after every push, and nothing is ever
-//! private for longer than that.
+//! *attentive*: the ceiling stays at 0, so the owner attends and exposes after every push; and what
+//! it takes back is the newest item alone, not half. So nothing is private for longer than a push takes.
+//! If the barrier is refused only later, a force says so, and the thief has to wait for the owner's
+//! next push.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17, for semi-private deques). The owner issues a
 //! compare-and-swap only to answer a request or to take back what it exposed; thieves ask only
@@ -76,18 +78,25 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `split::force_against_push` |
-//! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | the pool's `sleep::models` |
-//! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `split::force_against_pops` |
-//! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `split::force_against_marks` |
+//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_push` |
+//! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push` |
+//! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `force_against_pops` |
+//! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `force_against_marks` |
 //! | D5 | force: heavy barrier | membarrier | D3, D4 | as those | as those |
 //! | D6 | force: load of `bottom` | Acquire | D1 | as D1 | as D1 |
-//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `split::expose_against_steal` |
-//! | D8 | steal: compare-and-swap of `span` | AcqRel | D7, D9 | Acquire as D7; Release as D9 | `split::expose_against_steal`, `split::slot_reuse_against_steal` |
-//! | D9 | make room: load of `span` | Acquire | D8 | a thief that is about to read a slot must be seen as a visitor before the slot is reused | `split::slot_reuse_against_steal` |
-//! | D10 | make room: load of the visitors | Acquire | the end of a visit | the slot would be written before the thief has read it | `split::slot_reuse_against_steal` |
-//! | D11 | the lock of forcers | Acquire, Release | itself | two forces would overlap | `split::two_forces` |
-//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | the pool's `sleep::models` |
+//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `expose_against_steal`, `force_against_push` |
+//! | D8 | steal: compare-and-swap of `span` | AcqRel | D7, D9 | Acquire as D7; Release as D9 | `expose_against_steal`, `shrink_behind_a_thief` |
+//! | D9 | make room, pop: load of `span` | Acquire | D8 | a thief that is about to read a slot must be seen as a visitor before the slot is reused, or the circle left | `slot_reuse_against_steal`, `shrink_behind_a_thief` |
+//! | D10 | make room: load of the visitors (R3) | Acquire | R6 | the slot would be written before the thief has read it | `slot_reuse_against_steal` |
+//! | D11 | the lock of forcers | Acquire, Release | itself | not shown by loom: the compare-and-swap of a cancelled force, delayed past the unlocking, could find the next force's mark and publish it before that one's barrier; loom delays no compare-and-swap | |
+//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | `request_brings_its_reason` |
+//! | D13 | load of `span` before a store of `limit` | Acquire | D7 of a force | not shown by loom: the force could read a limit that follows from its own outcome; loom lets no load see a later store | |
+//! | D14 | steal, len: load of `span` | Acquire | D8 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
+//! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2 | the circle would be freed under the thief | `grow_against_steal` |
+//!
+//! Tests are of `tests/loom/split.rs`. All stores to `span` after the first are compare-and-swaps, so
+//! whoever reads a later one also acquires from an earlier Release: cancelling, marking and taking
+//! back need no ordering of their own.
 
 mod deque;
 mod owner;
@@ -97,7 +106,7 @@ mod thief;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use crossbeam_utils::CachePadded;
 
@@ -121,10 +130,52 @@ struct Hot {
     bottom: AtomicU64,
     limit: AtomicU64,
     ceiling: AtomicU64,
-    /// The first slot of the current circle. The owner's alone.
-    base: Cell<*const AtomicPtr<()>>,
-    /// Which bits of an index are its offset in the circle. The owner's alone.
-    mask: Cell<u64>,
+    /// The owner's alone.
+    slots: Cell<Slots>,
+}
+
+/// Where the slots of the current circle are.
+#[derive(Clone, Copy)]
+struct Slots {
+    first: NonNull<AtomicPtr<()>>,
+    /// Which bits of an index are its offset in the circle.
+    mask: u64,
+}
+
+// SAFETY: it is an address of a slot, which is an atomic; that the circle is alive is the
+// obligation of `slot`'s caller.
+unsafe impl Send for Slots {}
+// SAFETY: as above.
+unsafe impl Sync for Slots {}
+
+impl Slots {
+    fn of(view: &View) -> Slots {
+        Slots {
+            first: view.first(),
+            mask: (view.capacity() as u64 - 1) * STRIDE,
+        }
+    }
+
+    /// The slot of an index.
+    ///
+    /// # Safety
+    ///
+    /// The circle is the current one, and the caller is the owner, which alone replaces it.
+    #[inline(always)]
+    unsafe fn slot<'a>(self, index: Index) -> &'a AtomicPtr<()> {
+        let offset = index & self.mask;
+        #[cfg(not(loom))]
+        {
+            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
+            // SAFETY: the offset is inside the circle, which is alive.
+            unsafe { self.first.byte_add(offset as usize).as_ref() }
+        }
+        #[cfg(loom)]
+        {
+            // SAFETY: as above; loom's atomics are larger than a word.
+            unsafe { self.first.add((offset / STRIDE) as usize).as_ref() }
+        }
+    }
 }
 
 /// What the thieves look at all the time. The owner writes to it only in slow operations.
@@ -223,14 +274,13 @@ impl<T: Word> Embedded<T> {
         // Above 0, so that an index below the first is no large number.
         let start = (start / STRIDE * STRIDE).max(STRIDE);
         let (ring, view) = Ring::new(capacity);
-        let room = view.limit(start);
+        let (room, slots) = (view.limit(start), Slots::of(&view));
         let deque = Embedded {
             hot: CachePadded::new(Hot {
                 bottom: AtomicU64::new(start),
                 limit: AtomicU64::new(start),
                 ceiling: AtomicU64::new(room),
-                base: Cell::new(ptr::null()),
-                mask: Cell::new(0),
+                slots: Cell::new(slots),
             }),
             public: CachePadded::new(Public {
                 span: AtomicU64::new(Span::new(start, 0).0),
@@ -247,12 +297,9 @@ impl<T: Word> Embedded<T> {
             ring,
             items: PhantomData,
         };
-        // SAFETY: nobody else has the deque yet.
-        unsafe {
-            deque.enter_circle();
-            if barrier::payer() == Payer::Both {
-                deque.set_attentive();
-            }
+        if barrier::payer() == Payer::Both {
+            // SAFETY: nobody else has the deque yet.
+            unsafe { deque.set_attentive() };
         }
         deque
     }
@@ -269,18 +316,8 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner.
     #[inline(always)]
     unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
-        let (base, offset) = (self.hot.base.get(), index & self.hot.mask.get());
-        #[cfg(not(loom))]
-        {
-            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
-            // SAFETY: the offset is inside the circle, which only the owner replaces.
-            unsafe { &*base.byte_add(offset as usize) }
-        }
-        #[cfg(loom)]
-        {
-            // SAFETY: as above; loom's atomics are larger than a word.
-            unsafe { &*base.add((offset / STRIDE) as usize) }
-        }
+        // SAFETY: the caller is the owner.
+        unsafe { self.hot.slots.get().slot(index) }
     }
 }
 
@@ -300,21 +337,25 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     pub unsafe fn push(&self, item: T) -> (PushToken, bool) {
         let bottom = self.bottom();
-        // SAFETY: the caller is the owner, and this is the bottom.
-        let attention = unsafe { self.push_at(bottom, item) };
+        // SAFETY: the caller is the owner, and these are the bottom and the current circle.
+        let attention = unsafe { self.push_at(bottom, self.hot.slots.get(), item) };
         (PushToken(bottom), attention)
     }
 
-    /// Pushes an item at the bottom, which the caller knows. Returns `true` if the owner must attend.
+    /// Pushes an item at the bottom. Returns `true` if the owner must attend.
+    ///
+    /// The caller knows the bottom and the slots: [`Deque`] keeps them in its handle, which may live
+    /// in registers.
     #[inline(always)]
-    unsafe fn push_at(&self, bottom: Index, item: T) -> bool {
+    unsafe fn push_at(&self, bottom: Index, slots: Slots, item: T) -> bool {
         // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
         // asked for attention.
-        let slot = unsafe { self.slot(bottom) };
+        let slot = unsafe { slots.slot(bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
         self.hot.bottom.store(next, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, nothing is private: see `set_attentive`.
+        // SAFETY: where there is no membarrier, there is no force, and the caller attends after every
+        // push: the deque is attentive.
         unsafe { barrier::light_unchecked() }; // [D2]
         next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
@@ -330,7 +371,7 @@ impl<T: Word> Embedded<T> {
         // SAFETY: the caller is the owner, for all of these.
         unsafe {
             if self.lower_to(lowered) {
-                Some(self.take_private(lowered))
+                Some(Self::take_private(lowered, self.hot.slots.get()))
             } else {
                 self.pop_below_limit(lowered)
             }
@@ -339,10 +380,10 @@ impl<T: Word> Embedded<T> {
 
     /// Reads the item at `lowered`, which is at or above the limit, and so not a hole.
     #[inline(always)]
-    unsafe fn take_private(&self, lowered: Index) -> T {
+    unsafe fn take_private(lowered: Index, slots: Slots) -> T {
         // SAFETY: the caller is the owner. The item is out of the deque, and read here alone.
         unsafe {
-            let word = self.slot(lowered).load(Ordering::Relaxed);
+            let word = slots.slot(lowered).load(Ordering::Relaxed);
             debug_assert!(!is_hole(word), "holes lie below the mark");
             T::from_word(word)
         }
@@ -369,7 +410,7 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     unsafe fn lower_to(&self, lowered: Index) -> bool {
         self.hot.bottom.store(lowered, Ordering::Release); // [D1]
-        // SAFETY: as in `push`.
+        // SAFETY: where there is no membarrier, there is no force, and only the owner moves the limit.
         unsafe { barrier::light_unchecked() }; // [D3]
         lowered >= self.hot.limit.load(Ordering::Relaxed)
     }

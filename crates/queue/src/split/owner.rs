@@ -1,7 +1,7 @@
 //! The owner's operations off the fast path.
 
 use super::span::{MOST_PUBLIC, Span};
-use super::{Attention, Embedded, REQUESTED, TakenBack, hole, is_hole};
+use super::{Attention, Embedded, REQUESTED, Slots, TakenBack, hole, is_hole};
 use crate::ring::{Index, STRIDE, distance, length};
 use crate::sync::Ordering;
 use crate::sync::barrier;
@@ -19,11 +19,10 @@ fn later(one: Index, other: Index) -> Index {
 /// The owner's operations. For each: the caller is the owner, as `Embedded` says.
 impl<T: Word> Embedded<T> {
     /// Copies where the slots are to where the fast path looks.
-    pub(super) unsafe fn enter_circle(&self) {
+    unsafe fn enter_circle(&self) {
         // SAFETY: the caller is the owner, and the borrow ends here.
         let view = unsafe { &*self.slow.view.get() };
-        self.hot.base.set(view.first().as_ptr());
-        self.hot.mask.set((view.capacity() as u64 - 1) * STRIDE);
+        self.hot.slots.set(Slots::of(view));
     }
 
     fn swap_span(&self, from: Span, to: Span, success: Ordering) -> bool {
@@ -36,7 +35,7 @@ impl<T: Word> Embedded<T> {
     /// The span, after a force that was under way has been cancelled.
     fn settled_span(&self) -> Span {
         loop {
-            let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
+            let span = Span(self.public.span.load(Ordering::Acquire)); // [D13]
             if !span.is_forcing() {
                 return span;
             }
@@ -58,7 +57,7 @@ impl<T: Word> Embedded<T> {
             self.hot.limit.store(limit, Ordering::Relaxed);
             // SAFETY: where there is no membarrier, there is no force either.
             unsafe { barrier::light_unchecked() }; // [D4]
-            let again = Span(self.public.span.load(Ordering::Relaxed));
+            let again = Span(self.public.span.load(Ordering::Acquire)); // [D9]
             // Thieves may have taken some: that moves the top, not the split.
             if !again.is_forcing() && again.split(near) == split {
                 return again;
@@ -247,7 +246,7 @@ impl<T: Word> Embedded<T> {
         let requested = if self.slow.attentive.get() {
             true
         } else {
-            self.hot.ceiling.swap(room, Ordering::AcqRel) == REQUESTED // [D12]
+            self.hot.ceiling.swap(room, Ordering::Acquire) == REQUESTED // [D12]
         };
         let asked = self.is_asked();
         if asked {
@@ -260,14 +259,25 @@ impl<T: Word> Embedded<T> {
         Attention { requested, asked }
     }
 
-    /// Asks for attention after every push, or no more. Where there is no membarrier it always is.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the owner.
+    /// Attends, and answers a request by exposing half of what is private. Returns how many items it
+    /// made public.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn answer(&self) -> usize {
+        // SAFETY: the caller is the owner.
+        unsafe {
+            if self.attend().requested {
+                self.expose(self.private_len().div_ceil(2))
+            } else {
+                0
+            }
+        }
+    }
+
+    /// Asks for attention after every push from now on.
     pub(super) unsafe fn set_attentive(&self) {
         self.slow.attentive.set(true);
-        self.hot.ceiling.swap(REQUESTED, Ordering::AcqRel); // [D12]
+        self.hot.ceiling.store(REQUESTED, Ordering::Relaxed);
     }
 
     /// Changes the ceiling, unless a request stands.
@@ -277,6 +287,7 @@ impl<T: Word> Embedded<T> {
         let _ = ceiling.compare_exchange(before, room, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Raises the ceiling: to where the circle is full now, or by growing it.
     unsafe fn make_room(&self, bottom: Index) {
         let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
         // SAFETY: the caller is the owner, and the borrow ends here.

@@ -43,7 +43,7 @@ impl<T: Word> Embedded<T> {
         amount: impl FnOnce(usize) -> usize,
         mut sink: impl FnMut(T),
     ) -> Steal<usize> {
-        let span = Span(self.public.span.load(Ordering::Acquire));
+        let span = Span(self.public.span.load(Ordering::Acquire)); // [D14]
         if span.len() == 0 {
             return self.nothing_public(span);
         }
@@ -52,7 +52,7 @@ impl<T: Word> Embedded<T> {
             return Steal::Empty;
         }
         let visit = self.ring.enter();
-        fence(Ordering::SeqCst); // for `ring`
+        fence(Ordering::SeqCst); // [D15]
         let race = self.public.span.compare_exchange(
             span.0,
             span.without_oldest(count).0,
@@ -150,11 +150,11 @@ impl<T: Word> Embedded<T> {
             return Forced::Retry;
         }
         self.hot.limit.fetch_max(end, Ordering::Relaxed);
+        // [D5]
         if !barrier::heavy() {
             self.replace(mark, span, Ordering::Relaxed);
             return Forced::Refused;
         }
-        // [D5]
         let bottom = self.hot.bottom.load(Ordering::Acquire); // [D6]
         let limit = self.hot.limit.load(Ordering::Relaxed);
         let len = length(top, end)
@@ -184,7 +184,7 @@ impl<T: Word> Embedded<T> {
 
     /// How many items seem to be there, public and private.
     pub fn len(&self) -> usize {
-        let span = Span(self.public.span.load(Ordering::Acquire));
+        let span = Span(self.public.span.load(Ordering::Acquire)); // [D14]
         let bottom = self.hot.bottom.load(Ordering::Relaxed);
         length(span.top(bottom), bottom)
     }

@@ -34,6 +34,15 @@ unsafe impl Word for Payload {
     }
 }
 
+/// Runs a large model with one preemption less than the others: two in CI, three in the deep check.
+pub(crate) fn deep(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder
+        .preemption_bound
+        .map(|bound| bound.saturating_sub(1));
+    builder.check(model);
+}
+
 /// Tries to steal `tries` times and opens what it gets.
 pub(crate) fn rob(thief: &impl Thief<Item = Payload>, tries: usize) -> Vec<usize> {
     let mut loot = Vec::new();
