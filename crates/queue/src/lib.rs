@@ -1,4 +1,4 @@
-//! Lock-free work piles: every queue of the work-stealing papers as running, checked code.
+//! Lock-free queues of tasks: every queue of the work-stealing papers as running, checked code.
 //!
 //! | module | what it is | the owner pays | room |
 //! |---|---|---|---|
@@ -62,8 +62,8 @@
 //!
 //! # Platforms
 //!
-//! 64-bit targets. On Linux [`split`] and [`steal_half`] use `membarrier`; elsewhere they fall back to
-//! fences.
+//! 64-bit targets. On Linux [`split`] and [`steal_half`] use `membarrier`; elsewhere they fall back
+//! to fences.
 
 mod handle;
 mod ring;
@@ -74,14 +74,14 @@ pub mod chase_lev;
 pub mod mailbox;
 pub mod offer;
 pub mod pcb;
-pub mod pile;
 pub mod semi_private;
 pub mod split;
 pub mod steal_half;
+pub mod traits;
 pub mod word;
 
-pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};
 pub use sync::barrier;
+pub use traits::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};
 pub use word::Word;
 
 #[cfg(feature = "count")]

@@ -21,8 +21,8 @@
 //! Either the thief's entry is visible to the owner, or the thief sees the new circle, because
 //! each has a SeqCst fence between its store and its load. If there is a visitor, the owner tries
 //! again the next time it replaces a circle. It never shrinks while retired circles are waiting,
-//! so at most one of them is larger than the current one, and the others come from a run of growths:
-//! together they are smaller than three times the largest circle of the run.
+//! so at most one of them is larger than the current one, and the others come from a run of
+//! growths: together they are smaller than three times the largest circle of the run.
 //!
 //! **Shrinking.** A deque that its owner found empty [`EMPTIES_BEFORE_SHRINK`] times since it last
 //! changed its size gives half of its circle back.
@@ -191,8 +191,8 @@ impl View {
         self.base
     }
 
-    /// The first index of the lap that an index is in.
-    pub(crate) fn lap_start(&self, index: Index) -> Index {
+    /// The first index of the round through the circle that an index is in.
+    pub(crate) fn round_start(&self, index: Index) -> Index {
         index & !(self.mask | (STRIDE - 1))
     }
 
@@ -294,7 +294,7 @@ impl Ring {
         unsafe { self.reclaim() };
     }
 
-    /// Frees the retired circles if no thief is looking. Are all of them gone?
+    /// Frees the retired circles if no thief is looking. Returns `true` if all of them are gone.
     ///
     /// # Safety
     ///
@@ -333,7 +333,7 @@ impl Ring {
         Visit { ring: self }
     }
 
-    /// Reads the words from `top` to `bottom` of a ring that nobody else uses any more.
+    /// Reads the words from `top` to `bottom` of a ring that no other thread uses any more.
     pub(crate) fn drain(&mut self, top: Index, bottom: Index, mut sink: impl FnMut(*mut ())) {
         let current = self.current.load(Ordering::Relaxed);
         let mut index = top;

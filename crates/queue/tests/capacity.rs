@@ -6,8 +6,8 @@ use std::panic::catch_unwind;
 
 use locksley_queue::{Owner, chase_lev, semi_private, split};
 
-/// What wraps to zero or to something small when it is rounded up, or counted in bytes; and what only
-/// an allocation would refuse.
+/// What wraps to zero or to something small when it is rounded up, or counted in bytes; and what
+/// only an allocation would refuse.
 const TOO_MANY: [usize; 7] = [
     usize::MAX,
     usize::MAX - 1,

@@ -11,8 +11,8 @@ use locksley_queue::{Owner, Steal, Thief, barrier};
 
 const ITEMS: u64 = 4_000;
 
-/// From now on, `membarrier` fails in this thread with EPERM. Returns `false` if the kernel takes no
-/// filter.
+/// From now on, `membarrier` fails in this thread with EPERM. Returns `false` if the kernel takes
+/// no filter.
 fn forbid_membarrier() -> bool {
     const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -47,8 +47,8 @@ fn without_membarrier<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     })
 }
 
-/// Steals until `closed`, and forces or asks if it is told that all work is private. The sum of what it
-/// got, and how often it was refused.
+/// Steals until `closed`, and forces or asks if it is told that all work is private. The sum of
+/// what it got, and how often it was refused.
 fn rob(thief: &Stealer<u64>, closed: &AtomicBool) -> (u64, u64) {
     let (mut sum, mut refusals) = (0, 0);
     loop {

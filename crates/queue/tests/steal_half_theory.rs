@@ -95,7 +95,7 @@ fn model_half(from: &mut VecDeque<u64>, to: &mut VecDeque<u64>, stolen: Steal<u6
             assert_eq!(from.pop_front(), Some(newest));
         }
         Steal::Empty => assert!(from.is_empty()),
-        other => panic!("nobody interfered: {other:?}"),
+        other => panic!("no other thread interfered: {other:?}"),
     }
 }
 

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::queues::workloads;
 
-    /// A bar about a name that nobody has would be skipped for ever.
+    /// A bar about a name that no contender has would be skipped for ever.
     #[test]
     fn every_bar_is_about_contenders_that_take_part() {
         let takes_part = |workload: &str, contender: &str| {

@@ -73,8 +73,8 @@ fn run<D: Owner<Item = usize>>(
 
 fn nothing<D: Owner>(_: &mut D, _: &D::Thief, _: u8, _: &mut VecDeque<usize>) {}
 
-/// Operations on a split deque, with take-backs. What is in the deque beside the model's items are holes,
-/// so lengths are bounds, and a thief that finds a hole alone is told to try again.
+/// Operations on a split deque, with take-backs. What is in the deque beside the model's items are
+/// holes, so lengths are bounds, and a thief that finds a hole alone is told to try again.
 fn run_split(mut deque: split::Deque<usize>, operations: &[u8]) {
     let thief = deque.thief();
     let (mut model, mut tokens) = (VecDeque::new(), Vec::new());

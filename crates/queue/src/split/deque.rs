@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::{Embedded, Forced, PushToken, Slots, TakenBack, is_hole};
 use crate::handle::Handle;
-use crate::pile::{Full, Owner, Steal, StealBatch, Thief};
 use crate::ring::{Index, STRIDE, distance};
 use crate::sync::Ordering;
+use crate::traits::{Full, Owner, Steal, StealBatch, Thief};
 use crate::word::Word;
 
 /// An owner's handle.
@@ -93,11 +93,12 @@ impl<T: Word> Deque<T> {
         token
     }
 
-    /// Takes the item that was pushed with this token out of the deque, wherever it is, unless it was
-    /// popped or stolen. If another item was pushed at the same position since, takes that one.
+    /// Takes the item that was pushed with this token out of the deque, wherever it is, unless it
+    /// was popped or stolen. If another item was pushed at the same position since, takes that one.
     ///
-    /// If items lie on top, the position stays in use, and counts as an item, until those are gone; and
-    /// a thief that comes while they are moved out of the way may be told that nothing is there.
+    /// If items lie on top, the position stays in use, and counts as an item, until those are gone;
+    /// and a thief that comes while they are moved out of the way may be told that nothing is
+    /// there.
     ///
     /// ```
     /// use locksley_queue::{Owner, split};
@@ -149,8 +150,8 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// Looks again where bottom and slots are. The handle's address is passed to no other function, so
-    /// that it can stay in registers.
+    /// Looks again where bottom and slots are. The handle's address is passed to no other function,
+    /// so that it can stay in registers.
     #[inline(always)]
     fn refresh(&mut self) {
         self.bottom = self.deque.bottom();

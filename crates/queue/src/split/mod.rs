@@ -10,9 +10,9 @@
 //!
 //! The owner pushes and pops private items with plain loads and stores: no fence, no
 //! compare-and-swap. Thieves take from the public part, one item or many with one compare-and-swap.
-//! A thief that finds nothing public sets the owner's *request*; the owner notices it after its next
-//! push, and exposes. An owner that runs a long task does not push, so a thief whose request stands
-//! unanswered *forces* the exposure with an asymmetric barrier ([`barrier`]), once for
+//! A thief that finds nothing public sets the owner's *request*; the owner notices it after its
+//! next push, and exposes. An owner that runs a long task does not push, so a thief whose request
+//! stands unanswered *forces* the exposure with an asymmetric barrier ([`barrier`]), once for
 //! all private items.
 //!
 //! # State
@@ -26,8 +26,10 @@
 //!
 //! **Invariant.** The items are those from `top` to `bottom`; `split` = `top` + length is at most
 //! `bottom`. Thieves take below `split` only, the owner takes from `split` on without asking.
-//! `limit` is at least `split`, except while the owner is inside a slow operation, or a force passes its
-//! barrier (below).
+//! `limit` is at least `split`, except while the owner is inside a slow operation, or a force
+//! passes its barrier (below). It is also at least the owner's *mark*, below which items may have
+//! been taken from the middle and left holes: a pop at or above it need not look for one. Indices
+//! are 64 bits wide and do not wrap round (2^61 pushes); the 40 bits of `top` in `span` do.
 //!
 //! # Operations
 //!
@@ -37,44 +39,45 @@
 //! - *pop*: lowers `bottom`, passes the light barrier, compares it with `limit`. Below it the owner
 //!   looks at `span`: it cancels a force; a public item it takes back by lowering the
 //!   length, half of the public part at once.
-//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. Nobody else takes from them any more,
-//!   and the owner does not write to them: before it reuses a slot it looks whether a thief is
-//!   visiting (see `ring`).
+//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. No other thread takes from
+//!   them any more, and the owner does not write to them: before it reuses a slot it looks whether
+//!   a thief is visiting (see `ring`).
 //! - *force*, only while nothing is public: the thief takes the lock of forcers; marks `span` with
 //!   the length that shall become public; raises `limit` to its end `s`; passes the heavy barrier;
 //!   reads `bottom` and `limit` again; and by compare-and-swap makes public what lies below all
 //!   three.
 //!
-//! **Why a force is safe.** Suppose that the owner pops item `i` without looking at `span`, because it
-//! read `limit <= i` after it had stored `bottom = i`. The heavy barrier falls before or after that
-//! read. If after, the thief sees `bottom <= i` (or a newer item at `i`, which was pushed since), and
-//! exposes nothing from `i` on. If before, the read came after the thief had raised `limit` above `i`,
-//! so the owner has lowered it since. If it lowered it before the barrier, the thief reads the
-//! lowered `limit`, and exposes nothing above it. If it lowered it after the barrier: whenever the owner
-//! stores to `limit`, it passes the light barrier and looks at `span` again; that look comes after the
-//! heavy barrier, sees the mark or what became of it, and starts over. So either the owner has
-//! cancelled the force, and its compare-and-swap fails, or `limit` is above `i` again. The lock keeps a second
-//! force from making the same mark, so a late compare-and-swap of a cancelled one always fails; its late raise of
-//! `limit` costs the owner one slow pop.
+//! **Why a force is safe.** Suppose that the owner pops item `i` without looking at `span`, because
+//! it read `limit <= i` after it had stored `bottom = i`. The heavy barrier falls before or after
+//! that read. If after, the thief sees `bottom <= i` (or a newer item at `i`, which was pushed
+//! since), and exposes nothing from `i` on. If before, the read came after the thief had raised
+//! `limit` above `i`, so the owner has lowered it since. If it lowered it before the barrier, the
+//! thief reads the lowered `limit`, and exposes nothing above it. If it lowered it after the
+//! barrier: whenever the owner stores to `limit`, it passes the light barrier and looks at `span`
+//! again; that look comes after the heavy barrier, sees the mark or what became of it, and starts
+//! over. So either the owner has cancelled the force, and its compare-and-swap fails, or `limit` is
+//! above `i` again. The lock keeps a second force from making the same mark, so a late
+//! compare-and-swap of a cancelled one always fails; its late raise of `limit` costs the owner one
+//! slow pop.
 //!
-//! **No wake-up is lost** that a request stands for: a push is followed by the light barrier and the
-//! look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at `bottom`. One of
-//! them sees the other.
+//! **No wake-up is lost** that a request stands for: a push is followed by the light barrier and
+//! the look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at
+//! `bottom`. One of them sees the other.
 //!
 //! **Without `membarrier`** ([`Payer::Both`](crate::barrier::Payer)) the deque is made
 //! *attentive*: the ceiling stays at 0, so the owner attends and exposes after every push; and what
-//! it takes back is the newest item alone, not half. So nothing is private for longer than a push takes.
-//! If the barrier is refused only later, a force says so, and the thief has to wait for the owner's
-//! next push.
+//! it takes back is the newest item alone, not half. So nothing is private for longer than a push
+//! takes. If the barrier is refused only later, a force says so, and the thief has to wait for the
+//! owner's next push.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17, for semi-private deques). The owner issues a
 //! compare-and-swap only to answer a request or to take back what it exposed; thieves ask only
-//! after a failed attempt, so there are O(P Tinf) expensive operations in expectation. A force takes
-//! the place of an exposure, so that holds with it.
+//! after a failed attempt, so there are O(P Tinf) expensive operations in expectation. A force
+//! takes the place of an exposure, so that holds with it.
 //!
-//! **Deviations from the thesis** (Algorithms 8 and 9). One word instead of an age and a bottom of its
-//! own, so the owner takes back without a fence. Indices are monotone. The request is cleared before
-//! the exposure. The force is new.
+//! **Deviations from the thesis** (Algorithms 8 and 9). One word instead of an age and a bottom of
+//! its own, so the owner takes back without a fence. Indices are monotone. The request is cleared
+//! before the exposure. The force is new.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -94,9 +97,9 @@
 //! | D14 | steal, len: load of `span` | Acquire | D8 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
 //! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2 | the circle would be freed under the thief | `grow_against_steal` |
 //!
-//! Tests are of `tests/loom/split.rs`. All stores to `span` after the first are compare-and-swaps, so
-//! whoever reads a later one also acquires from an earlier Release: cancelling, marking and taking
-//! back need no ordering of their own.
+//! Tests are of `tests/loom/split.rs`. All stores to `span` after the first are compare-and-swaps,
+//! so a load that reads a later one also acquires from an earlier Release: cancelling, marking and
+//! taking back need no ordering of their own.
 
 mod deque;
 mod owner;
@@ -247,8 +250,8 @@ pub struct PushToken(Index);
 pub enum TakenBack {
     /// It is out of the deque, and the caller's.
     Yes,
-    /// The same, and others lie on top of it. They were out of sight for a moment, so the caller must
-    /// look at [`is_called`](Embedded::is_called).
+    /// The same, and others lie on top of it. They were out of sight for a moment, so the caller
+    /// must look at [`is_called`](Embedded::is_called).
     FromUnder,
     /// A thief has it. If others lie on top, the caller must look as above.
     No,
@@ -298,7 +301,7 @@ impl<T: Word> Embedded<T> {
             items: PhantomData,
         };
         if barrier::payer() == Payer::Both {
-            // SAFETY: nobody else has the deque yet.
+            // SAFETY: no other thread has the deque yet.
             unsafe { deque.set_attentive() };
         }
         deque
@@ -344,8 +347,8 @@ impl<T: Word> Embedded<T> {
 
     /// Pushes an item at the bottom. Returns `true` if the owner must attend.
     ///
-    /// The caller knows the bottom and the slots: [`Deque`] keeps them in its handle, which may live
-    /// in registers.
+    /// The caller knows the bottom and the slots: [`Deque`] keeps them in its handle, which may
+    /// live in registers.
     #[inline(always)]
     unsafe fn push_at(&self, bottom: Index, slots: Slots, item: T) -> bool {
         // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
@@ -354,8 +357,8 @@ impl<T: Word> Embedded<T> {
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
         self.hot.bottom.store(next, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, there is no force, and the caller attends after every
-        // push: the deque is attentive.
+        // SAFETY: where there is no membarrier, there is no force, and the caller attends after
+        // every push: the deque is attentive.
         unsafe { barrier::light_unchecked() }; // [D2]
         next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
@@ -410,7 +413,8 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     unsafe fn lower_to(&self, lowered: Index) -> bool {
         self.hot.bottom.store(lowered, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, there is no force, and only the owner moves the limit.
+        // SAFETY: where there is no membarrier, there is no force, and only the owner moves the
+        // limit.
         unsafe { barrier::light_unchecked() }; // [D3]
         lowered >= self.hot.limit.load(Ordering::Relaxed)
     }
@@ -439,8 +443,8 @@ impl<T: Word> Drop for Embedded<T> {
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(bottom);
         self.ring.drain(top, bottom, |word| {
             if !is_hole(word) {
-                // SAFETY: the words between the indices were taken by nobody, and nobody is left
-                // who could.
+                // SAFETY: the words between the indices were not taken, and no thread is left
+                // that could.
                 drop(unsafe { T::from_word(word) });
             }
         });

@@ -46,8 +46,8 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Sets the limit to the end of the public part, or to the mark if that is higher, and returns the
-    /// span that it belongs to.
+    /// Sets the limit to the end of the public part, or to the mark if that is higher, and returns
+    /// the span that it belongs to.
     unsafe fn sync_limit(&self) -> Span {
         let near = self.bottom();
         loop {
@@ -65,8 +65,8 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Takes the newest item, if there is one. The bottom was just lowered to `lowered`, which is below the
-    /// limit: so the item may be public, or a hole.
+    /// Takes the newest item, if there is one. The bottom was just lowered to `lowered`, which is
+    /// below the limit: so the item may be public, or a hole.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn pop_below_limit(&self, mut lowered: Index) -> Option<T> {
@@ -85,8 +85,8 @@ impl<T: Word> Embedded<T> {
         None
     }
 
-    /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is none
-    /// and raises the bottom again. Returns `true` if the item is the owner's.
+    /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is
+    /// none and raises the bottom again. Returns `true` if the item is the owner's.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn pop_slowly(&self, lowered: Index) -> bool {
@@ -117,8 +117,9 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// How many of `public` items stay public when the owner takes the newest of them back: half, so that
-    /// it need not come again soon. Without a force, though, nothing may be hidden that was public.
+    /// How many of `public` items stay public when the owner takes the newest of them back: half,
+    /// so that it need not come again soon. Without a force, though, nothing may be hidden that was
+    /// public.
     fn kept_public(&self, public: u64) -> u64 {
         if self.slow.attentive.get() {
             public - 1
@@ -132,14 +133,15 @@ impl<T: Word> Embedded<T> {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn take_back_slowly(&self, place: Index) -> TakenBack {
-        // All that lies on top of the item was marked. So the bottom was just above it, or at the mark, or
-        // the deque is empty and it was at the top.
+        // All that lies on top of the item was marked. So the bottom was just above it, or at the
+        // mark, or the deque is empty and it was at the top.
         let mark = self.slow.mark.get();
         if distance(place, mark) <= STRIDE as i64 {
             // SAFETY: the caller is the owner.
-            return match unsafe { self.pop_slowly(place) } {
-                true => TakenBack::Yes,
-                false => TakenBack::No,
+            return if unsafe { self.pop_slowly(place) } {
+                TakenBack::Yes
+            } else {
+                TakenBack::No
             };
         }
         // The bottom stays low until the slot is changed, so that no force reaches it.
@@ -151,9 +153,10 @@ impl<T: Word> Embedded<T> {
         }
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(mark);
         self.hot.bottom.store(later(mark, top), Ordering::Release); // [D1]
-        match private {
-            true => TakenBack::FromUnder,
-            false => TakenBack::No,
+        if private {
+            TakenBack::FromUnder
+        } else {
+            TakenBack::No
         }
     }
 
@@ -222,8 +225,8 @@ impl<T: Word> Embedded<T> {
         self.slow.exposed.get()
     }
 
-    /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure that
-    /// it is the newest.
+    /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure
+    /// that it is the newest.
     ///
     /// # Safety
     ///
@@ -259,8 +262,8 @@ impl<T: Word> Embedded<T> {
         Attention { requested, asked }
     }
 
-    /// Attends, and answers a request by exposing half of what is private. Returns how many items it
-    /// made public.
+    /// Attends, and answers a request by exposing half of what is private. Returns how many items
+    /// it made public.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn answer(&self) -> usize {

@@ -1,7 +1,7 @@
 //! What one thread can see.
 
 use super::*;
-use crate::pile::{Owner, Steal, StealBatch, Thief};
+use crate::traits::{Owner, Steal, StealBatch, Thief};
 
 #[test]
 fn a_deque_that_has_shrunk_takes_items_again() {
@@ -177,8 +177,8 @@ fn stolen_items_do_not_come_back() {
     }
 }
 
-/// Joins whose items were stolen long ago come back one after the other, the older ones after the deque
-/// has been empty, and filled and robbed again.
+/// Joins whose items were stolen long ago come back one after the other, the older ones after the
+/// deque has been empty, and filled and robbed again.
 #[test]
 fn a_stolen_item_leaves_the_bottom_where_it_was() {
     let deque = Embedded::new();

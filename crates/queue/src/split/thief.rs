@@ -2,10 +2,10 @@
 
 use super::span::{MOST_PUBLIC, Span};
 use super::{Embedded, REQUESTED, is_hole};
-use crate::pile::Steal;
 use crate::ring::{STRIDE, distance, length};
 use crate::sync::barrier;
 use crate::sync::{Ordering, fence};
+use crate::traits::Steal;
 use crate::word::Word;
 
 /// What came of an attempt to force an exposure.
@@ -36,8 +36,8 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Takes as many public items as `amount` says, given how many there are, and hands them to `sink`,
-    /// oldest first. Returns how many there were.
+    /// Takes as many public items as `amount` says, given how many there are, and hands them to
+    /// `sink`, oldest first. Returns how many there were.
     pub fn steal_some(
         &self,
         amount: impl FnOnce(usize) -> usize,
@@ -69,7 +69,7 @@ impl<T: Word> Embedded<T> {
             let word = unsafe { visit.read(top.wrapping_add(number * STRIDE)) };
             if !is_hole(word) {
                 taken += 1;
-                // SAFETY: this thief raised the top, so nobody else gets the item.
+                // SAFETY: this thief raised the top, so no other thread gets the item.
                 sink(unsafe { T::from_word(word) });
             }
         }
@@ -94,7 +94,8 @@ impl<T: Word> Embedded<T> {
         distance(span.split(bottom), bottom) > 0
     }
 
-    /// Asks the owner to expose something, unless it has been asked. Returns `true` if this call did.
+    /// Asks the owner to expose something, unless it has been asked. Returns `true` if this call
+    /// did.
     pub fn request(&self) -> bool {
         if self.is_asked() || self.public.asked.swap(true, Ordering::Relaxed) {
             return false;

@@ -8,11 +8,11 @@ use super::Inspection;
 use super::protocol::Shared;
 use super::ring::Ring;
 use crate::handle::Handle;
-use crate::pile::{Full, Owner};
 use crate::sync::{AtomicPtr, Ordering};
+use crate::traits::{Full, Owner};
 use crate::word::Word;
 
-/// A place for an item: its word, from `top` to `bot`. Written by the owner; read by anybody, and
+/// A place for an item: its word, from `top` to `bot`. Written by the owner; read by all, and
 /// thieves find out afterwards whether they read an item.
 #[derive(Debug)]
 pub(super) struct Slot(pub(super) AtomicPtr<()>);
@@ -66,7 +66,7 @@ impl Slot {
 /// ```
 ///
 /// What is on the fast paths is small enough for registers, and the handle's address is passed to
-/// nobody: a deque that a function has to itself lives in them.
+/// no function: a deque that a function has to itself lives in them.
 pub struct Deque<T: Word> {
     pub(super) inner: Handle<Inner<T>>,
     /// One past the newest item, where the next one goes: what [`Shared`] publishes.
@@ -85,8 +85,8 @@ pub(super) struct Inner<T: Word> {
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: who may touch a slot is settled by the protocol: an item leaves through exactly one thread,
-// so that sharing the deque moves items between threads but never shares them.
+// SAFETY: who may touch a slot is settled by the protocol: an item leaves through exactly one
+// thread, so that sharing the deque moves items between threads but never shares them.
 unsafe impl<T: Word + Send> Send for Inner<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Inner<T> {}
@@ -95,8 +95,8 @@ impl<T: Word> Drop for Inner<T> {
     fn drop(&mut self) {
         let (top, len) = self.shared.occupied();
         for i in 0..len as u64 {
-            // SAFETY: the last handle is gone, so no theft is under way and the items between top and
-            // bottom are here; each is taken once.
+            // SAFETY: the last handle is gone, so no theft is under way and the items between top
+            // and bottom are here; each is taken once.
             drop(unsafe { self.ring.slot(u64::from(top) + i).get::<T>() });
         }
     }

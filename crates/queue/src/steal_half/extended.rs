@@ -13,9 +13,9 @@
 //! ```
 //!
 //! A thief reads the range, copies items from its top to the free slots behind the bottom of its
-//! own deque, and then changes the victim's range. If the CAS fails somebody else changed the
+//! own deque, and then changes the victim's range. If the CAS fails, another thread changed the
 //! range, the copies mean nothing and the answer is [`Steal::Retry`]. If it succeeds, the range
-//! did not change in between, so that nobody else took or overwrote what was copied.
+//! did not change in between, so that no other thread took or overwrote what was copied.
 //!
 //! Because a slot may be overwritten while a slow thief reads it, slots are atomic words. All
 //! processes together make progress whatever becomes of any one of them: the deque is
@@ -25,8 +25,8 @@
 //!
 //! Besides those of the parent module: a thief does not compare the lengths of the two deques
 //! (`pLen` in Fig. 7); whether to steal is the caller's decision, and how much
-//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it sees
-//! and to the room that its own deque has.
+//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it
+//! sees and to the room that its own deque has.
 //!
 //! # Orderings
 //!
@@ -35,7 +35,7 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | E1 | owner writes a slot | Relaxed | - | already the weakest: B7 and B1 publish it | - |
-//! | E2 | owner, or the destructor, reads a slot | Relaxed | - | already the weakest: its own write; nobody else is left | - |
+//! | E2 | owner, or the destructor, reads a slot | Relaxed | - | already the weakest: its own write; no other thread is left | - |
 //! | E3, E5, E6, E8 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
 //! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
 
@@ -45,8 +45,8 @@ use std::marker::PhantomData;
 pub use super::deque::{Deque, Stealer};
 use super::deque::{Inner, Slot};
 use super::ring::Ring;
-use crate::pile::{Steal, StealBatch, Thief};
 use crate::sync::Ordering;
+use crate::traits::{Steal, StealBatch, Thief};
 use crate::word::Word;
 
 impl<T: Word> Thief for Stealer<T> {
@@ -84,8 +84,8 @@ impl<T: Word> StealBatch for Stealer<T> {
 }
 
 impl<T: Word> Stealer<T> {
-    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown what
-    /// could be stolen at once. Gives one, and how many others went into `own`.
+    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown
+    /// what could be stolen at once. Gives one, and how many others went into `own`.
     ///
     /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7): here its
     /// caller does. If `amount` says 0, that is [`Steal::Empty`].
@@ -176,8 +176,8 @@ impl<T: Word> Offered<'_, T> {
         self.len
     }
 
-    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone, and
-    /// its slot have another one. If so, the theft will fail.
+    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone,
+    /// and its slot have another one. If so, the theft will fail.
     ///
     /// ```
     /// use locksley_queue::steal_half::extended::Deque;

@@ -1,7 +1,7 @@
 //! The owner's part of the protocol: when to change the stealRange, and to what.
 //!
-//! Each function is called by the owner only, with the `bot` that it keeps in its handle: as a value,
-//! so that the handle's address is passed to nobody. The orderings are in the table of
+//! Each function is called by the owner only, with the `bot` that it keeps in its handle: as a
+//! value, so that the handle's address is passed to no function. The orderings are in the table of
 //! [`protocol`](super::protocol).
 
 use std::cell::Cell;
@@ -24,8 +24,8 @@ pub(super) struct Own {
     pub(super) bot: AtomicU64,
     /// A pop here is not a fast one: `limit`, or `bot` if there are no fast ones.
     low: Cell<u64>,
-    /// A push here is not a fast one: the nearest of `ceiling - 1` and the end of the free slots, or
-    /// `bot` if there are no fast ones.
+    /// A push here is not a fast one: the nearest of `ceiling - 1` and the end of the free slots,
+    /// or `bot` if there are no fast ones.
     high: Cell<u64>,
     /// The paper's `prevStealRange`: the range as the owner last knew it.
     prev: Cell<u64>,
@@ -98,8 +98,9 @@ fn length_from(index: u16, bot: u64) -> u16 {
 }
 
 impl Shared {
-    /// Is the slot at `bot` free, and nothing special about it? Then [`push`](Self::push) will do;
-    /// if not, [`room`](Self::room) and [`push_many`](Self::push_many).
+    /// Returns `true` if the slot at `bot` is free, and below the ceiling: then
+    /// [`push`](Self::push) will do; if not, [`room`](Self::room) and
+    /// [`push_many`](Self::push_many).
     #[inline]
     pub(super) fn push_is_fast(&self, bot: u64) -> bool {
         bot != self.own.high.get()
@@ -151,7 +152,7 @@ impl Shared {
         }
     }
 
-    /// Sets `bot`. Is the range still the owner's own?
+    /// Sets `bot`. Returns `true` if the range is still the owner's own.
     #[inline]
     fn publish(&self, bot: u64, payer: Payer) -> bool {
         self.own.bot.store(bot, Ordering::Release); // [B1]
@@ -179,7 +180,7 @@ impl Shared {
         self.own.rest(bot, range);
     }
 
-    /// A pop that is not a fast one. Is there an item for the owner?
+    /// A pop that is not a fast one. Returns `true` if there is an item for the owner.
     #[cold]
     #[inline(never)]
     fn pop_slowly(&self, bot: u64) -> bool {
@@ -211,7 +212,7 @@ impl Shared {
     }
 
     /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
-    /// range, or come into it by a theft that is under way. Is it the owner's?
+    /// range, or come into it by a theft that is under way. Returns `true` if it is the owner's.
     #[cold]
     #[inline(never)]
     fn contest(&self, bot: u64) -> bool {
@@ -298,7 +299,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Says which pushes and pops are fast ones. The ceiling is never beyond the end of the free slots.
+    /// Says which pushes and pops are fast ones. The ceiling is never beyond the end of the free
+    /// slots.
     #[inline]
     fn open(&self, bot: u64) {
         let own = &self.own;

@@ -29,8 +29,8 @@
 //! | L2 | anyone estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
 //! | L3 | anyone estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
 //!
-//! What loom checks is the promise of the light and heavy halves, which is less than two fences; that
-//! `membarrier` keeps it is the business of [`barrier`].
+//! What loom checks is the promise of the light and heavy halves, which is less than two fences;
+//! that `membarrier` keeps it is the business of [`barrier`].
 //!
 //! Why T2 may see a promise of which the CAS fails or is still to come: the owner makes a promise
 //! when it is true of the `bot` that it has stored, and then changes neither `bot` nor the slots
@@ -124,7 +124,8 @@ impl Shared {
         ahead(bot as u16, range.top()).min(self.capacity).into()
     }
 
-    /// The indices of the items, for the destructor and for tests: right when nobody is at work.
+    /// The indices of the items, for the destructor and for tests: right when no operation is under
+    /// way.
     pub(super) fn occupied(&self) -> (u16, usize) {
         (self.range().top(), self.len())
     }

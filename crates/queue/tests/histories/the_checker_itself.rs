@@ -136,7 +136,7 @@ fn emptiness_needs_a_moment() {
 fn an_unjustified_abort() {
     let push = || vec![at(1, 2, Push(0)), at(3, 4, Push(1))];
     bad(vec![push(), vec![at(5, 6, Abort)]]);
-    // Somebody else's removal within the abort justifies it, one before or after does not.
+    // Another thread's removal within the abort justifies it, one before or after does not.
     good(vec![
         push(),
         vec![at(5, 8, Abort)],
@@ -193,7 +193,8 @@ fn weaker_aborts_are_weaker_only_as_far_as_they_say() {
     assert_eq!(check(&two, Aborts::DuringSteals), Ok(()));
 }
 
-/// A faulty deque is found out by its recorded runs: by one of the first, but where the threads hardly meet.
+/// A faulty deque is found out by its recorded runs: by one of the first, but where the threads
+/// hardly meet.
 fn found_out<S: DequeSubject>() {
     assert!(crate::first_bad_run::<S>(10_000, Aborts::Justified).is_err());
 }

@@ -14,10 +14,10 @@ fn item(number: usize) -> Item {
     Box::new(UnsafeCell::new(number))
 }
 
-/// Uses the item: a race if whoever had it before did not hand it over properly.
+/// Uses the item: a race if the thread that had it before did not hand it over.
 #[expect(clippy::boxed_local, reason = "boxes are what the deques carry")]
 fn open(item: Item) -> usize {
-    // SAFETY: whoever has the box has the cell alone; loom checks it.
+    // SAFETY: the holder of the box has the cell alone; loom checks it.
     item.with_mut(|number| unsafe { std::mem::replace(&mut *number, usize::MAX) })
 }
 
@@ -184,8 +184,8 @@ fn last_item_and_another() {
     each_once(seen, 2);
 }
 
-/// The first theft goes by the promise, the second passes the barrier and leaves an exact range, the
-/// third believes it; meanwhile the owner pushes and pops.
+/// The first theft goes by the promise, the second passes the barrier and leaves an exact range,
+/// the third believes it; meanwhile the owner pushes and pops.
 fn third_theft() {
     let mut deque = Deque::filled(4, 4);
     let a = thief(&deque, 3);

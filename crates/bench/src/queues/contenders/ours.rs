@@ -1,4 +1,4 @@
-//! What our queues have in common: they implement the traits of `locksley_queue::pile`.
+//! What our queues have in common: they implement the traits of `locksley_queue::traits`.
 
 use locksley_queue::{Consumer, Owner, Producer, Steal, StealBatch, Thief};
 

@@ -1,7 +1,8 @@
 //! Balancing two deques: half of the work moves, then both owners finish theirs.
 //!
-//! As in `owner_pair`, a deque is a local variable of the loop that works on it, so that the compiler
-//! may keep a small handle in registers: each phase takes its deque by value and gives it back.
+//! As in `owner_pair`, a deque is a local variable of the loop that works on it, so that the
+//! compiler may keep a small handle in registers: each phase takes its deque by value and gives it
+//! back.
 
 use super::{BATCH, contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};

@@ -1,4 +1,4 @@
-//! What a theft costs the thief when nobody is in its way.
+//! What a theft costs the thief when no other thread is in its way.
 
 use super::{contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
