@@ -83,6 +83,13 @@ pub fn model_payer(payer: Payer) {
     imp::PAYER.set(payer);
 }
 
+/// Says whether [`heavy`] is refused in the models of this thread from now on.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_refusal(refused: bool) {
+    imp::REFUSED.set(refused);
+}
+
 /// Returns `true` if [`heavy`] can be had now.
 pub fn is_ready() -> bool {
     payer() == Payer::Rare
@@ -194,6 +201,7 @@ mod imp {
     thread_local! {
         /// loom runs the threads of a model in the thread of its test.
         pub(super) static PAYER: Cell<Payer> = const { Cell::new(Payer::Rare) };
+        pub(super) static REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
     loom::lazy_static! {
@@ -216,6 +224,9 @@ mod imp {
     }
 
     pub(super) fn membarrier() -> bool {
+        if REFUSED.get() {
+            return false;
+        }
         fence(Ordering::SeqCst);
         HEAVY.fetch_add(1, Ordering::Release);
         LIGHT.fetch_add(0, Ordering::Acquire);

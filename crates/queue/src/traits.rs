@@ -1,7 +1,7 @@
-//! The two sides of a work pile, and what they answer.
+//! The two sides of a queue, and what they answer.
 //!
-//! A *deque* has one [`Owner`], who pushes and pops at the bottom, and any number of
-//! [`Thief`]s, who steal at the top. A *channel* has one [`Consumer`] and one or more
+//! A *deque* has one [`Owner`], which pushes and pops at the bottom, and any number of
+//! [`Thief`]s, which steal at the top. A *channel* has one [`Consumer`] and one or more
 //! [`Producer`]s. The owner's operations take `&mut self`: that there is one owner is checked by
 //! the compiler.
 
@@ -16,12 +16,12 @@ use crate::word::Word;
 pub enum Steal<T> {
     /// The topmost item, now the thief's.
     Success(T),
-    /// There was nothing in the pile.
+    /// There was nothing in the deque.
     Empty,
-    /// Somebody else was faster. Trying again may succeed; trying elsewhere may be better.
+    /// Another thread interfered. Trying again may succeed; trying elsewhere may be better.
     Retry,
-    /// There is work, but the owner has not made it public yet (semi-private deques only).
-    /// The thief should ask the owner to expose some.
+    /// There is work, but the owner has not made it public yet (split and semi-private deques
+    /// only). The thief should ask the owner to expose some.
     Private,
 }
 
@@ -34,22 +34,22 @@ impl<T> Steal<T> {
         }
     }
 
-    /// Is this [`Steal::Success`]?
+    /// Returns `true` for [`Steal::Success`].
     pub fn is_success(&self) -> bool {
         matches!(self, Steal::Success(_))
     }
 
-    /// Is this [`Steal::Empty`]?
+    /// Returns `true` for [`Steal::Empty`].
     pub fn is_empty(&self) -> bool {
         matches!(self, Steal::Empty)
     }
 
-    /// Is this [`Steal::Retry`]?
+    /// Returns `true` for [`Steal::Retry`].
     pub fn is_retry(&self) -> bool {
         matches!(self, Steal::Retry)
     }
 
-    /// Is this [`Steal::Private`]?
+    /// Returns `true` for [`Steal::Private`].
     pub fn is_private(&self) -> bool {
         matches!(self, Steal::Private)
     }
@@ -65,7 +65,7 @@ impl<T> Steal<T> {
     }
 }
 
-/// A bounded pile had no room; the item comes back.
+/// A bounded queue had no room; the item comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
@@ -84,7 +84,7 @@ impl<T> fmt::Debug for Full<T> {
 
 impl<T> fmt::Display for Full<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the pile is full: run the item, or keep it and push it again later")
+        f.write_str("the queue is full: run the item, or keep it and push it again later")
     }
 }
 
@@ -105,16 +105,16 @@ impl<T> Error for Full<T> {}
 /// assert_eq!(owner.len(), 1);
 /// ```
 pub trait Owner {
-    /// What is in the pile.
+    /// What is in the deque.
     type Item: Word;
     /// The other side.
     type Thief: Thief<Item = Self::Item>;
 
-    /// Pushes an item at the bottom. A pile that grows always has room.
+    /// Pushes an item at the bottom. A deque that grows always has room.
     ///
     /// # Errors
     ///
-    /// A bounded pile without room gives the item back in [`Full`].
+    /// A bounded deque without room gives the item back in [`Full`].
     fn push(&mut self, item: Self::Item) -> Result<(), Full<Self::Item>>;
 
     /// Takes the item at the bottom: the newest.
@@ -123,7 +123,7 @@ pub trait Owner {
     /// How many items are there. Thieves may take some at any moment; only the owner adds any.
     fn len(&self) -> usize;
 
-    /// Is nothing there?
+    /// Returns `true` if nothing is there.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -134,7 +134,7 @@ pub trait Owner {
 
 /// The thief's side of a deque. Handles are cheap to clone and may be shared.
 pub trait Thief: Clone {
-    /// What is in the pile.
+    /// What is in the deque.
     type Item: Word;
 
     /// Tries to take the item at the top: the oldest.
@@ -143,7 +143,7 @@ pub trait Thief: Clone {
     /// How many items seem to be there: a guess that is old when it is read.
     fn len(&self) -> usize;
 
-    /// Does nothing seem to be there?
+    /// Returns `true` if nothing seems to be there.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -151,7 +151,7 @@ pub trait Thief: Clone {
 
 /// A thief that can take several items at once.
 pub trait StealBatch: Thief {
-    /// The deque that the loot goes to.
+    /// The deque that the stolen items go to.
     type Deque: Owner<Item = Self::Item>;
 
     /// Tries to move up to half of the items into `own`, and returns one of them (the newest of
