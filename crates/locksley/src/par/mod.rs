@@ -24,6 +24,7 @@
 //! | adaptors | [`map`](Par::map), [`map_init`](Par::map_init), [`filter`](Par::filter), [`filter_map`](Par::filter_map), [`flat_map`](Par::flat_map), [`inspect`](Par::inspect), [`copied`](Par::copied), [`cloned`](Par::cloned), [`zip`](Par::zip), [`enumerate`](Par::enumerate), [`chain`](Par::chain) |
 //! | ends | [`for_each`](Par::for_each), [`fold`](Par::fold), [`reduce`](Par::reduce), [`sum`](Par::sum), [`min`](Par::min), [`max`](Par::max), [`count`](Par::count), [`collect`](Par::collect), [`partition`](Par::partition), [`unzip`](Par::unzip) |
 //! | ends that stop early | [`any`](Par::any), [`all`](Par::all), [`find_any`](Par::find_any), [`find_first`](Par::find_first), [`position`](Par::position), [`try_for_each`](Par::try_for_each), [`for_each_until`](Par::for_each_until) |
+//! | algorithms | [`par_sort`](ParSort::par_sort), [`par_sort_unstable`](ParSort::par_sort_unstable), [`par_scan`](ParSort::par_scan), [`par_scan_exclusive`](ParSort::par_scan_exclusive), [`merge`], [`par_retain`](ParVec::par_retain), [`histogram`](Par::histogram), [`top_k`](Par::top_k) |
 //!
 //! # Where a loop runs
 //!
@@ -50,7 +51,10 @@ pub(crate) mod demand;
 mod drive;
 mod ends;
 mod iter;
+mod order;
 mod pipe;
+mod scan;
+mod sort;
 mod source;
 mod split;
 
@@ -58,6 +62,7 @@ pub use chunks::{Chunks, ChunksExact, ChunksMut, Windows};
 pub use compose::{Chain, Enumerate, Zip};
 pub use convert::{AsPar, IntoPar, ParSlice};
 pub use iter::Par;
+pub use order::{ParSort, ParVec, merge};
 pub use pipe::{
     Both, Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
 };

@@ -62,7 +62,7 @@ macro_rules! ranges {
 
             #[inline]
             fn block(&mut self, len: usize) -> RangeInclusive<$int> {
-                let empty = 1..=0;
+                let empty = RangeInclusive::new(1, 0);
                 if len == 0 {
                     return empty;
                 }

@@ -1,6 +1,7 @@
 //! Parallel loops beside their sequential twins, in pools of all sizes and strategies.
 #![cfg(not(loom))]
 
+mod algorithms;
 mod ends;
 mod forks;
 mod outside;
