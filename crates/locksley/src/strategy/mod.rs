@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, TextForm, StealHalf,
-    Target, Theta, Victims, When, Writer,
+    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf, Target,
+    TextForm, Theta, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
