@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::topology::CpuList;
+use crate::machine::topology::CpuList;
 
 /// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
 ///

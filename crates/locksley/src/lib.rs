@@ -52,7 +52,7 @@
 //! # Strategies
 //!
 //! [`Strategy`] says which pile the workers have. Under the default,
-//! [`Asymmetric`](Strategy::Asymmetric), a fork is a dozen plain instructions, and a thief pays with
+//! [`Stealing`](Strategy::Stealing), a fork is a dozen plain instructions, and a thief pays with
 //! a system call. Some strategies have policies, which are written behind the name:
 //! `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
 //! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
@@ -73,77 +73,47 @@
 //! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool that is not told otherwise.
 //! `LOCKSLEY_NO_MEMBARRIER`: if set, fences are used where `membarrier` would be.
 
-mod affinity;
-mod auto;
-mod block_on;
-mod blocking;
-mod broadcast;
-mod builder;
-mod cancel;
-mod dealing;
 mod error;
-mod fifo;
 pub mod flow;
-mod frames;
-mod halves;
-mod hunt;
-mod injector;
-mod job;
-mod join;
-mod latch;
-mod neighbours;
-mod pending;
-mod pile;
-mod pinning;
+mod machine;
+mod observe;
 mod pool;
-mod profile;
-mod record;
-mod registry;
-mod scope;
-mod sharing;
-mod sleep;
-mod spawn;
-mod stats;
+mod scheduler;
 mod strategy;
 mod sync;
-mod threads;
-mod topology;
-mod trace;
-mod wait;
-mod worker;
-mod yields;
+mod task;
 
-pub use affinity::{spawn_near, worker_for_key};
-pub use block_on::block_on;
-pub use blocking::blocking;
-pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
-pub use builder::Builder;
-pub use cancel::CancelToken;
 pub use error::BuildError;
-pub use fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use flow::flow;
-pub use join::{FnContext, join, join_context};
 pub use locksley_policy::{
     Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
-    Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Tuning, Update,
-    Victims, View, When,
+    Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View,
+    When,
 };
 pub use locksley_trace::Trace;
-pub use pinning::{Pinning, UnknownPinning};
-pub use pool::{Pool, max_num_workers};
-pub use profile::{Bounds, Profile};
-pub use record::Recording;
-pub use scope::{Scope, in_place_scope, scope};
-pub use spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
+pub use machine::pinning::{Pinning, UnknownPinning};
+pub use machine::topology::{Available, Level, Topology, available_cpus, topology};
+pub use observe::profile::{Bounds, Profile};
+pub use observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
-pub use stats::{Observer, Stats, WorkerStats};
-pub use strategy::{Idle, Strategy, Waiting};
-pub use threads::ThreadBuilder;
-pub use topology::{Available, Level, Topology, available_cpus, topology};
-pub use worker::{
+pub use observe::stats::{Observer, Stats, WorkerStats};
+pub use pool::builder::Builder;
+pub use pool::thread_builder::ThreadBuilder;
+pub use pool::{Pool, max_num_workers};
+pub use scheduler::worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };
-pub use yields::{Yield, yield_local, yield_now};
+pub use strategy::{Idle, Strategy, Waiting};
+pub use task::affinity::{spawn_near, worker_for_key};
+pub use task::block_on::block_on;
+pub use task::blocking::blocking;
+pub use task::broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use task::cancel::CancelToken;
+pub use task::join::{FnContext, join, join_context};
+pub use task::scope::{Scope, in_place_scope, scope};
+pub use task::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
+pub use task::spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
+pub use task::yield_now::{Yield, yield_local, yield_now};
 
 /// The examples of the project's README, as tests.
 #[cfg(doctest)]

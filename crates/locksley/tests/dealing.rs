@@ -534,7 +534,7 @@ mod counted {
         loop {
             pool.install(|| fib(18));
             let total = total(&pool);
-            if total.exposed + total.forced > 0 && total.got > 0 {
+            if total.exposed + total.forced > 0 && total.steals > 0 {
                 break;
             }
             assert!(Instant::now() < end, "{}", pool.stats());
@@ -555,7 +555,7 @@ mod counted {
                     let before = pool.stats();
                     std::thread::sleep(Duration::from_millis(2));
                     let during = (pool.stats() - before).total();
-                    if (during.tried, during.parks) == (0, 0) {
+                    if (during.steal_attempts, during.parks) == (0, 0) {
                         break;
                     }
                     assert!(Instant::now() < end, "{strategy}: {}", pool.stats());

@@ -147,7 +147,7 @@ fn joins_do_not_move() {
             let pool = builder.build().unwrap();
             assert_eq!(pool.install(|| fib(20)), 6765);
             #[cfg(feature = "stats")]
-            assert_eq!(pool.stats().total().hauled, 0, "{}", pool.stats());
+            assert_eq!(pool.stats().total().batch_stolen, 0, "{}", pool.stats());
             // This spawns something too, which may move.
             forks_are_taken(&pool);
         }
@@ -164,14 +164,14 @@ fn batches_are_counted() {
             for _ in 0..1000 {
                 s.spawn(|_| {});
             }
-            while pool.stats().total().hauled == 0 {
+            while pool.stats().total().batch_stolen == 0 {
                 s.spawn(|_| std::thread::yield_now());
                 std::thread::yield_now();
             }
         });
     });
     let total = pool.stats().total();
-    assert!(total.got >= 1, "{total:?}");
+    assert!(total.steals >= 1, "{total:?}");
     assert_eq!(total.balanced, 0, "only the idle steal");
 }
 
@@ -184,7 +184,7 @@ fn the_busy_balance_if_they_are_told_to() {
             assert_eq!(pool.install(|| fib(15)), 610);
         }
         let total = pool.stats().total();
-        assert!(total.balanced <= total.tried, "{total:?}");
+        assert!(total.balanced <= total.steal_attempts, "{total:?}");
     }
 }
 
@@ -195,5 +195,5 @@ fn one_at_a_time_hauls_nothing_for_the_idle() {
     for _ in 0..20 {
         assert_eq!(pool.install(|| fib(16)), 987);
     }
-    assert_eq!(pool.stats().total().hauled, 0);
+    assert_eq!(pool.stats().total().batch_stolen, 0);
 }

@@ -212,7 +212,7 @@ fn choices_and_skips_are_counted() {
     work_until(&sticking, || sticking.stats().total().chosen > 10);
     let total = sticking.stats().total();
     assert_eq!(total.skipped, 0);
-    assert!(total.chosen <= total.tried + 2, "{total:?}");
+    assert!(total.chosen <= total.steal_attempts + 2, "{total:?}");
     let uniform = pool(Victims::Uniform);
     uniform.install(meet);
     let total = uniform.stats().total();

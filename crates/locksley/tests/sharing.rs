@@ -265,7 +265,10 @@ mod counted {
         let alone = pool(1, strategy);
         assert_eq!(alone.install(|| fib(18)), 2584);
         let stats = total(&alone);
-        assert_eq!((stats.offered, stats.refused, stats.tried), (0, 0, 0));
+        assert_eq!(
+            (stats.offered, stats.refused, stats.steal_attempts),
+            (0, 0, 0)
+        );
 
         // Two workers, one of which is kept busy.
         let pool = pool(2, strategy);
@@ -286,7 +289,7 @@ mod counted {
                 during.total()
             })
         });
-        assert_eq!(during.tried, 0, "{during:?}");
+        assert_eq!(during.steal_attempts, 0, "{during:?}");
         assert_eq!((during.offered, during.refused), (0, 0), "{during:?}");
     }
 
@@ -301,7 +304,10 @@ mod counted {
             }
             let total = total(&pool);
             let attempts = total.offered + total.refused;
-            assert!(attempts <= total.tried + total.skipped, "{total:?}");
+            assert!(
+                attempts <= total.steal_attempts + total.skipped,
+                "{total:?}"
+            );
         }
     }
 
@@ -351,7 +357,7 @@ mod counted {
                     let before = pool.stats();
                     std::thread::sleep(Duration::from_millis(2));
                     let during = (pool.stats() - before).total();
-                    if (during.tried, during.skipped, during.parks) == (0, 0, 0) {
+                    if (during.steal_attempts, during.skipped, during.parks) == (0, 0, 0) {
                         break;
                     }
                     assert!(Instant::now() < end, "{strategy}: {}", pool.stats());

@@ -64,7 +64,12 @@ fn one_worker_steals_nothing() {
             .unwrap();
         assert_eq!(pool.install(|| fib(15)), 610);
         let total = pool.stats().total();
-        let steals = (total.tried, total.got, total.empty, total.leapt);
+        let steals = (
+            total.steal_attempts,
+            total.steals,
+            total.empty,
+            total.leapfrogged,
+        );
         assert_eq!(steals, (0, 0, 0, 0), "{strategy}");
         assert_eq!(total.tasks, 1, "{strategy}: what `install` handed over");
         assert_eq!(pool.stats().outside().handed, 1, "{strategy}");
@@ -86,7 +91,7 @@ fn what_must_be_stolen_is_counted() {
         });
         let total = (pool.stats() - before).total();
         // Under `sharing` it may have been given away instead, and under `dealing` dealt.
-        let moved = total.got + total.accepted + total.collected;
+        let moved = total.steals + total.accepted + total.collected;
         assert!(moved >= 1, "{strategy}: {total:?}");
         assert!(total.tasks >= 2, "{strategy}: the root and the stolen one");
         if strategy == Strategy::SemiPrivate {
@@ -109,33 +114,36 @@ fn attempts_add_up() {
             *stats == pool.stats()
         });
         for worker in still.workers() {
-            let answers = worker.got + worker.empty + worker.retried + worker.private;
+            let answers = worker.steals + worker.empty + worker.retried + worker.private;
             assert!(
-                worker.tried.abs_diff(answers) <= 1,
+                worker.steal_attempts.abs_diff(answers) <= 1,
                 "{strategy}: {worker:?}"
             );
             assert!(
-                worker.got <= worker.tasks + worker.handed,
+                worker.steals <= worker.tasks + worker.handed,
                 "{strategy}: {worker:?}"
             );
-            assert!(worker.leapt <= worker.got, "{strategy}: {worker:?}");
+            assert!(
+                worker.leapfrogged <= worker.steals,
+                "{strategy}: {worker:?}"
+            );
         }
     }
 }
 
 #[test]
 fn steals_cost_what_the_strategy_says() {
-    let pool = pool(2, Strategy::Asymmetric);
+    let pool = pool(2, Strategy::Stealing);
     pool.install(|| {
         for _ in 0..10 {
             meet();
         }
     });
     let total = wait_until(&pool, |stats| stats.total().parks >= 2).total();
-    assert!(total.got >= 10, "{total:?}");
+    assert!(total.steals >= 10, "{total:?}");
     assert!(total.exposed + total.forced >= 1, "{total:?}");
     assert!(
-        total.rmws >= 2 * total.got,
+        total.rmws >= 2 * total.steals,
         "a visit and the steal: {total:?}"
     );
 }
@@ -149,7 +157,7 @@ fn idling_parks_and_work_wakes() {
     pool.install(|| ());
     let later = wait_until(&pool, |stats| stats.total().parks > idle.total().parks);
     let during = later - idle;
-    assert!(during.total().woke >= 1, "{during}");
+    assert!(during.total().woken >= 1, "{during}");
     assert_eq!(during.outside().handed, 1, "{during}");
 }
 

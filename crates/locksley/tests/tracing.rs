@@ -147,7 +147,7 @@ fn count_jobs(trace: &Trace, last: Option<&Trace>) -> u64 {
 
 /// What the counters say of steals, donations, dealings and jobs.
 fn counted(stats: WorkerStats) -> [u64; 4] {
-    [stats.got, stats.accepted, stats.collected, stats.tasks]
+    [stats.steals, stats.accepted, stats.collected, stats.tasks]
 }
 
 /// Takes traces until they have told what the counters have counted: the workers go on meanwhile.

@@ -9,17 +9,17 @@
 //!
 //! let mut queens = Comparison::new("queens").with("n", 13);
 //! queens.rows.push(Row::new(Contender::Serial, 1, vec![0.80, 0.82, 0.81]));
-//! queens.rows.push(Row::new(Contender::strategy("asymmetric"), 2, vec![0.41, 0.42, 0.43]));
+//! queens.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![0.41, 0.42, 0.43]));
 //! queens.rows.push(Row::new(Contender::rival("rayon"), 2, vec![0.44, 0.43, 0.46]));
 //!
 //! let winner = queens.winner().expect("somebody was measured");
-//! assert_eq!(winner.contender.name(), "asymmetric");
+//! assert_eq!(winner.contender.name(), "stealing");
 //! assert!((queens.speedup(winner).unwrap() - 0.81 / 0.42).abs() < 1e-12);
 //!
 //! let mut results = Results::new("An afternoon", Machine::new("a laptop", 2));
 //! results.comparisons.push(queens);
 //! let html = locksley_report::page(&results);
-//! assert!(html.contains("asymmetric was the fastest in 1 of 1 workload"));
+//! assert!(html.contains("stealing was the fastest in 1 of 1 workload"));
 //! ```
 //!
 //! [`page`] makes one HTML file of it, with charts, for which nothing has to be fetched.

@@ -92,7 +92,7 @@ const SECTIONS: [Section; 8] = [
 ///
 /// let mut fib = Comparison::new("fib <b>").with("n", 30);
 /// fib.rows.push(Row::new(Contender::Serial, 1, vec![1.0]));
-/// fib.rows.push(Row::new(Contender::strategy("asymmetric"), 2, vec![0.5]));
+/// fib.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![0.5]));
 /// let mut results = Results::new("Tour", Machine::new("a laptop", 8));
 /// results.comparisons.push(fib);
 ///

@@ -243,7 +243,7 @@ impl Results {
     ///
     /// let mut results = Results::new("Tour", Machine::default());
     /// assert_eq!(results.fault(), None);
-    /// results.steals.push(StealMap::new("fib", "asymmetric", vec![vec![0, 3]]));
+    /// results.steals.push(StealMap::new("fib", "stealing", vec![vec![0, 3]]));
     /// assert!(results.fault().unwrap().contains("steals[0]"));
     /// ```
     pub fn fault(&self) -> Option<String> {

@@ -23,7 +23,7 @@ pub(super) const NAME: &str = "agreement";
 /// A strategy of the pool, and what it is in the simulator. Where waiters leapfrog, as they do by
 /// default, the pool's steal-half takes what a join has forked one by one. What a join has forked is
 /// dealt to who asks for it, when it is asked for, which is what a semi-private deque does.
-const STRATEGIES: [(&str, &str); 8] = [
+const STRATEGIES: [(&str, &str); 7] = [
     ("chase-lev", "lock-free"),
     ("semi-private", "semi-private"),
     ("flexible:steal-back", "flexible:steal-back"),
@@ -31,7 +31,6 @@ const STRATEGIES: [(&str, &str); 8] = [
     ("sharing:tit-for-tat", "sharing:tit-for-tat"),
     ("dealing:simple", "semi-private"),
     AS_PRINTED,
-    ("auto", "auto"),
 ];
 
 /// Work dealing as its paper has it, every item dealt to the next in turn: shown, to see why the pool
@@ -39,7 +38,7 @@ const STRATEGIES: [(&str, &str); 8] = [
 const AS_PRINTED: (&str, &str) = ("dealing:simple", "dealing:simple");
 
 /// What differs, and why.
-const REASONS: [(&str, &str); 9] = [
+const REASONS: [(&str, &str); 8] = [
     (
         "P above the cores",
         "the pool lets as many work as there are cores; compare with the last column",
@@ -50,7 +49,7 @@ const REASONS: [(&str, &str); 9] = [
     ),
     (
         "forks",
-        "dearer with auto, dealing, sharing and steal-half, which are not inlined; a node costs the same under all",
+        "dearer with sharing, which is not inlined; a node costs the same under all",
     ),
     (
         "waiting",
@@ -71,10 +70,6 @@ const REASONS: [(&str, &str); 9] = [
     (
         "dealing",
         "forks are dealt on demand, the oldest; as printed every one is dealt, and executed where it was dealt to",
-    ),
-    (
-        "auto",
-        "the pool counts idle workers of the cores that it may use, the simulator of all P",
     ),
 ];
 
@@ -306,7 +301,7 @@ fn in_pool<P: Program>(
         let output = pool.install(|| task.run(OnPool));
         times.push(milliseconds(clock.elapsed()));
         let total = (pool.stats() - before).total();
-        steals.push((total.got + total.accepted + total.collected) as f64);
+        steals.push((total.steals + total.accepted + total.collected) as f64);
         let wrong = |error| {
             Wrong::new(
                 name,

@@ -48,7 +48,7 @@ struct Counted {
 impl Counted {
     /// Calls per steal; nothing if there was no steal to pay for.
     fn per_steal(&self) -> Option<f64> {
-        let steals = self.stats.got;
+        let steals = self.stats.steals;
         (steals > 0).then(|| self.stats.membarriers as f64 / steals as f64)
     }
 }
@@ -101,7 +101,7 @@ fn table(counted: &[Counted]) -> Table {
     for counted in counted {
         table.row(vec![
             counted.name.clone(),
-            counted.stats.got.to_string(),
+            counted.stats.steals.to_string(),
             counted.stats.membarriers.to_string(),
             shown(counted.per_steal()),
         ]);

@@ -19,7 +19,7 @@ pub(super) const NAME: &str = "affinity";
 
 const CONTENDERS: [&str; 7] = [
     STEALING,
-    "asymmetric",
+    "stealing",
     SHARING,
     "sharing:greedy",
     DEALING,

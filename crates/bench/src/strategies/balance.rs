@@ -16,14 +16,13 @@ use crate::harness::{Plan, Wrong, verify};
 
 const NAME: &str = "balance";
 
-const CONTENDERS: [&str; 7] = [
+const CONTENDERS: [&str; 6] = [
     STEALING,
     "steal-half:empty,amount=one",
     "steal-half:empty,amount=half",
     "steal-half",
     "steal-half:probabilistic",
     "steal-half:factor",
-    "auto",
 ];
 
 /// Loads are looked at once in so many tasks.
@@ -121,8 +120,8 @@ fn run(name: &'static str, strategy: Strategy, workers: usize) -> Result<Seen, W
     let thousands = TASKS as f64 / 1000.0;
     Ok(Seen {
         milliseconds: elapsed.as_secs_f64() * 1e3,
-        steals: total.got as f64 / thousands,
-        hauled: total.hauled as f64 / thousands,
+        steals: total.steals as f64 / thousands,
+        hauled: total.batch_stolen as f64 / thousands,
         ratio: ratios.iter().sum::<f64>() / ratios.len().max(1) as f64,
     })
 }

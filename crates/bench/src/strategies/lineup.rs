@@ -13,8 +13,8 @@ pub(super) const DEALING: &str = "dealing";
 pub(super) const LOCALITY: &str = "dealing:locality";
 
 /// Those that may not be much slower than [`STEALING`].
-pub(super) const CLOSE: [&str; 10] = [
-    "asymmetric",
+pub(super) const CLOSE: [&str; 9] = [
+    "stealing",
     "abp",
     "semi-private",
     "flexible",
@@ -23,11 +23,10 @@ pub(super) const CLOSE: [&str; 10] = [
     "steal-half:probabilistic",
     SHARING,
     "sharing:greedy",
-    "auto",
 ];
 
 /// Everybody.
-pub(super) const ALL: [&str; 14] = [
+pub(super) const ALL: [&str; 13] = [
     STEALING,
     CLOSE[0],
     CLOSE[1],
@@ -38,7 +37,6 @@ pub(super) const ALL: [&str; 14] = [
     CLOSE[6],
     CLOSE[7],
     CLOSE[8],
-    CLOSE[9],
     DEALING,
     LOCALITY,
     "dealing:adaptive",

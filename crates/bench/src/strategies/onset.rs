@@ -56,13 +56,12 @@ pub(super) const GENERATOR_BUSY: [&str; 3] = [
     "generator all busy P=8",
 ];
 
-const CONTENDERS: [&str; 8] = [
+const CONTENDERS: [&str; 7] = [
     STEALING,
-    "asymmetric",
+    "stealing",
     "steal-half",
     "sharing",
     "sharing:greedy",
-    "auto",
     "dealing",
     "dealing:adaptive",
 ];

@@ -42,14 +42,13 @@ pub(crate) fn list(output: &Output) -> Result<(), Failure> {
 /// The pool's strategies, and what is particular about each.
 pub(crate) fn strategies() -> Vec<(Strategy, &'static str)> {
     let about = |strategy: &Strategy| match strategy {
-        Strategy::Asymmetric => "stealing in which the thief pays: the default",
+        Strategy::Stealing => "stealing in which the thief pays: the default",
         Strategy::ChaseLev => "stealing from Chase and Lev's deques",
         Strategy::Abp => "stealing from the bounded deques of Arora, Blumofe and Plaxton",
         Strategy::SemiPrivate => "stealing of what an owner has made public",
         Strategy::Flexible(_) => "stealing with a say in whom to rob",
         Strategy::StealHalf(_) => "stealing half of a deque at once (Hendler and Shavit)",
         Strategy::Sharing(_) => "stealing, and giving to the idle (Rito)",
-        Strategy::Auto(_) => "stealing, stealing half or sharing, as it suits",
         Strategy::Dealing(_) => "dealing tasks out as they are spawned (Hendler and Shavit)",
         _ => "",
     };

@@ -33,7 +33,7 @@ pub(crate) struct ProfileRun {
     /// The workload, with parameters or without: sort:n=200000, queens:n=10.
     workload: String,
     /// The pool's strategy, for what is measured.
-    #[arg(long, default_value = "asymmetric")]
+    #[arg(long, default_value = "stealing")]
     strategy: String,
     /// Numbers of workers that are measured: 4, 1:8, 1,2,4 [default: 1 to one per processor].
     #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]

@@ -25,7 +25,7 @@ use crate::units::{self, digits, time};
 pub(crate) const EXAMPLES: &str = "  \
   locksley replay sort                                     recorded now; 1 to 64 processors
   locksley replay locksley-out/queens.recording.json --processors 64,256,1024
-  locksley replay mandelbrot --strategies asymmetric,steal-half,sharing
+  locksley replay mandelbrot --strategies stealing,steal-half,sharing
   locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16, 0.5 us within, 20 us across
   locksley replay my-graph.dag.json --steal 1us                 any graph of the format locksley-dag/1";
 
@@ -43,7 +43,7 @@ pub(crate) struct Replay {
     #[arg(
         long,
         value_name = "LIST",
-        default_value = "asymmetric,semi-private,steal-half,sharing,dealing"
+        default_value = "stealing,semi-private,steal-half,sharing,dealing"
     )]
     strategies: String,
     /// How long an attempt to steal takes.
@@ -199,7 +199,7 @@ impl Replay {
         let ticks = |time: Duration| (time.as_secs_f64() * 1e9 / unit_ns).round() as u32;
         // The default strategy's owners issue no fence.
         let fence = match strategy {
-            Strategy::Asymmetric => 0,
+            Strategy::Stealing => 0,
             _ => ticks(self.fence),
         };
         Setup {
@@ -258,7 +258,6 @@ fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
             ..policy
         }),
         Strategy::Sharing(policy) => locksley_sim::Strategy::Sharing(policy),
-        Strategy::Auto(policy) => locksley_sim::Strategy::Auto(policy),
         _ => locksley_sim::Strategy::LockFree,
     }
 }

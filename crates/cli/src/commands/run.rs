@@ -34,7 +34,7 @@ pub(crate) struct Run {
     /// The workload, with parameters or without: fib, queens:n=11.
     workload: String,
     /// The pool's strategy.
-    #[arg(long, default_value = "asymmetric")]
+    #[arg(long, default_value = "stealing")]
     strategy: String,
     /// How many workers [default: one per processor].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
@@ -148,8 +148,8 @@ impl Run {
 /// How tasks went from worker to worker.
 fn moved(total: &WorkerStats) -> String {
     let ways = [
-        (total.got, "stolen"),
-        (total.hauled, "hauled along"),
+        (total.steals, "stolen"),
+        (total.batch_stolen, "hauled along"),
         (total.accepted, "accepted as offers"),
         (total.collected, "dealt"),
     ];
@@ -163,7 +163,7 @@ fn moved(total: &WorkerStats) -> String {
         false => format!(
             "tasks: {} (attempts to steal: {})",
             ways.join(", "),
-            count(total.tried)
+            count(total.steal_attempts)
         ),
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct TraceRun {
     /// The workload, with parameters or without: fib, queens:n=11.
     workload: String,
     /// The pool's strategy.
-    #[arg(long, default_value = "asymmetric")]
+    #[arg(long, default_value = "stealing")]
     strategy: String,
     /// How many workers [default: one per processor].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]

@@ -61,7 +61,7 @@ fn unknown_names_come_with_the_nearest() {
         &["did you mean `chase-lev`?"],
     );
     refused(
-        "compare fib --strategies asymmetric,sharng",
+        "compare fib --strategies stealing,sharng",
         2,
         &["did you mean `sharing`?"],
     );

@@ -7,7 +7,7 @@ fn run_checks_the_result_and_counts() {
     let lab = Lab::new();
     let ran = lab.good("run queens:n=6 --workers 2 --stats");
     for part in [
-        "queens:n=6 under asymmetric with 2 workers",
+        "queens:n=6 under stealing with 2 workers",
         "as the serial oracle says",
         "worker",
         "total",
@@ -60,7 +60,7 @@ fn compare_measures_everybody_and_marks_the_winner() {
         "serial",
         "rayon",
         "chili",
-        "asymmetric",
+        "stealing",
         "sharing:tit-for-tat",
     ] {
         assert!(ran.out.contains(name), "{name}: {}", ran.out);
@@ -145,7 +145,7 @@ fn a_recorded_run_is_replayed() {
     let lab = Lab::new();
     let recorded = lab.json("record queens:n=6");
     assert!(recorded["recording"]["forks"].as_u64().unwrap() > 10);
-    let line = "replay locksley-out/queens.recording.json --processors 1,2,64 --strategies asymmetric,sharing";
+    let line = "replay locksley-out/queens.recording.json --processors 1,2,64 --strategies stealing,sharing";
     let document = lab.json(&format!("{line} --rounds 2"));
     let points = document["results"]["replays"][0]["points"]
         .as_array()
@@ -174,7 +174,7 @@ fn a_recorded_run_is_replayed() {
 #[test]
 fn a_workload_is_replayed_at_once() {
     let lab = Lab::new();
-    let ran = lab.good("replay fib:n=10 --processors 1,64 --strategies asymmetric --rounds 1");
+    let ran = lab.good("replay fib:n=10 --processors 1,64 --strategies stealing --rounds 1");
     assert!(
         ran.out.contains("parallelism") && ran.out.contains("64"),
         "{}",

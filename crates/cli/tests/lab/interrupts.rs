@@ -34,7 +34,7 @@ fn what_was_measured_is_kept() {
     let lab = Lab::new();
     // The first workload is done when the second begins, and that one takes longer than anybody waits.
     let line =
-        "compare fib:n=5 fib:n=45 --strategies asymmetric --rivals serial --workers 1 --rounds 1";
+        "compare fib:n=5 fib:n=45 --strategies stealing --rivals serial --workers 1 --rounds 1";
     let ran = interrupt_at(start(&lab, line), "measuring fib:n=45");
     assert_eq!(ran.code, 130, "{ran:?}");
     assert!(

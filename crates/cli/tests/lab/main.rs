@@ -111,4 +111,4 @@ impl From<Output> for Ran {
 
 /// Something short to compare.
 const COMPARE: &str =
-    "compare fib:n=12 --strategies asymmetric,sharing --workers 1:2 --rounds 2 --seed 1";
+    "compare fib:n=12 --strategies stealing,sharing --workers 1:2 --rounds 2 --seed 1";

@@ -45,13 +45,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ptr::{self, NonNull};
 
-use super::crew::{Advice, Offer};
 use super::frame::Root;
+use super::helpers::{Advice, Offer};
 use super::queue::Mode;
 use super::task::{Bereft, CLAIMED, Context, DONE, Task};
-use crate::job::{Payload, catch, discard};
+use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
-use crate::worker::Worker;
+use crate::task::job::{Payload, catch, discard};
 
 /// A task that is ready. The first one in the order of the program is taken first.
 #[derive(Debug)]

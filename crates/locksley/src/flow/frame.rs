@@ -8,16 +8,16 @@ use std::ptr::NonNull;
 
 use super::access::{Accesses, Lend, Running, Store};
 use super::arena::Arena;
-use super::crew;
 use super::engine::List;
+use super::helpers;
 use super::object::Storage;
 use super::queue::{Entry, Mode};
 use super::task::{Context, Kind, Task};
 use super::unfold::Sketch;
 use super::{Flow, conflict};
-use crate::cancel::CancelToken;
-use crate::job::{Payload, discard};
-use crate::worker::Worker;
+use crate::scheduler::worker::Worker;
+use crate::task::cancel::CancelToken;
+use crate::task::job::{Payload, discard};
 
 /// How many tasks a frame collects before it runs them, for each worker of the pool. Their records fill a level-2 cache;
 /// and the last ones, at which some workers have nothing to do, are few among so many.
@@ -138,7 +138,7 @@ impl Frame {
 
     /// Runs all tasks that were forked.
     pub(crate) fn run_all(&self) {
-        crew::run_all(self.worker(), &self.list, self.root());
+        helpers::run_all(self.worker(), &self.list, self.root());
         self.list.begin_anew();
         // SAFETY: all tasks are done, and nobody but the owner knows of their records.
         unsafe { self.records.clear() };
@@ -281,7 +281,8 @@ where
         let result = {
             let flow = Flow::new(worker, context.root, context.node);
             // SAFETY: the task runs now, until the frame is left.
-            let result = crate::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
+            let result =
+                crate::task::job::catch(|| body(&flow, unsafe { A::lend(&raw, &mut hold) }));
             // SAFETY: the body is over, so no names of objects are left.
             unsafe { flow.frame.complete(result) }
         };

@@ -6,9 +6,9 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::crew::Advice;
 use super::engine::{List, Turn};
 use super::frame::Root;
+use super::helpers::Advice;
 use super::queue::{Core, Entry, Mode};
 use super::reduce::Parts;
 use super::task::{Context, Kind, Task};

@@ -10,7 +10,7 @@ use super::access::{Cumulating, Reading, Renewing, Updating, Writing};
 use super::arena::Arena;
 use super::queue::Core;
 use super::reduce::{Broken, Parts, Reduce};
-use crate::job::{Payload, catch, discard};
+use crate::task::job::{Payload, catch, discard};
 
 /// Something that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object) and its kin.
 ///

@@ -11,8 +11,8 @@
 
 use std::ptr::NonNull;
 
-use crate::job::{Payload, catch, discard};
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+use crate::task::job::{Payload, catch, discard};
 
 /// An associative operation by which values are cumulated.
 ///

@@ -19,8 +19,8 @@ use std::ptr::NonNull;
 use super::engine::List;
 use super::frame::Root;
 use super::queue::Entry;
+use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::worker::Worker;
 
 /// Bits of a task's state. Nought: not begun, and not watched.
 pub(crate) const CLAIMED: usize = 1;

@@ -244,7 +244,7 @@ impl Sketch {
                 objects: HashMap::new(),
             }),
             start: Instant::now(),
-            origin: crate::trace::wall_clock(),
+            origin: crate::observe::trace::wall_clock(),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::everywhere;
 
 /// Runs a test with two workers, under strategies in which a thief can take a forked job though its owner is blocked.
 fn with_two(test: impl Fn(&Pool)) {
-    let open = ["asymmetric", "chase-lev", "abp", "flexible:steal-back"];
+    let open = ["stealing", "chase-lev", "abp", "flexible:steal-back"];
     for strategy in open.map(|text| text.parse::<Strategy>().expect("a strategy")) {
         let pool = Pool::builder().workers(2).strategy(strategy).build();
         test(&pool.expect("the pool starts"));

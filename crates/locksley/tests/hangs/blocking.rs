@@ -13,7 +13,7 @@ use crate::child::finishes;
 /// Rounds of a scope whose tasks each wait for a task of their own, with more workers than there
 /// are processors.
 fn rounds_of_waiting(workers: usize, waiting: Waiting) {
-    for strategy in [Strategy::Asymmetric, Strategy::ChaseLev] {
+    for strategy in [Strategy::Stealing, Strategy::ChaseLev] {
         let pool = Pool::builder()
             .workers(workers)
             .processors(2)

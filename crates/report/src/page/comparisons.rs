@@ -49,7 +49,7 @@ pub(super) fn summary(results: &Results) -> String {
     html
 }
 
-/// `asymmetric was the fastest in 2 of 3 workloads, sharing in 1.`
+/// `stealing was the fastest in 2 of 3 workloads, sharing in 1.`
 fn verdict(decided: &[(&Comparison, &Row)]) -> String {
     let mut wins: Vec<(&str, usize)> = Vec::new();
     for (_, row) in decided {
@@ -113,7 +113,7 @@ fn tied(comparison: &Comparison, winner: &Row) -> String {
     names.join("; ")
 }
 
-/// `asymmetric, 2 workers`.
+/// `stealing, 2 workers`.
 fn label(row: &Row) -> String {
     match row.contender {
         Contender::Serial => "serial".into(),

@@ -39,7 +39,7 @@ const WORDS: [(&str, &str); 8] = [
 /// Strategies and rivals by the part of their names before a colon.
 const STRATEGIES: [(&str, &str); 18] = [
     (
-        "asymmetric",
+        "stealing",
         "idle workers steal one task at a time; the owner of a pile pays nothing for that, the thief everything (the default)",
     ),
     (

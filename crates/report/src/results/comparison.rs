@@ -134,7 +134,7 @@ impl Row {
 ///
 /// let mut fib = Comparison::new("fib").with("n", 30);
 /// fib.rows.push(Row::new(Contender::Serial, 1, vec![1.0]));
-/// fib.rows.push(Row::new(Contender::strategy("asymmetric"), 2, vec![0.5]));
+/// fib.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![0.5]));
 /// assert_eq!(fib.winner().unwrap().workers, 2);
 /// assert_eq!(fib.heading(), "fib (n = 30)");
 /// ```
@@ -204,7 +204,7 @@ impl Comparison {
     /// use locksley_report::{Comparison, Contender, Row};
     ///
     /// let mut fib = Comparison::new("fib");
-    /// let row = Row::new(Contender::strategy("asymmetric"), 2, vec![0.5]);
+    /// let row = Row::new(Contender::strategy("stealing"), 2, vec![0.5]);
     /// assert_eq!(fib.speedup(&row), None, "there is nothing to compare with");
     /// fib.rows.push(Row::new(Contender::Serial, 1, vec![1.0]));
     /// assert_eq!(fib.speedup(&row), Some(2.0));
@@ -236,7 +236,7 @@ impl Comparison {
     ///
     /// let mut fib = Comparison::new("fib");
     /// fib.rows.push(Row::new(Contender::strategy("dealing"), 1, vec![1.0]));
-    /// fib.rows.push(Row::new(Contender::strategy("asymmetric"), 2, vec![0.5]));
+    /// fib.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![0.5]));
     /// assert_eq!(fib.winner_with(1).unwrap().contender.name(), "dealing");
     /// ```
     pub fn winner_with(&self, workers: usize) -> Option<&Row> {
@@ -249,7 +249,7 @@ impl Comparison {
     /// use locksley_report::{Comparison, Contender, Row};
     ///
     /// let mut fib = Comparison::new("fib");
-    /// fib.rows.push(Row::new(Contender::strategy("asymmetric"), 2, vec![1.0, 1.1, 1.2]));
+    /// fib.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![1.0, 1.1, 1.2]));
     /// fib.rows.push(Row::new(Contender::rival("rayon"), 2, vec![1.1, 1.2, 1.3]));
     /// fib.rows.push(Row::new(Contender::Serial, 1, vec![2.0, 2.1, 2.2]));
     /// let tied: Vec<_> = fib.tied().iter().map(|row| row.contender.name()).collect();

@@ -181,7 +181,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 /// ```
 /// use locksley_report::ReplayPoint;
 ///
-/// let point = ReplayPoint { strategy: "asymmetric".into(), workers: 2, predicted: 1.1, measured: vec![1.0] };
+/// let point = ReplayPoint { strategy: "stealing".into(), workers: 2, predicted: 1.1, measured: vec![1.0] };
 /// assert!((point.error().unwrap() - 0.1).abs() < 1e-12);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -203,7 +203,7 @@ impl ReplayPoint {
     /// ```
     /// use locksley_report::ReplayPoint;
     ///
-    /// let far = ReplayPoint { strategy: "asymmetric".into(), workers: 64, predicted: 1.1, measured: vec![] };
+    /// let far = ReplayPoint { strategy: "stealing".into(), workers: 64, predicted: 1.1, measured: vec![] };
     /// assert_eq!(far.error(), None);
     /// ```
     pub fn error(&self) -> Option<f64> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use locksley_report::StealMap;
 ///
-/// let map = StealMap::new("queens", "asymmetric", vec![vec![0, 3], vec![5, 0]]);
+/// let map = StealMap::new("queens", "stealing", vec![vec![0, 3], vec![5, 0]]);
 /// assert_eq!(map.total(), 8);
 /// assert_eq!(map.counts[1][0], 5, "worker 1 took 5 tasks from worker 0");
 /// ```
@@ -256,7 +256,7 @@ pub struct Arrow {
 /// use locksley_report::{Slice, SliceKind, Timeline, Track};
 ///
 /// let slice = |start: f64| Slice { kind: SliceKind::Task, start, end: start + 1.0, name: String::new() };
-/// let mut timeline = Timeline::new("queens", "asymmetric");
+/// let mut timeline = Timeline::new("queens", "stealing");
 /// timeline.tracks.push(Track { worker: 0, slices: vec![slice(0.0), slice(5.0)] });
 /// assert_eq!(timeline.end(), 6.0);
 /// ```
@@ -315,7 +315,7 @@ impl Timeline {
     /// use locksley_report::{Slice, SliceKind, Timeline, Track};
     ///
     /// let slice = |i: usize| Slice { kind: SliceKind::Task, start: i as f64, end: i as f64 + 0.9, name: String::new() };
-    /// let mut timeline = Timeline::new("queens", "asymmetric");
+    /// let mut timeline = Timeline::new("queens", "stealing");
     /// timeline.tracks.push(Track { worker: 0, slices: (0..10_000).map(slice).collect() });
     /// let end = timeline.end();
     /// timeline.cap(500, 100);

@@ -214,9 +214,7 @@ fn filters_hide_rows_lines_and_workloads() {
     assert_eq!(before, [12, 3, 2, 2, 2]);
     tab.click("#contenders input[value=steal-half]");
     assert_eq!(all.iter().map(|count| tab.count(count)).sum::<u64>(), 0);
-    assert!(
-        tab.count("shown('tr').filter((x) => x.dataset.contender === 'asymmetric').length") > 0
-    );
+    assert!(tab.count("shown('tr').filter((x) => x.dataset.contender === 'stealing').length") > 0);
     tab.click("#contenders input[value=steal-half]");
     assert_eq!(
         all.iter()

@@ -32,7 +32,7 @@ fn comparison(workload: &str, serial: f64, workers: &[usize]) -> Comparison {
         .rows
         .push(Row::new(Contender::Serial, 1, around(serial, 0.01)));
     let contenders = [
-        (Contender::strategy("asymmetric"), 1.02),
+        (Contender::strategy("stealing"), 1.02),
         (Contender::strategy("steal-half"), 1.1),
         (Contender::strategy("sharing:continuous-tit-for-tat"), 1.25),
         (Contender::strategy("dealing"), 1.6),
@@ -101,7 +101,7 @@ fn experiment() -> Experiment {
 }
 
 fn timeline() -> Timeline {
-    let mut timeline = Timeline::new("queens", "asymmetric");
+    let mut timeline = Timeline::new("queens", "stealing");
     for worker in 0..4 {
         let mut track = Track {
             worker,
@@ -191,10 +191,7 @@ pub(crate) fn sample() -> Results {
         .into();
     results.profiles.push(profile);
     let mut replay = Replay::new("queens", 1);
-    for (strategy, cost) in [
-        ("asymmetric", 1.0),
-        ("sharing:continuous-tit-for-tat", 1.15),
-    ] {
+    for (strategy, cost) in [("stealing", 1.0), ("sharing:continuous-tit-for-tat", 1.15)] {
         for workers in [1, 2, 4, 8, 16, 32, 64] {
             let predicted = 0.8 * cost / workers as f64 + 0.02;
             let measured = if workers <= 2 {
@@ -221,10 +218,10 @@ pub(crate) fn sample() -> Results {
             .collect()
     };
     results.steals = vec![
-        StealMap::new("queens", "asymmetric", counts(4)),
+        StealMap::new("queens", "stealing", counts(4)),
         StealMap::new("uts", "steal-half", counts(48)),
     ];
-    results.loads = vec![load("asymmetric", 40.0), load("steal-half", 15.0)];
+    results.loads = vec![load("stealing", 40.0), load("steal-half", 15.0)];
     results.timelines.push(timeline());
     results.experiments.push(experiment());
     results

@@ -38,7 +38,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", global = true, value_parser = ranges::one_worker)]
     workers: Option<usize>,
     /// How the workers of a rank share their tasks.
-    #[arg(long, default_value = "asymmetric", global = true)]
+    #[arg(long, default_value = "stealing", global = true)]
     strategy: String,
     /// Which rank one that is out of work asks: uniform, nearest (on the same host more often), sticky, steal-back ...
     #[arg(long, default_value = "uniform", global = true)]

@@ -34,7 +34,7 @@ pub(crate) struct Worker {
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     workers: Option<usize>,
     /// The pool's strategy.
-    #[arg(long, default_value = "asymmetric")]
+    #[arg(long, default_value = "stealing")]
     strategy: String,
     /// How many leases it holds at once [default: as many as workers].
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::panic;
 
-use super::super::crew::{self, Offer, Work};
 use super::super::engine::answer;
+use super::super::helpers::{self, Offer, Work};
 use super::{Action, Plan};
-use crate::job::{Payload, catch, discard};
+use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
-use crate::worker::Worker;
+use crate::task::job::{Payload, catch, discard};
 
 struct Run<'a, 'g> {
     plan: &'a Plan<'g>,
@@ -56,7 +56,7 @@ impl Plan<'_> {
     pub fn run(&self) {
         crate::pool::on_worker(|worker| {
             let run = Run::new(self);
-            crew::work_at(worker, &run);
+            helpers::work_at(worker, &run);
             let panic = lock(&run.state).panic.take();
             if let Some(payload) = panic {
                 panic::resume_unwind(payload);

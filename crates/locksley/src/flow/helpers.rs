@@ -1,0 +1,399 @@
+//! How workers come to a frame: a join whose second closure is an offer to help.
+//!
+//! Whoever works at a frame does so inside of a join. The join's second closure is *help*: it lies in the worker's pile
+//! like any forked job, and whoever steals it works at the frame too, inside of a join of its own, whose second closure
+//! others may steal.
+//!
+//! ```text
+//!   owner    join( run in order,  help )
+//!                                  └── stolen: join( run what is ready,  help )
+//!                                                                         └── stolen: join(...)
+//! ```
+//!
+//! So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog, as with any join; and the
+//! frame stays as long as anybody is at it, for the joins are all inside of its owner's.
+//!
+//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so whoever makes more
+//! ready afterwards knows. Before it runs a task, and more is ready, a worker whose offer came back makes another one, and
+//! one whose helper is still there makes a further one, inside of the first; but only if all that it is inside of have
+//! their helpers still. Else it goes on without, until it can leave that of its last helper. So it is never inside of more
+//! of them than there are helpers, and one more; and meanwhile its helpers make offers of their own.
+//!
+//! One that waits for its helper may take the helper's offer, and so on in turns, each time deeper in its stack. When it
+//! is too deep all leave, put back what they have taken, and the first one begins anew.
+
+use std::ptr::NonNull;
+
+use super::engine::{Left, List, Turn, answer};
+use super::frame::Root;
+use super::task::Task;
+use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+
+/// An offer to help.
+#[derive(Debug)]
+pub(crate) struct Offer<'a> {
+    state: AtomicUsize,
+    /// The one inside of which its maker has made it.
+    outer: Option<&'a Offer<'a>>,
+}
+
+impl<'a> Offer<'a> {
+    const MADE: usize = 0;
+    const TAKEN: usize = 1;
+    const BACK: usize = 2;
+
+    fn new(outer: Option<&'a Offer<'a>>) -> Self {
+        Offer {
+            state: AtomicUsize::new(Offer::MADE),
+            outer,
+        }
+    }
+
+    /// Should its maker make another one?
+    fn wants_another(&self) -> bool {
+        match self.state.load(Ordering::Relaxed) {
+            Offer::MADE => false,
+            Offer::TAKEN => {
+                let mut around = std::iter::successors(self.outer, |offer| offer.outer);
+                !around.any(Offer::is_back)
+            }
+            _ => true,
+        }
+    }
+
+    fn is_back(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == Offer::BACK
+    }
+
+    /// Whoever has taken it leaves. Called under the lock of what there was to help with, unless all leave.
+    pub(crate) fn give_back(&self) {
+        self.state.store(Offer::BACK, Ordering::Relaxed);
+    }
+}
+
+/// Something that several workers can work at.
+pub(crate) trait Work: Sync {
+    /// A piece that somebody has taken.
+    type Piece: Copy;
+    /// What became of a piece.
+    type End;
+
+    /// Takes a piece that is ready; if there is none, gives the offer back.
+    fn take(&self, offer: &Offer<'_>) -> Option<Self::Piece>;
+    /// Runs a piece that was taken.
+    fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::End;
+    /// A piece is done; takes another one.
+    fn exchange(&self, end: Self::End) -> Option<Self::Piece>;
+    /// Puts back a piece that was taken, and did not run.
+    fn put_back(&self, piece: Self::Piece);
+    /// Is there perhaps more than was taken?
+    fn has_spare(&self) -> bool;
+}
+
+/// What somebody should do with the piece that it has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Advice {
+    Run,
+    /// Make an offer first.
+    Announce,
+    /// Put it back, and leave.
+    Leave,
+}
+
+/// How to work at something, from a piece on, until nothing is ready, or the closure says so.
+type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>;
+
+/// How deep helpers of helpers go, beyond the number of workers. Deep enough to begin anew seldom; and not deeper than
+/// a stack allows.
+const DEEP: usize = 16;
+
+/// All who work at something.
+struct Helpers<'a, W> {
+    source: &'a W,
+    /// Have they gone too deep?
+    deep: AtomicBool,
+}
+
+impl<'a, W: Work> Helpers<'a, W> {
+    /// Works until nothing is left; again and again, if they have left because it was too deep.
+    fn muster(source: &'a W, work: impl Fn(&Self)) {
+        let helpers = Helpers {
+            source,
+            deep: AtomicBool::new(false),
+        };
+        loop {
+            work(&helpers);
+            if !helpers.is_deep() {
+                return;
+            }
+            // Nobody else is left.
+            helpers.deep.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn is_deep(&self) -> bool {
+        self.deep.load(Ordering::Relaxed)
+    }
+
+    fn advise(&self, offer: &Offer<'_>) -> Advice {
+        if self.is_deep() {
+            Advice::Leave
+        } else if self.source.has_spare() && offer.wants_another() {
+            Advice::Announce
+        } else {
+            Advice::Run
+        }
+    }
+
+    /// Works, with an offer to help, perhaps inside of another one; until nothing is ready, or both have come back, and
+    /// the outer one can be made again.
+    fn work(
+        &self,
+        worker: &Worker,
+        mut piece: Option<W::Piece>,
+        way: Way<'_, W::Piece>,
+        depth: usize,
+        outer: Option<&Offer<'_>>,
+    ) -> Left<W::Piece> {
+        loop {
+            let offer = Offer::new(outer);
+            let help = |worker: &Worker, migrated: bool| {
+                // If nobody came, whoever made the offer has left, or will make another one.
+                if migrated {
+                    offer.state.store(Offer::TAKEN, Ordering::Relaxed);
+                    self.help(worker, &offer, depth + 1);
+                }
+            };
+            let work = |worker: &Worker, _| {
+                let mut left = way(worker, piece, &|| self.advise(&offer));
+                while let Left::Unannounced(next) = left
+                    && !offer.is_back()
+                {
+                    left = match self.work(worker, Some(next), way, depth, Some(&offer)) {
+                        Left::Unannounced(next) => way(worker, Some(next), &|| self.advise(&offer)),
+                        Left::Empty => Left::Empty,
+                    };
+                }
+                left
+            };
+            match worker.fork(work, help).0 {
+                Left::Unannounced(next) if outer.is_some_and(Offer::is_back) => {
+                    return Left::Unannounced(next);
+                }
+                Left::Unannounced(next) => piece = Some(next),
+                Left::Empty => return Left::Empty,
+            }
+        }
+    }
+
+    /// Works until nothing is ready, at the offer of somebody who is so deep.
+    fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
+        if depth > DEEP + worker.num_workers() {
+            self.deep.store(true, Ordering::Relaxed);
+        }
+        while !self.is_deep() {
+            let Some(piece) = self.source.take(offer) else {
+                return;
+            };
+            let way = |worker: &Worker, piece, advise: &dyn Fn() -> Advice| {
+                work_on(worker, self.source, piece, advise)
+            };
+            self.work(worker, Some(piece), &way, depth, None);
+        }
+        offer.give_back();
+    }
+}
+
+/// Works at something until nothing is left, with whoever comes to help.
+pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
+    Helpers::muster(source, |helpers| helpers.help(worker, &Offer::new(None), 0));
+}
+
+/// The way of those who help.
+fn work_on<W: Work>(
+    worker: &Worker,
+    source: &W,
+    mut next: Option<W::Piece>,
+    advise: &dyn Fn() -> Advice,
+) -> Left<W::Piece> {
+    while let Some(piece) = next {
+        match advise() {
+            Advice::Run => {}
+            Advice::Announce => return Left::Unannounced(piece),
+            Advice::Leave => {
+                source.put_back(piece);
+                return Left::Empty;
+            }
+        }
+        let end = source.run(worker, piece);
+        next = source.exchange(end);
+    }
+    Left::Empty
+}
+
+/// A frame's tasks, as thieves see them.
+struct Frame<'a> {
+    list: &'a List,
+    root: &'a Root,
+}
+
+impl Work for Frame<'_> {
+    type Piece = NonNull<Task>;
+    type End = NonNull<Task>;
+
+    fn take(&self, offer: &Offer<'_>) -> Option<NonNull<Task>> {
+        task_of(self.list.take(Some(offer)))
+    }
+
+    fn run(&self, worker: &Worker, task: NonNull<Task>) -> NonNull<Task> {
+        // SAFETY: it was handed out to the caller, who runs it once.
+        unsafe { self.list.execute(task, Some(worker), self.root, false) };
+        answer(Some(worker));
+        task
+    }
+
+    fn exchange(&self, task: NonNull<Task>) -> Option<NonNull<Task>> {
+        task_of(self.list.exchange(task, false))
+    }
+
+    fn put_back(&self, task: NonNull<Task>) {
+        self.list.put_back(task);
+    }
+
+    fn has_spare(&self) -> bool {
+        self.list.has_spare()
+    }
+}
+
+fn task_of(turn: Turn) -> Option<NonNull<Task>> {
+    match turn {
+        Turn::Task(task) => Some(task),
+        // The owner's alone.
+        Turn::InOrder(_) | Turn::None => None,
+    }
+}
+
+/// Runs all tasks of a list. For its owner.
+pub(crate) fn run_all(worker: &Worker, list: &List, root: &Root) {
+    match list.count() {
+        0 => return,
+        // There is nothing to help with.
+        1 => {
+            list.run_in_order(None, Some(worker), root, || Advice::Run);
+            return;
+        }
+        _ => {}
+    }
+    Helpers::muster(&Frame { list, root }, |helpers| {
+        let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
+            list.run_in_order(taken, Some(worker), root, advise)
+        };
+        helpers.work(worker, None, &way, 0, None);
+    });
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::sync::{Mutex, lock};
+
+    /// Numbers: those that are ready, and those that were run.
+    struct Numbers(Mutex<(BTreeSet<u32>, Vec<u32>)>);
+
+    impl Numbers {
+        fn new() -> Numbers {
+            Numbers(Mutex::new(((0..100).collect(), Vec::new())))
+        }
+
+        fn ran(&self) -> usize {
+            lock(&self.0).1.len()
+        }
+    }
+
+    impl Work for Numbers {
+        type Piece = u32;
+        type End = u32;
+
+        fn take(&self, offer: &Offer<'_>) -> Option<u32> {
+            let number = lock(&self.0).0.pop_first();
+            if number.is_none() {
+                offer.give_back();
+            }
+            number
+        }
+
+        fn run(&self, _: &Worker, number: u32) -> u32 {
+            number
+        }
+
+        fn exchange(&self, number: u32) -> Option<u32> {
+            let mut numbers = lock(&self.0);
+            numbers.1.push(number);
+            numbers.0.pop_first()
+        }
+
+        fn put_back(&self, number: u32) {
+            assert!(lock(&self.0).0.insert(number));
+        }
+
+        fn has_spare(&self) -> bool {
+            !lock(&self.0).0.is_empty()
+        }
+    }
+
+    #[test]
+    fn who_comes_too_deep_takes_nothing_and_all_begin_anew() {
+        crate::pool::on_worker(|worker| {
+            let numbers = Numbers::new();
+            let begun = AtomicUsize::new(0);
+            Helpers::muster(&numbers, |helpers| {
+                let offer = Offer::new(None);
+                if begun.fetch_add(1, Ordering::Relaxed) == 0 {
+                    helpers.help(worker, &offer, DEEP + worker.num_workers() + 1);
+                    assert!(helpers.is_deep() && offer.is_back());
+                    assert_eq!(numbers.ran(), 0);
+                } else {
+                    helpers.help(worker, &offer, 0);
+                }
+            });
+            assert!(begun.into_inner() >= 2);
+            assert_eq!(numbers.ran(), 100);
+        });
+    }
+
+    #[test]
+    fn who_leaves_puts_back_what_it_has_taken() {
+        crate::pool::on_worker(|worker| {
+            let numbers = Numbers::new();
+            let advise = || match numbers.ran() {
+                7 => Advice::Leave,
+                _ => Advice::Run,
+            };
+            let first = numbers.take(&Offer::new(None));
+            assert!(matches!(
+                work_on(worker, &numbers, first, &advise),
+                Left::Empty
+            ));
+            assert_eq!(lock(&numbers.0).0.len(), 93);
+        });
+    }
+
+    #[test]
+    fn offers_are_made_inside_of_others_only_if_all_have_helpers() {
+        let offer = |state, outer| Offer {
+            state: AtomicUsize::new(state),
+            outer,
+        };
+        let (taken, back) = (offer(Offer::TAKEN, None), offer(Offer::BACK, None));
+        assert!(taken.wants_another() && back.wants_another());
+        assert!(!Offer::new(Some(&taken)).wants_another());
+        assert!(offer(Offer::TAKEN, Some(&taken)).wants_another());
+        let inner = offer(Offer::TAKEN, Some(&back));
+        assert!(!inner.wants_another());
+        assert!(!offer(Offer::TAKEN, Some(&inner)).wants_another());
+        assert!(offer(Offer::BACK, Some(&inner)).wants_another());
+    }
+}

@@ -1,0 +1,4 @@
+//! What the pool runs on: the processors, and which of them a worker is pinned to.
+
+pub(crate) mod pinning;
+pub(crate) mod topology;

@@ -1,0 +1,218 @@
+//! Which CPUs workers are bound to.
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use crate::error::BuildError;
+use crate::machine::topology::{CpuList, Topology, allowed_now, topology};
+
+/// Which CPU each worker is bound to.
+///
+/// A pinned worker stays where its cache is warm, and its neighbours are known: it steals from
+/// them first. But it cannot get out of the way of other programs; pin where the machine is yours. Only
+/// on Linux. Where there are more workers than CPUs, the CPUs are dealt out again from the first.
+/// Spare workers, which stand in for waiting ones, may run on any of the pool's CPUs.
+///
+/// | text | meaning |
+/// |---|---|
+/// | `none` | the operating system decides |
+/// | `compact` | near ones first: the threads of a core, the cores of a cache, ... |
+/// | `spread` | far ones first: packages, nodes, caches, cores, and second threads of cores last |
+/// | `0-3,8` | these CPUs, in this order |
+///
+/// ```
+/// use locksley::{Pinning, Pool};
+///
+/// let pinning: Pinning = "4,0-2".parse().unwrap();
+/// assert_eq!(pinning, Pinning::List(vec![4, 0, 1, 2]));
+/// assert_eq!(pinning.to_string(), "4,0-2");
+/// assert!("tight".parse::<Pinning>().unwrap_err().to_string().contains("compact"));
+///
+/// # #[cfg(target_os = "linux")] {
+/// let pool = Pool::builder().workers(2).pinning(Pinning::Spread).build().unwrap();
+/// assert_eq!(pool.install(|| 1), 1);
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pinning {
+    /// The operating system decides. The default.
+    #[default]
+    None,
+    /// Near CPUs first.
+    Compact,
+    /// Far CPUs first.
+    Spread,
+    /// These CPUs: the first worker's, the second's, ...
+    List(Vec<usize>),
+}
+
+impl fmt::Display for Pinning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pinning::None => f.write_str("none"),
+            Pinning::Compact => f.write_str("compact"),
+            Pinning::Spread => f.write_str("spread"),
+            Pinning::List(cpus) => CpuList(cpus.clone()).fmt(f),
+        }
+    }
+}
+
+/// A text that names no pinning.
+///
+/// ```
+/// let error = "everywhere".parse::<locksley::Pinning>().unwrap_err();
+/// assert!(error.to_string().contains("everywhere"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPinning(String);
+
+impl fmt::Display for UnknownPinning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no pinning is called `{}`: possible are none, compact, spread, and a list of CPUs like 0-3,8",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for UnknownPinning {}
+
+impl FromStr for Pinning {
+    type Err = UnknownPinning;
+
+    fn from_str(text: &str) -> Result<Pinning, UnknownPinning> {
+        match text.trim() {
+            "none" => Ok(Pinning::None),
+            "compact" => Ok(Pinning::Compact),
+            "spread" => Ok(Pinning::Spread),
+            list => {
+                // Part by part: the order counts here.
+                let parts: Option<Vec<CpuList>> = list.split(',').map(CpuList::parse).collect();
+                let cpus: Vec<usize> = parts
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|part| part.0)
+                    .collect();
+                if cpus.is_empty() {
+                    Err(UnknownPinning(text.to_owned()))
+                } else {
+                    Ok(Pinning::List(cpus))
+                }
+            }
+        }
+    }
+}
+
+/// The CPU of each worker; empty if the operating system decides.
+pub(crate) fn pinned_cpus(pinning: &Pinning, workers: usize) -> Result<Vec<usize>, BuildError> {
+    if *pinning == Pinning::None {
+        return Ok(Vec::new());
+    }
+    match allowed_now() {
+        Some(allowed) => deal(pinning, workers, &allowed, topology()),
+        None => Err(BuildError::PinningUnsupported),
+    }
+}
+
+fn deal(
+    pinning: &Pinning,
+    workers: usize,
+    allowed: &[usize],
+    topology: &Topology,
+) -> Result<Vec<usize>, BuildError> {
+    let cpus = match pinning {
+        Pinning::None => return Ok(Vec::new()),
+        Pinning::Compact => topology.compact(allowed),
+        Pinning::Spread => topology.spread(allowed),
+        Pinning::List(cpus) => cpus.clone(),
+    };
+    let stranger = cpus.iter().find(|cpu| !allowed.contains(cpu)).copied();
+    if cpus.is_empty() || stranger.is_some() {
+        return Err(BuildError::Pinning {
+            cpu: stranger,
+            allowed: allowed.to_vec(),
+        });
+    }
+    Ok(cpus.into_iter().cycle().take(workers).collect())
+}
+
+/// Binds the calling thread to some CPUs.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
+    let most = cpus.iter().max().map_or(0, |&cpu| cpu);
+    let mut mask = vec![0_u64; most / 64 + 1];
+    for cpu in cpus {
+        mask[cpu / 64] |= 1 << (cpu % 64);
+    }
+    // SAFETY: the mask has as many bytes as the call is told, and the kernel only reads it.
+    let answer =
+        unsafe { libc::sched_setaffinity(0, size_of_val(&mask[..]), mask.as_ptr().cast()) };
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Binds the calling thread to some CPUs.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) fn pin_to(_: &[usize]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The CPU that the calling thread is on at the moment, if that can be known.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn here() -> Option<usize> {
+    // SAFETY: the call takes nothing and touches no memory of ours.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// The CPU that the calling thread is on at the moment, if that can be known.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) fn here() -> Option<usize> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_and_print_back() {
+        for text in ["none", "compact", "spread", "0", "3,1", "0-3,8"] {
+            assert_eq!(text.parse::<Pinning>().unwrap().to_string(), text);
+        }
+        for text in ["", "tight", "3-1", "1,x"] {
+            let error = text.parse::<Pinning>().unwrap_err().to_string();
+            assert!(error.contains("possible are none, compact"), "{error}");
+        }
+    }
+
+    #[test]
+    fn cpus_are_dealt_round() {
+        let topology = Topology::from_listing(
+            "cpu/online:0-3\n\
+             cpu/cpu0/topology/package_cpus_list:0-1\n\
+             cpu/cpu2/topology/package_cpus_list:2-3\n",
+        );
+        let allowed = [0, 1, 2, 3];
+        let dealt = |pinning, workers| deal(&pinning, workers, &allowed, &topology).unwrap();
+        assert_eq!(dealt(Pinning::Compact, 6), [0, 1, 2, 3, 0, 1]);
+        assert_eq!(dealt(Pinning::Spread, 3), [0, 2, 1]);
+        assert_eq!(dealt(Pinning::List(vec![3, 1]), 3), [3, 1, 3]);
+        assert_eq!(dealt(Pinning::None, 3), [0; 0]);
+    }
+
+    #[test]
+    fn a_cpu_outside_of_the_mask_is_an_error_that_names_it_and_the_others() {
+        let topology = Topology::from_listing("cpu/online:0-7\n");
+        let error = deal(&Pinning::List(vec![2, 5]), 2, &[0, 1, 2], &topology).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("CPU 5") && text.contains("0-2"), "{text}");
+        let error = deal(&Pinning::List(vec![]), 2, &[0, 1, 2], &topology).unwrap_err();
+        assert!(error.to_string().contains("at least one of 0-2"), "{error}");
+    }
+}

@@ -1,0 +1,328 @@
+//! What a pool runs, recorded: forks, joins, and the time between them.
+//!
+//! ```text
+//!   program                          recorded                        as a graph
+//!                                                                        w0
+//!   w0; join(a, b); w1               w0  fork(a, b)  w1                .'  '.
+//!                                                                     a      b
+//!                                                                      '.  .'
+//!                                                                        w1
+//!
+//!   w0; scope(|s| {                  w0  scope(x spawn(t) y)  w1         w0
+//!       x; s.spawn(t); y                                                 |
+//!   }); w1                                                               x
+//!                                                                      .'  '.
+//!                                                                     y      t
+//!                                                                      '.  .'
+//!                                                                        w1
+//! ```
+//!
+//! A *strand* is what runs one after another: the caller of a join without what it forks, each of the two
+//! closures, a scope's body, a task of it. The worker that runs a strand has its *tape*, and stops the time on it when the
+//! strand forks, waits, or lets something else run. At the end
+//! the strand goes to where it was forked: a join's into the join's frame, which is there until both closures are done,
+//! a scope's task's into what it shares with the spawning strand. So the structure is that of the program, whoever ran which part of
+//! it, and a panic only ends a strand. What a worker runs beside it, on behalf of others, has no tape and is not
+//! recorded: two runs that are recorded at the same time do not see each other.
+//!
+//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default strategy's), so that the
+//! next fork goes the slow way, as those of every other strategy do; there is a branch for this. A push opens
+//! the deque again. What pushes while a strand runs is the strand's own spawns, after which the deque is sealed anew, and
+//! its forks, which leave the tape and come back to it.
+//!
+//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written before the latch of the join, or the
+//! count of the scope, says that it is done, and read after that.
+//!
+//! **What has no tape is not recorded**: tasks on their own (`spawn` and its kin), which need not be joined
+//! by whoever spawned them; and scopes whose body runs outside of the pool.
+
+mod recording;
+
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+pub(crate) use recording::Node;
+pub use recording::Recording;
+use recording::{Item, Strand};
+
+use crate::scheduler::worker::Worker;
+use crate::sync::{Mutex, lock};
+use crate::task::job::{GroupId, StackJob};
+
+/// Where a worker has its tape. The owner's alone.
+#[derive(Default)]
+pub(crate) struct Deck {
+    tape: Cell<Option<ActiveStrand>>,
+    /// Is there one?
+    runs: Cell<bool>,
+}
+
+/// A strand under way.
+struct ActiveStrand {
+    strand: Strand,
+    /// Up to when its time has been noted.
+    since: Instant,
+}
+
+impl ActiveStrand {
+    fn start() -> ActiveStrand {
+        ActiveStrand {
+            strand: Strand::default(),
+            since: Instant::now(),
+        }
+    }
+
+    /// Notes the time that has gone by.
+    fn stop(&mut self) {
+        let time = self.since.elapsed().as_nanos();
+        self.strand.add(u64::try_from(time).unwrap_or(u64::MAX));
+    }
+}
+
+impl Worker {
+    /// Does the worker run a strand that is recorded?
+    #[inline]
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.deck.runs.get()
+    }
+
+    /// Takes the tape away.
+    fn take_tape(&self) -> Option<ActiveStrand> {
+        self.deck.runs.set(false);
+        self.deck.tape.take()
+    }
+
+    /// Puts a tape in, and sends the next fork the slow way if there is one.
+    fn put_tape(&self, tape: Option<ActiveStrand>) {
+        self.deck.runs.set(tape.is_some());
+        self.deck.tape.set(tape);
+        self.seal_if_recorded();
+    }
+}
+
+/// The runs that a pool has recorded.
+pub(crate) struct Recorder {
+    runs: Mutex<Vec<Arc<Strand>>>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Recorder {
+        Recorder {
+            runs: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// What was recorded since the last call.
+    pub(crate) fn take(&self) -> Option<Recording> {
+        let runs = std::mem::take(&mut *lock(&self.runs));
+        (!runs.is_empty()).then(|| Recording::of(runs))
+    }
+}
+
+/// Runs what was called for from outside of the pool; or from within, which is a part of what calls.
+#[inline]
+pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
+    match &worker.registry().config.recorder {
+        None => f(worker),
+        Some(_) if worker.is_recorded() => f(worker),
+        Some(recorder) => {
+            let keep = |strand| lock(&recorder.runs).push(Arc::new(strand));
+            strand(worker, keep, || f(worker))
+        }
+    }
+}
+
+/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that as well.
+pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
+    let part = Enclosing::new(worker, GroupId::NONE);
+    let result = strand(worker, into_arc(&part.body), || f(worker));
+    let run = part.body.get().cloned().unwrap_or_default();
+    (result, Recording::of(vec![run]))
+}
+
+/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the median of some.
+pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
+    let pause = Pause::now(worker);
+    let mut times = [0; 63];
+    for time in &mut times {
+        strand(worker, |strand| *time = strand.time(), || ());
+    }
+    drop(pause);
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Runs a strand, and leaves what was recorded to `keep`, though it panics.
+fn strand<R>(worker: &Worker, keep: impl FnOnce(Strand), f: impl FnOnce() -> R) -> R {
+    struct Running<'w, K: FnOnce(Strand)> {
+        worker: &'w Worker,
+        outer: Option<ActiveStrand>,
+        keep: Option<K>,
+    }
+
+    impl<K: FnOnce(Strand)> Drop for Running<'_, K> {
+        fn drop(&mut self) {
+            let tape = self.worker.take_tape();
+            if let (Some(mut tape), Some(keep)) = (tape, self.keep.take()) {
+                tape.stop();
+                keep(tape.strand);
+            }
+            self.worker.put_tape(self.outer.take());
+        }
+    }
+
+    let _running = Running {
+        worker,
+        outer: worker.take_tape(),
+        keep: Some(keep),
+    };
+    worker.put_tape(Some(ActiveStrand::start()));
+    f()
+}
+
+/// A strand that is left for another one, and is gone on with when this is dropped.
+pub(crate) struct Pause<'w>(Option<(&'w Worker, ActiveStrand)>);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        if let Some((worker, mut tape)) = self.0.take() {
+            // Time counts again from here.
+            tape.since = Instant::now();
+            worker.put_tape(Some(tape));
+        }
+    }
+}
+
+/// The worker waits, or runs something that is no part of its strand, until this is dropped.
+#[inline]
+pub(crate) fn pause(worker: &Worker) -> Pause<'_> {
+    match worker.is_recorded() {
+        false => Pause(None),
+        true => Pause::now(worker),
+    }
+}
+
+impl Pause<'_> {
+    #[cold]
+    fn now(worker: &Worker) -> Pause<'_> {
+        Pause(worker.take_tape().map(|mut tape| {
+            tape.stop();
+            (worker, tape)
+        }))
+    }
+
+    /// The strand that is left, if one is.
+    fn strand(&mut self) -> Option<&mut Strand> {
+        self.0.as_mut().map(|(_, tape)| &mut tape.strand)
+    }
+}
+
+/// A join under way: the strand that forked, and what it forked.
+struct Fork<'w> {
+    outer: Pause<'w>,
+    first: OnceLock<Strand>,
+    second: OnceLock<Strand>,
+}
+
+impl Drop for Fork<'_> {
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer.strand() {
+            let [a, b] =
+                [&mut self.first, &mut self.second].map(|slot| slot.take().unwrap_or_default());
+            outer.push(Item::Fork(Box::new([a, b])));
+        }
+    }
+}
+
+/// Leaves a strand in a place, of which it is the only one.
+fn into_slot(slot: &OnceLock<Strand>) -> impl FnOnce(Strand) + '_ {
+    move |strand| drop(slot.set(strand))
+}
+
+/// The same where somebody else may want to keep it.
+fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnOnce(Strand) + '_ {
+    move |strand| drop(slot.set(Arc::new(strand)))
+}
+
+impl Worker {
+    /// A join that is recorded.
+    pub(crate) fn fork_recorded<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let fork = Fork {
+            outer: Pause::now(self),
+            first: OnceLock::new(),
+            second: OnceLock::new(),
+        };
+        let (first, second) = (&fork.first, &fork.second);
+        let first =
+            |worker: &Worker, migrated| strand(worker, into_slot(first), || a(worker, migrated));
+        // The frame, and with it the slot, stays until the job is done.
+        let second =
+            |worker: &Worker, migrated| strand(worker, into_slot(second), || b(worker, migrated));
+        self.fork_pushed(first, &StackJob::new(second))
+    }
+}
+
+/// A scope under way, or a part that is recorded for itself: the strand around it, and its body.
+pub(crate) struct Enclosing<'w> {
+    outer: Pause<'w>,
+    scope: GroupId,
+    body: OnceLock<Arc<Strand>>,
+}
+
+impl Enclosing<'_> {
+    /// A scope begins on a worker, if that runs a strand that is recorded.
+    pub(crate) fn enter(worker: &Worker, scope: GroupId) -> Option<Enclosing<'_>> {
+        let recorded = worker.is_recorded();
+        recorded.then(|| Enclosing::new(worker, scope))
+    }
+
+    fn new(worker: &Worker, scope: GroupId) -> Enclosing<'_> {
+        Enclosing {
+            outer: Pause::now(worker),
+            scope,
+            body: OnceLock::new(),
+        }
+    }
+}
+
+impl Drop for Enclosing<'_> {
+    fn drop(&mut self) {
+        let body = self.body.take().unwrap_or_default();
+        if let Some(outer) = self.outer.strand() {
+            outer.push(Item::Scope(self.scope, body));
+        }
+    }
+}
+
+/// Runs a scope's body.
+pub(crate) fn body<R>(scope: Option<(&Worker, &Enclosing<'_>)>, f: impl FnOnce() -> R) -> R {
+    match scope {
+        None => f(),
+        Some((worker, scope)) => strand(worker, into_arc(&scope.body), f),
+    }
+}
+
+/// A spawned task of a scope, and where what it does will be found.
+pub(crate) struct Spawned(Arc<OnceLock<Strand>>);
+
+impl Spawned {
+    /// Notes that a worker, which runs a strand that is recorded, spawns a task into a scope.
+    #[cold]
+    pub(crate) fn note(worker: &Worker, scope: GroupId) -> Spawned {
+        let slot = Arc::new(OnceLock::new());
+        if let Some(strand) = Pause::now(worker).strand() {
+            strand.push(Item::Spawn(scope, slot.clone()));
+        }
+        Spawned(slot)
+    }
+
+    /// Runs the task.
+    pub(crate) fn run<R>(self, worker: &Worker, f: impl FnOnce() -> R) -> R {
+        strand(worker, into_slot(&self.0), f)
+    }
+}

@@ -1,0 +1,333 @@
+//! What was recorded, and how it is written.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::task::job::GroupId;
+
+/// What ran one after another: time, and what happened in between.
+#[derive(Default)]
+pub(super) struct Strand {
+    /// What happened, and how many nanoseconds went by before.
+    parts: Vec<(u64, Item)>,
+    /// Nanoseconds since.
+    rest: u64,
+}
+
+pub(super) enum Item {
+    /// A join, and the strands of its closures.
+    Fork(Box<[Strand; 2]>),
+    /// A scope and its body. It ends when the tasks that were spawned into it are done too.
+    Scope(GroupId, Arc<Strand>),
+    /// A task that was spawned into a scope. The strand is there when the task is done.
+    Spawn(GroupId, Arc<OnceLock<Strand>>),
+}
+
+impl Strand {
+    /// How long it took, without what it forked.
+    pub(super) fn time(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.0);
+        parts.fold(self.rest, u64::saturating_add)
+    }
+
+    pub(super) fn add(&mut self, nanoseconds: u64) {
+        self.rest = self.rest.saturating_add(nanoseconds);
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        if self.parts.is_empty() {
+            // Most strands fork once.
+            self.parts.reserve_exact(1);
+        }
+        self.parts.push((std::mem::take(&mut self.rest), item));
+    }
+}
+
+// A recursion as deep as the program's might not fit on this thread's stack.
+impl Drop for Strand {
+    fn drop(&mut self) {
+        let mut parts = std::mem::take(&mut self.parts);
+        while let Some((_, item)) = parts.pop() {
+            match item {
+                Item::Fork(mut both) => both
+                    .iter_mut()
+                    .for_each(|strand| parts.append(&mut strand.parts)),
+                Item::Scope(_, body) => {
+                    if let Some(mut body) = Arc::into_inner(body) {
+                        parts.append(&mut body.parts);
+                    }
+                }
+                Item::Spawn(_, slot) => {
+                    if let Some(mut strand) = Arc::into_inner(slot).and_then(OnceLock::into_inner) {
+                        parts.append(&mut strand.parts);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a pool has run: forks, joins, and the time between them. See
+/// [`Builder::record`](crate::Builder::record) for what is recorded and what that costs, and
+/// [`Pool::take_recording`](crate::Pool::take_recording).
+///
+/// [Written as JSON](Recording::to_json) it is a computation for the simulator `locksley-sim`, which tells
+/// its work and span, and what each scheduler would make of it on any number of processors.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+/// pool.install(|| locksley::join(|| 1, || locksley::join(|| 2, || 3)));
+/// let recording = pool.take_recording().unwrap();
+/// assert_eq!(recording.forks(), 2);
+/// let json = recording.to_json(Duration::from_nanos(100));
+/// assert!(json.starts_with(r#"{"format": "locksley-dag/1","#));
+/// ```
+pub struct Recording {
+    runs: Vec<Arc<Strand>>,
+}
+
+impl Recording {
+    pub(super) fn of(runs: Vec<Arc<Strand>>) -> Recording {
+        Recording { runs }
+    }
+
+    /// How many forks there were: joins, and tasks of scopes.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.scope(|s| (0..5).for_each(|_| s.spawn(|_| ())));
+    /// assert_eq!(pool.take_recording().unwrap().forks(), 5);
+    /// ```
+    pub fn forks(&self) -> usize {
+        let nodes = self.nodes();
+        nodes.iter().filter(|node| node.next[1].is_some()).count()
+    }
+
+    /// How long all of it took, without waiting: what one worker would have needed.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let pool = locksley::Pool::builder().workers(1).record(true).build().unwrap();
+    /// let start = Instant::now();
+    /// pool.install(|| locksley::join(|| (1..1000).sum::<u64>(), || (1..2000).sum::<u64>()));
+    /// let work = pool.take_recording().unwrap().work();
+    /// assert!(work > Duration::ZERO && work <= start.elapsed());
+    /// ```
+    pub fn work(&self) -> Duration {
+        let times = self.nodes().into_iter().map(|node| node.nanoseconds);
+        Duration::from_nanos(times.fold(0, u64::saturating_add))
+    }
+
+    /// The recording as a graph for the simulator: JSON of the format `locksley-dag/1`.
+    ///
+    /// What ran between two forks or joins becomes a node with as many `steps` as it took units of time,
+    /// rounded, and at least one. A short unit tells times apart that are short; a long one
+    /// makes a simulation faster, which takes as long as there are steps. With [`Duration::MAX`] every node has one step,
+    /// and what remains is the structure, which is the same for every run of a program that forks the same way.
+    ///
+    /// Several runs follow each other.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.join(|| 1, || 2);
+    /// let json = pool.take_recording().unwrap().to_json(Duration::MAX);
+    /// assert_eq!(
+    ///     json,
+    ///     r#"{"format": "locksley-dag/1", "nodes": [
+    /// {"id": "0", "next": ["2", "3"]},
+    /// {"id": "1"},
+    /// {"id": "2", "next": ["1"]},
+    /// {"id": "3", "next": ["1"]}
+    /// ]}
+    /// "#
+    /// );
+    /// ```
+    pub fn to_json(&self, unit: Duration) -> String {
+        let mut text = String::new();
+        let unit = u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX).max(1);
+        // Writing to a string does not fail.
+        let _ = write_json(&self.nodes(), unit, &mut text);
+        text
+    }
+
+    /// Writes [`to_json`](Recording::to_json) to a file, or whatever else can be written to.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.join(|| 1, || 2);
+    /// let mut out = Vec::new(); // or a file
+    /// pool.take_recording().unwrap().write(&mut out, Duration::from_nanos(100))?;
+    /// assert!(!out.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write(&self, mut out: impl io::Write, unit: Duration) -> io::Result<()> {
+        out.write_all(self.to_json(unit).as_bytes())
+    }
+
+    /// The graph. The root is the first node.
+    pub(crate) fn nodes(&self) -> Vec<Node> {
+        let mut graph = Graph::default();
+        let mut first = graph.add();
+        for (number, run) in self.runs.iter().enumerate() {
+            let to = (number + 1 < self.runs.len()).then(|| graph.add());
+            graph.draw(run, first, to);
+            first = to.unwrap_or(first);
+        }
+        graph.nodes
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording")
+            .field("forks", &self.forks())
+            .field("work", &self.work())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What ran between two forks or joins, and what comes then.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Node {
+    pub(crate) nanoseconds: u64,
+    /// If there are two, the second is what was forked or spawned: others may take it.
+    pub(crate) next: [Option<usize>; 2],
+}
+
+/// A strand that is to be drawn.
+struct Visit<'r> {
+    strand: &'r Strand,
+    first: usize,
+    /// What its end leads to.
+    to: Option<usize>,
+    /// The innermost scope around it, by its number.
+    inside: Option<usize>,
+}
+
+/// A scope around what is drawn.
+struct Around {
+    scope: GroupId,
+    end: usize,
+    outer: Option<usize>,
+}
+
+#[derive(Default)]
+struct Graph {
+    nodes: Vec<Node>,
+    scopes: Vec<Around>,
+}
+
+impl Graph {
+    fn add(&mut self) -> usize {
+        self.nodes.push(Node::default());
+        self.nodes.len() - 1
+    }
+
+    /// Draws a run from its first node on: a list of what is to come, for want of a deep stack.
+    fn draw(&mut self, run: &Strand, first: usize, to: Option<usize>) {
+        let mut visits = vec![Visit {
+            strand: run,
+            first,
+            to,
+            inside: None,
+        }];
+        while let Some(visit) = visits.pop() {
+            let mut at = visit.first;
+            for (nanoseconds, item) in &visit.strand.parts {
+                let then = self.add();
+                let next = self.draw_item(item, then, &visit, &mut visits);
+                self.nodes[at] = Node {
+                    nanoseconds: *nanoseconds,
+                    next,
+                };
+                at = then;
+            }
+            self.nodes[at] = Node {
+                nanoseconds: visit.strand.rest,
+                next: [visit.to, None],
+            };
+        }
+    }
+
+    /// What an item leads to. `then` is what comes after it.
+    fn draw_item<'r>(
+        &mut self,
+        item: &'r Item,
+        then: usize,
+        visit: &Visit<'r>,
+        visits: &mut Vec<Visit<'r>>,
+    ) -> [Option<usize>; 2] {
+        let mut enter = |graph: &mut Graph, strand, to, inside| {
+            let first = graph.add();
+            visits.push(Visit {
+                strand,
+                first,
+                to: Some(to),
+                inside,
+            });
+            Some(first)
+        };
+        match item {
+            Item::Fork(both) => both
+                .each_ref()
+                .map(|strand| enter(self, strand, then, visit.inside)),
+            Item::Scope(scope, body) => {
+                self.scopes.push(Around {
+                    scope: *scope,
+                    end: then,
+                    outer: visit.inside,
+                });
+                let inside = Some(self.scopes.len() - 1);
+                [enter(self, body, then, inside), None]
+            }
+            Item::Spawn(scope, task) => match (self.end_of(*scope, visit.inside), task.get()) {
+                (Some(end), Some(task)) => [Some(then), enter(self, task, end, visit.inside)],
+                // Into a scope that is not recorded; or cancelled, and nothing was run.
+                _ => [Some(then), None],
+            },
+        }
+    }
+
+    /// The end of a scope that is around, from the innermost on. Two that are around at the same time do not
+    /// lie in the same place.
+    fn end_of(&self, scope: GroupId, mut inside: Option<usize>) -> Option<usize> {
+        while let Some(around) = inside.map(|number| &self.scopes[number]) {
+            if around.scope == scope {
+                return Some(around.end);
+            }
+            inside = around.outer;
+        }
+        None
+    }
+}
+
+fn write_json(nodes: &[Node], unit: u64, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str("{\"format\": \"locksley-dag/1\", \"nodes\": [")?;
+    for (id, node) in nodes.iter().enumerate() {
+        let comma = if id == 0 { "" } else { "," };
+        write!(out, "{comma}\n{{\"id\": \"{id}\"")?;
+        match node.next {
+            [None, _] => {}
+            [Some(next), None] => write!(out, ", \"next\": [\"{next}\"]")?,
+            [Some(next), Some(other)] => write!(out, ", \"next\": [\"{next}\", \"{other}\"]")?,
+        }
+        let steps = node.nanoseconds.saturating_add(unit / 2) / unit;
+        if steps > 1 {
+            write!(out, ", \"steps\": {steps}")?;
+        }
+        out.write_str("}")?;
+    }
+    out.write_str("\n]}\n")
+}

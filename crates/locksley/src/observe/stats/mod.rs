@@ -1,0 +1,249 @@
+//! What each worker has done, counted.
+//!
+//! Every worker has its own counters, on cache lines of its own, and is the only one that writes them:
+//! a relaxed load and a relaxed store, no read-modify-write. Others read them at any time. Threads
+//! outside of the pool share one set, which they add to atomically: each of their events takes
+//! a lock or wakes a thread anyway. The fast path of `join` counts nothing.
+//!
+//! The counters say nothing about order: a reader may see one event and not yet another that came
+//! before it. What happened before a result was handed over is counted when the result is seen;
+//! fences, read-modify-writes and membarriers are copied from the thread's own count when it takes
+//! a job, ends a wait or parks.
+//!
+//! Without the feature `stats` (and under loom, which has enough to do) [`Counters`] has no size and its
+//! methods no body.
+
+#[cfg(all(feature = "stats", not(loom)))]
+mod report;
+
+#[cfg(all(feature = "stats", not(loom)))]
+pub use report::{Observer, Stats, WorkerStats};
+
+macro_rules! events {
+    ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(
+            not(all(feature = "stats", not(loom))),
+            allow(dead_code, reason = "what is copied from elsewhere is not copied then")
+        )]
+        pub(crate) enum Event {
+            $($(#[doc = $doc])* $event,)*
+        }
+
+        /// Generates the public face of the counters, whose fields these are.
+        #[cfg(all(feature = "stats", not(loom)))]
+        macro_rules! with_events {
+            ($action:ident) => {
+                $action! { $($(#[doc = $doc])* $event, $field, $head;)* }
+            };
+        }
+        #[cfg(all(feature = "stats", not(loom)))]
+        use with_events;
+    };
+}
+
+events! {
+    /// Jobs run by the worker's main loop, or while it waited. What a join takes back and runs itself is
+    /// not counted.
+    Task, tasks, "tasks";
+    /// Attempts to steal.
+    Attempt, steal_attempts, "attempts";
+    /// Searches in which a policy chose whom to try first, and it was tried. Contained in `steal_attempts`.
+    Chosen, chosen, "chosen";
+    /// Searches that a policy skipped.
+    Skipped, skipped, "skipped";
+    /// Attempts that got a job.
+    Stolen, steals, "steals";
+    /// Attempts that found nothing.
+    Empty, empty, "empty";
+    /// Attempts that another thief, or the owner, got in the way of.
+    Retried, retried, "retried";
+    /// Attempts that found only private work (strategy `semi-private`), or after which the victim was asked to deal
+    /// (strategy `dealing`).
+    Private, private, "private";
+    /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
+    Leapfrogged, leapfrogged, "leapfrog";
+    /// Attempts made by a worker that had work, to even the piles out (strategy `steal-half`). Contained in
+    /// `steal_attempts`.
+    Balanced, balanced, "balanced";
+    /// Jobs that came from another's pile into the worker's own: with a stolen one, or by balancing
+    /// (strategy `steal-half`).
+    BatchStolen, batch_stolen, "batch";
+    /// Jobs offered to an idle worker (strategy `sharing`).
+    Offered, offered, "offered";
+    /// Attempts to offer a job that found nobody idle (strategy `sharing`).
+    Refused, refused, "refused";
+    /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
+    Mailed, mailed, "mailed";
+    /// Offers of others that the worker took up: each is a job (strategy `sharing`).
+    Accepted, accepted, "accepted";
+    /// Offers of others whose job somebody else had taken meanwhile (strategy `sharing`).
+    Late, late, "late";
+    /// Pointers left in the worker's pile by jobs that others had accepted, when somebody came upon
+    /// them (strategy `sharing`).
+    Ghost, ghosts, "ghosts";
+    /// Jobs dealt to other workers (strategy `dealing`).
+    Dealt, dealt, "dealt";
+    /// Spawned jobs that the worker dealt to itself (strategy `dealing`).
+    Kept, kept, "kept";
+    /// Jobs of others that the worker took from its buffers (strategy `dealing`).
+    Collected, collected, "collected";
+    /// Jobs that the worker had dealt to others and took back, because it waited for them (strategy
+    /// `dealing`).
+    Recalled, recalled, "recalled";
+    /// Jobs that the worker spawned near some worker (strategy `dealing`).
+    Near, near, "near";
+    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy `dealing`).
+    Hit, hits, "hits";
+    /// Jobs handed to the pool's queue.
+    Handed, handed, "handed";
+    /// Jobs made public on demand (strategy `semi-private`).
+    Exposed, exposed, "exposed";
+    /// Sequentially consistent fences in the piles.
+    Fence, fences, "fences";
+    /// Atomic read-modify-writes in the piles: compare-and-swap, swap, fetch-and-add.
+    Rmw, rmws, "rmws";
+    /// `membarrier` system calls: of steals, and before sleeping.
+    Membarrier, membarriers, "membar";
+    /// Times that the worker blocked: out of work, or waiting for what another one does.
+    Park, parks, "parks";
+    /// Sleeping workers that this one woke.
+    Woken, woken, "woken";
+    /// Exposures that this worker forced on a victim which did not answer.
+    Forced, forced, "forced";
+    /// Waits in which this worker took any work, because no spare could take its place.
+    NoSpare, no_spare, "no spare";
+    /// Spare workers that this one called up.
+    Spare, spares, "spares";
+}
+
+#[cfg(all(feature = "stats", not(loom)))]
+mod on {
+    use super::{Event, WorkerStats, report};
+    use crate::strategy::local_queue::TransferCounts;
+    use crate::sync::{AtomicU64, Ordering};
+
+    /// One worker's counters.
+    #[derive(Debug)]
+    #[repr(align(128))]
+    pub(crate) struct Counters {
+        counts: [AtomicU64; report::EVENTS],
+        depth: AtomicU64,
+        deepest: AtomicU64,
+    }
+
+    impl Default for Counters {
+        fn default() -> Counters {
+            Counters {
+                counts: std::array::from_fn(|_| AtomicU64::new(0)),
+                depth: AtomicU64::new(0),
+                deepest: AtomicU64::new(0),
+            }
+        }
+    }
+
+    impl Counters {
+        /// Are events counted?
+        pub(crate) const ON: bool = true;
+
+        /// Counts an event. For the owner.
+        #[inline]
+        pub(crate) fn count(&self, event: Event) {
+            let count = &self.counts[event as usize];
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+
+        /// Counts several events of a kind. For the owner.
+        #[inline]
+        pub(crate) fn add(&self, event: Event, many: usize) {
+            let count = &self.counts[event as usize];
+            let sum = count.load(Ordering::Relaxed) + many as u64;
+            count.store(sum, Ordering::Relaxed);
+        }
+
+        /// Counts an event. For threads that share the counters.
+        pub(crate) fn count_shared(&self, event: Event) {
+            self.counts[event as usize].fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn set(&self, event: Event, value: u64) {
+            self.counts[event as usize].store(value, Ordering::Relaxed);
+        }
+
+        /// Publishes what the calling thread's piles have counted, and what its own has exposed, given
+        /// and taken. For the owner.
+        pub(crate) fn publish(&self, exposed: u64, transfers: TransferCounts) {
+            let counts = locksley_queue::counts::of_this_thread();
+            self.set(Event::Fence, counts.fences);
+            self.set(Event::Rmw, counts.rmws);
+            self.set(Event::Membarrier, counts.membarriers);
+            self.set(Event::Exposed, exposed);
+            self.set(Event::Offered, transfers.offered);
+            self.set(Event::Refused, transfers.refused);
+            self.set(Event::Mailed, transfers.mailed);
+            self.set(Event::Accepted, transfers.accepted);
+            self.set(Event::Late, transfers.late);
+            self.set(Event::Ghost, transfers.ghosts);
+            self.set(Event::Dealt, transfers.dealt);
+            self.set(Event::Kept, transfers.kept);
+            self.set(Event::Collected, transfers.collected);
+            self.set(Event::Recalled, transfers.recalled);
+            self.set(Event::Near, transfers.near);
+            self.set(Event::Hit, transfers.hits);
+        }
+
+        /// The owner's depth is now this.
+        pub(crate) fn set_depth(&self, depth: usize) {
+            let depth = depth as u64;
+            self.depth.store(depth, Ordering::Relaxed);
+            if depth > self.deepest.load(Ordering::Relaxed) {
+                self.deepest.store(depth, Ordering::Relaxed);
+            }
+        }
+
+        pub(crate) fn snapshot(&self) -> WorkerStats {
+            WorkerStats::new(
+                |event| self.counts[event as usize].load(Ordering::Relaxed),
+                self.depth.load(Ordering::Relaxed),
+                self.deepest.load(Ordering::Relaxed),
+            )
+        }
+    }
+}
+
+#[cfg(not(all(feature = "stats", not(loom))))]
+mod off {
+    use super::Event;
+    use crate::strategy::local_queue::TransferCounts;
+
+    /// Counters that count nothing.
+    #[derive(Debug, Default)]
+    pub(crate) struct Counters {}
+
+    const _: () = assert!(size_of::<Counters>() == 0);
+
+    impl Counters {
+        pub(crate) const ON: bool = false;
+
+        #[inline(always)]
+        pub(crate) fn count(&self, _: Event) {}
+
+        #[inline(always)]
+        pub(crate) fn add(&self, _: Event, _: usize) {}
+
+        #[inline(always)]
+        pub(crate) fn count_shared(&self, _: Event) {}
+
+        #[inline(always)]
+        pub(crate) fn publish(&self, _: u64, _: TransferCounts) {}
+
+        #[inline(always)]
+        pub(crate) fn set_depth(&self, _: usize) {}
+    }
+}
+
+#[cfg(not(all(feature = "stats", not(loom))))]
+pub(crate) use off::Counters;
+#[cfg(all(feature = "stats", not(loom)))]
+pub(crate) use on::Counters;

@@ -1,0 +1,312 @@
+//! The public face of the counters: snapshots, their differences and sums, and the table.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::sync::Arc;
+
+use super::{Event, with_events};
+use crate::scheduler::registry::Registry;
+
+macro_rules! worker_stats {
+    ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
+        /// What one worker has done since the pool was built, or between two snapshots.
+        ///
+        /// Attempts to steal add up: `tried == got + empty + retried + private`, but for those under way.
+        ///
+        /// ```
+        /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+        /// pool.install(|| locksley::join(|| 1, || 2));
+        /// for (index, worker) in pool.stats().workers().iter().enumerate() {
+        ///     println!("worker {index} ran {} jobs and got {} by stealing", worker.tasks, worker.steals);
+        /// }
+        /// ```
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct WorkerStats {
+            $($(#[doc = $doc])* pub $field: u64,)*
+            /// Jobs of others that are stacked on the worker's stack now, because it took each of them while
+            /// it waited. Not a count: a difference has the later value, a total the highest.
+            pub depth: u64,
+            /// The highest depth so far; never above
+            /// [`Builder::depth_limit`](crate::Builder::depth_limit). A difference has the later value, a
+            /// total the highest.
+            pub deepest: u64,
+        }
+
+        /// How many events there are.
+        pub(super) const EVENTS: usize = [$(Event::$event),*].len();
+
+        /// What stands above the columns.
+        const HEADS: [&str; EVENTS + 2] = [$($head,)* "depth", "deepest"];
+
+        impl WorkerStats {
+            pub(super) fn new(count: impl Fn(Event) -> u64, depth: u64, deepest: u64) -> Self {
+                WorkerStats { $($field: count(Event::$event),)* depth, deepest }
+            }
+
+            fn columns(&self) -> [u64; EVENTS + 2] {
+                [$(self.$field,)* self.depth, self.deepest]
+            }
+
+            /// All fields, by their names: for whoever writes them down.
+            ///
+            /// ```
+            /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+            /// pool.install(|| ());
+            /// let counts = pool.stats().total().counts();
+            /// assert!(counts.contains(&("tasks", 1)));
+            /// ```
+            pub fn counts(&self) -> Vec<(&'static str, u64)> {
+                vec![
+                    $((stringify!($field), self.$field),)*
+                    ("depth", self.depth),
+                    ("deepest", self.deepest),
+                ]
+            }
+        }
+
+        impl Sub for WorkerStats {
+            type Output = WorkerStats;
+
+            /// What was done since an earlier snapshot. A counter that went back, as between two pools,
+            /// is 0.
+            fn sub(self, earlier: WorkerStats) -> WorkerStats {
+                WorkerStats {
+                    $($field: self.$field.saturating_sub(earlier.$field),)*
+                    depth: self.depth,
+                    deepest: self.deepest,
+                }
+            }
+        }
+
+        impl Add for WorkerStats {
+            type Output = WorkerStats;
+
+            fn add(self, other: WorkerStats) -> WorkerStats {
+                WorkerStats {
+                    $($field: self.$field + other.$field,)*
+                    depth: self.depth.max(other.depth),
+                    deepest: self.deepest.max(other.deepest),
+                }
+            }
+        }
+    };
+}
+
+with_events!(worker_stats);
+
+/// What the workers of a pool have done: a snapshot made by [`Pool::stats`](crate::Pool::stats), or the
+/// difference of two.
+///
+/// Printed, it is a table with a line for each worker (`+` marks spares, which stand in for waiting
+/// ones), one for the threads outside, which hand jobs over and wake workers, and the total:
+///
+/// | column | field of [`WorkerStats`] |
+/// |---|---|
+/// | `tasks` | jobs run by the main loop, or while waiting |
+/// | `attempts` | attempts to steal |
+/// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
+/// | `steals`, `empty`, `retried`, `private` | what came of them |
+/// | `leapfrog` | jobs stolen while waiting that descend from what was waited for |
+/// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
+/// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found nobody idle; offers left in mailboxes (strategy `sharing`) |
+/// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's pile (strategy `sharing`) |
+/// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
+/// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
+/// | `handed` | jobs handed to the pool's queue |
+/// | `exposed` | jobs made public on demand (strategy `semi-private`) |
+/// | `fences`, `rmws`, `membar` | expensive operations: fences, read-modify-writes, membarriers |
+/// | `parks`, `woken` | how often it blocked; how many sleepers it woke |
+/// | `spares` | spare workers called up |
+/// | `depth`, `deepest` | jobs of others stacked up by waits, now and at most |
+///
+/// ```
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// let before = pool.stats();
+/// pool.install(|| locksley::join(|| 1, || 2));
+/// let during = pool.stats() - before;
+/// assert!(during.total().tasks >= 1);
+/// assert_eq!(during.outside().handed, 1); // `install` hands its closure over
+/// println!("{during}");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    size: usize,
+    places: Vec<WorkerStats>,
+    outside: WorkerStats,
+}
+
+impl Stats {
+    pub(crate) fn new(size: usize, places: Vec<WorkerStats>, outside: WorkerStats) -> Stats {
+        Stats {
+            size,
+            places,
+            outside,
+        }
+    }
+
+    /// Each worker, by index; behind them the spares that have been called up so far.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// pool.install(|| ());
+    /// let tasks: u64 = pool.stats().workers().iter().map(|worker| worker.tasks).sum();
+    /// assert_eq!(tasks, 1);
+    /// ```
+    pub fn workers(&self) -> &[WorkerStats] {
+        &self.places
+    }
+
+    /// Threads outside of the pool: those that `install`, `spawn` and wait.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// pool.install(|| ());
+    /// assert_eq!(pool.stats().outside().handed, 1, "the closure came from outside");
+    /// ```
+    pub fn outside(&self) -> WorkerStats {
+        self.outside
+    }
+
+    /// All of them together.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let before = pool.stats();
+    /// pool.install(|| ());
+    /// assert_eq!((pool.stats() - before).total().tasks, 1);
+    /// ```
+    pub fn total(&self) -> WorkerStats {
+        self.places.iter().fold(self.outside, |sum, &one| sum + one)
+    }
+}
+
+impl Sub for Stats {
+    type Output = Stats;
+
+    /// What was done since an earlier snapshot of the same pool.
+    fn sub(mut self, earlier: Stats) -> Stats {
+        for (now, then) in self.places.iter_mut().zip(earlier.places) {
+            *now = *now - then;
+        }
+        self.outside = self.outside - earlier.outside;
+        self
+    }
+}
+
+/// Shows a pool's statistics, after it has ended too: see [`Pool::observer`](crate::Pool::observer).
+///
+/// ```
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// let observer = pool.observer();
+/// pool.install(|| ());
+/// drop(pool);
+/// println!("{}", observer.stats());
+/// ```
+#[derive(Clone)]
+pub struct Observer {
+    registry: Arc<Registry>,
+}
+
+impl Observer {
+    pub(crate) fn new(registry: Arc<Registry>) -> Observer {
+        Observer { registry }
+    }
+
+    /// What the workers have done so far: [`Pool::stats`](crate::Pool::stats).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.spawn(|| ()).join();
+    /// drop(pool); // all that was counted is there now
+    /// assert!(observer.stats().total().tasks > 0);
+    /// ```
+    pub fn stats(&self) -> Stats {
+        self.registry.stats()
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows = vec![("worker".to_owned(), HEADS.map(str::to_owned))];
+        for (index, one) in self.places.iter().enumerate() {
+            let spare = if index < self.size { "" } else { "+" };
+            rows.push((format!("{spare}{index}"), one.columns().map(text)));
+        }
+        rows.push(("outside".to_owned(), self.outside.columns().map(text)));
+        rows.push(("total".to_owned(), self.total().columns().map(text)));
+        let widths: [usize; EVENTS + 2] =
+            std::array::from_fn(|c| rows.iter().map(|(_, row)| row[c].len()).max().unwrap_or(0));
+        for (line, (name, row)) in rows.iter().enumerate() {
+            write!(f, "{name:>7}")?;
+            for (cell, width) in row.iter().zip(widths) {
+                write!(f, "  {cell:>width$}")?;
+            }
+            if line + 1 < rows.len() {
+                writeln!(f)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A count as the table shows it: a nothing is easier to overlook than a zero.
+fn text(count: u64) -> String {
+    match count {
+        0 => ".".to_owned(),
+        _ => count.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(tasks: u64, depth: u64, deepest: u64) -> WorkerStats {
+        WorkerStats {
+            tasks,
+            depth,
+            deepest,
+            ..WorkerStats::default()
+        }
+    }
+
+    #[test]
+    fn differences_and_totals() {
+        let earlier = Stats::new(1, vec![sample(3, 1, 2)], sample(1, 0, 0));
+        let later = Stats::new(1, vec![sample(10, 0, 4), sample(5, 2, 2)], sample(1, 0, 0));
+        let difference = later - earlier;
+        assert_eq!(difference.workers(), [sample(7, 0, 4), sample(5, 2, 2)]);
+        assert_eq!(difference.outside(), sample(0, 0, 0));
+        assert_eq!(difference.total(), sample(12, 2, 4));
+    }
+
+    #[test]
+    fn the_table_is_aligned() {
+        let stats = Stats::new(
+            1,
+            vec![sample(123_456_789, 0, 3), sample(1, 0, 0)],
+            sample(0, 0, 0),
+        );
+        let table = stats.to_string();
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 5, "{table}");
+        assert!(
+            lines.iter().all(|line| line.len() == lines[0].len()),
+            "{table}"
+        );
+        for head in HEADS {
+            assert!(lines[0].contains(head), "{head}");
+        }
+        assert!(lines[1].starts_with("      0  123456789"), "{table}");
+        assert!(lines[2].starts_with("     +1          1"), "{table}");
+        assert!(lines[4].starts_with("  total  123456790"), "{table}");
+    }
+}

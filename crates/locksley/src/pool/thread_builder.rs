@@ -1,0 +1,283 @@
+//! The threads of a pool: how one becomes a worker, and how the pool knows that all have left.
+//!
+//! Each place that is to be taken gets a [`ThreadBuilder`]. Whoever has it runs it in a thread: the pool
+//! itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its own. The pool
+//! counts the builders that exist; when it ends, it waits until the last is gone, run or not.
+//!
+//! A thread can also be *adopted*: the one that builds the pool becomes its first worker
+//! ([`Builder::use_current_thread`](crate::Builder::use_current_thread)). It never runs the main loop,
+//! and works for the pool only where it waits or gives way. It keeps the pool's memory
+//! until it ends, because what runs on it may know the worker by reference.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use crate::error::BuildError;
+use crate::scheduler::neighbours;
+use crate::scheduler::registry::Registry;
+use crate::sync::{Condvar, Mutex, lock};
+use crate::task::job::catch;
+
+/// Where a thread tells whether it could be pinned.
+pub(crate) type Report = mpsc::Sender<Result<(), BuildError>>;
+
+/// How many threads are to come, or have not left.
+pub(crate) struct Roll {
+    count: Mutex<usize>,
+    changed: Condvar,
+    /// Workers of other pools that wait for the last to leave.
+    waiters: Mutex<Vec<thread::Thread>>,
+}
+
+impl Roll {
+    pub(crate) fn new() -> Roll {
+        Roll {
+            count: Mutex::new(0),
+            changed: Condvar::new(),
+            waiters: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *lock(&self.count) == 0
+    }
+
+    /// Returns `true` if all have left. If not, the last one unparks the calling thread.
+    pub(crate) fn is_empty_or_unpark(&self) -> bool {
+        let (count, me) = (lock(&self.count), thread::current());
+        if *count > 0 {
+            let mut waiters = lock(&self.waiters);
+            if !waiters.iter().any(|waiter| waiter.id() == me.id()) {
+                waiters.push(me);
+            }
+        }
+        *count == 0
+    }
+
+    fn enter(&self) {
+        *lock(&self.count) += 1;
+    }
+
+    fn leave(&self) {
+        let mut count = lock(&self.count);
+        *count -= 1;
+        if *count == 0 {
+            self.changed.notify_all();
+            for waiter in lock(&self.waiters).drain(..) {
+                waiter.unpark();
+            }
+        }
+    }
+
+    /// Blocks until nobody is left.
+    pub(crate) fn wait_until_empty(&self) {
+        let mut count = lock(&self.count);
+        while *count > 0 {
+            count = self
+                .changed
+                .wait(count)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+}
+
+/// A worker that waits for its thread: see [`Builder::build_with`](crate::Builder::build_with).
+///
+/// ```
+/// let pool = locksley::Pool::builder()
+///     .workers(2)
+///     .thread_name(|index| format!("crew {index}"))
+///     .build_with(|thread| {
+///         assert_eq!(thread.name(), format!("crew {}", thread.index()));
+///         assert_eq!(thread.stack_size(), None);
+///         thread.spawn()
+///     })
+///     .unwrap();
+/// assert_eq!(pool.install(|| 7), 7);
+/// ```
+pub struct ThreadBuilder {
+    registry: Arc<Registry>,
+    index: usize,
+    report: Option<Report>,
+}
+
+impl ThreadBuilder {
+    pub(crate) fn new(registry: Arc<Registry>, index: usize, report: Option<Report>) -> Self {
+        registry.roll.enter();
+        ThreadBuilder {
+            registry,
+            index,
+            report,
+        }
+    }
+
+    /// The worker's index.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let indices = Mutex::new(Vec::new());
+    /// let builder = locksley::Pool::builder().workers(3);
+    /// let pool = builder.build_with(|thread| {
+    ///     indices.lock().unwrap().push(thread.index());
+    ///     thread.spawn()
+    /// });
+    /// assert!(pool.is_ok());
+    /// assert_eq!(indices.into_inner().unwrap(), [0, 1, 2]);
+    /// ```
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The name that its thread should have: see [`Builder::thread_name`](crate::Builder::thread_name).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .thread_name(|index| format!("digger {index}"))
+    ///     .build_with(|thread| {
+    ///         let own = std::thread::Builder::new().name(thread.name());
+    ///         own.spawn(|| thread.run()).map(drop)
+    ///     })
+    ///     .unwrap();
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned)).unwrap();
+    /// assert!(name.starts_with("digger"));
+    /// ```
+    pub fn name(&self) -> String {
+        self.registry.config.thread_name(self.index)
+    }
+
+    /// The size that its thread's stack should have: see
+    /// [`Builder::stack_size`](crate::Builder::stack_size).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .stack_size(1 << 20)
+    ///     .build_with(|thread| {
+    ///         assert_eq!(thread.stack_size(), Some(1 << 20));
+    ///         thread.spawn()
+    ///     });
+    /// assert!(pool.is_ok());
+    /// ```
+    pub fn stack_size(&self) -> Option<usize> {
+        self.registry.config.stack_size
+    }
+
+    /// Makes the calling thread the worker. Returns when the pool has ended.
+    ///
+    /// ```
+    /// let greeting = String::from("hello");
+    /// std::thread::scope(|scope| {
+    ///     let pool = locksley::Pool::builder()
+    ///         .workers(2)
+    ///         .build_with(|thread| {
+    ///             let greeting = &greeting; // a scoped thread may borrow
+    ///             scope.spawn(move || {
+    ///                 assert_eq!(greeting, "hello");
+    ///                 thread.run();
+    ///             });
+    ///             Ok(())
+    ///         })
+    ///         .unwrap();
+    ///     assert_eq!(pool.install(|| 7), 7);
+    /// });
+    /// ```
+    pub fn run(mut self) {
+        let (registry, index) = (&*self.registry, self.index);
+        let pinned = neighbours::pin(registry, index);
+        if let Some(report) = self.report.take() {
+            // Nobody listens if nobody is to be pinned, or another one could not be.
+            let _ = report.send(pinned);
+        }
+        registry.worker(index).be(|worker| {
+            if let Err(payload) = catch(|| registry.config.run_start_handler(index)) {
+                registry.config.handle_panic(payload);
+            }
+            registry.main_loop(worker);
+            if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
+                registry.config.handle_panic(payload);
+            }
+        });
+    }
+
+    /// Starts a thread of that name and stack size, and runs the worker in it. That is what
+    /// [`Builder::build`](crate::Builder::build) does.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system refuses the thread.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .build_with(|thread| {
+    ///         println!("{} starts", thread.name());
+    ///         thread.spawn()
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(pool.workers(), 2);
+    /// ```
+    pub fn spawn(self) -> io::Result<()> {
+        let registry = self.registry.clone();
+        let handle = self.start()?;
+        lock(&registry.threads).push(handle);
+        Ok(())
+    }
+
+    pub(crate) fn start(self) -> io::Result<thread::JoinHandle<()>> {
+        let mut builder = thread::Builder::new().name(self.name());
+        if let Some(size) = self.stack_size() {
+            builder = builder.stack_size(size);
+        }
+        builder.spawn(move || self.run())
+    }
+}
+
+impl Drop for ThreadBuilder {
+    fn drop(&mut self) {
+        self.registry.roll.leave();
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index)
+            .field("name", &self.name())
+            .field("stack_size", &self.stack_size())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The pool that has adopted the calling thread.
+struct Adopter(Arc<Registry>);
+
+impl Drop for Adopter {
+    /// The thread ends, and from here on the worker may be gone.
+    fn drop(&mut self) {
+        self.0.worker(0).cease();
+    }
+}
+
+thread_local! {
+    static ADOPTER: RefCell<Option<Adopter>> = const { RefCell::new(None) };
+}
+
+/// Makes the calling thread, which is no worker, the pool's first one until it ends.
+pub(crate) fn adopt(registry: &Arc<Registry>) {
+    ADOPTER.set(Some(Adopter(registry.clone())));
+    registry.worker(0).become_current();
+}
+
+/// Was the calling thread adopted by this pool?
+pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
+    let here = ADOPTER.try_with(|adopter| {
+        let adopter = adopter.borrow();
+        matches!(&*adopter, Some(Adopter(by)) if std::ptr::eq(&**by, registry))
+    });
+    here.unwrap_or(false)
+}

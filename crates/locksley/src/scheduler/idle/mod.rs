@@ -1,0 +1,3 @@
+//! Workers without work.
+
+pub(crate) mod sleep;

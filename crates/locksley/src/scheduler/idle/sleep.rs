@@ -1,0 +1,280 @@
+//! Sleeping, without a lost wake-up and without a fence in `push`.
+//!
+//! ```text
+//!   sleeper                                  pusher
+//!   state = ASLEEP, asleep + 1, fence        pushes a job
+//!   calls every worker that is not called    light barrier
+//!   is there work in sight?                  called?  ── yes ──> clears the call, fence, wakes one,
+//!     yes: ends its sleep                                        calls itself if more sleep
+//!     no:  parks for NAP
+//!   heavy barrier
+//!   is there work in sight?
+//!     yes: ends its sleep
+//!     no:  parks until it is not ASLEEP
+//! ```
+//!
+//! **No wake-up is lost.** The heavy barrier falls between two of the pusher's instructions. If it
+//! falls behind the push, the sleeper sees the job. If it falls before the light barrier, the
+//! pusher's look at its request comes after it, and sees the call. There is no third case: the
+//! light barrier keeps the push before the look. A pusher that sees the call also sees the sleeper
+//! asleep, and wakes it or another one to search; a worker woken to search finds the job, or finds
+//! that another took it, or, if it has something else to do before it has searched, wakes another in
+//! its place.
+//!
+//! **The barrier comes late** because it costs microseconds, and interrupts every processor of the
+//! process. A program with short serial phases wakes its sleepers before it is due. Until then a
+//! sleeper can miss a push whose store was still on its way when it looked; it has been on its way
+//! for less than the sleeper pauses before it looks, so that this is not seen in practice, and would
+//! cost no more than the nap.
+//!
+//! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot know
+//! what they miss. They sleep for a short time, and look again.
+//!
+//! **A sleeper writes two words**, its own state and the count of sleepers, and calls only those
+//! workers that are not called already: those that have pushed something since the last sleeper came.
+//!
+//! **The end of a sleep.** One exchange decides who ends it: the waker, which then unparks, or the
+//! sleeper itself. The winner takes one from `asleep`. A sleeper that finds itself SEARCH was woken to
+//! look for work; one that finds itself UP, for a targeted job or the pool's end.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | Z1 | begin and end of a sleep | Relaxed | - | the barriers order them; one exchange decides; the job itself is published by its deque | |
+//! | Z2 | heavy barrier behind the calls | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z3 | push: light barrier (`split`, D2) | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
+//! | Z4 | fence between the begin of a sleep and the look for a call | SeqCst | Z5 | a sleeper could take a call to stand that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen` |
+//! | Z5 | fence between clearing a call and looking for sleepers | SeqCst | Z4 | as Z4 | `sleep::models::a_standing_call_is_not_cleared_unseen` |
+
+use crossbeam_utils::CachePadded;
+use locksley_queue::Word;
+use locksley_queue::split::{Attention, Embedded};
+
+use crate::sync::{AtomicUsize, Ordering, fence};
+
+/// Whether one worker sleeps.
+#[derive(Debug)]
+pub(crate) struct SleepState {
+    state: CachePadded<AtomicUsize>,
+}
+
+const UP: usize = 0;
+const ASLEEP: usize = 1;
+/// Woken to look for work.
+const SEARCH: usize = 2;
+
+impl SleepState {
+    pub(crate) fn new() -> Self {
+        SleepState {
+            state: CachePadded::new(AtomicUsize::new(UP)),
+        }
+    }
+
+    pub(crate) fn begin(&self) {
+        self.state.store(ASLEEP, Ordering::Relaxed); // [Z1]
+    }
+
+    /// Ends the sleep. Returns `true` if this call did it.
+    pub(crate) fn end(&self) -> bool {
+        self.end_with(UP)
+    }
+
+    fn end_with(&self, after: usize) -> bool {
+        self.is_asleep()
+            && self
+                .state
+                .compare_exchange(ASLEEP, after, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
+                .is_ok()
+    }
+
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == ASLEEP // [Z1]
+    }
+}
+
+/// The workers that sleep because they found nothing to do.
+#[derive(Debug)]
+pub(crate) struct Sleepers {
+    asleep: CachePadded<AtomicUsize>,
+}
+
+impl Sleepers {
+    pub(crate) fn new() -> Self {
+        Sleepers {
+            asleep: CachePadded::new(AtomicUsize::new(0)),
+        }
+    }
+
+    /// How many sleep.
+    pub(crate) fn count(&self) -> usize {
+        self.asleep.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if a worker sleeps.
+    pub(crate) fn any(&self) -> bool {
+        self.count() > 0
+    }
+
+    pub(crate) fn begin(&self, state: &SleepState) {
+        self.asleep.fetch_add(1, Ordering::Relaxed);
+        state.begin();
+        fence(Ordering::SeqCst); // [Z4]
+    }
+
+    /// Wakes a worker for something else than to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake(&self, state: &SleepState) -> bool {
+        self.end_with(state, UP)
+    }
+
+    /// Wakes a worker to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
+        self.end_with(state, SEARCH)
+    }
+
+    fn end_with(&self, state: &SleepState, after: usize) -> bool {
+        let ended = state.end_with(after);
+        if ended {
+            self.asleep.fetch_sub(1, Ordering::Relaxed);
+        }
+        ended
+    }
+
+    /// Ends the owner's sleep, unless another has. Returns `true` if it was woken to search.
+    pub(crate) fn end(&self, state: &SleepState) -> bool {
+        let before = state.state.swap(UP, Ordering::Relaxed); // [Z1]
+        if before == ASLEEP {
+            self.asleep.fetch_sub(1, Ordering::Relaxed);
+        }
+        before == SEARCH
+    }
+
+    /// Wakes one of these workers to search. The caller must unpark it.
+    pub(crate) fn choose<'a, W>(
+        &self,
+        mut workers: impl Iterator<Item = (W, &'a SleepState)>,
+    ) -> Option<W> {
+        if !self.any() {
+            return None;
+        }
+        workers
+            .find(|(_, state)| self.wake_to_search(state))
+            .map(|(worker, _)| worker)
+    }
+}
+
+/// Leaves a call at a worker, unless one stands. For a worker that has begun to sleep.
+pub(crate) fn leave_call<T: Word>(deque: &Embedded<T>) {
+    if !deque.is_called() {
+        deque.call();
+    }
+}
+
+/// Clears a call, and sees everyone asleep who relies on it. For the owner, after a push.
+///
+/// # Safety
+///
+/// The caller is the owner of the deque.
+pub(crate) unsafe fn take_call<T: Word>(deque: &Embedded<T>) -> Attention {
+    // SAFETY: the caller is the owner.
+    let attention = unsafe { deque.attend() };
+    if attention.requested {
+        fence(Ordering::SeqCst); // [Z5]
+    }
+    attention
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use locksley_queue::barrier;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// One worker pushes a job while another goes to sleep: either it is woken, or it does not
+    /// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
+    #[test]
+    fn a_push_wakes_a_sleeper() {
+        loom::model(|| {
+            let state = Arc::new(SleepState::new());
+            let sleepers = Arc::new(Sleepers::new());
+            let deque = Arc::new(Embedded::new());
+            let sleeper = {
+                let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    if deque.is_empty() {
+                        sleepers.begin(&state);
+                        leave_call(&deque);
+                        if !barrier::heavy() || !deque.is_empty() {
+                            sleepers.end(&state);
+                            return;
+                        }
+                        while state.is_asleep() {
+                            thread::park();
+                        }
+                    }
+                    assert!(!deque.is_empty(), "woken for nothing");
+                })
+            };
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                if deque.push(1_usize).1 && take_call(&deque).requested {
+                    let chosen = sleepers.choose([((), &*state)].into_iter());
+                    if chosen.is_some() {
+                        sleeper.thread().unpark();
+                    }
+                }
+            }
+            sleeper.join().unwrap();
+            assert!(!sleepers.any());
+        });
+    }
+
+    /// A pusher that clears a call sees everyone asleep who relies on it. One may stand from before.
+    fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
+        loom::model(move || {
+            let deque = Arc::new(Embedded::<usize>::new());
+            let sleepers = Arc::new(Sleepers::new());
+            if stands {
+                deque.call();
+            }
+            let handles: Vec<_> = (0..sleeping)
+                .map(|_| {
+                    let (deque, sleepers) = (deque.clone(), sleepers.clone());
+                    thread::spawn(move || {
+                        sleepers.begin(&SleepState::new());
+                        leave_call(&deque);
+                    })
+                })
+                .collect();
+            // SAFETY: this thread is the owner.
+            let answered = unsafe { take_call(&deque) }.requested;
+            let seen = sleepers.count();
+            for handle in handles {
+                handle.join().unwrap();
+            }
+            if answered && !deque.is_called() {
+                assert_eq!(
+                    seen, sleeping,
+                    "the call is gone, and a caller was not seen"
+                );
+            }
+        });
+    }
+
+    #[test]
+    fn a_call_is_not_cleared_unseen() {
+        calls_are_not_cleared_unseen(1, false);
+    }
+
+    #[test]
+    fn two_calls_are_not_cleared_unseen() {
+        calls_are_not_cleared_unseen(2, false);
+    }
+
+    /// The caller writes nothing, because another one's call stands.
+    #[test]
+    fn a_standing_call_is_not_cleared_unseen() {
+        calls_are_not_cleared_unseen(1, true);
+        calls_are_not_cleared_unseen(2, true);
+    }
+}

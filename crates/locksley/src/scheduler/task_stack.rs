@@ -1,0 +1,275 @@
+//! What a worker is doing, for those who wait for it.
+//!
+//! A worker publishes the families of the stolen jobs that it is executing, and of what it waits
+//! for in between, outermost first:
+//!
+//! ```text
+//!   | root F | wait J | root X |        executing F's task, waiting for J, helping with X
+//! ```
+//!
+//! Everything in its pile that was forked by a join descends from every root here, unless it runs a job apart
+//! from the rest; so a waiter for F may steal from this worker, and from whoever executes a task of J.
+//!
+//! A sequence lock: the owner makes the version odd while it writes. A thief that steals between
+//! two reads of the same even version has stolen from a worker that was inside those roots: had the
+//! owner left one of them first, it would have changed the version before it pushed the
+//! next job, and the thief, which has synchronised with that push, would see it.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | F1 | version becomes odd; fence | Relaxed; Release | F4 | not shown by loom: a thief that steals has synchronised with the push; the fences keep it from taking the entries of a later moment for those of this version | - |
+//! | F2 | version becomes even | Release | F3 | a reader of the new version must see the new entries | `frames::models::a_sighting_is_of_one_moment` |
+//! | F3 | first read of the version | Acquire | F2 | as F2 | as F2 |
+//! | F4 | fence; second read | Acquire; Relaxed | F1 | not shown by loom: as F1 | - |
+
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::task::job::GroupId;
+
+/// How many levels are published. Deeper ones are not, and nobody can help with them.
+const LEVELS: usize = 16;
+
+/// The bit of an entry that makes it a wait. Families are addresses of aligned things.
+const WAIT: usize = 1;
+
+#[derive(Debug)]
+pub(crate) struct TaskStack {
+    version: AtomicU64,
+    depth: AtomicUsize,
+    /// How many of the jobs that the owner is inside of have nothing to do with what is below them.
+    foreign: AtomicUsize,
+    entries: [AtomicUsize; LEVELS],
+}
+
+/// A version at which a worker was seen inside a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sighting(u64);
+
+impl TaskStack {
+    pub(crate) fn new() -> Self {
+        TaskStack {
+            version: AtomicU64::new(0),
+            depth: AtomicUsize::new(0),
+            foreign: AtomicUsize::new(0),
+            entries: std::array::from_fn(|_| AtomicUsize::new(0)),
+        }
+    }
+
+    fn write(&self, change: impl FnOnce()) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Relaxed); // [F1]
+        fence(Ordering::Release); // [F1]
+        change();
+        self.version.store(version + 2, Ordering::Release); // [F2]
+    }
+
+    fn enter(&self, entry: usize) {
+        self.write(|| {
+            let depth = self.depth.load(Ordering::Relaxed);
+            if let Some(place) = self.entries.get(depth) {
+                place.store(entry, Ordering::Relaxed);
+            }
+            self.depth.store(depth + 1, Ordering::Relaxed);
+        });
+    }
+
+    /// The owner starts to execute a job of a family.
+    pub(crate) fn enter_root(&self, group: GroupId) {
+        self.enter(group.0);
+    }
+
+    /// The owner starts to wait for a family.
+    pub(crate) fn enter_wait(&self, group: GroupId) {
+        self.enter(group.0 | WAIT);
+    }
+
+    /// The owner leaves what it entered last.
+    pub(crate) fn leave(&self) {
+        self.write(|| {
+            let depth = self.depth.load(Ordering::Relaxed);
+            self.depth.store(depth - 1, Ordering::Relaxed);
+        });
+    }
+
+    /// The owner is about to execute a job on top of others that it has nothing to do with. What
+    /// is in the pile then need not descend from every root, so until that is over nobody may
+    /// help through this worker.
+    pub(crate) fn enter_foreign(&self) {
+        self.write(|| {
+            let foreign = self.foreign.load(Ordering::Relaxed);
+            self.foreign.store(foreign + 1, Ordering::Relaxed);
+        });
+    }
+
+    /// The owner is done with the last such job.
+    pub(crate) fn leave_foreign(&self) {
+        self.write(|| {
+            let foreign = self.foreign.load(Ordering::Relaxed);
+            self.foreign.store(foreign - 1, Ordering::Relaxed);
+        });
+    }
+
+    /// How deep the owner's executions and waits are nested.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Is the owner executing a task of this family? If so, `waits` is told what it waits for on
+    /// the way.
+    pub(crate) fn sight(&self, group: GroupId, mut waits: impl FnMut(GroupId)) -> Option<Sighting> {
+        let version = self.version.load(Ordering::Acquire); // [F3]
+        if version % 2 == 1 || self.foreign.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
+        let depth = self.depth.load(Ordering::Relaxed).min(LEVELS);
+        let mut entries = self.entries[..depth]
+            .iter()
+            .map(|entry| entry.load(Ordering::Relaxed));
+        entries.by_ref().find(|&entry| entry == group.0)?;
+        for entry in entries {
+            if entry & WAIT != 0 {
+                waits(GroupId(entry & !WAIT));
+            }
+        }
+        Some(Sighting(version))
+    }
+
+    /// May the owner be waiting for this family? It is not overlooked if it is parked, and whoever
+    /// asks has seen that; levels that are not published may be anything.
+    pub(crate) fn may_wait_for(&self, group: GroupId) -> bool {
+        let depth = self.depth.load(Ordering::Relaxed);
+        let wait = group.0 | WAIT;
+        let mut entries = self.entries.iter().take(depth);
+        depth > LEVELS || entries.any(|entry| entry.load(Ordering::Relaxed) == wait)
+    }
+
+    /// Has nothing changed since?
+    pub(crate) fn unchanged(&self, sighting: Sighting) -> bool {
+        fence(Ordering::Acquire); // [F4]
+        self.version.load(Ordering::Relaxed) == sighting.0
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sighting_tells_roots_and_later_waits() {
+        let frames = TaskStack::new();
+        frames.enter_wait(GroupId(8));
+        frames.enter_root(GroupId(16));
+        frames.enter_wait(GroupId(24));
+        frames.enter_root(GroupId(32));
+        let waits_of = |group| {
+            let mut waits = Vec::new();
+            frames
+                .sight(GroupId(group), |wait| waits.push(wait.0))
+                .map(|_| waits)
+        };
+        assert_eq!(waits_of(8), None, "waited for, not executed");
+        assert_eq!(waits_of(16), Some(vec![24]));
+        assert_eq!(waits_of(32), Some(vec![]));
+        frames.leave();
+        assert_eq!(waits_of(32), None);
+    }
+
+    #[test]
+    fn a_sighting_is_void_after_any_change() {
+        let frames = TaskStack::new();
+        frames.enter_root(GroupId(16));
+        let sighting = frames.sight(GroupId(16), |_| {}).unwrap();
+        assert!(frames.unchanged(sighting));
+        frames.leave();
+        frames.enter_root(GroupId(16));
+        assert!(!frames.unchanged(sighting));
+    }
+
+    #[test]
+    fn nobody_helps_through_a_foreign_job() {
+        let frames = TaskStack::new();
+        frames.enter_root(GroupId(16));
+        frames.enter_foreign();
+        frames.enter_root(GroupId(24));
+        assert!(frames.sight(GroupId(16), |_| {}).is_none());
+        assert!(frames.sight(GroupId(24), |_| {}).is_none());
+        assert_eq!(frames.depth(), 2);
+        frames.leave();
+        frames.leave_foreign();
+        assert!(frames.sight(GroupId(16), |_| {}).is_some());
+    }
+
+    #[test]
+    fn who_may_wait_for_what() {
+        let frames = TaskStack::new();
+        frames.enter_wait(GroupId(8));
+        frames.enter_root(GroupId(16));
+        assert!(frames.may_wait_for(GroupId(8)));
+        assert!(
+            !frames.may_wait_for(GroupId(16)),
+            "executed, not waited for"
+        );
+        for _ in 2..=LEVELS {
+            frames.enter_root(GroupId(24));
+        }
+        assert!(
+            frames.may_wait_for(GroupId(32)),
+            "on a level that is not shown"
+        );
+        for _ in 0..LEVELS {
+            frames.leave();
+        }
+        assert!(frames.may_wait_for(GroupId(8)));
+        frames.leave();
+        assert!(!frames.may_wait_for(GroupId(8)));
+    }
+
+    #[test]
+    fn levels_beyond_the_last_are_counted_and_not_shown() {
+        let frames = TaskStack::new();
+        for level in 1..=LEVELS + 3 {
+            frames.enter_root(GroupId(level * 8));
+        }
+        assert_eq!(frames.depth(), LEVELS + 3);
+        assert!(frames.sight(GroupId((LEVELS + 2) * 8), |_| {}).is_none());
+        for _ in 0..LEVELS + 3 {
+            frames.leave();
+        }
+        assert_eq!(frames.depth(), 0);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use locksley_queue::{Owner, Steal, Thief, chase_lev};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A worker leaves one family and enters another, forking a job in each; a thief that steals
+    /// between two equal sightings of the first must have got the first one's job.
+    #[test]
+    fn a_sighting_is_of_one_moment() {
+        loom::model(|| {
+            let frames = Arc::new(TaskStack::new());
+            let mut deque = chase_lev::Deque::new();
+            let thief = deque.thief();
+            frames.enter_root(GroupId(8));
+            deque.push(8_usize).unwrap();
+            let seen = frames.clone();
+            let robber = thread::spawn(move || {
+                let sighting = seen.sight(GroupId(8), |_| {})?;
+                let Steal::Success(job) = thief.steal() else {
+                    return None;
+                };
+                seen.unchanged(sighting).then_some(job)
+            });
+            deque.pop();
+            frames.leave();
+            frames.enter_root(GroupId(16));
+            deque.push(16).unwrap();
+            let stolen = robber.join().unwrap();
+            assert!(stolen.is_none_or(|job| job == 8), "stole a stranger's job");
+        });
+    }
+}

@@ -1,0 +1,424 @@
+//! How a worker that is out of work finds a victim.
+//!
+//! A *search* tries everybody once, in the order of [`Order`]: so a worker that finds nothing knows
+//! that nobody had anything. A policy may have a say in whom to try first: one of [`Victims`], or a
+//! user's own [`Balancer`]. It may also skip the search. This is the thesis's CFLFWS (Rito,
+//! "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first attempt is at
+//! somebody at random, whatever the policy.
+//!
+//! A pile may have its own idea of stealing, and want to do so now and then while there is still
+//! work (`halves`).
+//!
+//! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to know:
+//! it costs a store to another's cache line.
+
+use std::cell::{Cell, RefCell};
+
+use locksley_policy::{
+    Balancer, Memory, Mixed, Order, Outcome, Random, Seeker, Source, Victims, View, other,
+};
+use locksley_queue::Steal;
+use locksley_trace::Arrow;
+
+use crate::observe::stats::Event;
+use crate::pool::builder::Config;
+use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicUsize, Ordering};
+use crate::task::job::{JobRef, catch};
+
+/// What a worker needs to choose its victims.
+pub(crate) struct VictimSelector {
+    /// The owner's alone.
+    random: Cell<Random>,
+    /// The order in which to try victims. The owner's alone, once its thread runs.
+    order: RefCell<Order>,
+    /// Who has a say in whom to try first. The owner's alone; not there while it is being asked.
+    guide: Cell<Option<Guide>>,
+    /// Whom the owner stole from last. The owner's alone.
+    last_victim: Cell<Option<usize>>,
+    /// Who stole from the owner last, plus one; 0 if nobody has. Written by thieves.
+    last_thief: AtomicUsize,
+    /// Does anybody want to know who stole last?
+    tells: bool,
+}
+
+enum Guide {
+    Victims(Victims),
+    Own(Mixed<Box<dyn Balancer + Send>>),
+}
+
+/// How a search begins.
+enum First {
+    /// In the order that is set.
+    InOrder,
+    /// With this victim.
+    With(usize),
+    /// Not at all.
+    Skip,
+}
+
+impl VictimSelector {
+    pub(crate) fn new(index: usize, config: &Config) -> VictimSelector {
+        let guide = match (&config.balancer, config.victims()) {
+            (Some(own), _) => match catch(|| (own.make)(index)) {
+                Ok(balancer) => Some(Guide::Own(Mixed {
+                    theta: own.theta,
+                    balancer,
+                })),
+                Err(payload) => {
+                    config.handle_panic(payload);
+                    None
+                }
+            },
+            // These are orders.
+            (None, None | Some(Victims::Uniform | Victims::Nearest { .. })) => None,
+            (None, Some(victims)) => Some(Guide::Victims(victims)),
+        };
+        VictimSelector {
+            random: Cell::new(Random::new(config.seed, index as u64)),
+            order: RefCell::new(Order::uniform(index)),
+            tells: matches!(
+                guide,
+                Some(Guide::Own(_) | Guide::Victims(Victims::StealBack { .. }))
+            ),
+            guide: Cell::new(guide),
+            last_victim: Cell::new(None),
+            last_thief: AtomicUsize::new(0),
+        }
+    }
+
+    /// Sets the order in which to try victims. For the owner, or before its thread starts.
+    pub(crate) fn set_order(&self, order: Order) {
+        // A search under way goes on in the old order: a user's balancer, asked in its course, may wait
+        // for something and so come here.
+        if let Ok(mut current) = self.order.try_borrow_mut() {
+            *current = order;
+        }
+    }
+
+    fn memory(&self) -> Memory {
+        let last_thief = self.last_thief.load(Ordering::Relaxed).checked_sub(1);
+        Memory::new(last_thief, self.last_victim.get())
+    }
+
+    /// Somebody has stolen from the owner. For thieves.
+    fn robbed_by(&self, thief: usize) {
+        self.last_thief.store(thief + 1, Ordering::Relaxed);
+    }
+
+    /// What came of an attempt of the owner's.
+    fn tried(&self, victim: usize, outcome: Outcome, config: &Config) {
+        let Some(mut guide) = self.guide.take() else {
+            return;
+        };
+        let mut memory = self.memory();
+        memory.tried(victim, outcome);
+        self.last_victim.set(memory.last_victim());
+        let told = match &mut guide {
+            Guide::Victims(_) => Ok(()),
+            Guide::Own(own) => catch(|| own.tried(victim, outcome)),
+        };
+        match told {
+            Ok(()) => self.guide.set(Some(guide)),
+            Err(payload) => config.handle_panic(payload),
+        }
+    }
+}
+
+/// What a worker sees of the others.
+struct Sight<'a> {
+    registry: &'a Registry,
+    order: &'a Order,
+    count: usize,
+}
+
+impl View for Sight<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn load(&self, processor: usize) -> usize {
+        if processor < self.count {
+            self.registry.worker(processor).load()
+        } else {
+            0
+        }
+    }
+
+    fn is_idle(&self, processor: usize) -> bool {
+        self.load(processor) == 0
+            && (processor >= self.count || self.registry.worker(processor).task_stack.depth() == 0)
+    }
+
+    fn rings(&self, _: usize) -> usize {
+        self.order.neighbourhood()
+    }
+
+    fn neighbour(&self, _: usize, ring: usize, random: &mut dyn Source) -> Option<usize> {
+        self.order.neighbour(ring, self.count, random)
+    }
+}
+
+impl Worker {
+    /// Looks for a job in the pool's queue and at the others.
+    pub(crate) fn find_work_abroad(&self) -> Option<QueuedJob> {
+        let registry = self.registry();
+        if let Some(injected) = registry.injector.pop() {
+            self.summoned.set(false);
+            return Some(injected);
+        }
+        let first = match self.first_victim() {
+            First::InOrder => None,
+            First::With(victim) => {
+                self.counters.count(Event::Chosen);
+                if let Some(injected) = self.search(victim) {
+                    self.summoned.set(false);
+                    return Some(injected);
+                }
+                Some(victim)
+            }
+            First::Skip => {
+                self.counters.count(Event::Skipped);
+                return None;
+            }
+        };
+        let mut random = self.selector.random.get();
+        let order = self.selector.order.borrow();
+        let mut victims = order.sweep(registry.workers(), &mut random);
+        let found = victims.find_map(|victim| match first {
+            Some(tried) if tried == victim => None,
+            _ => self.search(victim),
+        });
+        self.selector.random.set(random);
+        if found.is_some() {
+            self.summoned.set(false);
+        }
+        found
+    }
+
+    fn first_victim(&self) -> First {
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() }
+            && pile.skips_search()
+        {
+            self.pass_on_request();
+            return First::Skip;
+        }
+        let Some(guide) = self.selector.guide.take() else {
+            return First::InOrder;
+        };
+        self.ask(guide)
+    }
+
+    /// Asks a policy whom to try first.
+    #[cold]
+    fn ask(&self, mut guide: Guide) -> First {
+        let registry = self.registry();
+        let mut random = self.selector.random.get();
+        let seeker = Seeker {
+            me: self.index(),
+            memory: self.selector.memory(),
+        };
+        let sight = Sight {
+            registry,
+            order: &self.selector.order.borrow(),
+            count: registry.workers(),
+        };
+        let chosen = match &mut guide {
+            Guide::Victims(victims) => Ok(victims.choose(seeker, &sight, &mut random)),
+            Guide::Own(own) => catch(|| own.choose(seeker, &sight, &mut random)),
+        };
+        self.selector.random.set(random);
+        match chosen {
+            Ok(chosen) => {
+                self.selector.guide.set(Some(guide));
+                chosen.map_or(First::Skip, First::With)
+            }
+            Err(payload) => {
+                registry.config.handle_panic(payload);
+                First::InOrder
+            }
+        }
+    }
+
+    /// Tries to steal from a worker, as part of a search.
+    fn search(&self, victim: usize) -> Option<QueuedJob> {
+        let answer = match self.haul_from(victim) {
+            Some(answer @ Steal::Success(_)) => answer,
+            _ => self
+                .steal_from(victim)
+                .map(|job| QueuedJob { job, owner: victim }),
+        };
+        let config = &self.registry().config;
+        self.selector.tried(victim, outcome(&answer), config);
+        answer.success()
+    }
+
+    /// Has the worker that the strategy asks to share see that at its next fork.
+    fn pass_on_request(&self) {
+        // SAFETY: the pile does not come back here.
+        let asked = unsafe { self.pile() }.and_then(|pile| pile.asked_to_share());
+        if let Some(asked) = asked {
+            self.registry().worker(asked).deque.call();
+        }
+    }
+
+    /// Tries to steal as the strategy's pile wants it, if it does.
+    fn haul_from(&self, victim: usize) -> Option<Steal<QueuedJob>> {
+        // SAFETY: the pile does not come back here.
+        let pile = unsafe { self.pile() }?;
+        let answer = pile.steal_batch(self.registry().worker(victim).stealer()?)?;
+        self.pass_on_request();
+        self.count_attempt(victim, &answer);
+        Some(answer.map(|steal_batch| {
+            self.hauled(steal_batch.more);
+            let owner = if steal_batch.moved {
+                UNKNOWN_OWNER
+            } else {
+                victim
+            };
+            QueuedJob {
+                job: steal_batch.job,
+                owner,
+            }
+        }))
+    }
+
+    /// Jobs have come into the pile from another one. As after a push, somebody may want to know.
+    fn hauled(&self, jobs: usize) {
+        if jobs > 0 {
+            self.counters.add(Event::BatchStolen, jobs);
+            self.notify_push();
+        }
+    }
+
+    /// Takes a job that another worker had pushed before it came into this one's pile.
+    pub(crate) fn pop_received(&self) -> Option<QueuedJob> {
+        // SAFETY: the pile does not come back here.
+        let moved = unsafe { self.pile() }?.pop_received()?;
+        if moved.owner != UNKNOWN_OWNER {
+            self.trace_move(Arrow::Dealing, moved.owner);
+        }
+        Some(moved)
+    }
+
+    /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
+    /// anything.
+    pub(crate) fn receive(&self) -> Option<QueuedJob> {
+        // SAFETY: the pile does not come back here, nor does a steal.
+        let pile = unsafe { self.pile() }?;
+        let received = match pile.take_invitation() {
+            Some(donor) => {
+                let stolen = self.steal_one(self.registry().worker(donor)).success();
+                pile.answered(stolen.is_some());
+                stolen.map(|job| QueuedJob { job, owner: donor })
+            }
+            None => None,
+        };
+        let received = received.or_else(|| pile.receive())?;
+        self.trace_move(Arrow::Donation, received.owner);
+        Some(received)
+    }
+
+    /// The worker has nothing to do: others may offer it something, if the strategy is so.
+    pub(crate) fn open_to_offers(&self) {
+        if self.open.get() {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
+            self.open.set(pile.open_to_offers());
+        }
+    }
+
+    /// Has another worker made this one an offer?
+    #[inline]
+    pub(crate) fn has_offer(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        self.open.get() && unsafe { self.pile() }.is_some_and(|pile| pile.has_offer())
+    }
+
+    /// The worker has something to do, or goes to sleep. What has been offered to it meanwhile
+    /// is in the donor's pile.
+    #[inline]
+    pub(crate) fn close_to_offers(&self) {
+        if self.open.replace(false)
+            // SAFETY: the pile does not come back here.
+            && let Some(pile) = unsafe { self.pile() }
+        {
+            pile.close_to_offers();
+        }
+    }
+
+    /// A push or a pop: now and then some piles want to balance.
+    #[inline]
+    pub(crate) fn count_down(&self) {
+        match self.countdown.get() {
+            0 => {}
+            1 => self.balance_if_due(),
+            left => self.countdown.set(left - 1),
+        }
+    }
+
+    /// Asks the pile whether to balance, after a number of pushes and pops, and does so: the
+    /// steal-initiation code of Hendler and Shavit's Figure 2.
+    #[cold]
+    #[inline(never)]
+    fn balance_if_due(&self) {
+        // SAFETY: the pile does not come back here, and its last use is before `hauled`.
+        let Some(pile) = (unsafe { self.pile() }) else {
+            return;
+        };
+        self.countdown.set(pile.balances_every().unwrap_or(0));
+        let registry = self.registry();
+        let mut random = self.selector.random.get();
+        let victim = match pile.should_balance(&mut random) {
+            true => other(self.index(), registry.workers(), &mut random),
+            false => None,
+        };
+        self.selector.random.set(random);
+        let Some(victim) = victim else { return };
+        if let Some(stealer) = registry.worker(victim).stealer() {
+            let answer = pile.balance(stealer);
+            self.counters.count(Event::Balanced);
+            self.count_attempt(victim, &answer);
+            self.hauled(answer.success().unwrap_or(0));
+        }
+    }
+
+    /// Tries to steal from another worker what it pushed itself, and counts what comes of it.
+    pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
+        let answer = self.steal_one(self.registry().worker(victim));
+        self.count_attempt(victim, &answer);
+        answer
+    }
+
+    /// Counts what came of an attempt to steal, and tells the victim, should it want to know.
+    fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>) {
+        self.counters.count(Event::Attempt);
+        self.counters.count(match answer {
+            Steal::Success(_) => Event::Stolen,
+            Steal::Empty => Event::Empty,
+            Steal::Retry => Event::Retried,
+            Steal::Private => Event::Private,
+        });
+        if !answer.is_success() {
+            return;
+        }
+        self.trace_move(Arrow::Steal, victim);
+        if self.selector.tells {
+            let robbed = self.registry().worker(victim);
+            robbed.selector.robbed_by(self.index());
+        }
+    }
+}
+
+pub(crate) fn outcome<T>(answer: &Steal<T>) -> Outcome {
+    match answer {
+        Steal::Success(_) => Outcome::Success,
+        Steal::Empty | Steal::Private => Outcome::Empty,
+        Steal::Retry => Outcome::Abort,
+    }
+}

@@ -1,0 +1,387 @@
+//! Waiting that runs only what it waits for.
+//!
+//! A worker whose job was stolen leapfrogs: it steals from whoever executes a job of the
+//! family that it waits for, or of a family which such a worker waits for in turn. What it takes was
+//! forked inside the awaited job, so it descends from it. Three facts make that hold:
+//!
+//! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
+//!   of that worker; its pile holds nothing but what was spawned since.
+//! - Whoever waits for something else, a scope or a handle, may have jobs of joins further out in its pile.
+//!   What it runs meanwhile it runs apart, and nobody leapfrogs through it until that is over.
+//! - So the forked jobs in the pile of a worker through which others leapfrog all descend from the job that it
+//!   stole last. Spawned jobs may belong to a scope further out; a waiter that catches one of those hands it to
+//!   the pool's queue, where the scope's own waiter looks too.
+//!
+//! Whether the victim was still inside the family when the job was stolen, and whether those who led to the family
+//! still waited for it, is checked afterwards (`frames`); if not, the job goes to the pool's queue likewise.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locksley_queue::Steal;
+use locksley_trace::Activity;
+
+use crate::observe::record;
+use crate::observe::stats::Event;
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::registry::{Block, Registry};
+use crate::scheduler::task_stack::Sighting;
+use crate::scheduler::worker::Worker;
+use crate::task::job::GroupId;
+use crate::task::latch::{Awaited, Latch};
+
+/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
+/// lie in the pool's queue, and nobody else be free to run it.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How long a thread outside of the pool looks at a latch before it parks. To park it and to wake it takes several
+/// times as long, so a short task gains much, and a long one loses little; and if the worker waits for this very
+/// processor, it does not wait long.
+const GLANCE: Duration = Duration::from_micros(3);
+
+/// How many families a search for descendants follows.
+const REACH: usize = 8;
+
+/// Blocks a thread that is no worker until a latch of this pool is set.
+pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
+    if registry.has_processors() {
+        let start = Instant::now();
+        while !latch.probe() && start.elapsed() < GLANCE {
+            std::hint::spin_loop();
+        }
+    }
+    latch.park(thread::park);
+}
+
+/// The families whose descendants a waiter may run.
+struct Descendants {
+    groups: [GroupId; REACH],
+    /// Who was seen to wait for each, and inside of which of them; nobody but the waiter itself for the first.
+    links: [Option<Link>; REACH],
+    count: usize,
+}
+
+/// A worker that was seen inside of a family, waiting for another one.
+#[derive(Clone, Copy)]
+struct Link {
+    worker: usize,
+    sighting: Sighting,
+    /// The number of the family that it was inside of.
+    inside: usize,
+}
+
+impl Descendants {
+    fn of(group: GroupId) -> Descendants {
+        Descendants {
+            groups: [group; REACH],
+            links: [None; REACH],
+            count: 1,
+        }
+    }
+
+    fn contains(&self, group: GroupId) -> bool {
+        self.groups[..self.count].contains(&group)
+    }
+
+    /// Is it one of these, and are those who led to it still where they were seen?
+    fn includes(&self, group: GroupId, registry: &Registry) -> bool {
+        let mut groups = self.groups[..self.count].iter();
+        let number = groups.position(|&one| one == group);
+        number.is_some_and(|number| self.holds(number, registry))
+    }
+
+    fn add(&mut self, group: GroupId, link: Link) {
+        if self.count < REACH && !self.contains(group) {
+            self.groups[self.count] = group;
+            self.links[self.count] = Some(link);
+            self.count += 1;
+        }
+    }
+
+    /// Are those who led to this family still where they were seen? If not, it may be over, and its
+    /// address another one's.
+    fn holds(&self, mut number: usize, registry: &Registry) -> bool {
+        while let Some(link) = self.links[number] {
+            if !registry
+                .worker(link.worker)
+                .task_stack
+                .unchanged(link.sighting)
+            {
+                return false;
+            }
+            number = link.inside;
+        }
+        true
+    }
+}
+
+impl Worker {
+    /// Waits for a join's job, and helps meanwhile.
+    #[cold]
+    pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
+        // Somebody who stole it in error may have left it in the pool's queue.
+        self.wait_with(latch, group, || {
+            let queued = self.registry().injector.pop_of(group);
+            queued.or_else(|| self.take_back(group, false))
+        });
+    }
+
+    /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
+    #[cold]
+    pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, group: GroupId) {
+        self.wait_with(tasks, group, || self.take_of(group));
+    }
+
+    /// Takes a spawned job of a family from the worker's pile, from the pool's queue, or from whomever the
+    /// worker has dealt it to.
+    pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
+        self.pop_of(group)
+            .or_else(|| self.registry().injector.pop_of(group))
+            .or_else(|| self.take_back(group, true))
+    }
+
+    /// Waits for something that no worker of this pool is at. The thread that sets the latch unparks the
+    /// waiter.
+    #[cold]
+    pub(crate) fn wait_abroad(&self, latch: &Latch) {
+        self.wait_until(|| latch.probe(), || latch.probe_or_await());
+    }
+
+    /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it returns
+    /// `false`, the thread that makes it so unparks this one.
+    ///
+    /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are targeted
+    /// at it; or, where no spare can, it takes what work there is.
+    pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        let blocks = !self.registry().takes_any();
+        self.serve_until(blocks, ready, ready_asleep);
+    }
+
+    /// The same; only if it `blocks` may a spare take the worker's place.
+    pub(crate) fn serve_until(
+        &self,
+        blocks: bool,
+        ready: impl Fn() -> bool,
+        ready_asleep: impl Fn() -> bool,
+    ) {
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        let registry = self.registry();
+        let mut idle = 0;
+        while !ready() {
+            if self.read_mail()
+                || blocks && self.block_once(Block::Indefinitely, &ready_asleep, thread::park)
+            {
+                idle = 0;
+            } else if let Some(injected) = self.take_anything() {
+                self.help(injected);
+                idle = 0;
+            } else if registry.rest(&mut idle) {
+                registry.sleep(self, &ready_asleep);
+            }
+        }
+        registry.pass_on_summons(self);
+        self.publish_counts();
+    }
+
+    /// Blocks once, with a spare in the worker's place. Returns `false` if no spare can take it.
+    fn block_once(&self, block: Block, ready: impl FnOnce() -> bool, park: impl FnOnce()) -> bool {
+        self.open_pile();
+        let blocked = self.registry().try_blocking(block, || {
+            let _parked = self.traced(Activity::Parked);
+            if self.targeted_jobs.is_empty() && !ready() {
+                park();
+            }
+        });
+        if !blocked {
+            self.counters.count(Event::NoSpare);
+        }
+        blocked
+    }
+
+    /// Runs something that blocks this worker, with a spare in its place if there is one.
+    pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
+        let _pause = record::pause(self);
+        self.open_pile();
+        let mut block = Some(block);
+        let mut result = None;
+        let mut run = || result = block.take().map(|block| block());
+        if !self.registry().try_blocking(Block::Indefinitely, &mut run) {
+            run();
+        }
+        result.expect("one of the two has run it")
+    }
+
+    /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
+    pub(crate) fn wait_with(
+        &self,
+        awaited: &impl Awaited,
+        group: GroupId,
+        own: impl Fn() -> Option<QueuedJob>,
+    ) {
+        if awaited.is_over() {
+            return;
+        }
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        let registry = self.registry();
+        self.task_stack.enter_wait(group);
+        let mut idle = 0;
+        while !awaited.is_over() {
+            if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
+                idle = 0;
+            } else if !self.takes_next()
+                && let Some(injected) = own()
+            {
+                self.run_job(injected);
+                idle = 0;
+            } else if let Some(injected) = self.helpful_job(group) {
+                self.help(injected);
+                idle = 0;
+            } else if registry.rest(&mut idle)
+                // Nothing went to the pool's queue that it may be waiting for.
+                && !self.open_pile()
+                && let Some(latch) = awaited.latch()
+            {
+                self.doze(latch);
+            }
+        }
+        self.task_stack.leave();
+        registry.pass_on_summons(self);
+        self.publish_counts();
+    }
+
+    /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while there are
+    /// some of the family, the wait is not over, and need not be asked. Were there any?
+    fn run_own(&self, group: GroupId, awaited: &impl Awaited) -> bool {
+        let Some(first) = self.take_own() else {
+            return false;
+        };
+        self.registry().pass_on_summons(self);
+        let mut next = Some(first);
+        self.deeper(|| {
+            while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(group)) {
+                self.execute(injected);
+                next = self.take_own();
+            }
+        });
+        let Some(stranger) = next else { return true };
+        // Asked once: it may become so at any moment.
+        if !awaited.is_over() {
+            self.help(stranger);
+        } else if stranger.owner == self.index() {
+            // It lay below them all. A join may be about to take it back.
+            self.put_back(stranger.job);
+        } else {
+            self.registry().inject(stranger);
+        }
+        true
+    }
+
+    /// Sleeps until the latch is set, or there is something that this worker may do.
+    fn doze(&self, latch: &Latch) {
+        let registry = self.registry();
+        let ready = || latch.probe_or_await();
+        if registry.takes_any() && !self.is_deep() {
+            return registry.sleep(self, ready);
+        }
+        let park = || thread::park_timeout(LOOK_AGAIN);
+        if self.block_once(Block::Briefly, ready, park) {
+            return;
+        }
+        // No spare can take its place, so it takes any work rather than stand still. One that is deep
+        // gives others the time to do so first.
+        if self.is_deep() && !ready() {
+            park();
+        }
+        match self.take_anything() {
+            Some(injected) => self.help(injected),
+            None => registry.sleep(self, ready),
+        }
+    }
+
+    /// Are so many jobs of others stacked up that it may take no more?
+    fn is_deep(&self) -> bool {
+        self.depth() >= self.registry().config.depth_limit
+    }
+
+    /// Does it take work in whatever order, so that it need not sort its pile for what it must run itself?
+    fn takes_next(&self) -> bool {
+        let registry = self.registry();
+        registry.takes_any() && !registry.leapfrogs() && !self.is_deep()
+    }
+
+    /// Somebody else's job to run while waiting for a family.
+    fn helpful_job(&self, group: GroupId) -> Option<QueuedJob> {
+        let registry = self.registry();
+        if self.is_deep() {
+            return None;
+        }
+        let descendant = match registry.leapfrogs() {
+            true => self.leapfrog(group),
+            false => None,
+        };
+        match descendant {
+            None if registry.takes_any() => self.take_anything(),
+            found => found,
+        }
+    }
+
+    fn leapfrog(&self, group: GroupId) -> Option<QueuedJob> {
+        let registry = self.registry();
+        let mut descendants = Descendants::of(group);
+        let mut next = 0;
+        while next < descendants.count {
+            for victim in (0..registry.workers()).filter(|&v| v != self.index()) {
+                if let Some(injected) = self.rob_kin(victim, next, &mut descendants) {
+                    return Some(injected);
+                }
+            }
+            next += 1;
+        }
+        None
+    }
+
+    /// Steals from a worker if it is executing a job of the family of this number.
+    fn rob_kin(
+        &self,
+        victim: usize,
+        number: usize,
+        descendants: &mut Descendants,
+    ) -> Option<QueuedJob> {
+        let registry = self.registry();
+        let worker = registry.worker(victim);
+        let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
+        let sighting = worker
+            .task_stack
+            .sight(descendants.groups[number], |wait| {
+                if count < REACH {
+                    waits[count] = wait;
+                    count += 1;
+                }
+            })?;
+        for &wait in &waits[..count] {
+            let link = Link {
+                worker: victim,
+                sighting,
+                inside: number,
+            };
+            descendants.add(wait, link);
+        }
+        if !descendants.holds(number, registry) {
+            return None;
+        }
+        let Steal::Success(job) = self.steal_from(victim) else {
+            return None;
+        };
+        let injected = QueuedJob { job, owner: victim };
+        let inside = worker.task_stack.unchanged(sighting) && descendants.holds(number, registry);
+        // SAFETY: the job has not been executed.
+        if inside && (!job.is_spawned() || descendants.includes(unsafe { job.group() }, registry)) {
+            self.counters.count(Event::Leapfrogged);
+            return Some(injected);
+        }
+        registry.inject(injected);
+        None
+    }
+}

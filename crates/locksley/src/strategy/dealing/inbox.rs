@@ -1,0 +1,160 @@
+//! A worker's place at the table: its stack, and its process of the matrix.
+
+use std::collections::VecDeque;
+
+use locksley_queue::Word;
+use locksley_queue::pcb::Process;
+
+use super::table::{PeerState, Table};
+use crate::task::job::{GroupId, JobRef};
+
+/// The most items that are taken at once from the place of another.
+pub(super) const HANDFUL: usize = 64;
+
+/// What is in a worker's place, for whoever is inside.
+pub(crate) struct Inbox {
+    /// What the worker forked or dealt to itself, oldest first.
+    pub(super) stack: VecDeque<JobRef>,
+    /// Its row and its column of buffers, if it is dealt to.
+    pub(super) process: Option<Process<JobRef>>,
+}
+
+impl Inbox {
+    pub(super) fn new(process: Option<Process<JobRef>>) -> Inbox {
+        Inbox {
+            stack: VecDeque::new(),
+            process,
+        }
+    }
+
+    /// Puts a job on the stack.
+    #[inline]
+    pub(super) fn push(&mut self, job: JobRef, seat: &PeerState) {
+        self.stack.push_back(job);
+        seat.set_stacked(self.stack.len());
+        if job.is_near() {
+            seat.set_near(seat.near() + 1);
+        }
+    }
+
+    /// Takes the newest job of the stack.
+    #[inline]
+    pub(super) fn pop(&mut self, seat: &PeerState) -> Option<JobRef> {
+        let job = self.stack.pop_back()?;
+        self.popped(job, seat);
+        Some(job)
+    }
+
+    #[inline]
+    fn popped(&self, job: JobRef, seat: &PeerState) {
+        seat.set_stacked(self.stack.len());
+        if job.is_near() {
+            seat.set_near(seat.near() - 1);
+        }
+    }
+
+    /// Takes the oldest job of the stack, if it fits.
+    pub(super) fn pop_oldest(
+        &mut self,
+        seat: &PeerState,
+        fits: impl FnOnce(JobRef) -> bool,
+    ) -> Option<JobRef> {
+        if !fits(*self.stack.front()?) {
+            return None;
+        }
+        let job = self.stack.pop_front()?;
+        self.popped(job, seat);
+        Some(job)
+    }
+
+    /// Links a job into the buffer to another worker. There is such a worker, and `me` is dealt to
+    /// itself.
+    #[inline]
+    pub(super) fn produce(&mut self, table: &Table, me: usize, to: usize, job: JobRef) {
+        table.count_dealt(me, to, job.is_near());
+        let process = self.process.as_mut();
+        let process = process.expect("who deals has a process");
+        let produced = process.produce(to, job);
+        assert!(produced.is_ok(), "all who are dealt to are in the matrix");
+    }
+
+    /// Takes the oldest item that `from` has dealt to this place, which is that of `me`.
+    #[inline]
+    pub(super) fn consume(&mut self, table: &Table, me: usize, from: usize) -> Option<JobRef> {
+        let job = self.process.as_mut()?.consume_from(from)?;
+        table.count_taken(me, from, job.is_near());
+        Some(job)
+    }
+
+    /// The oldest item that `from` has dealt to this place.
+    fn peek(&self, from: usize) -> Option<JobRef> {
+        let word = self.process.as_ref()?.peek_from(from)?;
+        // SAFETY: the word is that of a job in the buffer. A reference may be copied; who takes the
+        // job out is decided by `consume`.
+        Some(unsafe { JobRef::from_word(word) })
+    }
+
+    /// Takes the oldest item that `from` has dealt to this place, if it is a spawned one of this family.
+    pub(super) fn consume_of(
+        &mut self,
+        table: &Table,
+        me: usize,
+        from: usize,
+        group: GroupId,
+    ) -> Option<JobRef> {
+        let oldest = self.peek(from)?;
+        // SAFETY: what is in a buffer has not been executed, and nobody else can take it.
+        let fits = oldest.is_spawned() && unsafe { oldest.group() } == group;
+        fits.then(|| self.consume(table, me, from)).flatten()
+    }
+
+    /// For another one: takes what it can use from the fullest buffer to this place, which is
+    /// that of `me`. A fork alone; of spawned jobs that fit up to half, and up to `most`.
+    pub(super) fn give_dealt(
+        &mut self,
+        table: &Table,
+        me: usize,
+        most: usize,
+        fits: impl Fn(JobRef) -> bool,
+    ) -> Vec<JobRef> {
+        let mut jobs = Vec::new();
+        let others = (0..table.members()).filter(|&from| self.peek(from).is_some_and(&fits));
+        let fullest = others.max_by_key(|&from| table.pending(from, me));
+        let Some(from) = fullest else { return jobs };
+        let most = table.pending(from, me).div_ceil(2).clamp(1, most);
+        while jobs.len() < most
+            && let Some(next) = self.peek(from).filter(|&next| fits(next))
+            && (jobs.is_empty() || next.is_spawned())
+        {
+            jobs.extend(self.consume(table, me, from));
+            if !next.is_spawned() {
+                break;
+            }
+        }
+        jobs
+    }
+
+    /// For the one who dealt them: takes items out of its buffer to this place, which is that of `me`, as long as
+    /// they fit, and so many at most, or up to the fork of this family.
+    pub(super) fn give_back(
+        &mut self,
+        table: &Table,
+        [me, dealer]: [usize; 2],
+        group: GroupId,
+        most: usize,
+        fits: impl Fn(JobRef) -> bool,
+    ) -> Vec<JobRef> {
+        let mut jobs = Vec::new();
+        while jobs.len() < most
+            && self.peek(dealer).is_some_and(&fits)
+            && let Some(job) = self.consume(table, me, dealer)
+        {
+            jobs.push(job);
+            // SAFETY: it has not been executed, and nobody else can take it.
+            if !job.is_spawned() && unsafe { job.group() } == group {
+                break;
+            }
+        }
+        jobs
+    }
+}

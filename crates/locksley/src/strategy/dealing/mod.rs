@@ -1,0 +1,560 @@
+//! The pile of the strategy `dealing`: Hendler and Shavit, "Work Dealing" (SPAA 2002), in which
+//! whoever makes work deals it out, and nobody has to steal.
+//!
+//! ```text
+//!                 worker 0           worker 1           worker 2
+//!   stack        | a  b  c |        | d |              |  |              forks, and what one deals to oneself
+//!   from 0            -             x ─> y             z                 buffers: one producer, one consumer
+//!   from 1            -               -                -
+//!   from 2            v               -                -
+//! ```
+//!
+//! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`]. A
+//! *spawned* job goes into the buffer to the worker that the put-oracle names ([`Dealing`]): one after the
+//! other (`simple`), the one that it had better run on (`locality`, [`spawn_near`](crate::spawn_near)), or the
+//! one that has the least pending (`adaptive`). A worker without work takes what it was dealt, buffer
+//! after buffer, as the get-oracle says. To deal and to collect takes a few loads and stores, and no
+//! compare-and-swap but one for every [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that
+//! are recycled.
+//!
+//! **Forks.** The paper knows tasks on their own, and no joins. What a join forks, the join will take
+//! back in a moment unless somebody else begins it. So a fork is dealt to its own maker, on a
+//! private stack, and a worker that is out of work *asks* one who has some: that one deals its oldest fork to
+//! it, at its next fork. The oldest, because whoever leapfrogs relies on it (`wait`): when a join's job is gone, so are
+//! all older ones, and what is left on the stack descends from the job that the worker began last.
+//!
+//! # Where it differs from the paper, and why
+//!
+//! In the paper an item is executed by the worker that it was dealt to, whatever that does
+//! meanwhile. A program may have a task wait for another one, by a join, by a scope, or by means that we know
+//! nothing of, and the worker that was dealt what it waits for may be blocked, or
+//! be the waiting one itself. So nothing that was dealt is out of reach:
+//!
+//! - **A place can be entered by others.** A worker's stack and its ends of the buffers are behind a lock that is biased
+//!   towards it (`biased`): it enters with a store and a load, and another one, which pays with a
+//!   `membarrier`, when it must.
+//! - **Who is out of work helps out.** It asks first, and when it has waited for [`PATIENCE`]
+//!   searches, it fetches: half of the spawned jobs of the fullest buffer to a busy worker, or
+//!   its oldest fork. Under `locality` it leaves alone what had better run there, unless that worker has
+//!   taken nothing of what it was dealt for [`STUCK`].
+//! - **A waiter gets back what it dealt** and nobody has begun: a join its job, a scope its tasks (but, as above, those that
+//!   had better run elsewhere). A waiter takes what it was dealt only if that is what it waits for, or if it takes any work.
+//!   Before it blocks it leaves the rest to the pool's queue, where whoever waits for it looks.
+//!   Where no spare is left to take its place, it also gets its own off the stack of one that has fetched them.
+//!   A join's job is so completed: by the one that it was dealt to; or by one that is out of work; or by
+//!   the join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
+//! - **More workers than processors** do not all run: one that goes to sleep because there are enough others leaves what
+//!   it was dealt to the pool's queue too, wherever that had better run.
+//! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their stacks.
+//!
+//! Further: a worker's buffer to itself is a stack, newest first, as the innermost join or scope is the one
+//! that is waited for (and for the space: in the paper's order a recursion is unfolded breadth first). The get-oracle goes on after
+//! a batch, for draining one buffer to its end starves the others. Termination is detected (`table`).
+//!
+//! # Theorems
+//!
+//! - *Theorem 1*, a non-blocking pool of items: holds between two workers of whom neither enters the other's place. One that
+//!   finds another in its own place waits for it to leave; that one does nothing there but move up to 64 pointers.
+//! - *Theorem 3*: under `simple` the numbers of spawned jobs dealt to two workers differ by at most n.
+//! - *Theorems 6 and 7*: with enough items, and phases that are as long as the paper asks, the time is within 3 + alpha of the
+//!   optimum. Helping out makes it no worse: nobody idles while there is work, but under `locality` for [`STUCK`].
+//! - *Theorem 11*: under `locality` at least 1 - 1/L of the jobs are executed where they had better be, if they want to
+//!   go everywhere equally, and no worker is stuck.
+
+mod biased;
+mod inbox;
+#[cfg(all(test, loom))]
+mod models;
+mod table;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use locksley_policy::{Collector, Dealer, Dealing, Oracle, Random};
+use locksley_queue::Steal;
+
+use biased::{Mine, biased};
+use inbox::{HANDFUL, Inbox};
+#[cfg(doc)]
+use table::MOST;
+use table::PeerState;
+pub(crate) use table::Table;
+
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::wait::LOOK_AGAIN;
+use crate::strategy::local_queue::{LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::task::job::{GroupId, JobRef};
+
+/// How many searches a worker that is out of work only asks: about five microseconds, as long as it takes to
+/// enter another's place, and its owner to notice.
+const PATIENCE: u32 = 8;
+
+/// How many times a waiter looks in vain before it fetches what it dealt. Whoever has asked for it takes it sooner.
+const RECALL: u32 = 4;
+
+/// After so long without taking anything from its buffers, a worker's items may be executed by others though
+/// they had better be by this one.
+const STUCK: Duration = Duration::from_millis(10);
+
+/// Whoever looks less often than this does not know whether a worker had nothing to take in between. Blocked
+/// waiters look twice as often: every [`RECALL`] times that they wake up.
+const GLIMPSE: Duration = LOOK_AGAIN.saturating_mul(2 * RECALL);
+
+/// The owner's side.
+pub(crate) struct DealingQueue {
+    me: usize,
+    hand: Mine<Inbox>,
+    seat: Arc<PeerState>,
+    table: Arc<Table>,
+    policy: Dealing,
+    /// The put-oracle, for one that is dealt to.
+    dealer: Option<Dealer>,
+    /// The get-oracle.
+    collector: Collector,
+    random: Random,
+    /// Searches since something was found.
+    searches: u32,
+    /// Has somebody been asked in this search?
+    asked: bool,
+    /// Has it seen work in this search that it only asked for?
+    waits: bool,
+    /// Has it seen items in this search that it left to others?
+    refused: bool,
+    /// Looks for what was dealt, since some was got back.
+    recalls: u32,
+    /// To whom something was dealt last.
+    told: Option<usize>,
+    /// When others were seen to take something, where that matters.
+    watches: Box<[Option<Watch>]>,
+    transfers: TransferCounts,
+}
+
+/// What was seen of a worker that had something in its buffers.
+#[derive(Clone, Copy)]
+struct Watch {
+    taken: u64,
+    since: Instant,
+    seen: Instant,
+}
+
+/// The other side.
+pub(crate) struct DealingStealer {
+    index: usize,
+    seat: Arc<PeerState>,
+    table: Arc<Table>,
+}
+
+impl DealingQueue {
+    /// The pile of the worker with this index, which sits down at the table.
+    pub(crate) fn new(index: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DealingQueue {
+        let process = table.process(index);
+        let members = table.members();
+        let dealer = process.as_ref().map(|_| policy.dealer(index, members));
+        let (hand, theirs) = biased(Inbox::new(process));
+        let seat = Arc::new(PeerState::new(theirs));
+        table.sit_down(index, seat.clone());
+        let watches = match policy.oracle {
+            Oracle::Locality { .. } => members,
+            _ => 0,
+        };
+        DealingQueue {
+            me: index,
+            hand,
+            seat,
+            table,
+            policy,
+            collector: policy.collector(if dealer.is_some() { index } else { 0 }),
+            dealer,
+            // Another stream than that of the worker's search.
+            random: Random::new(!seed, index as u64),
+            searches: 0,
+            asked: false,
+            waits: false,
+            refused: false,
+            recalls: 0,
+            told: None,
+            watches: vec![None; watches].into_boxed_slice(),
+            transfers: TransferCounts::default(),
+        }
+    }
+
+    /// The other side.
+    pub(crate) fn stand(&self) -> DealingStealer {
+        DealingStealer {
+            index: self.me,
+            seat: self.seat.clone(),
+            table: self.table.clone(),
+        }
+    }
+
+    /// Puts a job on the stack.
+    #[inline]
+    fn keep(&mut self, job: JobRef) {
+        let seat = &*self.seat;
+        self.hand.with(|hand| hand.push(job, seat));
+    }
+
+    /// The paper's `putItem`, for a spawned job.
+    fn deal(&mut self, job: JobRef, near: Option<usize>) {
+        let (me, table, seat) = (self.me, &*self.table, &*self.seat);
+        let Some(dealer) = &mut self.dealer else {
+            return self.keep(job);
+        };
+        let pending = |to: usize| match to == me {
+            true => seat.stacked(),
+            false => table.pending(me, to),
+        };
+        let to = dealer.deal(near, pending, &mut self.random);
+        let job = job.dealt(near == Some(to));
+        self.transfers.near += u64::from(near.is_some());
+        if to == me {
+            self.transfers.kept += 1;
+            table.count_dealt(me, me, false);
+            return self.keep(job);
+        }
+        self.transfers.dealt += 1;
+        self.told = Some(to);
+        self.hand.with(|hand| hand.produce(table, me, to, job));
+    }
+
+    /// Deals the oldest job of the stack to the one that has asked, if it is still hungry.
+    #[cold]
+    #[inline(never)]
+    fn answer(&mut self) {
+        let (me, table, seat) = (self.me, &*self.table, &*self.seat);
+        let asker = seat.take_question().filter(|&asker| asker != me);
+        let Some(asker) = asker.filter(|_| self.dealer.is_some()) else {
+            return;
+        };
+        if !table.seat(asker).is_some_and(PeerState::is_hungry) {
+            return;
+        }
+        let stays = self.is_local();
+        let dealt = self.hand.with(|hand| {
+            let job = hand.pop_oldest(seat, |job| !(stays && job.is_near()))?;
+            hand.produce(table, me, asker, job.anywhere().dealt(false));
+            Some(job)
+        });
+        if let Some(job) = dealt {
+            if job.is_dealt() {
+                // It was dealt for the second time, and will be executed once.
+                table.count_executed(me);
+            }
+            self.transfers.dealt += 1;
+            self.told = Some(asker);
+        }
+    }
+
+    /// The paper's `getItem`: takes what this worker was dealt.
+    fn collect(&mut self) -> Option<QueuedJob> {
+        let (me, table, policy) = (self.me, &*self.table, &self.policy);
+        let (collector, members) = (&mut self.collector, table.members());
+        self.dealer.as_ref()?;
+        let collected = self.hand.with(|hand| {
+            (0..=members).find_map(|_| {
+                let from = collector.at();
+                let job = hand.consume(table, me, from);
+                collector.looked(job.is_some(), policy, members);
+                job.map(|job| (job, from))
+            })
+        });
+        collected.map(|(job, from)| self.collected(job, from))
+    }
+
+    /// A job has come out of one of the worker's buffers.
+    fn collected(&mut self, job: JobRef, owner: usize) -> QueuedJob {
+        self.transfers.collected += 1;
+        self.has_found();
+        QueuedJob { job, owner }
+    }
+
+    /// There is something to do.
+    fn has_found(&mut self) {
+        self.searches = 0;
+        self.seat.set_hungry(false);
+    }
+
+    fn is_local(&self) -> bool {
+        matches!(self.policy.oracle, Oracle::Locality { .. })
+    }
+
+    /// Asks a worker for a job, unless somebody has been asked in this search.
+    fn ask(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
+        if victim.is_empty() {
+            return Steal::Empty;
+        }
+        if !self.asked && victim.seat.stacked() > 0 {
+            self.asked = true;
+            victim.seat.ask(self.me);
+        }
+        self.waits = true;
+        Steal::Private
+    }
+
+    /// Fetches something from another's place.
+    fn fetch(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
+        let (seat, index) = (&*victim.seat, victim.index);
+        let (stacked, dealt) = (seat.stacked(), self.table.pending_for(index));
+        if stacked + dealt == 0 {
+            self.forget(index);
+            return Steal::Empty;
+        }
+        let near = match self.is_local() {
+            true => self.table.near_for(index) + seat.near(),
+            false => 0,
+        };
+        let stuck = self.is_stuck(index, near);
+        if !stuck && stacked + dealt <= near {
+            self.refused = true;
+            return Steal::Private;
+        }
+        let (table, stays) = (&*self.table, self.is_local() && !stuck);
+        let fits = |job: JobRef| !(stays && job.is_near());
+        let most = if stuck { 1 } else { HANDFUL };
+        let fetched = seat.hand.try_with(|hand| {
+            let mut jobs = hand.give_dealt(table, index, most, fits);
+            let moved = !jobs.is_empty();
+            if !moved {
+                jobs.extend(hand.pop_oldest(seat, fits));
+            }
+            (jobs, moved)
+        });
+        let Some((jobs, moved)) = fetched else {
+            return Steal::Retry;
+        };
+        let mut jobs = jobs.into_iter().map(JobRef::anywhere);
+        let Some(job) = jobs.next() else {
+            self.refused |= near > 0;
+            return Steal::Empty;
+        };
+        let more = jobs.len();
+        jobs.rev().for_each(|job| self.keep(job));
+        self.has_found();
+        Steal::Success(StolenBatch { job, moved, more })
+    }
+
+    /// Has this worker, who has so many jobs that had better run there, not got on with them for long?
+    /// Each time that is so, a new while begins.
+    fn is_stuck(&mut self, worker: usize, near: usize) -> bool {
+        if near == 0 {
+            self.forget(worker);
+            return false;
+        }
+        let (taken, now) = (self.table.progress(worker), Instant::now());
+        let Some(watch) = self.watches.get_mut(worker) else {
+            return false;
+        };
+        let fresh = Watch {
+            taken,
+            since: now,
+            seen: now,
+        };
+        let seen = watch.filter(|watch| watch.taken == taken && now - watch.seen < GLIMPSE);
+        let stuck = seen.is_some_and(|watch| now - watch.since >= STUCK);
+        *watch = Some(match seen {
+            Some(watch) if !stuck => Watch { seen: now, ..watch },
+            _ => fresh,
+        });
+        stuck
+    }
+
+    /// A worker has nothing that had better run there.
+    fn forget(&mut self, worker: usize) {
+        if let Some(watch) = self.watches.get_mut(worker) {
+            *watch = None;
+        }
+    }
+
+    /// Takes items back out of the buffer to this worker. One of the family is returned, and with it whether
+    /// there were any at all.
+    fn take_back_from(
+        &mut self,
+        other: usize,
+        group: GroupId,
+        spawned: bool,
+    ) -> (Option<JobRef>, bool) {
+        let me = self.me;
+        let pending = self.table.pending(me, other);
+        // A fork may lie behind anything.
+        let stays = spawned && self.is_local();
+        let near = if stays { self.table.near(me, other) } else { 0 };
+        let stuck = stays && self.is_stuck(other, near);
+        if !stuck && pending <= near {
+            return (None, false);
+        }
+        let table = &*self.table;
+        let fits = |job: JobRef| stuck || !(stays && job.is_near());
+        let most = match spawned {
+            true if stuck => 1,
+            true => pending.div_ceil(2).min(HANDFUL),
+            false => HANDFUL,
+        };
+        let back = table.seat(other).and_then(|seat| {
+            let hand = &seat.hand;
+            hand.try_with(|hand| hand.give_back(table, [other, me], group, most, fits))
+        });
+        let back = back.unwrap_or_default();
+        let any = !back.is_empty();
+        let mut found = None;
+        for job in back {
+            // SAFETY: it has not been executed, and this worker has taken it.
+            let fits = unsafe { job.group() } == group;
+            match (fits, found) {
+                (true, None) => found = Some(job.anywhere()),
+                (true, Some(_)) => self.keep(job.anywhere()),
+                (false, _) => self.deal_again(other, job),
+            }
+        }
+        self.transfers.recalled += u64::from(found.is_some());
+        (found, any)
+    }
+
+    /// Puts an item back into a buffer, behind the others.
+    fn deal_again(&mut self, to: usize, job: JobRef) {
+        let (me, table) = (self.me, &*self.table);
+        self.hand.with(|hand| hand.produce(table, me, to, job));
+        table.count_executed(me);
+    }
+}
+
+impl LocalQueue for DealingQueue {
+    #[inline]
+    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+        // What was dealt comes from the stack, and goes back there.
+        match job.is_spawned() && !job.is_dealt() {
+            true => self.deal(job, None),
+            false => self.keep(job),
+        }
+        if self.seat.is_asked() {
+            self.answer();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<JobRef> {
+        let seat = &*self.seat;
+        self.hand.with(|hand| hand.pop(seat))
+    }
+
+    fn pop_received(&mut self) -> Option<QueuedJob> {
+        self.collect()
+    }
+
+    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+        self.deal(job, Some(near));
+        Ok(false)
+    }
+
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+        let victim = victim.stand()?;
+        Some(match self.dealer.is_some() && self.searches <= PATIENCE {
+            true => self.ask(victim),
+            false => self.fetch(victim),
+        })
+    }
+
+    fn skips_search(&mut self) -> bool {
+        self.searches = self.searches.saturating_add(1);
+        self.asked = false;
+        self.waits = false;
+        self.refused = false;
+        if self.dealer.is_some() {
+            self.seat.set_hungry(true);
+        }
+        false
+    }
+
+    fn was_refused(&self) -> bool {
+        self.refused
+    }
+
+    fn open_to_offers(&mut self) -> bool {
+        true
+    }
+
+    fn close_to_offers(&mut self) {
+        // One that is about to lie down, and sees what it has asked for, gets up and goes on waiting for it.
+        match self.waits {
+            true => self.seat.set_hungry(false),
+            false => self.has_found(),
+        }
+    }
+
+    fn dealt_to(&mut self) -> Option<usize> {
+        self.told.take()
+    }
+
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+        self.dealer.as_ref()?;
+        let (me, table) = (self.me, &*self.table);
+        let (job, from) = self.hand.with(|hand| {
+            let mut all = 0..table.members();
+            all.find_map(|from| Some((hand.consume_of(table, me, from, group)?, from)))
+        })?;
+        Some(self.collected(job, from))
+    }
+
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+        if self.dealer.is_none() {
+            return (None, false);
+        }
+        let (me, members) = (self.me, self.table.members());
+        let mut others = (0..members).filter(|&other| other != me);
+        if !others
+            .clone()
+            .any(|other| self.table.pending(me, other) > 0)
+        {
+            return (None, false);
+        }
+        self.recalls += 1;
+        if self.recalls < RECALL {
+            return (None, false);
+        }
+        self.recalls = 0;
+        let mut any = false;
+        let found = others.find_map(|other| {
+            let (found, moved) = self.take_back_from(other, group, spawned);
+            any |= moved;
+            found
+        });
+        (found.map(|job| QueuedJob { job, owner: me }), any)
+    }
+
+    fn executed(&mut self, near: bool) {
+        self.transfers.hits += u64::from(near);
+        self.table.count_executed(self.me);
+    }
+
+    fn is_settled(&self) -> bool {
+        self.table.is_settled()
+    }
+
+    fn transfers(&self) -> TransferCounts {
+        self.transfers
+    }
+}
+
+impl StealHandle for DealingStealer {
+    fn steal(&self) -> Steal<JobRef> {
+        let seat = &*self.seat;
+        if seat.stacked() == 0 {
+            return Steal::Empty;
+        }
+        match seat.hand.try_with(|hand| hand.pop_oldest(seat, |_| true)) {
+            Some(Some(job)) => Steal::Success(job.anywhere()),
+            Some(None) => Steal::Empty,
+            None => Steal::Retry,
+        }
+    }
+
+    fn stand(&self) -> Option<&DealingStealer> {
+        Some(self)
+    }
+
+    fn len(&self) -> usize {
+        self.seat.stacked() + self.table.pending_for(self.index)
+    }
+}

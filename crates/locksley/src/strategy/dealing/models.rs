@@ -1,0 +1,163 @@
+//! Models for loom: the lock, the sleep of a consumer, the end.
+
+use locksley_queue::barrier;
+use locksley_queue::split::Embedded;
+use loom::sync::Arc as Shared;
+use loom::thread;
+
+use super::biased::{Theirs, biased};
+use super::*;
+use crate::scheduler::idle::sleep::{SleepState, Sleepers};
+use crate::strategy::steal_half::dummies::Dummies;
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+
+/// Adds one, if nobody is inside.
+fn try_to_add(count: &Theirs<usize>) -> usize {
+    usize::from(count.try_with(|count| *count += 1).is_some())
+}
+
+/// The owner and another one change what is locked; loom would see them do so at once.
+#[test]
+fn one_at_a_time() {
+    loom::model(|| {
+        let (mut mine, theirs) = biased(0);
+        let other = thread::spawn(move || try_to_add(&theirs));
+        mine.with(|count| *count += 1);
+        mine.with(|count| *count += 1);
+        let added = other.join().unwrap();
+        mine.with(|count| assert_eq!(*count, 2 + added));
+    });
+}
+
+/// Two others and the owner.
+#[test]
+fn others_take_turns() {
+    loom::model(|| {
+        let (mut mine, theirs) = biased(0);
+        let others =
+            [theirs.clone(), theirs].map(|theirs| thread::spawn(move || try_to_add(&theirs)));
+        mine.with(|count| *count += 1);
+        let added: usize = others.map(|other| other.join().unwrap()).iter().sum();
+        mine.with(|count| assert_eq!(*count, 1 + added));
+    });
+}
+
+fn pair() -> (DealingQueue, DealingQueue) {
+    let table = Arc::new(Table::new(2, 0));
+    let pile = |index| DealingQueue::new(index, table.clone(), Dealing::default(), 1);
+    (pile(0), pile(1))
+}
+
+/// Deals a job to the other one of a pair.
+fn deal(pile: &mut DealingQueue, to: usize, job: JobRef) {
+    let (me, table) = (pile.me, pile.table.clone());
+    pile.hand
+        .with(|hand| hand.produce(&table, me, to, job.dealt(false)));
+}
+
+/// A consumer takes what it was dealt while a third worker fetches from its place: each job goes to one of them.
+#[test]
+fn a_dealt_job_is_taken_once() {
+    loom::model(|| {
+        let jobs = Shared::new(Dummies::new(2));
+        let (mut dealer, mut consumer) = pair();
+        deal(&mut dealer, 1, jobs.job(0));
+        let stand = consumer.stand();
+        let fetcher = {
+            let jobs = jobs.clone();
+            thread::spawn(move || {
+                let (table, seat) = (&*stand.table, &*stand.seat);
+                let fetched = seat
+                    .hand
+                    .try_with(|hand| hand.give_dealt(table, 1, 2, |_| true));
+                // The jobs stay until they are counted.
+                let _jobs = jobs;
+                fetched.map_or(0, |fetched| fetched.len())
+            })
+        };
+        deal(&mut dealer, 1, jobs.job(1));
+        let mut taken = std::iter::from_fn(|| consumer.collect()).count();
+        taken += fetcher.join().unwrap();
+        taken += std::iter::from_fn(|| consumer.collect()).count();
+        assert_eq!(taken, 2);
+    });
+}
+
+/// A worker deals to another one that goes to sleep: either that one is woken, or it does not sleep, or it
+/// finds the job. A lost wake-up is a deadlock, which loom reports.
+#[test]
+fn a_dealt_job_wakes_its_consumer() {
+    loom::model(|| {
+        let jobs = Dummies::new(1);
+        let state = Shared::new(SleepState::new());
+        let sleepers = Shared::new(Sleepers::new());
+        // Of the dealer: it carries the call.
+        let deque = Shared::new(Embedded::<usize>::new());
+        let (mut dealer, mut consumer) = pair();
+        let sleeper = {
+            let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+            thread::spawn(move || {
+                while consumer.collect().is_none() {
+                    sleepers.begin(&state);
+                    deque.call();
+                    if !barrier::heavy() || !StealHandle::is_empty(&consumer.stand()) {
+                        sleepers.end(&state);
+                        thread::yield_now();
+                        continue;
+                    }
+                    while state.is_asleep() {
+                        thread::park();
+                    }
+                }
+            })
+        };
+        deal(&mut dealer, 1, jobs.job(0));
+        barrier::light();
+        // SAFETY: this thread is the owner.
+        let called = deque.is_called() && unsafe { deque.attend() }.requested;
+        if called && sleepers.wake_to_search(&state) {
+            sleeper.thread().unpark();
+        }
+        sleeper.join().unwrap();
+        assert!(!sleepers.any());
+    });
+}
+
+/// A task deals a job to another worker, and is done; executing that job deals one back. Whoever finds that
+/// the tasks are done and that everything is settled sees both executed.
+#[test]
+fn what_is_settled_is_done() {
+    loom::model(|| {
+        let jobs = Shared::new(Dummies::new(2));
+        let (mut first, mut second) = pair();
+        let table = first.table.clone();
+        let closed = Shared::new(AtomicBool::new(false));
+        let executed = Shared::new(AtomicUsize::new(0));
+        let worker = {
+            let (jobs, executed) = (jobs.clone(), executed.clone());
+            thread::spawn(move || {
+                if second.collect().is_some() {
+                    executed.fetch_add(1, Ordering::Relaxed);
+                    deal(&mut second, 0, jobs.job(1));
+                    second.executed(false);
+                }
+            })
+        };
+        let observer = {
+            let (closed, executed) = (closed.clone(), executed.clone());
+            thread::spawn(move || {
+                if closed.load(Ordering::Acquire) && table.is_settled() {
+                    assert_eq!(executed.load(Ordering::Relaxed), 2, "not all is done");
+                }
+            })
+        };
+        deal(&mut first, 1, jobs.job(0));
+        closed.store(true, Ordering::Release);
+        if first.collect().is_some() {
+            executed.fetch_add(1, Ordering::Relaxed);
+            first.executed(false);
+        }
+        worker.join().unwrap();
+        observer.join().unwrap();
+    });
+}

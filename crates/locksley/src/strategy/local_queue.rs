@@ -1,0 +1,337 @@
+//! The seam between the pool and the queues: what a worker's pile is, for each strategy.
+//!
+//! The default strategy's deque is a field of the worker, and `join` works on it directly. Every
+//! other strategy is a [`LocalQueue`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
+//! [`local_queue_for`], a name in `strategy`.
+
+use std::sync::Arc;
+
+use locksley_policy::{Random, Sharing};
+use locksley_queue::offer::MAX_WORKERS;
+use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
+
+use crate::pool::builder::Config;
+use crate::scheduler::injector::QueuedJob;
+use crate::strategy::Strategy;
+use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
+use crate::strategy::sharing::{Peer, Peers, SharingQueue};
+use crate::strategy::steal_half::{HalfQueue, Halves};
+use crate::task::job::{GroupId, JobRef};
+
+/// The owner's side of a pile.
+pub(crate) trait LocalQueue: Send {
+    /// Pushes a job, or gives it back if there is no room.
+    fn push(&mut self, job: JobRef) -> Result<(), JobRef>;
+
+    /// Takes the newest job.
+    fn pop(&mut self) -> Option<JobRef>;
+
+    /// Takes a job that somebody else had pushed before it came here.
+    fn pop_received(&mut self) -> Option<QueuedJob> {
+        None
+    }
+
+    /// After how many pushes and pops the owner shall ask whether to balance, if ever.
+    fn balances_every(&self) -> Option<u32> {
+        None
+    }
+
+    /// Shall the owner balance now, though it has work?
+    fn should_balance(&mut self, random: &mut Random) -> bool {
+        let _ = random;
+        false
+    }
+
+    /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this pile
+    /// knows nothing better than [`StealHandle::steal`].
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+        let _ = victim;
+        None
+    }
+
+    /// Steals from another pile what evens the two out. Gives how many jobs that are.
+    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
+        let _ = victim;
+        Steal::Empty
+    }
+
+    /// Pushes a spawned job that had better run on this worker. Has that one been told?
+    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+        let _ = near;
+        self.push(job).map(|()| false)
+    }
+
+    /// Shall the owner, out of work, not search this time?
+    fn skips_search(&mut self) -> bool {
+        false
+    }
+
+    /// The owner has nothing to do, and is closed to offers. Is it open to them now?
+    fn open_to_offers(&mut self) -> bool {
+        false
+    }
+
+    /// Has an offer arrived at the owner, which is open to them?
+    fn has_offer(&self) -> bool {
+        false
+    }
+
+    /// The owner is about to do something, or to sleep.
+    fn close_to_offers(&mut self) {}
+
+    /// The owner has seen a request, and has public jobs in its deque: gives one away if the strategy is
+    /// so.
+    fn share_public(&mut self) {}
+
+    /// Returns `true` if the owner's next fork shall come by the strategy too.
+    fn wants_call(&self) -> bool {
+        false
+    }
+
+    /// Takes the index of a worker that the last search has asked to share, if it has.
+    fn asked_to_share(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Takes the index of a worker that has invited the owner to steal from it.
+    fn take_invitation(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Counts what came of an invitation.
+    fn answered(&mut self, accepted: bool) {
+        let _ = accepted;
+    }
+
+    /// Takes up an offer of another worker's, for an owner that has nothing to do.
+    fn receive(&mut self) -> Option<QueuedJob> {
+        None
+    }
+
+    /// Takes a spawned job of this family that was dealt to this pile.
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+        let _ = group;
+        None
+    }
+
+    /// Takes back a job of this family that was dealt to another pile, and that nobody has begun: a spawned
+    /// one, or the forked one that the family is. Were jobs moved on the way?
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+        let _ = (group, spawned);
+        (None, false)
+    }
+
+    /// To whom something was dealt since this was last asked.
+    fn dealt_to(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Did the last search see work that had better be left to another one?
+    fn was_refused(&self) -> bool {
+        false
+    }
+
+    /// The owner has executed a job that was dealt; had it better run here?
+    fn executed(&mut self, near: bool) {
+        let _ = near;
+    }
+
+    /// Has everything been executed that was dealt, by whomever?
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    /// How many jobs were given and taken.
+    fn transfers(&self) -> TransferCounts {
+        TransferCounts::default()
+    }
+}
+
+/// What a worker has given and taken (strategies `sharing` and `dealing`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    not(all(feature = "stats", not(loom))),
+    allow(dead_code, reason = "what is counted is not published then")
+)]
+pub(crate) struct TransferCounts {
+    /// Offers made to an idle worker.
+    pub(crate) offered: u64,
+    /// Attempts to make one that found nobody idle.
+    pub(crate) refused: u64,
+    /// Offers left in a mailbox.
+    pub(crate) mailed: u64,
+    /// Offers of others that were taken up.
+    pub(crate) accepted: u64,
+    /// Offers of others that came too late.
+    pub(crate) late: u64,
+    /// Pointers popped from this worker's deque whose job a donee had.
+    pub(crate) ghosts: u64,
+    /// Jobs dealt to others.
+    pub(crate) dealt: u64,
+    /// Spawned jobs dealt to oneself.
+    pub(crate) kept: u64,
+    /// Jobs of others taken from one's buffers.
+    pub(crate) collected: u64,
+    /// Jobs got back from another's buffers by a wait.
+    pub(crate) recalled: u64,
+    /// Jobs spawned near some worker.
+    pub(crate) near: u64,
+    /// Jobs executed that were spawned near this worker.
+    pub(crate) hits: u64,
+}
+
+/// What a thief got.
+pub(crate) struct StolenBatch {
+    pub(crate) job: JobRef,
+    /// Had somebody else than the victim pushed it?
+    pub(crate) moved: bool,
+    /// How many jobs came into the thief's pile besides.
+    pub(crate) more: usize,
+}
+
+impl StolenBatch {
+    /// A job that the victim had pushed, and nothing else.
+    pub(crate) fn alone(job: JobRef) -> StolenBatch {
+        StolenBatch {
+            job,
+            moved: false,
+            more: 0,
+        }
+    }
+}
+
+/// The thief's side of a pile.
+pub(crate) trait StealHandle: Send + Sync {
+    /// Takes the oldest of the jobs that the owner pushed.
+    fn steal(&self) -> Steal<JobRef>;
+
+    /// The two deques of a pile of the strategy `steal-half`.
+    fn halves(&self) -> Option<&Halves> {
+        None
+    }
+
+    /// What others know of a worker under the strategy `sharing`.
+    fn peer(&self) -> Option<&Peer> {
+        None
+    }
+
+    /// The place of a worker under the strategy `dealing`.
+    fn stand(&self) -> Option<&DealingStealer> {
+        None
+    }
+
+    /// How many jobs seem to be there.
+    fn len(&self) -> usize;
+
+    /// Does nothing seem to be there?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+macro_rules! reference_queue {
+    ($($queue:ident),*) => {$(
+        impl LocalQueue for $queue::Deque<JobRef> {
+            fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+                Owner::push(self, job).map_err(|full| full.into_inner())
+            }
+
+            fn pop(&mut self) -> Option<JobRef> {
+                Owner::pop(self)
+            }
+        }
+
+        impl StealHandle for $queue::Stealer<JobRef> {
+            fn steal(&self) -> Steal<JobRef> {
+                Thief::steal(self)
+            }
+
+            fn len(&self) -> usize {
+                Thief::len(self)
+            }
+        }
+    )*};
+}
+
+reference_queue!(abp, chase_lev);
+
+/// How many of its private jobs a worker makes public when it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exposure {
+    /// The oldest, as in the thesis's semi-private deques.
+    One,
+    /// The older half, rounded up: the next thieves need not ask.
+    Half,
+}
+
+impl Exposure {
+    pub(crate) fn of(strategy: Strategy) -> Exposure {
+        match strategy {
+            Strategy::SemiPrivate => Exposure::One,
+            _ => Exposure::Half,
+        }
+    }
+
+    /// How many of `private` jobs to make public.
+    pub(crate) fn amount(self, private: usize) -> usize {
+        match self {
+            Exposure::One => 1,
+            Exposure::Half => private.div_ceil(2),
+        }
+    }
+}
+
+/// How many jobs fit in a bounded pile: the depth of a recursion that doubles 2^13 times is beyond
+/// any machine, and a loop that spawns more falls back to the injector.
+pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
+
+fn sharing_queue(index: usize, config: &Config, policy: Sharing) -> SharingQueue {
+    let places = (config.workers + config.spares()).min(MAX_WORKERS);
+    let peers = config.peers.get_or_init(|| Arc::new(Peers::new(places)));
+    SharingQueue::new(index, peers.clone(), policy, config.seed)
+}
+
+/// Joins' jobs are stolen one by one, under every way of waiting. Who leapfrogs may not take back what has moved; and
+/// where waiters take anything, half of the items of a recursion is nearly all of it. Both workers of a pool of
+/// two can end up at its small end, while what one searches for lies at the large one; and tasks that split once more
+/// whenever they find themselves moved, as rayon's loops do, stack up in the waiters until the stack is full.
+const JOINS_MOVE: bool = false;
+
+/// The pile of a strategy other than the default, and its other side.
+pub(crate) fn local_queue_for(
+    index: usize,
+    config: &Config,
+) -> Option<(Box<dyn LocalQueue>, Box<dyn StealHandle>)> {
+    fn both<D>(deque: D) -> Option<(Box<dyn LocalQueue>, Box<dyn StealHandle>)>
+    where
+        D: LocalQueue + Owner<Item = JobRef> + 'static,
+        D::Thief: StealHandle + 'static,
+    {
+        let stealer = deque.thief();
+        Some((Box::new(deque), Box::new(stealer)))
+    }
+    match config.strategy {
+        Strategy::Stealing | Strategy::Flexible(_) | Strategy::SemiPrivate => None,
+        Strategy::ChaseLev => both(chase_lev::Deque::new()),
+        Strategy::StealHalf(policy) => {
+            let pile = HalfQueue::new(policy, JOINS_MOVE);
+            let stealer = pile.halves();
+            Some((Box::new(pile), Box::new(stealer)))
+        }
+        // Beyond that, workers are stolen from, and share nothing.
+        Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
+        Strategy::Sharing(policy) => {
+            let pile = sharing_queue(index, config, policy);
+            let stealer = pile.peer();
+            Some((Box::new(pile), Box::new(stealer)))
+        }
+        Strategy::Dealing(policy) => {
+            let new = || Arc::new(Table::new(config.workers, config.spares()));
+            let table = config.table.get_or_init(new);
+            let pile = DealingQueue::new(index, table.clone(), policy, config.seed);
+            let stealer = pile.stand();
+            Some((Box::new(pile), Box::new(stealer)))
+        }
+        Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
+    }
+}

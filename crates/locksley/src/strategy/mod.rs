@@ -1,0 +1,283 @@
+//! Which way of scheduling a pool follows.
+
+pub(crate) mod dealing;
+pub(crate) mod local_queue;
+pub(crate) mod sharing;
+pub(crate) mod steal_half;
+
+use std::fmt;
+use std::str::FromStr;
+
+use locksley_policy::{
+    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, Spell, StealHalf,
+    Target, Theta, Victims, When, Writer,
+};
+
+/// A way of scheduling: a kind of work pile and the policies that go with it.
+///
+/// | text | pile | policies |
+/// |---|---|---|
+/// | `stealing` | the pool's split deque: private until a thief asks, or forces it | |
+/// | `chase-lev` | Chase and Lev's deque | |
+/// | `abp` | the bounded deque of Arora, Blumofe and Plaxton | |
+/// | `semi-private` | the same, of which one job is exposed at a time | |
+/// | `flexible:VICTIMS` | the pool's split deque | whom to try: [`Victims`] |
+/// | `steal-half:WHEN,amount=AMOUNT` | the pool's split deque for forks, Hendler and Shavit's extended deque for spawned jobs | when to balance, how much to take: [`When`], [`Amount`] |
+/// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
+/// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
+///
+/// ```
+/// use locksley::{Strategy, Victims};
+///
+/// let strategy: Strategy = "chase-lev".parse().unwrap();
+/// assert_eq!(strategy.to_string(), "chase-lev");
+/// assert!("chase-leave".parse::<Strategy>().unwrap_err().to_string().contains("chase-lev"));
+/// let strategy: Strategy = "flexible:sticky,theta_r=0.25".parse().unwrap();
+/// assert_eq!(strategy.to_string(), "flexible:sticky,theta_r=0.25");
+/// assert_eq!("flexible:sticky".parse(), Ok(Strategy::flexible(Victims::STICKY)));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Work stealing in which the thief pays: the owner of a pile issues no fence and no
+    /// compare-and-swap, and no task is ever hidden. The default.
+    #[default]
+    Stealing,
+    /// Lock-free work stealing on the growable deque of Chase and Lev.
+    ChaseLev,
+    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a pile is full,
+    /// a join runs its second closure itself, and a spawn goes through the pool's injector.
+    Abp,
+    /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
+    SemiPrivate,
+    /// Lock-free work stealing on Chase and Lev's deque, in which a policy has a say in whom to try
+    /// first. [`Builder::victims`](crate::Builder::victims) and
+    /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
+    Flexible(Flexible),
+    /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half at
+    /// once. Workers can also be told to balance while they have work. The pile is bounded: where it is
+    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    StealHalf(StealHalf),
+    /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered to
+    /// an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For programs in
+    /// which one task makes all the work, or little is there to steal. The pile is bounded: where it
+    /// is full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    Sharing(Sharing),
+    /// Work dealing on the producer-consumer buffers of Hendler and Shavit: whoever spawns a task deals it to a
+    /// worker, as an oracle says, and whoever forks deals when it is asked. For tasks that had better run on
+    /// certain workers ([`spawn_near`](crate::spawn_near) with `dealing:locality`), and where
+    /// tasks are many and alike. To deal and to collect takes no compare-and-swap.
+    Dealing(Dealing),
+}
+
+impl Strategy {
+    /// One of each kind.
+    pub const ALL: [Strategy; 8] = [
+        Strategy::Stealing,
+        Strategy::ChaseLev,
+        Strategy::Abp,
+        Strategy::SemiPrivate,
+        Strategy::flexible(Victims::STEAL_BACK),
+        Strategy::steal_half(When::Empty, Amount::Difference),
+        Strategy::sharing(Heuristic::TIT_FOR_TAT),
+        Strategy::dealing(Oracle::Simple),
+    ];
+
+    const NAMED: [(&'static str, Strategy); 8] = [
+        ("stealing", Strategy::Stealing),
+        ("chase-lev", Strategy::ChaseLev),
+        ("abp", Strategy::Abp),
+        ("semi-private", Strategy::SemiPrivate),
+        ("flexible", Strategy::flexible(Victims::STEAL_BACK)),
+        (
+            "steal-half",
+            Strategy::steal_half(When::Empty, Amount::Difference),
+        ),
+        ("sharing", Strategy::sharing(Heuristic::TIT_FOR_TAT)),
+        ("dealing", Strategy::dealing(Oracle::Simple)),
+    ];
+
+    /// [`Strategy::Flexible`] with this choice of victims.
+    ///
+    /// ```
+    /// use locksley::{Strategy, Victims};
+    ///
+    /// assert_eq!(Strategy::flexible(Victims::STICKY).to_string(), "flexible:sticky");
+    /// ```
+    pub const fn flexible(victims: Victims) -> Strategy {
+        Strategy::Flexible(Flexible { victims })
+    }
+
+    /// [`Strategy::StealHalf`] that balances at these times, and this much.
+    ///
+    /// ```
+    /// use locksley::{Amount, Pool, Strategy, When};
+    ///
+    /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
+    /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub const fn steal_half(when: When, amount: Amount) -> Strategy {
+        Strategy::StealHalf(StealHalf { when, amount })
+    }
+
+    /// [`Strategy::Sharing`] with this heuristic, and anybody as a target.
+    ///
+    /// ```
+    /// use locksley::{Heuristic, Pool, Sharing, Strategy, Target};
+    ///
+    /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
+    /// assert_eq!(strategy.to_string(), "sharing:tit-for-tat");
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    ///
+    /// // A quarter of the offers go back to the last thief.
+    /// let text = "sharing:greedy,theta_s=0.25,target=spread-back";
+    /// let Ok(Strategy::Sharing(Sharing { theta_s, target, .. })) = text.parse() else {
+    ///     unreachable!();
+    /// };
+    /// assert_eq!((theta_s.get(), target), (0.25, Target::SpreadBack));
+    /// ```
+    pub const fn sharing(heuristic: Heuristic) -> Strategy {
+        Strategy::Sharing(Sharing {
+            heuristic,
+            theta_s: Theta::ZERO,
+            theta_r: Theta::ZERO,
+            target: Target::Random,
+        })
+    }
+
+    /// [`Strategy::Dealing`] with this oracle.
+    ///
+    /// ```
+    /// use locksley::{Oracle, Pool, Strategy};
+    ///
+    /// let strategy = Strategy::dealing(Oracle::Locality { l: 3 });
+    /// assert_eq!(strategy.to_string(), "dealing:locality,l=3");
+    /// assert_eq!("dealing:locality,l=3".parse(), Ok(strategy));
+    /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+    /// let mut rows = [1, 2, 3, 4];
+    /// pool.scope(|s| {
+    ///     for (number, row) in rows.iter_mut().enumerate() {
+    ///         // The worker whose caches have the row.
+    ///         s.spawn_near(number % 2, move |_| *row *= 10);
+    ///     }
+    /// });
+    /// assert_eq!(rows, [10, 20, 30, 40]);
+    /// ```
+    pub const fn dealing(oracle: Oracle) -> Strategy {
+        Strategy::Dealing(Dealing {
+            oracle,
+            batch: Dealing::BATCH,
+        })
+    }
+
+    /// Returns `true` if forks go to a queue of the strategy's own instead of the pool's deque.
+    pub(crate) fn is_reference(&self) -> bool {
+        matches!(self, Strategy::ChaseLev | Strategy::Abp)
+    }
+
+    fn name(&self) -> &'static str {
+        let kind = std::mem::discriminant(self);
+        let mut named = Strategy::NAMED.iter();
+        let entry = named.find(|(_, one)| std::mem::discriminant(one) == kind);
+        entry.map_or("", |&(name, _)| name)
+    }
+}
+
+impl Spell for Strategy {
+    fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
+        Ok(match reader.word("strategy", &Strategy::NAMED)? {
+            Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
+            Strategy::StealHalf(_) => Strategy::StealHalf(StealHalf::read(reader)?),
+            Strategy::Sharing(_) => Strategy::Sharing(Sharing::read(reader)?),
+            Strategy::Dealing(_) => Strategy::Dealing(Dealing::read(reader)?),
+            plain => plain,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        writer.word(self.name())?;
+        match self {
+            Strategy::Flexible(policy) => policy.write(writer),
+            Strategy::StealHalf(policy) => policy.write(writer),
+            Strategy::Sharing(policy) => policy.write(writer),
+            Strategy::Dealing(policy) => policy.write(writer),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f)
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Spell::parse(text)
+    }
+}
+
+/// What a worker does while it waits for a task that another worker has.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use locksley::{Pool, Waiting};
+///
+/// // Each task holds the lock while it waits for a join. A waiter that took any work could take the
+/// // other task, which wants the lock that it holds itself.
+/// let pool = Pool::builder().workers(2).waiting(Waiting::Leapfrog).build().unwrap();
+/// let total = Mutex::new(0);
+/// let add = || {
+///     let mut total = total.lock().unwrap();
+///     let (a, b) = locksley::join(|| 1, || 2);
+///     *total += a + b;
+/// };
+/// pool.install(|| locksley::join(add, add));
+/// assert_eq!(total.into_inner().unwrap(), 6);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Waiting {
+    /// It leapfrogs: it takes only work that descends from what it waits for. Where there is
+    /// none, it sleeps, and a spare worker takes its place. So a task that holds a lock while it
+    /// waits never runs another task that wants the lock. The default.
+    #[default]
+    Leapfrog,
+    /// It takes any work. What it runs may be unrelated, may block on a lock that the waiting task
+    /// holds, and stacks up on the waiting task's stack.
+    TakeAny,
+}
+
+/// How a worker that finds nothing goes to sleep.
+///
+/// ```
+/// use locksley::{Idle, Pool};
+///
+/// // Workers that look around for long before they sleep: for work that comes in bursts.
+/// let eager = Idle { spins: 10_000, ..Idle::default() };
+/// let pool = Pool::builder().workers(2).idle(eager).build().unwrap();
+/// assert_eq!(pool.install(|| 6 * 7), 42);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Idle {
+    /// Rounds through all victims with a pause in between.
+    pub spins: u32,
+    /// Rounds after that which give the processor away in between.
+    pub yields: u32,
+}
+
+impl Default for Idle {
+    /// About as long as one sleep and wake-up takes, most of it spinning: the classical rule that loses
+    /// at most a factor of two.
+    fn default() -> Self {
+        Idle {
+            spins: 32,
+            yields: 8,
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The strategy `sharing`: Rito's CFWSS ("Scheduling computations", Algorithms 6, 7, 12 and 14), in
+//! which thieves steal and busy workers give, on semi-private deques (the thesis's closing problem,
+//! chapter 7).
+//!
+//! ```text
+//!   donor                                          donee (in its main loop, with nothing to do)
+//!   forks: pushes on its deque                     cell = IDLE
+//!   sees a request, and its flag is set:
+//!     makes its oldest jobs public
+//!     invites an idle worker ──────────────────>   steals the donor's oldest job
+//! ```
+//!
+//! A fork is the pool's own, without a fence and without a look at the flag: whoever sets the flag also
+//! leaves a request at the worker's deque, the one word that a fork compares with. When to give and to
+//! whom is decided by [`Sharing`]. A job that is given away stays in the donor's deque until a worker
+//! takes it: an invitation that comes too late costs nothing but itself.
+//!
+//! Spawned jobs have entries of their own ([`locksley_queue::offer`]), so that one of them can be
+//! offered, or sent to the mailbox of a worker that it had better run on ([`locksley_queue::mailbox`]),
+//! while its pointer is in the donor's queue: the worker that comes first gets the job, the other one a
+//! ghost.
+//!
+//! No wake-up depends on an offer or an invitation: a worker is open to them only between two searches
+//! in its main loop, and closes its cell before it goes to sleep.
+//!
+//! **When.** Under Tit-for-tat the flag is set by an opportunity to steal, and reset by the opportunity
+//! to spread that follows: what donors do is paid for by thieves, one by one, and a worker that no
+//! thief has asked pays nothing. Under Greedy the flag stays set, and so does the request.
+//!
+//! # What is given
+//!
+//! In the thesis a donee takes the *newest* job. A waiter that leapfrogs relies on the oldest being
+//! taken first: when a join's job is gone, so are all older ones, and whatever forked jobs are in the
+//! deque descend from the root that the worker entered last (`wait`, `task_stack`). So a donee of a
+//! forked job takes the oldest, as a thief does, and for everyone else it has stolen it. The donor is
+//! the job's owner, is woken when it is done, and leapfrogs at the donee meanwhile.
+//!
+//! # Theorem
+//!
+//! With an expected constant number of steal attempts between spreads, a computation takes an expected
+//! time in `O(T1/P + Tinf/(1 - theta_r))` (section 6.1.4). An idle worker here tries everybody once
+//! in each search; each of its attempts is one of the thesis's.
+//!
+//! # Deviations from the paper
+//!
+//! Beside those of the queue (`locksley_queue::offer`): the oldest forked job is given, as above.
+//! Offers and the mailbox are looked at before each search, not with probability theta_r instead of it;
+//! in the thesis's Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the next
+//! pointer: the attempt is not over. Ghosts are counted.
+
+mod peers;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use locksley_policy::{
+    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Target, View, other,
+};
+use locksley_queue::mailbox::{self, Mailbox};
+use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
+use locksley_queue::{Consumer, Owner, Steal, chase_lev};
+
+pub(crate) use peers::{Peer, Peers};
+
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::victim_order::outcome;
+use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::task::job::JobRef;
+
+/// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker that
+/// is so far behind will not miss them.
+const LETTERS: usize = if cfg!(loom) { 2 } else { 256 };
+
+/// The owner's side.
+pub(crate) struct SharingQueue {
+    index: usize,
+    entries: Entries<JobRef>,
+    deque: chase_lev::Deque<EntryRef>,
+    mailbox: Mailbox<Offer>,
+    /// What the others see of this worker.
+    me: Arc<Peer>,
+    peers: Arc<Peers>,
+    policy: Sharing,
+    random: Random,
+    /// Whom the last search has asked to share.
+    asked: Option<usize>,
+    transfers: TransferCounts,
+}
+
+impl SharingQueue {
+    /// The pile of the worker with this index, which joins the circle.
+    pub(crate) fn new(index: usize, peers: Arc<Peers>, policy: Sharing, seed: u64) -> SharingQueue {
+        let entries = Entries::new(index, BOUNDED);
+        let deque = chase_lev::Deque::new();
+        let (post, mailbox) = mailbox::bounded(LETTERS);
+        let me = Arc::new(Peer::new(
+            deque.thief(),
+            entries.peer(),
+            post,
+            policy.heuristic.initial,
+        ));
+        peers.enter(index, me.clone());
+        SharingQueue {
+            index,
+            entries,
+            deque,
+            mailbox,
+            me,
+            peers,
+            policy,
+            // Another stream than that of the worker's search.
+            random: Random::new(!seed, index as u64),
+            asked: None,
+            transfers: TransferCounts::default(),
+        }
+    }
+
+    /// The other side.
+    pub(crate) fn peer(&self) -> Arc<Peer> {
+        self.me.clone()
+    }
+
+    fn store(&mut self, job: JobRef) -> Result<EntryRef, JobRef> {
+        self.entries.store(job).map_err(|full| full.into_inner())
+    }
+
+    fn enqueue(&mut self, entry: EntryRef) -> Result<(), JobRef> {
+        match Owner::push(&mut self.deque, entry) {
+            Ok(()) => Ok(()),
+            Err(full) => match self.entries.acquire(full.into_inner()) {
+                Acquired::Item(job) => Err(job),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// An opportunity to spread: Algorithm 7's SPREAD, with the flag set. `give` makes the offer to a
+    /// worker, if that is idle.
+    #[cold]
+    #[inline(never)]
+    fn spread(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
+        let seeker = Seeker {
+            me: self.index,
+            memory: Memory::new(self.me.last_thief(), None),
+        };
+        let decision = self.policy.offer(seeker, &*self.peers, &mut self.random);
+        let offered = decision.target().is_some_and(|donee| give(self, donee));
+        if offered {
+            self.transfers.offered += 1;
+        } else if !matches!(decision, Decision::Skip) {
+            self.transfers.refused += 1;
+        }
+        let update = self.policy.heuristic.after(decision.outcome(offered));
+        self.me.update(update);
+    }
+
+    /// Offers an entry to a worker, if that is idle.
+    fn offer(&mut self, entry: &EntryRef, donee: usize) -> bool {
+        let Some(donee) = self.peers.peer(donee).filter(|donee| donee.is_idle()) else {
+            return false;
+        };
+        let Some(offer) = self.entries.share(entry) else {
+            return false;
+        };
+        let offered = donee.offer(offer);
+        if !offered {
+            self.entries.retract(entry);
+        }
+        offered
+    }
+
+    /// Sends an entry to a worker's mailbox: Algorithm 14.
+    fn send(&mut self, entry: &EntryRef, near: usize) -> bool {
+        let Some(near) = self.peers.peer(near) else {
+            return false;
+        };
+        let Some(offer) = self.entries.share(entry) else {
+            return false;
+        };
+        let sent = near.send(offer);
+        match sent {
+            true => self.transfers.mailed += 1,
+            false => drop(self.entries.retract(entry)),
+        }
+        sent
+    }
+
+    /// Takes up an offer, unless somebody was quicker.
+    fn accept(&mut self, offer: Offer) -> Option<QueuedJob> {
+        let owner = offer.worker();
+        let job = self.peers.peer(owner)?.accept(offer);
+        match job {
+            Some(_) => self.transfers.accepted += 1,
+            None => self.transfers.late += 1,
+        }
+        job.map(|job| QueuedJob { job, owner })
+    }
+
+    /// After an opportunity to steal: changes the flag of somebody drawn at random.
+    fn report(&mut self, outcome: Outcome) {
+        if self.is_left_out() {
+            return;
+        }
+        if let Some(drawn) = other(self.index, self.peers.count(), &mut self.random)
+            && let Some(peer) = self.peers.peer(drawn)
+            && peer.update(self.policy.heuristic.by_thief(outcome))
+        {
+            self.asked = Some(drawn);
+        }
+    }
+
+    /// With probability theta_r.
+    fn is_left_out(&mut self) -> bool {
+        let theta = self.policy.theta_r.get();
+        theta > 0.0 && self.random.unit() < theta
+    }
+}
+
+impl LocalQueue for SharingQueue {
+    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+        let entry = self.store(job)?;
+        if self.me.is_spreading() {
+            self.spread(|queue, donee| queue.offer(&entry, donee));
+        }
+        self.enqueue(entry)
+    }
+
+    fn pop(&mut self) -> Option<JobRef> {
+        loop {
+            match self.entries.acquire(Owner::pop(&mut self.deque)?) {
+                Acquired::Item(job) => return Some(job),
+                Acquired::Ghost => self.me.count_ghost(),
+                Acquired::Foreign(_) => unreachable!("a worker's deque points to its own entries"),
+            }
+        }
+    }
+
+    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+        let entry = self.store(job)?;
+        let sent = near != self.index && self.send(&entry, near);
+        self.enqueue(entry).map(|()| sent)
+    }
+
+    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
+        let victim = victim.peer()?;
+        let answer = victim.rob();
+        if answer.is_success() && self.policy.target == Target::SpreadBack {
+            victim.robbed_by(self.index);
+        }
+        self.report(outcome(&answer));
+        Some(answer.map(StolenBatch::alone))
+    }
+
+    fn skips_search(&mut self) -> bool {
+        let skips = self.is_left_out();
+        if skips {
+            self.report(Outcome::Skipped);
+        }
+        skips
+    }
+
+    fn open_to_offers(&mut self) -> bool {
+        self.me.open();
+        true
+    }
+
+    fn has_offer(&self) -> bool {
+        !self.me.is_idle() || self.me.is_invited()
+    }
+
+    fn share_public(&mut self) {
+        if self.me.is_spreading() {
+            self.spread(|queue, donee| {
+                let donee = queue.peers.peer(donee);
+                donee.is_some_and(|donee| donee.invite(queue.index))
+            });
+        }
+    }
+
+    fn wants_call(&self) -> bool {
+        self.me.is_spreading()
+    }
+
+    fn asked_to_share(&mut self) -> Option<usize> {
+        self.asked.take()
+    }
+
+    fn take_invitation(&mut self) -> Option<usize> {
+        self.me.take_invitation()
+    }
+
+    fn answered(&mut self, accepted: bool) {
+        match accepted {
+            true => self.transfers.accepted += 1,
+            false => self.transfers.late += 1,
+        }
+    }
+
+    fn close_to_offers(&mut self) {
+        self.me.close();
+    }
+
+    fn receive(&mut self) -> Option<QueuedJob> {
+        let offer = self.me.take_offer();
+        if let Some(injected) = offer.and_then(|offer| self.accept(offer)) {
+            return Some(injected);
+        }
+        while let Some(offer) = self.mailbox.consume() {
+            let received = self.accept(offer);
+            if received.is_some() {
+                return received;
+            }
+        }
+        None
+    }
+
+    fn transfers(&self) -> TransferCounts {
+        TransferCounts {
+            ghosts: self.me.ghosts(),
+            ..self.transfers
+        }
+    }
+}

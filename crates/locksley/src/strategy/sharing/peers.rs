@@ -1,0 +1,222 @@
+//! What the workers of a pool under `sharing` know of each other.
+//!
+//! All accesses to the flags are Relaxed: they are hints, and carry nothing. What is offered is
+//! published by its entry, and who has it is decided there.
+
+use std::sync::{Arc, OnceLock};
+
+use crossbeam_utils::CachePadded;
+use locksley_policy::{Update, View};
+use locksley_queue::mailbox::Sender;
+use locksley_queue::offer::{Acquired, EntryRef, Offer, Peer as OfferPeer, State};
+use locksley_queue::{Steal, Thief, chase_lev};
+
+use crate::strategy::local_queue::StealHandle;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::task::job::JobRef;
+
+/// A worker as the others see it.
+pub(crate) struct Peer {
+    stealer: chase_lev::Stealer<EntryRef>,
+    entries: OfferPeer<JobRef>,
+    /// Where offers arrive.
+    state: State,
+    /// Who has invited the worker to steal from it, plus one; 0 for none. Written by donors and by it.
+    invitation: CachePadded<AtomicUsize>,
+    /// Where letters arrive.
+    post: Sender<Offer>,
+    /// Shall the worker try to give work away? Read by the worker at each push, written by it and by thieves.
+    spreading: CachePadded<AtomicBool>,
+    /// Who stole last, plus one; 0 if nobody has. Written by thieves.
+    last_thief: AtomicUsize,
+    /// How many pointers were popped here whose job a donee had. Written by whoever pops one.
+    ghosts: AtomicU64,
+}
+
+impl Peer {
+    pub(super) fn new(
+        stealer: chase_lev::Stealer<EntryRef>,
+        entries: OfferPeer<JobRef>,
+        post: Sender<Offer>,
+        spreading: bool,
+    ) -> Peer {
+        Peer {
+            stealer,
+            entries,
+            state: State::new(),
+            invitation: CachePadded::new(AtomicUsize::new(0)),
+            post,
+            spreading: CachePadded::new(AtomicBool::new(spreading)),
+            last_thief: AtomicUsize::new(0),
+            ghosts: AtomicU64::new(0),
+        }
+    }
+
+    /// Steals the oldest job. Ghosts on the way are done away with.
+    pub(crate) fn rob(&self) -> Steal<JobRef> {
+        loop {
+            let entry = match self.stealer.steal() {
+                Steal::Success(entry) => entry,
+                Steal::Empty => return Steal::Empty,
+                Steal::Retry => return Steal::Retry,
+                Steal::Private => return Steal::Private,
+            };
+            match self.entries.acquire(entry) {
+                Acquired::Item(job) => return Steal::Success(job),
+                Acquired::Ghost => self.count_ghost(),
+                Acquired::Foreign(_) => unreachable!("a worker's deque points to its own entries"),
+            }
+        }
+    }
+
+    /// For a donee: takes up an offer of this worker's.
+    pub(super) fn accept(&self, offer: Offer) -> Option<JobRef> {
+        self.entries.accept(offer)
+    }
+
+    /// For a donor: is the worker idle, with no offer waiting?
+    pub(super) fn is_idle(&self) -> bool {
+        self.state.is_idle()
+    }
+
+    /// For a donor: makes an offer, if the worker is idle.
+    pub(super) fn offer(&self, offer: Offer) -> bool {
+        self.state.offer(offer)
+    }
+
+    /// For a donor: invites the worker to steal from it, if the worker is idle and not invited yet.
+    pub(super) fn invite(&self, donor: usize) -> bool {
+        self.is_idle()
+            && self
+                .invitation
+                .compare_exchange(0, donor + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// For the worker: takes the invitation that has come, if any.
+    pub(super) fn take_invitation(&self) -> Option<usize> {
+        if !self.is_invited() {
+            return None;
+        }
+        self.invitation.swap(0, Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// For the worker: returns `true` if an invitation has come.
+    pub(super) fn is_invited(&self) -> bool {
+        self.invitation.load(Ordering::Relaxed) != 0
+    }
+
+    /// For anybody: leaves an offer in the mailbox, if there is room.
+    pub(super) fn send(&self, offer: Offer) -> bool {
+        self.post.send(offer).is_ok()
+    }
+
+    /// For the worker: the offer that has come, if any.
+    pub(super) fn take_offer(&self) -> Option<Offer> {
+        self.state.take()
+    }
+
+    /// For the worker, which is closed: it is idle.
+    pub(super) fn open(&self) {
+        // One that came too late says nothing any more.
+        self.invitation.store(0, Ordering::Relaxed);
+        self.state.set_idle();
+    }
+
+    /// For the worker: it is no longer idle. An offer that is there lapses.
+    pub(super) fn close(&self) {
+        self.state.set_working();
+    }
+
+    #[inline]
+    pub(super) fn is_spreading(&self) -> bool {
+        self.spreading.load(Ordering::Relaxed)
+    }
+
+    /// Changes the flag. Written only where that changes something, so that the worker's cache keeps it.
+    /// Returns `true` if this call set it.
+    pub(super) fn update(&self, update: Update) -> bool {
+        match update.value() {
+            Some(value) if self.is_spreading() != value => {
+                self.spreading.store(value, Ordering::Relaxed);
+                value
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn last_thief(&self) -> Option<usize> {
+        self.last_thief.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    pub(super) fn robbed_by(&self, thief: usize) {
+        self.last_thief.store(thief + 1, Ordering::Relaxed);
+    }
+
+    #[cold]
+    pub(super) fn count_ghost(&self) {
+        self.ghosts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn ghosts(&self) -> u64 {
+        self.ghosts.load(Ordering::Relaxed)
+    }
+}
+
+impl StealHandle for Arc<Peer> {
+    fn steal(&self) -> Steal<JobRef> {
+        self.rob()
+    }
+
+    fn peer(&self) -> Option<&Peer> {
+        Some(self)
+    }
+
+    fn len(&self) -> usize {
+        Thief::len(&self.stealer)
+    }
+}
+
+/// All workers of a pool, by index: each enters when its place is first taken.
+pub(crate) struct Peers {
+    members: Box<[OnceLock<Arc<Peer>>]>,
+    /// How many have entered.
+    count: AtomicUsize,
+}
+
+impl Peers {
+    /// A circle with room for so many.
+    pub(crate) fn new(places: usize) -> Peers {
+        Peers {
+            members: (0..places).map(|_| OnceLock::new()).collect(),
+            count: AtomicUsize::new(0),
+        }
+    }
+
+    /// A worker enters. Places are taken in order.
+    pub(super) fn enter(&self, index: usize, peer: Arc<Peer>) {
+        // A place is furnished once.
+        let _ = self.members[index].set(peer);
+        self.count.fetch_max(index + 1, Ordering::Release);
+    }
+
+    pub(super) fn peer(&self, index: usize) -> Option<&Peer> {
+        Some(self.members.get(index)?.get()?)
+    }
+}
+
+impl View for Peers {
+    fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// A ghost counts as a job.
+    fn load(&self, processor: usize) -> usize {
+        self.peer(processor).map_or(0, |peer| peer.stealer.len())
+    }
+
+    /// As far as donors are concerned: spares that lie down and workers that sleep take no offers.
+    fn is_idle(&self, processor: usize) -> bool {
+        self.peer(processor).is_some_and(Peer::is_idle)
+    }
+}

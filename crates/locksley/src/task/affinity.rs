@@ -1,0 +1,133 @@
+//! Affinity: tasks that had better run on a certain worker, whose caches have their data.
+//!
+//! A hint, never a constraint.
+//!
+//! | strategy | what becomes of the hint |
+//! |---|---|
+//! | `sharing` | the task lies in the spawner's pile like any other, where its owner may pop it and anybody may steal it; an offer of it is left in the worker's mailbox besides (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and the worker is woken if it sleeps |
+//! | `dealing:locality` | the task is dealt to the worker, unless that has got L times the average (Hendler and Shavit, "Work Dealing", Figure 5); others leave it there while the worker takes what it was dealt |
+//! | `dealing:adaptive` | the worker is one of those compared, and wins a tie |
+//! | any other | it is ignored, at the price of a plain spawn |
+//!
+//! **No wake-up is lost.** A push that wakes the worker it is for has woken one who looks for work
+//! everywhere; it need not wake another. If that one does not sleep, the push goes on as any other.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use locksley_queue::barrier;
+
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::{Worker, current_num_workers};
+use crate::task::job::JobRef;
+use crate::task::spawn::{JoinHandle, make};
+
+/// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
+///
+/// A hint, never a constraint: the task runs wherever there is somebody free to run it. Under the strategy
+/// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under
+/// `dealing:locality` the task is dealt to it, unless it has been dealt too much. Under other
+/// strategies, and for an index that no worker has, this is `spawn`.
+///
+/// ```
+/// use locksley::{Heuristic, Pool, Strategy};
+///
+/// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
+/// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+/// let sum: u64 = pool.install(|| {
+///     let tasks: Vec<_> = (0..10).map(|n| locksley::spawn_near(n % 2, move || n as u64)).collect();
+///     tasks.into_iter().map(|task| task.join()).sum()
+/// });
+/// assert_eq!(sum, 45);
+/// ```
+pub fn spawn_near<F, T>(worker: usize, task: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    spawn_near_in(&crate::pool::current_registry(), worker, task)
+}
+
+/// The index of a worker of the pool that the calling thread belongs to (the global one, if it belongs to
+/// none): the same for the same key, and for many keys each about equally often.
+///
+/// ```
+/// let pool = locksley::Pool::builder().workers(4).build().unwrap();
+/// pool.install(|| {
+///     let worker = locksley::worker_for_key(&(3, "rows"));
+///     assert!(worker < 4);
+///     assert_eq!(worker, locksley::worker_for_key(&(3, "rows")));
+/// });
+/// ```
+pub fn worker_for_key<K: Hash + ?Sized>(key: &K) -> usize {
+    worker_for(current_num_workers(), key)
+}
+
+/// The worker for a key, of so many.
+pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    // Scales the hash down to the number of workers.
+    let scaled = u128::from(hasher.finish()) * workers as u128;
+    (scaled >> u64::BITS) as usize
+}
+
+/// Spawns a task into a pool, near a worker.
+pub(crate) fn spawn_near_in<F, T>(registry: &Arc<Registry>, near: usize, task: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let (job, handle) = make(registry, task);
+    push_near(registry, near, job);
+    handle
+}
+
+/// Pushes a spawned job that had better run on this worker.
+pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
+    match Worker::current_in(registry) {
+        Some(worker) => worker.push_near(near, job),
+        None => registry.inject(QueuedJob { job, owner: 0 }),
+    }
+}
+
+impl Worker {
+    /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
+    fn push_near(&self, near: usize, job: JobRef) {
+        // SAFETY: the pile does not come back here.
+        let Some(pile) = (unsafe { self.pile() }) else {
+            return self.push_spawned(job);
+        };
+        let pushed = pile.push_near(job, near);
+        self.count_down();
+        match pushed {
+            Ok(told) => {
+                barrier::light(); // [Z3]
+                if !told || !self.registry().wake_near(near) {
+                    self.notify_push();
+                }
+            }
+            Err(job) => self.registry().inject(QueuedJob {
+                job,
+                owner: self.index(),
+            }),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_spread_over_all_workers() {
+        for workers in [1, 3, 8] {
+            let mut counts = vec![0; workers];
+            for key in 0..1000 * workers {
+                counts[worker_for(workers, &key)] += 1;
+            }
+            assert!(counts.iter().all(|n| (800..1200).contains(n)), "{counts:?}");
+        }
+    }
+}

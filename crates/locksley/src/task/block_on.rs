@@ -1,0 +1,85 @@
+//! Futures, on threads.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicBool, Ordering};
+
+/// Wakes a thread.
+pub(crate) struct Bell {
+    thread: Thread,
+    rung: AtomicBool,
+}
+
+impl Bell {
+    /// One that wakes the calling thread.
+    pub(crate) fn new() -> Arc<Bell> {
+        Arc::new(Bell {
+            thread: thread::current(),
+            rung: AtomicBool::new(false),
+        })
+    }
+
+    /// Was it rung, and has nobody asked since?
+    fn is_rung(&self) -> bool {
+        self.rung.load(Ordering::Relaxed)
+    }
+
+    /// Was it rung since the last time?
+    fn rung(&self) -> bool {
+        self.is_rung() && self.rung.swap(false, Ordering::Acquire)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Release: what happened before the call is seen by the next poll.
+        self.rung.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// Runs a future to its end on the calling thread, and returns what it comes to.
+///
+/// On a worker, the time in which the future is not ready counts as blocked: a spare worker takes
+/// its place, and no task runs on top of it, but for the worker's share of a
+/// [`broadcast`](crate::broadcast). In a pool without [spares](crate::Builder::spares) the worker
+/// takes what work there is meanwhile.
+///
+/// ```
+/// let sum = locksley::block_on(async {
+///     let (a, b) = (locksley::spawn(|| 2), locksley::spawn(|| 3));
+///     a.await + b.await
+/// });
+/// assert_eq!(sum, 5);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let bell = Bell::new();
+    let waker = Waker::from(bell.clone());
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        if bell.rung() {
+            continue;
+        }
+        match Worker::current() {
+            Some(worker) => worker.wait_until(|| bell.is_rung(), || bell.is_rung()),
+            None => {
+                while !bell.rung() {
+                    thread::park();
+                }
+            }
+        }
+    }
+}

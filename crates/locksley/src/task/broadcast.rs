@@ -1,0 +1,157 @@
+//! One closure, once on every worker.
+//!
+//! A broadcast puts a job in the mail of each worker. A worker reads its mail in its main loop and
+//! whenever it waits: for a join, a scope, a task, another pool or a future. So a broadcast comes
+//! through while workers wait for each other, for it, or for another broadcast; one that is busy
+//! finishes what it does first.
+//!
+//! What comes by mail has nothing to do with what its reader waits for. It is the one thing that a
+//! wait runs besides what it waits for, because nobody else can; so the closure should not take a
+//! lock that a task holds while it waits. Spare workers get no mail.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
+use crate::sync::{Mutex, lock};
+use crate::task::job::{GroupId, HeapJob, catch};
+use crate::task::scope::in_place_scope_in;
+
+/// What the closure of a [`broadcast`] is told.
+///
+/// ```
+/// let seen = locksley::broadcast(|context| (context.index(), context.num_workers()));
+/// let n = locksley::current_num_workers();
+/// assert_eq!(seen, (0..n).map(|index| (index, n)).collect::<Vec<_>>());
+/// ```
+pub struct BroadcastContext<'a> {
+    worker: &'a Worker,
+}
+
+impl<'a> BroadcastContext<'a> {
+    pub(crate) fn new(worker: &'a Worker) -> Self {
+        BroadcastContext { worker }
+    }
+
+    /// The index of the worker that the closure runs on: from 0 to the number of workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+    /// ```
+    pub fn index(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// The number of workers, each of which runs the closure.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| context.num_workers()), [3, 3, 3]);
+    /// ```
+    pub fn num_workers(&self) -> usize {
+        self.worker.registry().size()
+    }
+
+    /// The worker that the closure runs on.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let sums = pool.broadcast(|context| {
+    ///     let (a, b) = context.worker().join(|_| 1, |_| 2);
+    ///     a + b
+    /// });
+    /// assert_eq!(sums, [3, 3]);
+    /// ```
+    pub fn worker(&self) -> &'a Worker {
+        self.worker
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index())
+            .field("num_workers", &self.num_workers())
+            .finish()
+    }
+}
+
+/// Runs a closure once on each worker of the calling worker's pool, or of the global one; returns
+/// the results, in the order of the workers.
+///
+/// A worker runs it when it is done with what it does, or while it waits for something. If the
+/// closure panics, one of the panics reaches the caller when all workers are done.
+///
+/// ```
+/// let indices = locksley::broadcast(|context| context.index());
+/// assert_eq!(indices, (0..locksley::current_num_workers()).collect::<Vec<_>>());
+/// ```
+pub fn broadcast<F, R>(f: F) -> Vec<R>
+where
+    F: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    broadcast_in(&crate::pool::current_registry(), f)
+}
+
+/// Spawns a closure once on each worker of the calling worker's pool, or of the global one, and
+/// does not wait for it. The pool's panic handler gets to know of panics.
+///
+/// ```
+/// use std::sync::mpsc;
+///
+/// let (sender, receiver) = mpsc::channel();
+/// locksley::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+/// assert_eq!(receiver.iter().count(), locksley::current_num_workers());
+/// ```
+pub fn spawn_broadcast<F>(f: F)
+where
+    F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    spawn_broadcast_in(&crate::pool::current_registry(), f);
+}
+
+pub(crate) fn broadcast_in<F, R>(registry: &Arc<Registry>, f: F) -> Vec<R>
+where
+    F: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    let results: Vec<Mutex<Option<R>>> = (0..registry.size()).map(|_| Mutex::new(None)).collect();
+    let (f, slots) = (&f, &results);
+    in_place_scope_in(registry, |scope| {
+        scope.spawn_broadcast(move |_, context| {
+            let slot = &slots[context.index()];
+            let result = f(context);
+            *lock(slot) = Some(result);
+        });
+    });
+    results
+        .into_iter()
+        .map(|slot| {
+            slot.into_inner()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        })
+        .map(|result| result.expect("each worker has run it, and none panicked"))
+        .collect()
+}
+
+pub(crate) fn spawn_broadcast_in<F>(registry: &Arc<Registry>, f: F)
+where
+    F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    let f = Arc::new(f);
+    let _in_order = lock(&registry.broadcasting);
+    for index in 0..registry.size() {
+        let f = f.clone();
+        registry.task_spawned();
+        let run = move |worker: &Worker| {
+            let panic = catch(move || f(BroadcastContext::new(worker))).err();
+            worker.registry().task_done(panic);
+        };
+        // SAFETY: the closure borrows nothing, and is `Send`.
+        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
+        registry.deliver(index, job);
+    }
+}

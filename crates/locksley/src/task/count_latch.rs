@@ -1,0 +1,242 @@
+//! How many tasks of a scope are not done: a count that costs its owner nothing.
+//!
+//! The worker that has the scope spawns most of its tasks, and runs many of them. It counts those in a cell of
+//! its own (`local`); everybody else adds to and takes from a word that they share (`shared`). Either may be
+//! negative; the sum is how many are not done. While the owner is busy it asks for the sum
+//! itself. Before it sleeps it *settles*: it adds its own count to the shared word and marks it. From then on
+//! all count there, and whoever brings it to zero sets the latch.
+//!
+//! ```text
+//!   shared   | count, signed          | settled |
+//!            63                       1         0
+//! ```
+//!
+//! **Nobody touches a count that may be gone.** The owner leaves when it finds the sum zero. Then everybody
+//! else has taken away what it had added, with one operation that was its last on the count, unless it saw the
+//! mark: with the mark, the owner leaves only when the latch is set, and that is the last touch.
+//!
+//! A count without an owner is settled from the start.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | P1 | take away one | AcqRel | itself, P2 | whoever finds zero must see what all tasks wrote | `pending::models::the_owner_sees_what_all_wrote` |
+//! | P2 | the owner's look; settling | Acquire | P1 | as P1 | as P1 |
+
+use crate::sync::{AtomicBool, AtomicIsize, Ordering};
+use crate::task::latch::{Awaited, Latch};
+
+/// One task in the shared word.
+const ONE: isize = 2;
+
+/// The owner counts there too, and waits for the latch.
+const SETTLED: isize = 1;
+
+/// A count of what is not done. It starts at one, for whoever waits.
+#[derive(Debug)]
+pub(crate) struct CountLatch {
+    /// The owner's part of the count, until it settles. Touched by the owner's thread only, which loads and
+    /// stores it.
+    local: AtomicIsize,
+    /// Has the owner settled? Touched by the owner's thread only.
+    settled: AtomicBool,
+    shared: AtomicIsize,
+    /// Set when a settled count comes to zero.
+    pub(crate) latch: Latch,
+}
+
+impl CountLatch {
+    /// A count with an owner.
+    pub(crate) fn owned() -> CountLatch {
+        CountLatch {
+            local: AtomicIsize::new(1),
+            settled: AtomicBool::new(false),
+            shared: AtomicIsize::new(0),
+            latch: Latch::new(),
+        }
+    }
+
+    /// A count in which all take part alike.
+    pub(crate) fn shared() -> CountLatch {
+        CountLatch {
+            local: AtomicIsize::new(0),
+            settled: AtomicBool::new(true),
+            shared: AtomicIsize::new(ONE | SETTLED),
+            latch: Latch::new(),
+        }
+    }
+
+    /// Does the caller count in the owner's cell?
+    fn is_local(&self, by_owner: bool) -> bool {
+        by_owner && !self.settled.load(Ordering::Relaxed)
+    }
+
+    fn count_here(&self, difference: isize) {
+        let local = self.local.load(Ordering::Relaxed);
+        self.local.store(local + difference, Ordering::Relaxed);
+    }
+
+    /// Adds one. The caller holds one already, so this is not the end. `by_owner`: on the owner's thread.
+    pub(crate) fn add(&self, by_owner: bool) {
+        if self.is_local(by_owner) {
+            self.count_here(1);
+        } else {
+            self.shared.fetch_add(ONE, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes away one, which the caller holds. If that says yes, the caller must set the latch, and nobody else
+    /// will; otherwise it must not touch the count again, unless it is the owner.
+    pub(crate) fn take_away(&self, by_owner: bool) -> bool {
+        if self.is_local(by_owner) {
+            self.count_here(-1);
+            return false;
+        }
+        let before = self.shared.fetch_sub(ONE, Ordering::AcqRel); // [P1]
+        before == ONE | SETTLED
+    }
+}
+
+impl Awaited for CountLatch {
+    fn is_over(&self) -> bool {
+        if self.settled.load(Ordering::Relaxed) {
+            return self.latch.probe();
+        }
+        let shared = self.shared.load(Ordering::Acquire); // [P2]
+        shared / ONE + self.local.load(Ordering::Relaxed) == 0
+    }
+
+    fn latch(&self) -> Option<&Latch> {
+        if self.settled.load(Ordering::Relaxed) {
+            return Some(&self.latch);
+        }
+        let local = self.local.load(Ordering::Relaxed);
+        let settled = local * ONE + SETTLED;
+        let before = self.shared.fetch_add(settled, Ordering::AcqRel); // [P2]
+        self.local.store(0, Ordering::Relaxed);
+        // If nobody else is left, nobody will set the latch.
+        let over = before / ONE + local == 0;
+        self.settled.store(!over, Ordering::Relaxed);
+        (!over).then_some(&self.latch)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_whoever_counts() {
+        let pending = CountLatch::owned();
+        pending.add(true);
+        pending.add(true);
+        assert!(!pending.take_away(false));
+        pending.add(false);
+        assert!(!pending.take_away(true));
+        assert!(!pending.take_away(true));
+        assert!(!pending.is_over());
+        assert!(!pending.take_away(true));
+        assert!(pending.is_over());
+        assert!(pending.latch().is_none(), "nobody is left to set it");
+    }
+
+    #[test]
+    fn the_last_one_of_a_settled_count_is_told() {
+        let pending = CountLatch::owned();
+        pending.add(true);
+        pending.add(true);
+        pending.take_away(true);
+        assert!(pending.latch().is_some());
+        assert!(!pending.take_away(false));
+        pending.add(true);
+        assert!(!pending.take_away(true));
+        assert!(!pending.is_over());
+        assert!(pending.take_away(false));
+    }
+
+    #[test]
+    fn without_an_owner_the_last_one_is_told() {
+        let pending = CountLatch::shared();
+        pending.add(false);
+        assert!(!pending.take_away(false));
+        assert!(pending.take_away(false));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    struct Scope {
+        pending: CountLatch,
+        cells: [UnsafeCell<u32>; 2],
+    }
+
+    // SAFETY: loom checks that the accesses to the cells do not race.
+    unsafe impl Sync for Scope {}
+    // SAFETY: as above.
+    unsafe impl Send for Scope {}
+
+    /// A task that spawns another one, and a third, on two threads that are not the owner's.
+    fn model(wait: impl Fn(&Scope) + Copy + Send + Sync + 'static) {
+        loom::model(move || {
+            let scope = Arc::new(Scope {
+                pending: CountLatch::owned(),
+                cells: [UnsafeCell::new(0), UnsafeCell::new(0)],
+            });
+            let owner = thread::current();
+            let task = |cell: usize| {
+                scope.pending.add(true);
+                let (scope, owner) = (scope.clone(), owner.clone());
+                thread::spawn(move || {
+                    if cell == 0 {
+                        scope.pending.add(false);
+                        done(&scope, &owner);
+                    }
+                    // SAFETY: loom checks it.
+                    scope.cells[cell].with_mut(|value| unsafe { *value = 1 });
+                    done(&scope, &owner);
+                })
+            };
+            let threads = [task(0), task(1)];
+            assert!(!scope.pending.take_away(true));
+            wait(&scope);
+            for cell in &scope.cells {
+                // SAFETY: loom checks it.
+                assert_eq!(cell.with(|value| unsafe { *value }), 1);
+            }
+            for thread in threads {
+                thread.join().unwrap();
+            }
+        });
+    }
+
+    fn done(scope: &Scope, owner: &thread::Thread) {
+        if scope.pending.take_away(false) {
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { Latch::set(&raw const scope.pending.latch, || owner.unpark()) };
+        }
+    }
+
+    #[test]
+    fn the_owner_sees_what_all_wrote() {
+        model(|scope| {
+            while !scope.pending.is_over() {
+                thread::yield_now();
+            }
+        });
+    }
+
+    /// A lost wake-up would be a deadlock, which loom reports.
+    #[test]
+    fn a_sleeping_owner_is_woken() {
+        model(|scope| {
+            if let Some(latch) = scope.pending.latch() {
+                latch.park(thread::park);
+            }
+        });
+    }
+}

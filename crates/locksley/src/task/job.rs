@@ -1,0 +1,402 @@
+//! A job: one word that says where the work lies and how to run it.
+//!
+//! ```text
+//!   JobRef ──> | latch | closure, later result |   a `join`'s second closure, in the caller's frame
+//!   JobRef ──> | latch | family | closure |        a spawned closure, on the heap   (low bit of the word set)
+//!                  └──> how to execute it
+//! ```
+//!
+//! The latch of a job carries the address of its [`Kind`] until it is set.
+//!
+//! A job runs exactly once. One in a frame is either taken back by the frame or executed by
+//! a thief, which sets the job's latch as its last touch; the frame stays until then. One on the
+//! heap frees itself when it is executed.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr::NonNull;
+
+use locksley_queue::Word;
+
+use crate::scheduler::worker::Worker;
+use crate::task::latch::Latch;
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+/// Calls `f`; a panic becomes an error.
+pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
+    panic::catch_unwind(AssertUnwindSafe(f))
+}
+
+/// Drops what a panic carries. That is the user's too, and may panic in turn.
+pub(crate) fn discard(payload: Payload) {
+    if let Err(again) = catch(|| drop(payload)) {
+        // One that panics without end must not keep anybody from going on.
+        std::mem::forget(again);
+    }
+}
+
+/// How to run the jobs of one type.
+struct Kind {
+    /// The arguments are the job, the worker that runs it, and the index of the worker whose pile it
+    /// was in.
+    execute: unsafe fn(NonNull<Header>, &Worker, usize),
+}
+
+/// What a thief needs to know of a job. The first field of every job.
+#[repr(transparent)]
+pub(crate) struct Header {
+    /// Carries the job's [`Kind`].
+    pub(crate) latch: Latch,
+}
+
+impl Header {
+    #[inline(always)]
+    fn new(kind: &'static Kind) -> Header {
+        Header {
+            latch: Latch::carrying(kind),
+        }
+    }
+}
+
+/// The identity of something that can be waited for: the address of a join's job or of a scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct GroupId(pub(crate) usize);
+
+impl GroupId {
+    /// That of a task which nobody waits for.
+    pub(crate) const NONE: GroupId = GroupId(0);
+
+    pub(crate) fn of<T>(thing: &T) -> GroupId {
+        GroupId(std::ptr::from_ref(thing).addr())
+    }
+}
+
+/// A reference to a job, in one word. The low bits say something about it:
+///
+/// | bit | meaning |
+/// |---|---|
+/// | 0 | it was spawned |
+/// | 1 | it was dealt (strategy `dealing`): somebody counts its execution |
+/// | 2 | it was dealt to the worker that it had better run on; spawned jobs only |
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JobRef(NonNull<Header>);
+
+const SPAWNED: usize = 1;
+const DEALT: usize = 2;
+const NEAR: usize = 4;
+
+const _: () = assert!(align_of::<Header>() > DEALT && align_of::<SpawnHeader>() > NEAR);
+
+// SAFETY: a job may be executed by any worker; whoever makes one sees to it that what is in it is
+// `Send`.
+unsafe impl Send for JobRef {}
+
+// SAFETY: only the pointer's type changes on the way.
+unsafe impl Word for JobRef {
+    #[inline]
+    fn into_word(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    #[inline]
+    unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: the word comes from a `JobRef`, says the caller.
+        JobRef(unsafe { NonNull::new_unchecked(word.cast()) })
+    }
+}
+
+impl JobRef {
+    /// Was it spawned, rather than forked by a join?
+    pub(crate) fn is_spawned(self) -> bool {
+        JobRef::is_spawned_word(self.into_word())
+    }
+
+    /// The same for a word in a pile, whatever has become of the job.
+    pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
+        word.addr() & SPAWNED != 0
+    }
+
+    /// Was it dealt?
+    #[inline]
+    pub(crate) fn is_dealt(self) -> bool {
+        self.into_word().addr() & DEALT != 0
+    }
+
+    /// Was it dealt to the worker that it had better run on?
+    #[inline]
+    pub(crate) fn is_near(self) -> bool {
+        self.into_word().addr() & NEAR != 0
+    }
+
+    /// The same job, dealt; to the worker that it had better run on?
+    pub(crate) fn dealt(self, near: bool) -> JobRef {
+        let near = if near { NEAR } else { 0 };
+        JobRef(self.0.map_addr(|addr| (addr | DEALT) | near))
+    }
+
+    /// The same job, wherever it had better run.
+    #[inline]
+    pub(crate) fn anywhere(self) -> JobRef {
+        self.without(NEAR)
+    }
+
+    #[inline]
+    fn without(self, tags: usize) -> JobRef {
+        JobRef(self.0.map_addr(|addr| {
+            (addr.get() & !tags)
+                .try_into()
+                .expect("aligned, so not null")
+        }))
+    }
+
+    fn header(self) -> NonNull<Header> {
+        self.without(SPAWNED | DEALT | NEAR).0
+    }
+
+    /// Is it the same job, whatever the tags say?
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn is_same(self, other: JobRef) -> bool {
+        self.header() == other.header()
+    }
+
+    /// What this job is part of: the scope it was spawned in, or itself.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been executed.
+    pub(crate) unsafe fn group(self) -> GroupId {
+        if self.is_spawned() {
+            // SAFETY: a spawned job is alive until it is executed, and starts with this header.
+            unsafe { self.header().cast::<SpawnHeader>().as_ref().group }
+        } else {
+            GroupId(self.header().addr().get())
+        }
+    }
+
+    /// Runs the job.
+    ///
+    /// # Safety
+    ///
+    /// The job has not been executed, and nobody else executes it. `owner` is the index of the
+    /// worker in whose pile it was.
+    pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
+        let header = self.header();
+        // SAFETY: the job is alive until it is executed, and its latch is set only then; what that
+        // carries is the kind that the job was made with.
+        let kind = unsafe { &*header.as_ref().latch.cargo::<Kind>() };
+        // SAFETY: the job is of this kind, and is executed once, says the caller.
+        unsafe { (kind.execute)(header, worker, owner) }
+    }
+}
+
+/// The second closure of a join, in the frame of the join. It does not drop what is in it: whoever
+/// makes one sees to it that the closure or the result is taken.
+#[repr(C)]
+pub(crate) struct StackJob<F, R> {
+    header: Header,
+    content: UnsafeCell<Content<F, R>>,
+}
+
+/// The closure until it is taken, then the result.
+union Content<F, R> {
+    func: ManuallyDrop<F>,
+    result: ManuallyDrop<Result<R, Payload>>,
+}
+
+impl<F, R> StackJob<F, R>
+where
+    F: FnOnce(&Worker, bool) -> R,
+{
+    const KIND: &'static Kind = &Kind {
+        execute: Self::execute,
+    };
+
+    #[inline(always)]
+    pub(crate) fn new(func: F) -> Self {
+        StackJob {
+            header: Header::new(Self::KIND),
+            content: UnsafeCell::new(Content {
+                func: ManuallyDrop::new(func),
+            }),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_ref(&self) -> JobRef {
+        // From the whole job, so that the pointer may be used for all of it.
+        JobRef(NonNull::from(self).cast())
+    }
+
+    pub(crate) fn group(&self) -> GroupId {
+        GroupId::of(self)
+    }
+
+    pub(crate) fn latch(&self) -> &Latch {
+        &self.header.latch
+    }
+
+    /// Takes the closure out.
+    ///
+    /// # Safety
+    ///
+    /// The job is in no pile, and was not executed. The closure is taken once.
+    #[inline(always)]
+    pub(crate) unsafe fn take(&self) -> F {
+        // SAFETY: nobody else can reach the job, and the closure is taken once.
+        unsafe { ManuallyDrop::take(&mut (*self.content.get()).func) }
+    }
+
+    /// Leaves the result where the closure was.
+    ///
+    /// # Safety
+    ///
+    /// The caller has taken the closure, and nobody reads the result before it is told to.
+    pub(crate) unsafe fn leave_result(&self, result: Result<R, Payload>) {
+        let result = ManuallyDrop::new(result);
+        // SAFETY: the closure is gone, and nobody else can reach the content.
+        unsafe { (*self.content.get()).result = result };
+    }
+
+    /// The result that was left.
+    ///
+    /// # Safety
+    ///
+    /// The latch is set, or the caller left the result itself; and it is taken once.
+    #[inline(always)]
+    pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
+        // SAFETY: the result was written before the latch was set.
+        unsafe { ManuallyDrop::take(&mut (*self.content.get()).result) }
+    }
+
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, owner: usize) {
+        let this = header.cast::<Self>();
+        // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
+        let job = unsafe { this.as_ref() };
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        let func = unsafe { job.take() };
+        let result = catch(|| func(worker, true));
+        // SAFETY: the frame reads the result only after the latch is set.
+        unsafe { job.leave_result(result) };
+        // SAFETY: this is the last touch of the job.
+        unsafe {
+            Latch::set(&raw const job.header.latch, || {
+                worker
+                    .registry()
+                    .unpark_waiter(owner, GroupId(header.addr().get()));
+            })
+        };
+    }
+}
+
+/// The first fields of a spawned job. Aligned, so that there is room for the tags on any machine.
+#[repr(C, align(8))]
+struct SpawnHeader {
+    header: Header,
+    group: GroupId,
+}
+
+/// A spawned closure, on the heap. It must not panic: whoever spawns wraps it.
+#[repr(C)]
+pub(crate) struct HeapJob<F> {
+    head: SpawnHeader,
+    func: F,
+}
+
+impl<F: FnOnce(&Worker)> HeapJob<F> {
+    const KIND: &'static Kind = &Kind {
+        execute: Self::execute,
+    };
+
+    /// Puts a closure on the heap. The reference must be executed, or it leaks.
+    ///
+    /// # Safety
+    ///
+    /// What the closure borrows outlives its execution, and it may be sent to another thread.
+    pub(crate) unsafe fn new_ref(group: GroupId, func: F) -> JobRef {
+        let job = Box::new(HeapJob {
+            head: SpawnHeader {
+                header: Header::new(Self::KIND),
+                group,
+            },
+            func,
+        });
+        let header = NonNull::from(Box::leak(job)).cast::<Header>();
+        JobRef(header.map_addr(|addr| addr | SPAWNED))
+    }
+
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
+        // SAFETY: the pointer comes from the box leaked in `new_ref`, and is executed once.
+        let job = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        (job.func)(worker);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use locksley_queue::Steal;
+    use locksley_queue::split::{Embedded, TakenBack};
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A join's frame and a thief: the same job, pushed, then taken back or stolen, executed
+    /// once, its result handed over by the latch.
+    ///
+    /// `execute` needs a worker, so the thief here does by hand what it does: takes the closure,
+    /// writes the result, sets the latch as its last touch.
+    #[test]
+    fn a_forked_job_is_run_once_and_its_result_seen() {
+        loom::model(|| {
+            let runs = Arc::new(UnsafeCell::new(0));
+            let counter = runs.clone();
+            // SAFETY: loom checks that the two who might run the closure do not race.
+            let body = move |_: &Worker, _: bool| counter.with_mut(|n| unsafe { *n += 1 });
+            let job = Arc::new(Shared(StackJob::new(body)));
+            let deque = Arc::new(Embedded::new());
+            let thief = deque.clone();
+            // SAFETY: this thread is the owner.
+            let (place, _) = unsafe { deque.push(job.0.as_ref()) };
+            let stolen = job.clone();
+            let robber = thread::spawn(move || {
+                thief.force();
+                if let Steal::Success(reference) = thief.steal() {
+                    assert!(reference == stolen.0.as_ref());
+                    // SAFETY: the job was stolen, so it is taken here and nowhere else.
+                    drop(unsafe { stolen.0.take() });
+                    // SAFETY: the frame reads the result only after the latch is set.
+                    unsafe { stolen.0.leave_result(Ok(())) };
+                    // SAFETY: the job is in an `Arc`.
+                    unsafe { Latch::set(stolen.0.latch(), || {}) };
+                }
+            });
+            // SAFETY: as above, and the job was not popped.
+            match unsafe { deque.take_back(place) } {
+                // SAFETY: the job is back, so it is taken here and nowhere else.
+                TakenBack::Yes | TakenBack::FromUnder => drop(unsafe { job.0.take() }),
+                TakenBack::No => {
+                    while !job.0.latch().probe() {
+                        thread::yield_now();
+                    }
+                    // SAFETY: the latch is set.
+                    assert!(unsafe { job.0.take_result() }.is_ok());
+                }
+            }
+            robber.join().unwrap();
+            // Each taker dropped the closure, and with it its reference to the counter.
+            assert_eq!(Arc::strong_count(&runs), 1, "taken twice, or never");
+        });
+    }
+
+    struct Shared<F, R>(StackJob<F, R>);
+
+    // SAFETY: what the two threads do with the job is what the test is about.
+    unsafe impl<F, R> Sync for Shared<F, R> {}
+    // SAFETY: as above.
+    unsafe impl<F, R> Send for Shared<F, R> {}
+}

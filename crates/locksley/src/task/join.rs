@@ -1,0 +1,361 @@
+//! Fork and join.
+
+use std::panic;
+
+use locksley_queue::split::{Place, TakenBack};
+
+use crate::scheduler::worker::Worker;
+use crate::task::job::{Payload, StackJob, catch, discard};
+
+/// What a closure of [`join_context`] is told.
+///
+/// ```
+/// let (here, there) = locksley::join_context(|a| a.migrated(), |b| b.migrated());
+/// // Whoever called from outside of the pool sees both migrate.
+/// assert!(here && there);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct FnContext {
+    migrated: bool,
+}
+
+impl FnContext {
+    #[inline]
+    pub(crate) fn new(migrated: bool) -> FnContext {
+        FnContext { migrated }
+    }
+
+    /// Does the closure run on another thread than the one that called for it?
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let moved = pool.install(|| locksley::join_context(|a| a.migrated(), |b| b.migrated()));
+    /// assert_eq!(moved, (false, false), "there is nobody to steal it");
+    /// ```
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// Runs two closures, if possible in parallel, and returns both results.
+///
+/// The first closure runs at once on this worker; the second is there for others to steal
+/// meanwhile, and runs here too if nobody does. Outside of a pool the global one is used.
+///
+/// A panic in either closure reaches the caller when both are done.
+///
+/// ```
+/// fn sum(values: &[u64]) -> u64 {
+///     if values.len() <= 1000 {
+///         return values.iter().sum();
+///     }
+///     let (left, right) = values.split_at(values.len() / 2);
+///     let (a, b) = locksley::join(|| sum(left), || sum(right));
+///     a + b
+/// }
+/// let values: Vec<u64> = (0..100_000).collect();
+/// assert_eq!(sum(&values), 4_999_950_000);
+/// ```
+#[inline]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        Some(worker) => worker.fork(|_, _| a(), |_, _| b()),
+        None => fork_outside(|_, _| a(), |_, _| b()),
+    }
+}
+
+/// A fork by a thread that is no worker: the global pool does it. A function of its own, so that `join`
+/// needs no more of a frame than its fast path.
+#[cold]
+#[inline(never)]
+fn fork_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(&Worker, bool) -> RA + Send,
+    B: FnOnce(&Worker, bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    crate::pool::global().run(|worker| worker.fork(a, b))
+}
+
+/// [`join`] whose closures are told whether they run on another thread than the caller's.
+///
+/// ```
+/// let (here, _) = locksley::scope(|_| locksley::join_context(|c| c.migrated(), |c| c.migrated()));
+/// assert!(!here);
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        Some(worker) => worker.join_context(a, b),
+        None => fork_outside(
+            |_, _| a(FnContext::new(true)),
+            |_, _| b(FnContext::new(true)),
+        ),
+    }
+}
+
+/// Joins any number of closures: `join!(|| a(), || b(), || c())` returns their results as a tuple.
+///
+/// The first closure runs here; the rest is there for others to steal, and is joined likewise. As
+/// with [`join`](crate::join()), a panic reaches the caller when all are done.
+///
+/// ```
+/// let mut parts = [1, 2, 3, 4];
+/// let [a, b, c, d] = &mut parts;
+/// let results = locksley::join!(|| *a *= 10, || *b + 1, || "three", move || *d);
+/// assert_eq!(results, ((), 3, "three", 4));
+/// assert_eq!(*c, 3);
+/// assert_eq!(locksley::join!(|| 1), (1,));
+/// ```
+#[macro_export]
+macro_rules! join {
+    // One step for each closure: `f` and `r` are new names each time.
+    (@name [$($named:tt)*] $closure:expr, $($rest:expr,)*) => {
+        $crate::join!(@name [$($named)* (f r $closure)] $($rest,)*)
+    };
+    (@name [$(($f:ident $r:ident $closure:expr))+]) => {{
+        $(let $f = $closure;)+
+        let $crate::join!(@pattern $($r)+) = $crate::join!(@fork $($f)+);
+        ($($r,)+)
+    }};
+    (@fork $f:ident) => { $f() };
+    (@fork $a:ident $b:ident) => { $crate::join($a, $b) };
+    (@fork $f:ident $($rest:ident)+) => { $crate::join($f, || $crate::join!(@fork $($rest)+)) };
+    (@pattern $r:ident) => { $r };
+    (@pattern $r:ident $($rest:ident)+) => { ($r, $crate::join!(@pattern $($rest)+)) };
+    ($($closure:expr),+ $(,)?) => { $crate::join!(@name [] $($closure,)+) };
+}
+
+impl Worker {
+    /// [`join`](crate::join()) on this worker: each closure is handed the worker that runs it.
+    ///
+    /// The first closure always runs here, so neither it nor its result need be `Send`.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (a, b) = pool.run(|worker| worker.join(|w| w.join(|_| 1, |_| 2), |_| 3));
+    /// assert_eq!((a, b), ((1, 2), 3));
+    /// ```
+    #[inline]
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+        B: FnOnce(&Worker) -> RB + Send,
+        RB: Send,
+    {
+        self.fork(|worker, _| a(worker), |worker, _| b(worker))
+    }
+
+    /// [`join_context`](crate::join_context) on this worker.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let migrated = pool.run(|worker| worker.join_context(|c| c.migrated(), |c| c.migrated()));
+    /// assert_eq!(migrated, (false, false));
+    /// ```
+    #[inline]
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA,
+        B: FnOnce(FnContext) -> RB + Send,
+        RB: Send,
+    {
+        self.fork_in_place(
+            |_, migrated| a(FnContext::new(migrated)),
+            |_, migrated| b(FnContext::new(migrated)),
+        )
+    }
+
+    /// The fork, as a function of its own: a recursion through it has one small frame for each level.
+    #[inline(never)]
+    pub(crate) fn fork<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        self.fork_in_place(a, b)
+    }
+
+    /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.
+    ///
+    /// Where it is inlined the closures are made where they are needed. That pays if they are large: to copy what
+    /// was just written piece by piece, in larger pieces, makes the processor wait for the writes.
+    #[inline(always)]
+    fn fork_in_place<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let job = StackJob::new(b);
+        // SAFETY: only the owner's thread has a `&Worker`.
+        let (place, attention) = unsafe { self.deque.push(job.as_ref()) };
+        if attention && !self.attend_fork(place) {
+            return self.fork_slowly(a, &job);
+        }
+        let ra = match catch(|| a(self, false)) {
+            Ok(ra) => ra,
+            Err(payload) => self.unwind(&job, Some(place), payload),
+        };
+        let mut back = TakenBack::No;
+        if !job.latch().seems_set() {
+            // SAFETY: as above. A job that was popped was executed by this very thread, so that its
+            // latch is set; and what was pushed on top of it was marked.
+            back = unsafe { self.deque.take_back(place) };
+            if back == TakenBack::Yes {
+                // SAFETY: the job is out of the deque, and was not stolen.
+                let b = unsafe { job.take() };
+                return (ra, b(self, false));
+            }
+        }
+        (ra, self.settle(&job, back))
+    }
+
+    /// After a push that asked for it. Returns `false` if the job is out of the deque again,
+    /// because this worker forks the slow way.
+    #[cold]
+    #[inline(never)]
+    fn attend_fork(&self, place: Place) -> bool {
+        // The request stands, so the next fork comes here too.
+        // SAFETY: only the owner's thread has a `&Worker`, and nothing was pushed since.
+        if self.forks_slowly() && unsafe { self.deque.take_back(place) } == TakenBack::Yes {
+            return false;
+        }
+        self.attend();
+        true
+    }
+
+    /// Returns `true` if forks go to a reference queue, or what runs is recorded.
+    fn forks_slowly(&self) -> bool {
+        self.is_recorded() || self.has_reference_queue()
+    }
+
+    /// The fork for a strategy with a queue of its own, or of what is recorded.
+    #[inline(never)]
+    fn fork_slowly<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        if self.is_recorded() {
+            // SAFETY: the job is in no queue.
+            let b = unsafe { job.take() };
+            return self.fork_recorded(a, b);
+        }
+        self.fork_pushed(a, job)
+    }
+
+    /// The fork whose job is pushed the slow way.
+    #[inline]
+    pub(crate) fn fork_pushed<A, B, RA, RB>(&self, a: A, job: &StackJob<B, RB>) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let Ok(place) = self.push_forked(job.as_ref()) else {
+            // SAFETY: the job is in no queue.
+            let b = unsafe { job.take() };
+            return self.run_both(a, b);
+        };
+        let ra = match catch(|| a(self, false)) {
+            Ok(ra) => ra,
+            Err(payload) => self.unwind(job, place, payload),
+        };
+        (ra, self.settle(job, self.regain(job, place)))
+    }
+
+    /// Runs one closure after the other: both, though the first one panics.
+    fn run_both<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker, bool) -> RA,
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        let payload = match catch(|| a(self, false)) {
+            Ok(ra) => return (ra, b(self, false)),
+            Err(payload) => payload,
+        };
+        if let Err(second) = catch(|| drop(b(self, false))) {
+            discard(second);
+        }
+        panic::resume_unwind(payload)
+    }
+
+    /// Runs a job that is back, or waits for it. Its panic goes on here.
+    #[cold]
+    #[inline(never)]
+    fn settle<B, RB>(&self, job: &StackJob<B, RB>, back: TakenBack) -> RB
+    where
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        self.poll_requests();
+        if back != TakenBack::No {
+            // SAFETY: the job is out of its queue, and was not stolen.
+            let b = unsafe { job.take() };
+            return b(self, false);
+        }
+        // If it is set already, the job was run here, in between.
+        if !job.latch().probe() {
+            self.wait_for_job(job.latch(), job.group());
+        }
+        // SAFETY: the latch is set, and every frame settles once.
+        let result = unsafe { job.take_result() };
+        result.unwrap_or_else(|payload| panic::resume_unwind(payload))
+    }
+
+    /// Takes a job out of the worker's queue, if it is still there. What was spawned since lies on
+    /// top of it, and stays. `place` is where it lies in the deque, if it does.
+    fn regain<B, RB>(&self, job: &StackJob<B, RB>, place: Option<Place>) -> TakenBack
+    where
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        if job.latch().probe() {
+            return TakenBack::No;
+        }
+        if let Some(place) = place {
+            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped has its latch set, and
+            // what was pushed on top of it was marked.
+            return unsafe { self.deque.take_back(place) };
+        }
+        let wanted = job.as_ref();
+        let mut above = Vec::new();
+        let found = loop {
+            match self.pop() {
+                Some(popped) if popped == wanted => break TakenBack::Yes,
+                Some(popped) => above.push(popped),
+                None => break TakenBack::No,
+            }
+        };
+        for job in above.into_iter().rev() {
+            self.push_spawned(job);
+        }
+        found
+    }
+
+    /// The first closure has panicked: stays until the second one is done, and then goes on with the
+    /// panic. The second closure runs here as any other, since this panic was caught.
+    #[cold]
+    #[inline(never)]
+    fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<Place>, payload: Payload) -> !
+    where
+        B: FnOnce(&Worker, bool) -> RB,
+    {
+        // The first closure's panic is the one that the caller gets to see.
+        if let Err(second) = catch(|| drop(self.settle(job, self.regain(job, place)))) {
+            discard(second);
+        }
+        panic::resume_unwind(payload)
+    }
+}

@@ -1,0 +1,15 @@
+//! What a program calls to fork work and to wait for it, and the jobs and latches behind that.
+
+pub(crate) mod affinity;
+pub(crate) mod block_on;
+pub(crate) mod blocking;
+pub(crate) mod broadcast;
+pub(crate) mod cancel;
+pub(crate) mod count_latch;
+pub(crate) mod job;
+pub(crate) mod join;
+pub(crate) mod latch;
+pub(crate) mod scope;
+pub(crate) mod scope_fifo;
+pub(crate) mod spawn;
+pub(crate) mod yield_now;

@@ -1,0 +1,449 @@
+//! Scopes: tasks that may borrow, and are done when the scope is left.
+
+use std::marker::PhantomData;
+use std::panic;
+use std::sync::Arc;
+
+use crate::observe::record::{self, Enclosing, Spawned};
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::registry::Registry;
+use crate::scheduler::wait::wait_outside;
+use crate::scheduler::worker::Worker;
+use crate::sync::{Mutex, lock};
+use crate::task::affinity::push_near;
+use crate::task::broadcast::BroadcastContext;
+use crate::task::cancel::CancelToken;
+use crate::task::count_latch::CountLatch;
+use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch, discard};
+use crate::task::latch::Latch;
+
+/// A scope in which tasks can be spawned. See [`scope`].
+///
+/// ```
+/// let mut parts = [0; 4];
+/// locksley::scope(|s| {
+///     for (number, part) in parts.iter_mut().enumerate() {
+///         s.spawn(move |_| *part = number * number);
+///     }
+/// });
+/// assert_eq!(parts, [0, 1, 4, 9]);
+/// ```
+///
+/// It lies in the frame of whoever waits for it, and its tasks know where. The frame stays until all of them
+/// are done.
+pub struct Scope<'scope> {
+    pending: CountLatch,
+    /// Who waits.
+    waiter: Waiter,
+    /// The first panic of a task.
+    panic: Mutex<Option<Payload>>,
+    token: CancelToken,
+    registry: Arc<Registry>,
+    /// Invariant in `'scope`, like `std::thread::Scope`.
+    marker: PhantomData<&'scope mut &'scope ()>,
+}
+
+#[derive(Clone)]
+enum Waiter {
+    Worker(usize),
+    Thread(std::thread::Thread),
+}
+
+/// Where a scope lies, for its tasks.
+pub(crate) struct Place<S>(*const S);
+
+// SAFETY: it stands for a shared reference, which the scope's count keeps alive.
+unsafe impl<S: Sync> Send for Place<S> {}
+
+impl<S> Place<S> {
+    pub(crate) fn of(thing: &S) -> Place<S> {
+        Place(thing)
+    }
+
+    /// What lies there.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a task of the scope that is not done.
+    pub(crate) unsafe fn get(&self) -> &S {
+        // SAFETY: the scope is not left before the task is done, says the caller.
+        unsafe { &*self.0 }
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    fn new(registry: Arc<Registry>, waiter: Waiter) -> Self {
+        Scope {
+            pending: match waiter {
+                Waiter::Worker(_) => CountLatch::owned(),
+                Waiter::Thread(_) => CountLatch::shared(),
+            },
+            waiter,
+            panic: Mutex::new(None),
+            token: CancelToken::new(),
+            registry,
+            marker: PhantomData,
+        }
+    }
+
+    /// A scope that a worker waits for.
+    pub(crate) fn on(worker: &Worker) -> Self {
+        Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()))
+    }
+
+    /// A scope of a pool that the calling thread waits for, wherever that is.
+    pub(crate) fn in_place(registry: &Arc<Registry>) -> Self {
+        match Worker::current_in(registry) {
+            Some(worker) => Scope::on(worker),
+            None => Scope::new(registry.clone(), Waiter::Thread(std::thread::current())),
+        }
+    }
+
+    pub(crate) fn group(&self) -> GroupId {
+        GroupId::of(self)
+    }
+
+    /// Is this the worker that waits for the scope?
+    fn is_owned_by(&self, worker: &Worker) -> bool {
+        matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
+    }
+
+    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone afterwards.
+    ///
+    /// # Safety
+    ///
+    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread, if that is one
+    /// of the scope's pool.
+    unsafe fn done(this: *const Self, worker: Option<&Worker>) {
+        // SAFETY: the caller holds one of the count.
+        let scope = unsafe { &*this };
+        let by_owner = worker.is_some_and(|worker| scope.is_owned_by(worker));
+        if scope.pending.take_away(by_owner) {
+            let (waiter, latch) = (scope.waiter.clone(), &raw const scope.pending.latch);
+            let wake = || match waiter {
+                Waiter::Worker(index) => {
+                    // Of a count with an owner the last one is a worker, for outsiders only add to it.
+                    if let Some(worker) = worker {
+                        worker.registry().unpark(index);
+                    }
+                }
+                Waiter::Thread(thread) => thread.unpark(),
+            };
+            // SAFETY: the count is settled, so the waiter goes on when it sees the latch set, not before.
+            unsafe { Latch::set(latch, wake) };
+        }
+    }
+
+    fn keep_panic(&self, payload: Payload) {
+        let mut first = lock(&self.panic);
+        if first.is_none() {
+            *first = Some(payload);
+            return;
+        }
+        drop(first);
+        discard(payload);
+    }
+
+    /// Spawns a task, which may spawn more in the same scope. The newest task of a worker runs
+    /// first.
+    ///
+    /// ```
+    /// let (mut outer, mut inner) = (0, 0);
+    /// locksley::scope(|s| {
+    ///     s.spawn(|s| {
+    ///         outer = 1;
+    ///         // A task may spawn others into the same scope.
+    ///         s.spawn(|_| inner = 2);
+    ///     });
+    /// });
+    /// assert_eq!((outer, inner), (1, 2));
+    /// ```
+    pub fn spawn<F>(&self, task: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job = self.job(self, |scope, _| task(scope));
+        self.push(job);
+    }
+
+    /// Spawns a task that had better run on the worker with this index: a hint, as in
+    /// [`spawn_near`](crate::spawn_near).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).strategy("sharing".parse().unwrap()).build().unwrap();
+    /// let mut tiles = [0; 8];
+    /// for _ in 0..3 {
+    ///     pool.scope(|s| {
+    ///         for (number, tile) in tiles.iter_mut().enumerate() {
+    ///             // The same tile goes to the same worker each time.
+    ///             s.spawn_near(locksley::worker_for_key(&number), move |_| *tile += number);
+    ///         }
+    ///     });
+    /// }
+    /// assert_eq!(tiles, [0, 3, 6, 9, 12, 15, 18, 21]);
+    /// ```
+    pub fn spawn_near<F>(&self, worker: usize, task: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job = self.job(self, |scope, _| task(scope));
+        push_near(&self.registry, worker, job);
+    }
+
+    /// Spawns a task on each of the pool's workers, with what it needs to know which it is on.
+    ///
+    /// Each worker runs it when it is done with what it does, or waits for something. See
+    /// [`broadcast`](crate::broadcast).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let runs = AtomicUsize::new(0);
+    /// locksley::scope(|s| {
+    ///     s.spawn_broadcast(|_, _| { runs.fetch_add(1, Ordering::Relaxed); });
+    /// });
+    /// assert_eq!(runs.into_inner(), locksley::current_num_workers());
+    /// ```
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let task = Arc::new(task);
+        self.deliver(self, || {
+            let task = task.clone();
+            move |scope: &Self, worker: &Worker| task(scope, BroadcastContext::new(worker))
+        });
+    }
+
+    /// Sends each worker a task.
+    pub(crate) fn deliver<S, F>(&self, whole: &S, task: impl Fn() -> F)
+    where
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
+    {
+        let _in_order = lock(&self.registry.broadcasting);
+        for index in 0..self.registry.size() {
+            self.registry.deliver(index, self.job(whole, task()));
+        }
+    }
+
+    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or what it is
+    /// a part of.
+    pub(crate) fn job<S, F>(&self, whole: &S, task: F) -> JobRef
+    where
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
+    {
+        let here = self.worker();
+        if let Some(worker) = here
+            && worker.is_recorded()
+        {
+            let spawned = Spawned::note(worker, self.group());
+            let recorded =
+                move |whole: &S, worker: &Worker| spawned.run(worker, || task(whole, worker));
+            return self.make_job(here, whole, recorded);
+        }
+        self.make_job(here, whole, task)
+    }
+
+    /// `here` is the worker that the calling thread is, if it is one of the scope's pool.
+    fn make_job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
+    where
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
+    {
+        let by_owner = here.is_some_and(|worker| self.is_owned_by(worker));
+        self.pending.add(by_owner);
+        let (scope, whole) = (Place(self), Place(whole));
+        let run = move |worker: &Worker| {
+            // SAFETY: this is a task of the scope, and is counted.
+            let (this, whole) = unsafe { (scope.get(), whole.get()) };
+            // A task that does not run goes here too: once it is counted as done, what it
+            // borrows may be gone.
+            let result = catch(|| match this.is_cancelled() {
+                true => drop(task),
+                false => task(whole, worker),
+            });
+            if let Err(payload) = result {
+                this.keep_panic(payload);
+            }
+            // SAFETY: it was counted above, and is not used any more.
+            unsafe { Scope::done(scope.0, Some(worker)) };
+        };
+        // SAFETY: the scope is not left before the count is back at zero, so what the task borrows
+        // outlives it; `F` is `Send`.
+        unsafe { HeapJob::new_ref(self.group(), run) }
+    }
+
+    /// Leaves a job to the pool.
+    fn push(&self, job: JobRef) {
+        match self.worker() {
+            Some(worker) => worker.push_spawned(job),
+            None => self.registry.inject(QueuedJob { job, owner: 0 }),
+        }
+    }
+
+    /// The worker that the calling thread is, if it is one of the scope's pool.
+    pub(crate) fn worker<'a>(&self) -> Option<&'a Worker> {
+        Worker::current_in(&self.registry)
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Cancels the scope: tasks that have not started will not run; running ones can ask
+    /// [`is_cancelled`](Scope::is_cancelled).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let runs = AtomicUsize::new(0);
+    /// locksley::scope(|s| {
+    ///     s.cancel();
+    ///     s.spawn(|_| { runs.fetch_add(1, Ordering::Relaxed); });
+    /// });
+    /// assert_eq!(runs.into_inner(), 0);
+    /// ```
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+
+    /// Was the scope cancelled?
+    ///
+    /// ```
+    /// locksley::scope(|s| {
+    ///     assert!(!s.is_cancelled());
+    ///     s.cancel();
+    ///     assert!(s.is_cancelled());
+    /// });
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
+    /// The scope's token: whoever has it can ask whether the scope was cancelled, and cancel it.
+    ///
+    /// ```
+    /// use locksley::CancelToken;
+    ///
+    /// fn search(values: &[u64], wanted: u64, found: &CancelToken) {
+    ///     for chunk in values.chunks(100) {
+    ///         if found.is_cancelled() {
+    ///             return;
+    ///         }
+    ///         if chunk.contains(&wanted) {
+    ///             found.cancel();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let values: Vec<u64> = (0..10_000).collect();
+    /// let found = locksley::scope(|s| {
+    ///     let token = s.token();
+    ///     for part in values.chunks(1000) {
+    ///         let token = token.clone();
+    ///         s.spawn(move |_| search(part, 1234, &token));
+    ///     }
+    ///     token
+    /// });
+    /// assert!(found.is_cancelled());
+    /// ```
+    pub fn token(&self) -> CancelToken {
+        self.token.clone()
+    }
+
+    /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.
+    pub(crate) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
+        // Left when this function is, and what it waits for is done.
+        let recorded = match (&self.waiter, self.worker()) {
+            (Waiter::Worker(_), Some(worker)) => {
+                Enclosing::enter(worker, self.group()).map(|scope| (worker, scope))
+            }
+            _ => None,
+        };
+        let scope = recorded.as_ref().map(|(worker, scope)| (*worker, scope));
+        let result = catch(|| record::body(scope, body));
+        let here = Worker::current();
+        // SAFETY: the count starts with one for the body; the scope is the caller's.
+        unsafe { Scope::done(self, self.worker()) };
+        match (&self.waiter, here) {
+            (Waiter::Worker(_), Some(worker)) => worker.wait_for_scope(&self.pending, self.group()),
+            (_, Some(worker)) => worker.wait_abroad(&self.pending.latch),
+            (_, None) => wait_outside(&self.registry, &self.pending.latch),
+        }
+        let panic = lock(&self.panic).take();
+        match (result, panic) {
+            (Err(payload), _) | (Ok(_), Some(payload)) => panic::resume_unwind(payload),
+            (Ok(result), None) => result,
+        }
+    }
+}
+
+/// Runs `body` in the pool, with a scope in which it can spawn tasks that borrow from
+/// the caller; returns when all of them are done.
+///
+/// While the worker waits it runs the scope's tasks and what descends from them, and nothing else.
+/// A panic in the body or in a task reaches the caller when all tasks are done.
+///
+/// ```
+/// let mut squares = vec![0; 8];
+/// locksley::scope(|s| {
+///     for (i, square) in squares.iter_mut().enumerate() {
+///         s.spawn(move |_| *square = i * i);
+///     }
+/// });
+/// assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49]);
+/// ```
+pub fn scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    crate::pool::on_worker(|worker| scope_here(worker, body))
+}
+
+/// A scope on a worker.
+pub(crate) fn scope_here<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    let scope = Scope::on(worker);
+    scope.complete(|| body(&scope))
+}
+
+/// [`scope`] whose body runs on the calling thread, even if that is no worker; only the tasks run
+/// in the pool.
+///
+/// ```
+/// let here = std::thread::current().id();
+/// let mut done = false;
+/// locksley::in_place_scope(|s| {
+///     assert_eq!(std::thread::current().id(), here);
+///     s.spawn(|_| done = true);
+/// });
+/// assert!(done);
+/// ```
+pub fn in_place_scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
+    match Worker::current() {
+        Some(worker) => scope_here(worker, body),
+        None => in_place_scope_in(crate::pool::global().registry(), body),
+    }
+}
+
+/// A scope of a pool, on the calling thread.
+pub(crate) fn in_place_scope_in<'scope, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let scope = Scope::in_place(registry);
+    scope.complete(|| body(&scope))
+}
+
+impl std::fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scope")
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}

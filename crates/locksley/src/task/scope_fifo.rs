@@ -1,0 +1,234 @@
+//! Tasks that run in the order in which they were spawned.
+//!
+//! A pile gives its owner the newest job first. For tasks in the order of their spawning each worker
+//! has a queue beside its pile, and for each task puts a *token* in the pile; whoever runs the
+//! token, the worker or a thief, runs the oldest task of that queue:
+//!
+//! ```text
+//!   queue   | a | b | c |  <- spawned in this order
+//!   pile    | t | t | t |  <- popped from this end, stolen from the other: whichever, `a` runs first
+//! ```
+//!
+//! A scope has its own queues, and its tokens carry its family, so a waiter that finds one runs one
+//! of the scope's tasks. The queues of tasks on their own are mixed, so their tokens belong to
+//! nobody; who waits for such a task takes it out of the queue itself, and a token that then
+//! finds the queue empty does nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::pool::{current_registry, on_worker};
+use crate::scheduler::injector::{Injector, QueuedJob};
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
+use crate::task::broadcast::BroadcastContext;
+use crate::task::cancel::CancelToken;
+use crate::task::job::{GroupId, HeapJob, JobRef};
+use crate::task::scope::{Place, Scope};
+
+/// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// let order = Mutex::new(Vec::new());
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| {
+///     locksley::scope_fifo(|s| {
+///         for number in 0..3 {
+///             let order = &order;
+///             s.spawn_fifo(move |_| order.lock().unwrap().push(number));
+///         }
+///     });
+/// });
+/// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
+/// ```
+pub struct ScopeFifo<'scope> {
+    scope: Scope<'scope>,
+    /// A queue for each place of the pool.
+    queues: Box<[Injector]>,
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    /// Runs a body with such a scope.
+    fn run<R>(scope: Scope<'scope>, body: impl FnOnce(&Self) -> R) -> R {
+        let places = scope.registry().places();
+        let fifo = ScopeFifo {
+            scope,
+            queues: (0..places).map(|_| Injector::new()).collect(),
+        };
+        fifo.scope.complete(|| body(&fifo))
+    }
+
+    /// Spawns a task, which may spawn more in the same scope. The oldest task of a worker starts
+    /// first.
+    ///
+    /// ```
+    /// let mut halves = [0, 0];
+    /// let [left, right] = &mut halves;
+    /// locksley::scope_fifo(|s| {
+    ///     s.spawn_fifo(|_| *left = 1);
+    ///     s.spawn_fifo(|_| *right = 2);
+    /// });
+    /// assert_eq!(halves, [1, 2]);
+    /// ```
+    pub fn spawn_fifo<F>(&self, task: F)
+    where
+        F: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        let job = self.scope.job(self, |scope, _| task(scope));
+        let Some(worker) = self.scope.worker() else {
+            // The pool's queue is in order already.
+            return self.scope.registry().inject(QueuedJob { job, owner: 0 });
+        };
+        let index = worker.index();
+        let queue = &self.queues[index];
+        queue.push(QueuedJob { job, owner: index });
+        let queue = Place::of(queue);
+        let token = move |worker: &Worker| {
+            // SAFETY: there is a task for each token, so the scope waits for one that is in the queue.
+            let oldest = unsafe { queue.get() }.pop();
+            let oldest = oldest.expect("there is a task for each token");
+            // SAFETY: the job was taken from the queue, so it is executed here and nowhere else.
+            unsafe { oldest.job.execute(worker, oldest.owner) };
+        };
+        // SAFETY: what the closure refers to is there as long as it is used, and is `Sync`.
+        worker.push_spawned(unsafe { HeapJob::new_ref(self.scope.group(), token) });
+    }
+
+    /// [`Scope::spawn_broadcast`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let workers = AtomicUsize::new(0);
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// pool.install(|| {
+    ///     locksley::scope_fifo(|s| {
+    ///         s.spawn_broadcast(|_, _| {
+    ///             workers.fetch_add(1, Ordering::Relaxed);
+    ///         });
+    ///     });
+    /// });
+    /// assert_eq!(workers.into_inner(), 3);
+    /// ```
+    pub fn spawn_broadcast<F>(&self, task: F)
+    where
+        F: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let task = Arc::new(task);
+        self.scope.deliver(self, || {
+            let task = task.clone();
+            move |scope: &Self, worker: &Worker| task(scope, BroadcastContext::new(worker))
+        });
+    }
+
+    /// [`Scope::cancel`].
+    ///
+    /// ```
+    /// locksley::scope_fifo(|s| {
+    ///     s.cancel();
+    ///     s.spawn_fifo(|_| unreachable!("it is not started any more"));
+    /// });
+    /// ```
+    pub fn cancel(&self) {
+        self.scope.cancel();
+    }
+
+    /// [`Scope::is_cancelled`].
+    ///
+    /// ```
+    /// locksley::scope_fifo(|s| {
+    ///     assert!(!s.is_cancelled());
+    ///     s.cancel();
+    ///     assert!(s.is_cancelled());
+    /// });
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        self.scope.is_cancelled()
+    }
+
+    /// [`Scope::token`].
+    ///
+    /// ```
+    /// locksley::scope_fifo(|s| {
+    ///     let token = s.token();
+    ///     s.cancel();
+    ///     assert!(token.is_cancelled());
+    /// });
+    /// ```
+    pub fn token(&self) -> CancelToken {
+        self.scope.token()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeFifo")
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
+/// [`scope`](crate::scope()) whose tasks start in the order in which a worker spawned them.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// let order = Mutex::new(Vec::new());
+/// pool.install(|| {
+///     locksley::scope_fifo(|s| {
+///         for task in 0..5 {
+///             let order = &order;
+///             s.spawn_fifo(move |_| order.lock().unwrap().push(task));
+///         }
+///     });
+/// });
+/// assert_eq!(order.into_inner().unwrap(), [0, 1, 2, 3, 4]);
+/// ```
+pub fn scope_fifo<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    on_worker(|worker| ScopeFifo::run(Scope::on(worker), body))
+}
+
+/// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
+///
+/// ```
+/// let here = std::thread::current().id();
+/// let mut done = false;
+/// locksley::in_place_scope_fifo(|s| {
+///     assert_eq!(std::thread::current().id(), here);
+///     s.spawn_fifo(|_| done = true);
+/// });
+/// assert!(done);
+/// ```
+pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place_scope_fifo_in(&current_registry(), body)
+}
+
+pub(crate) fn in_place_scope_fifo_in<'scope, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    ScopeFifo::run(Scope::in_place(registry), body)
+}
+
+/// Pushes a task on its own that runs after those which this worker pushed so before.
+pub(crate) fn push_fifo(worker: &Worker, job: JobRef) {
+    let index = worker.index();
+    worker.fifo.push(QueuedJob { job, owner: index });
+    let token = move |worker: &Worker| {
+        if let Some(oldest) = worker.registry().worker(index).fifo.pop() {
+            worker.run_job(oldest);
+        }
+    };
+    // SAFETY: the closure borrows nothing, and is `Send`.
+    worker.push_spawned(unsafe { HeapJob::new_ref(GroupId::NONE, token) });
+}

@@ -1,0 +1,98 @@
+//! Giving way: a task that lets another one run in between.
+
+use crate::observe::record;
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
+
+/// What came of giving way: see [`yield_now`].
+///
+/// ```
+/// use locksley::Yield;
+///
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| {
+///     assert_eq!(locksley::yield_local(), Some(Yield::Idle), "nothing was spawned");
+///     let task = locksley::spawn(|| 7);
+///     assert_eq!(locksley::yield_local(), Some(Yield::Executed));
+///     assert_eq!(task.join(), 7);
+/// });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Yield {
+    /// A job was run.
+    Executed,
+    /// There was nothing to run.
+    Idle,
+}
+
+/// Runs one job of the calling worker's pool, if there is any: of the worker's own, else one from
+/// outside, or a stolen one. `None` if the calling thread is no worker.
+///
+/// The job runs on top of the calling task, whatever it is: call this where the task holds no lock
+/// that another might want.
+///
+/// ```
+/// use locksley::Yield;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// assert_eq!(locksley::yield_now(), None);
+/// let set = AtomicBool::new(false);
+/// locksley::scope(|s| {
+///     s.spawn(|_| set.store(true, Ordering::Release));
+///     while !set.load(Ordering::Acquire) {
+///         if locksley::yield_now() == Some(Yield::Idle) {
+///             std::thread::yield_now();
+///         }
+///     }
+/// });
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    Worker::current().map(|worker| worker.give_way(Worker::take_anything))
+}
+
+/// Runs one job of the calling worker's own, if there is any. `None` if the calling thread is no
+/// worker.
+///
+/// ```
+/// use locksley::Yield;
+///
+/// assert_eq!(locksley::yield_local(), None);
+/// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+/// pool.install(|| {
+///     let task = locksley::spawn(|| 7);
+///     assert_eq!(locksley::yield_local(), Some(Yield::Executed));
+///     assert!(task.is_finished());
+///     assert_eq!(locksley::yield_local(), Some(Yield::Idle));
+/// });
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    Worker::current().map(|worker| worker.give_way(Worker::take_own))
+}
+
+/// [`yield_now`] if the calling thread is a worker of this pool.
+pub(crate) fn yield_now_in(registry: &Registry) -> Option<Yield> {
+    Worker::current_in(registry).map(|worker| worker.give_way(Worker::take_anything))
+}
+
+/// [`yield_local`] if the calling thread is a worker of this pool.
+pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
+    Worker::current_in(registry).map(|worker| worker.give_way(Worker::take_own))
+}
+
+impl Worker {
+    /// Runs one job that was sent to this worker, or else what `find` finds.
+    fn give_way(&self, find: impl FnOnce(&Worker) -> Option<QueuedJob>) -> Yield {
+        let _pause = record::pause(self);
+        if self.read_mail() {
+            return Yield::Executed;
+        }
+        match find(self) {
+            Some(injected) => {
+                self.run_foreign(injected);
+                Yield::Executed
+            }
+            None => Yield::Idle,
+        }
+    }
+}
