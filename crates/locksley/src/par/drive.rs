@@ -22,6 +22,13 @@
 //! small to share is not shared; and a split halves what is left, so forks nest at most as deep as
 //! the logarithm of the length.
 //!
+//! # The deterministic mode
+//!
+//! The loop is a tree that depends on its length alone: halved until at most [`LEAVES`] to twice as
+//! many leaves are left, or [`SMALLEST_LEAF`] items in each. Every leaf is fed into an accumulator
+//! of its own, and neighbours are joined along the tree; a node is forked only if a worker is out of
+//! work when it begins. So the result has the same bits on any number of workers.
+//!
 //! **Time lost.** A worker out of work is noticed at the end of a block: after [`BLOCK`] if the
 //! items of the block cost what those before them did, or after as many times [`BLOCK`] as they cost
 //! more. Looking around and restarting the iterator cost some ten nanoseconds a block.
@@ -54,6 +61,22 @@ const WORTH_STEALING: f32 = 12_000.0;
 /// How long it must take to be worth waking a worker, which takes tens of microseconds.
 const WORTH_WAKING: f32 = 150_000.0;
 
+/// How many leaves a loop has in the deterministic mode, at least, if it is long enough.
+const LEAVES: usize = 256;
+
+/// The fewest items of a leaf.
+const SMALLEST_LEAF: usize = 8;
+
+/// What decides where a loop is split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Which workers are out of work, and when.
+    #[default]
+    OnRequest,
+    /// The length alone.
+    Deterministic,
+}
+
 /// What happens to the items in the end: how a piece of the loop accumulates, and how two pieces are
 /// put together.
 pub(super) trait End<T>: Sync {
@@ -80,7 +103,7 @@ pub(super) trait End<T>: Sync {
 /// Runs a loop. Within a pool it is that pool's; elsewhere the calling thread begins on its own, and
 /// hands what is left to the global pool if that is much.
 #[inline]
-pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E) -> E::Acc
+pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E, mode: Mode) -> E::Acc
 where
     S: Split + Send,
     P: Pipe<S::Item>,
@@ -96,6 +119,15 @@ where
         at: 0,
         to: source.len(),
     };
+    if mode == Mode::Deterministic {
+        let leaf = (span.to / LEAVES).max(SMALLEST_LEAF);
+        return match worker {
+            None if span.to > leaf => {
+                crate::pool::global().run(|worker| run.node(Some(worker), source, span, leaf))
+            }
+            worker => run.node(worker, source, span, leaf),
+        };
+    }
     let pace = Pace::new(worker, span.to);
     run.piece(worker, source, span, end.start(), pipe.state(), pace)
 }
@@ -145,6 +177,49 @@ impl<P, E> Loop<'_, P, E> {
                 return self.share(worker, rest, span, acc, state, pace);
             }
         }
+    }
+
+    /// Runs a node of the tree that is fixed by the length.
+    fn node<S>(
+        &self,
+        worker: Option<&Worker>,
+        mut source: S,
+        Span { at, to }: Span,
+        leaf: usize,
+    ) -> E::Acc
+    where
+        S: Split + Send,
+        P: Pipe<S::Item>,
+        E: End<P::Out>,
+    {
+        let (end, len) = (self.end, to - at);
+        if self.is_over(at) {
+            return end.start();
+        }
+        if len <= leaf {
+            let (mut acc, mut state) = (end.start(), self.pipe.state());
+            let items = self.pipe.run(&mut state, source.block(len));
+            end.feed(&mut acc, at, to, items);
+            return acc;
+        }
+        let mid = at + len / 2;
+        let (left, right) = source.split_at(len / 2);
+        let left = |worker: Option<&Worker>| {
+            let _broken = SetIfPanicking(&self.broken);
+            self.node(worker, left, Span { at, to: mid }, leaf)
+        };
+        let right = |worker: Option<&Worker>| {
+            let _broken = SetIfPanicking(&self.broken);
+            self.node(worker, right, Span { at: mid, to }, leaf)
+        };
+        let (left, right) = match worker {
+            Some(worker) if worker.wanted() => {
+                worker.expect_thief();
+                worker.join(|worker| left(Some(worker)), |worker| right(Some(worker)))
+            }
+            worker => (left(worker), right(worker)),
+        };
+        end.join(left, right)
     }
 
     fn is_over<T>(&self, next: usize) -> bool
