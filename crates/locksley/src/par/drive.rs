@@ -10,9 +10,9 @@
 //!
 //! # The rule
 //!
-//! - A block is the plain sequential iterator. The first one has a hundredth of the items; the next
-//!   ones grow eightfold until one takes [`BLOCK`] by the measured pace, and follow the pace from then
-//!   on. Behind each the driver looks whether a worker is out of work ([`demand`]).
+//! - A block is the plain sequential iterator. The first one has a hundredth of the items, and at most
+//!   [`FIRST`]; the next ones grow by up to [`GROWTH`] until one takes [`BLOCK`] by the measured pace,
+//!   and follow the pace from then on. Behind each the driver looks whether a worker is out of work ([`demand`]).
 //! - It splits what is left in two if a worker is, the loop has run for [`WARM_UP`], and what is left
 //!   will take [`WORTH_STEALING`] at the pace of the last blocks, or [`WORTH_WAKING`] if the worker
 //!   must be woken first. While a part of it lies in the queue, it does not split again.
@@ -49,8 +49,14 @@ use crate::sync::{AtomicBool, Ordering};
 /// How long a block takes, in ticks of the [clock](ticks): half a microsecond to two.
 const BLOCK: f32 = 3_000.0;
 
+/// How many items the first block has at most: they are run before any is shared.
+const FIRST: usize = 64;
+
+/// How many times as long as the one before a block is at most.
+const GROWTH: usize = 32;
+
 /// How many blocks pass between two looks at the clock once they are long enough.
-const BLOCKS_PER_LOOK: u32 = 8;
+const BLOCKS_PER_LOOK: u32 = 4;
 
 /// How long a loop runs before it is first shared, in ticks: before that its pace is a guess.
 const WARM_UP: u64 = 3_000;
@@ -205,12 +211,12 @@ impl<P, E> Loop<'_, P, E> {
         let mid = at + len / 2;
         let (left, right) = source.split_at(len / 2);
         let left = |worker: Option<&Worker>| {
-            let _broken = SetIfPanicking(&self.broken);
-            self.node(worker, left, Span { at, to: mid }, leaf)
+            let span = Span { at, to: mid };
+            or_break(&self.broken, || self.node(worker, left, span, leaf))
         };
         let right = |worker: Option<&Worker>| {
-            let _broken = SetIfPanicking(&self.broken);
-            self.node(worker, right, Span { at: mid, to }, leaf)
+            let span = Span { at: mid, to };
+            or_break(&self.broken, || self.node(worker, right, span, leaf))
         };
         let (left, right) = match worker {
             Some(worker) if worker.wanted() => {
@@ -247,10 +253,11 @@ impl<P, E> Loop<'_, P, E> {
         E: End<P::Out>,
     {
         let apart = |worker: &Worker, rest, at| {
-            let _broken = SetIfPanicking(&self.broken);
-            let (acc, state) = (self.end.start(), self.pipe.state());
-            let span = Span { at, to };
-            self.piece(Some(worker), rest, span, acc, state, pace.in_half())
+            or_break(&self.broken, || {
+                let (acc, state) = (self.end.start(), self.pipe.state());
+                let span = Span { at, to };
+                self.piece(Some(worker), rest, span, acc, state, pace.in_half())
+            })
         };
         let Some(worker) = worker else {
             let rest = crate::pool::global().run(|worker| apart(worker, rest, at));
@@ -261,9 +268,10 @@ impl<P, E> Loop<'_, P, E> {
         worker.expect_thief();
         let (left, right) = worker.join(
             |worker| {
-                let _broken = SetIfPanicking(&self.broken);
-                let span = Span { at, to: mid };
-                self.piece(Some(worker), left, span, acc, state, pace.in_half())
+                or_break(&self.broken, || {
+                    let span = Span { at, to: mid };
+                    self.piece(Some(worker), left, span, acc, state, pace.in_half())
+                })
             },
             |worker| apart(worker, right, mid),
         );
@@ -271,15 +279,20 @@ impl<P, E> Loop<'_, P, E> {
     }
 }
 
-/// Sets a flag if it is dropped by a panic.
-struct SetIfPanicking<'f>(&'f AtomicBool);
+/// Runs a part of a loop, and sets the flag if it panics.
+fn or_break<R>(broken: &AtomicBool, run: impl FnOnce() -> R) -> R {
+    struct Set<'f>(&'f AtomicBool);
 
-impl Drop for SetIfPanicking<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
+    impl Drop for Set<'_> {
+        fn drop(&mut self) {
             self.0.store(true, Ordering::Relaxed);
         }
     }
+
+    let set = Set(broken);
+    let result = run();
+    std::mem::forget(set);
+    result
 }
 
 /// How fast a piece of the loop is, and when it is shared.
@@ -306,7 +319,11 @@ impl Pace {
         let alone = worker.is_some_and(|worker| worker.num_workers() == 1);
         let now = if alone { 0 } else { ticks() };
         Pace {
-            block: if alone { usize::MAX } else { len / 128 + 1 },
+            block: if alone {
+                usize::MAX
+            } else {
+                (len / 128 + 1).min(FIRST)
+            },
             items: 0,
             countdown: 0,
             per_item: 0.0,
@@ -357,7 +374,7 @@ impl Pace {
         let time = now.saturating_sub(self.looked) as f32;
         self.per_item = time / self.items as f32;
         let wanted = (BLOCK / self.per_item.max(0.001)) as usize;
-        let most = self.block.saturating_mul(8);
+        let most = self.block.saturating_mul(GROWTH);
         self.block = wanted.clamp(1, most);
         self.countdown = if wanted > most { 0 } else { BLOCKS_PER_LOOK };
         self.items = 0;

@@ -647,8 +647,8 @@ where
     /// Returns the first item for which `f` returns `true`.
     ///
     /// The loop runs in rounds, each as long as all before it, so in a pool of any size the items
-    /// beyond the first hit that are looked at in vain are no more than those before it, and a 256th
-    /// of all.
+    /// beyond the first hit that are looked at in vain are no more than those before it, or a 256th
+    /// of all, or a thousand.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -679,7 +679,7 @@ where
     {
         let mut rest = self.source;
         let mut left = rest.len();
-        let (mut round, mut done) = (left / 256 + 1, 0);
+        let (mut round, mut done) = ((left / 256).max(1024), 0);
         loop {
             let len = left.min(round);
             let (now, later) = rest.split_at(len);
