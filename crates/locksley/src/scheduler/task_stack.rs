@@ -25,8 +25,11 @@
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::task::job::GroupId;
 
-/// How many levels are published. Deeper ones are not, and nobody can help with them.
-const LEVELS: usize = 16;
+/// How many levels are published. Deeper ones are not, and no waiter can help with them. Enough for the
+/// usual limit of nested waits, each of which is a wait and what runs on top of it: with less, a loop
+/// that must be searched from both ends (rayon's `find_last` over 2^63 items) stands still in a pool
+/// without spares, because its waiters lose sight of what they wait for.
+const LEVELS: usize = if cfg!(loom) { 16 } else { 256 };
 
 /// The bit of an entry that makes it a wait. Families are addresses of aligned things.
 const WAIT: usize = 1;

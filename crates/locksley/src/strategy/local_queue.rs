@@ -12,10 +12,10 @@ use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
 use crate::pool::builder::Config;
 use crate::scheduler::injector::QueuedJob;
-use crate::strategy::Strategy;
 use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
 use crate::strategy::sharing::{Peer, Peers, SharingQueue};
 use crate::strategy::steal_half::{HalfQueue, Halves};
+use crate::strategy::{HAS_STRATEGIES, Strategy};
 use crate::task::job::{GroupId, JobRef};
 
 /// The owner's side of a pile.
@@ -78,6 +78,30 @@ pub(crate) trait LocalQueue: Send {
 
     /// The owner is about to do something, or to sleep.
     fn close_to_offers(&mut self) {}
+
+    /// The owner has seen a request, and has public jobs in its deque: gives one away if the strategy is
+    /// so.
+    fn share_public(&mut self) {}
+
+    /// Returns `true` if the owner's next fork shall come by the strategy too.
+    fn wants_call(&self) -> bool {
+        false
+    }
+
+    /// Takes the index of a worker that the last search has asked to share, if it has.
+    fn asked_to_share(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Takes the index of a worker that has invited the owner to steal from it.
+    fn take_invitation(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Counts what came of an invitation.
+    fn answered(&mut self, accepted: bool) {
+        let _ = accepted;
+    }
 
     /// Takes up an offer of another worker's, for an owner that has nothing to do.
     fn receive(&mut self) -> Option<QueuedJob> {
@@ -285,6 +309,9 @@ pub(crate) fn local_queue_for(
     {
         let stealer = deque.thief();
         Some((Box::new(deque), Box::new(stealer)))
+    }
+    if !HAS_STRATEGIES {
+        return None;
     }
     match config.strategy {
         Strategy::Stealing | Strategy::Flexible(_) | Strategy::SemiPrivate => None,

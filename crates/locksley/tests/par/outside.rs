@@ -23,7 +23,7 @@ fn a_long_loop_goes_to_the_global_pool() {
             counter.fetch_add(1, Ordering::Relaxed);
         })
         .sum();
-    assert_eq!(sum, (0..20_000).sum());
+    assert_eq!(sum, (0..20_000).sum::<u64>());
     let (mine, theirs) = (mine.into_inner(), theirs.into_inner());
     assert!(mine > 0 && theirs > 0 && mine + theirs == 20_000);
 }
@@ -34,5 +34,5 @@ fn a_single_item_stays_where_it_is() {
     let ids: Vec<_> = [1].par().map(|_| std::thread::current().id()).collect();
     assert_eq!(ids, [here]);
     let none: Vec<u8> = [].par().copied().collect();
-    assert_eq!(none, []);
+    assert!(none.is_empty());
 }
