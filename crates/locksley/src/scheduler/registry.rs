@@ -379,6 +379,11 @@ impl Registry {
     /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; the
     /// thread that makes it so unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
+        self.sleep_until(worker, &ready);
+    }
+
+    /// [`sleep`](Registry::sleep), of which there is one copy.
+    fn sleep_until(&self, worker: &Worker, ready: &dyn Fn() -> bool) {
         worker.close_to_offers();
         // It looks again whether there is work once it is asleep.
         worker.summoned.set(false);
