@@ -23,6 +23,7 @@
 //! | the same without looking up the worker | [`Worker::join`], from [`Pool::run`] |
 //! | spawn tasks that borrow, and wait for them | [`scope`], [`in_place_scope`], [`scope_fifo`] |
 //! | spawn tasks on their own; join or await them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
+//! | loop over data in parallel, without a chunk size | [`mod@par`], [`prelude`] |
 //! | fork tasks that say what they read and write | [`flow()`], [`mod@flow`] |
 //! | run something on every worker | [`broadcast`], [`spawn_broadcast`] |
 //! | let other work go first | [`yield_now`], [`yield_local`] |
@@ -96,6 +97,7 @@ pub mod flow;
 pub mod guide;
 mod machine;
 mod observe;
+pub mod par;
 pub mod policy;
 mod pool;
 mod scheduler;
@@ -132,6 +134,11 @@ pub use task::scope::{Scope, in_place_scope, scope};
 pub use task::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use task::spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
 pub use task::yield_now::{Yield, yield_local, yield_now};
+
+/// What parallel loops need in scope: `use locksley::prelude::*;`.
+pub mod prelude {
+    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split};
+}
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

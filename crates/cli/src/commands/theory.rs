@@ -77,7 +77,7 @@ impl Theory {
         let work = |job: &Job| {
             match job {
                 Job::Check(number, claim) => {
-                    let found = (claim.check)(effort);
+                    let found = claim.findings(effort);
                     lock(&done).found.push((*number, claim.name, found));
                 }
                 Job::Draw(number) => {

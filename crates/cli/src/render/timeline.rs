@@ -230,7 +230,7 @@ mod tests {
             [[0, 0], [1, 0]],
             "worker 1 took one from worker 0"
         );
-        assert!(busy(&timeline).starts_with("  worker 0: 60.0 us at work"));
+        assert!(busy(&timeline).starts_with("  worker 0: 60.0 µs at work"));
         let mut timeline = timeline;
         timeline.parameters.insert(WORKERS.into(), "1".into());
         assert!(

@@ -1,24 +1,6 @@
 //! Numbers as people read them.
 
-/// A time with three digits and a unit: `12.3 ms`.
-pub(crate) fn time(seconds: f64) -> String {
-    let (number, unit) = match seconds {
-        s if s >= 1.0 => (s, "s"),
-        s if s >= 1e-3 => (s * 1e3, "ms"),
-        s if s >= 1e-6 => (s * 1e6, "us"),
-        s => (s * 1e9, "ns"),
-    };
-    format!("{} {unit}", digits(number))
-}
-
-/// A number with three digits, or more if it is large.
-pub(crate) fn digits(number: f64) -> String {
-    match number.abs() {
-        size if size >= 99.95 => format!("{number:.0}"),
-        size if size >= 9.995 => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
-    }
-}
+pub(crate) use locksley_figures::{number as digits, plural as several, seconds as time};
 
 /// A whole number with a space between thousands: `1 234 567`.
 pub(crate) fn count(number: u64) -> String {
@@ -41,12 +23,6 @@ pub(crate) fn bytes(number: u64) -> String {
         _ => (1e9, "GB"),
     };
     format!("{} {unit}", digits(number as f64 / scale))
-}
-
-/// A singular or a plural: `1 worker`, `2 workers`.
-pub(crate) fn several(number: usize, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }
 
 /// A length of time with its unit: `200ns`, `1.5us`, `2ms`, `30s`, `5m`, `6h`, `1d`; for clap.
@@ -91,7 +67,7 @@ mod tests {
     fn three_digits() {
         assert_eq!(time(0.012_34), "12.3 ms");
         assert_eq!(time(1.234), "1.23 s");
-        assert_eq!(time(123.4e-6), "123 us");
+        assert_eq!(time(123.4e-6), "123 µs");
         assert_eq!(time(5e-9), "5.00 ns");
         assert_eq!(digits(9.999), "10.0");
         assert_eq!(count(1_234_567), "1 234 567");

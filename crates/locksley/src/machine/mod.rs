@@ -3,3 +3,5 @@
 pub(crate) mod pinning;
 pub(crate) mod share;
 pub(crate) mod topology;
+#[cfg(all(windows, not(miri)))]
+mod windows;

@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, Spell, StealHalf,
-    Target, Theta, Victims, When, Writer,
+    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf, Target,
+    TextForm, Theta, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -210,7 +210,7 @@ impl Strategy {
     }
 }
 
-impl Spell for Strategy {
+impl TextForm for Strategy {
     fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
         Ok(match reader.word("strategy", &Strategy::NAMED)? {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
@@ -243,7 +243,7 @@ impl FromStr for Strategy {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Spell::parse(text)
+        TextForm::parse(text)
     }
 }
 
