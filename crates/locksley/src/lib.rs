@@ -115,8 +115,6 @@ pub use observe::profile::{Bounds, Profile};
 pub use observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
 pub use observe::stats::{Observer, Stats, WorkerStats};
-#[doc(hidden)]
-pub use policy::*;
 pub use pool::builder::Builder;
 #[doc(hidden)]
 pub use pool::process::PerProcess;
