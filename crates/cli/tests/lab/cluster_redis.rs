@@ -1,5 +1,6 @@
 //! `locksley cluster worker`, `submit`, `status` and `cancel`, with a server that the tests start.
 
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -237,4 +238,30 @@ fn secrets_stay_out_of_command_lines_and_who_lacks_one_is_told() {
         name.code == 2 && name.err.contains("1 to 64 letters"),
         "{name:?}"
     );
+}
+
+#[test]
+fn a_job_is_watched_until_it_is_over() {
+    let Some(site) = Site::new() else { return };
+    site.json(&format!("submit --job a --detach {SMALL}"));
+    let mut watching = site.command("status a --watch=50ms");
+    let watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watching = watching.spawn().expect("it runs");
+    let mut lines = BufReader::new(watching.stdout.take().expect("it is a pipe")).lines();
+    // It is seen before there is a worker, and so more than once.
+    let running = |line: &std::io::Result<String>| {
+        line.as_ref().is_ok_and(|line| line.contains("running for"))
+    };
+    assert_eq!(lines.by_ref().filter(running).take(2).count(), 2);
+    let mut worker = site.worker();
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert!(watching.wait().expect("it ends").success());
+    assert!(
+        rest.iter().any(|line| line.contains("done after")),
+        "{rest:?}"
+    );
+    let refused = site.run("status a --watch --json");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    worker.kill().expect("it is there");
+    worker.wait().expect("it ends");
 }

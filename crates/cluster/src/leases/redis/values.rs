@@ -111,7 +111,8 @@ pub(super) fn info(id: &JobId, fields: &Fields) -> Option<JobInfo> {
     })
 }
 
-/// An entry that was leased: the name of its job, when that was submitted, and the lease but for what is known of the job.
+/// An entry that was leased: the name of its job, when that was submitted, and the lease but for
+/// what is known of the job.
 pub(super) struct Delivered {
     pub(super) job: JobId,
     pub(super) submitted: u64,

@@ -1,6 +1,6 @@
 -- Before every script about jobs, after the prelude.
 
--- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then nobody could
+-- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then no worker could
 -- renew a lease, and that one ran out says nothing about its worker. O(log w)
 local function returned(at)
   if redis.call('ZCOUNT', WORKERS, at, '+inf') > 0 then
@@ -30,13 +30,13 @@ local function in_turn(set, id)
   redis.call('ZADD', set, redis.call('INCR', GLOBAL .. 'turn'), id)
 end
 
--- Has the server lost the tasks of a job that is in this state? No script leaves a running job that is complete without tasks: they
+-- Returns true if the server has lost the tasks of a job that is in this state. No script leaves a running job that is complete without tasks: they
 -- were deleted by hand, or thrown away when memory was short. O(1)
 local function lost(j, state, sealed)
   return state == 'running' and sealed == '1' and redis.call('EXISTS', j.tasks) == 0
 end
 
--- Is this the last delivery of the entry, and to this worker? O(1)
+-- Returns true if this is the last delivery of the entry, and to this worker. O(1)
 local function held(j, entry, worker, delivery)
   return redis.call('HGET', j.holders, entry) == worker .. ' ' .. delivery
 end
@@ -155,7 +155,7 @@ local function tidy(j, sealed)
   return left
 end
 
--- Notes a task that nobody can do. All are counted. Of the first ones the first bytes are kept to be looked at: of a program that
+-- Notes a task that no worker can do. All are counted. Of the first ones the first bytes are kept to be looked at: of a program that
 -- fails everywhere there may be millions. O(1)
 local function set_aside(j, entry, task, attempts, reason)
   if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
