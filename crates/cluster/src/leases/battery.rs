@@ -191,6 +191,7 @@ macro_rules! battery {
             a_deferred_task_waits_when_its_last_slot_is_filled
             a_slot_is_filled_once
             deferred_tasks_have_limits
+            what_was_set_aside_is_tried_again
             a_storm_loses_nothing_and_counts_nothing_twice
         );
     };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::types::plain;
 use super::{
-    Completed, Completion, Crowd, GiveUp, JobId, Lease, LeasePool, Order, Oversized, Present,
+    Completed, Completion, Crowd, Dead, GiveUp, JobId, Lease, LeasePool, Order, Oversized, Present,
     Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::Build;
@@ -277,7 +277,7 @@ impl LeasePool for Memory {
             job.add(new, child.task.clone(), child.tries);
         }
         for (refused, new) in completion.aside.iter().zip(numbers.by_ref()) {
-            job.set_aside(new, refused.attempts, &refused.reason);
+            job.set_aside(new, &refused.task, refused.attempts, &refused.reason);
         }
         job.defer(completion, &mut numbers);
         let results = completion.results.iter().filter(|part| !part.is_empty());
@@ -312,9 +312,9 @@ impl LeasePool for Memory {
         let attempts = entry.tries + 1;
         match why {
             GiveUp::Failed(reason) if attempts >= job.info.terms.tries => {
-                job.set_aside(number, attempts, reason)
+                job.set_aside(number, &entry.task, attempts, reason)
             }
-            GiveUp::Hopeless(reason) => job.set_aside(number, attempts, reason),
+            GiveUp::Hopeless(reason) => job.set_aside(number, &entry.task, attempts, reason),
             GiveUp::Failed(_) => job.add(new, entry.task, attempts),
             GiveUp::Stopping => job.add(new, entry.task, entry.tries),
         }
@@ -376,7 +376,12 @@ impl LeasePool for Memory {
                 outstanding: job.entries.len() as u64,
                 in_flight: job.leased.len() as u64,
                 aside: job.aside.len() as u64,
-                reasons: job.aside.iter().take(10).cloned().collect(),
+                reasons: job
+                    .aside
+                    .iter()
+                    .take(10)
+                    .map(|dead| dead.aside.clone())
+                    .collect(),
                 shares: shares.into_iter().map(named).collect(),
                 workers: job.done.len() as u64,
                 sealed: job.sealed,
@@ -425,6 +430,24 @@ impl LeasePool for Memory {
         }
         self.changed.notify_all();
         Ok(Some(state))
+    }
+
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+        let world = self.world();
+        let dead = world.jobs.get(job).map(|job| job.aside.iter());
+        Ok(dead.into_iter().flatten().take(1000).cloned().collect())
+    }
+
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let job = world.jobs.get_mut(job);
+        let Some(job) = job.filter(|job| job.state != State::Cancelled) else {
+            return Ok(None);
+        };
+        let again = job.retry_dead(entries, &mut world.numbers);
+        self.changed.notify_all();
+        Ok(Some(again))
     }
 
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {

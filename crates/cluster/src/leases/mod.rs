@@ -241,6 +241,22 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
 
+    /// The tasks of a job that were set aside: the first thousand.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble>;
+
+    /// Lets tasks wait again that were set aside: these entries, or all if there are none, as if
+    /// they had never been tried. A job that is done runs again. Returns how many there were;
+    /// nothing if there is no such job, or it was cancelled.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble>;
+
     /// Says that a worker is alive, for so long. Every worker does, all the time: where none did,
     /// leases ran out because the server could not be reached, and [`reclaim`](LeasePool::reclaim)
     /// gives them their time again. Returns how many there are.

@@ -431,6 +431,31 @@ pub struct Aside {
     pub reason: String,
 }
 
+/// A task that was set aside, with the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dead {
+    /// What is known of it.
+    pub aside: Aside,
+    /// The task, encoded; of one that is larger than 64 KiB, the beginning.
+    pub task: Vec<u8>,
+    /// Whether all of the task is there, so that it can be tried again.
+    pub whole: bool,
+}
+
+impl Dead {
+    /// The largest task that is kept whole: there may be a thousand of them.
+    pub(crate) const WHOLE: usize = 64 << 10;
+
+    /// How much is kept of a larger one.
+    pub(crate) const PART: usize = 4 << 10;
+
+    /// The name of its kind, if it is a task.
+    pub fn kind(&self) -> Option<String> {
+        let parcel = Parcel::decode(&self.task).ok()?;
+        Some(plain(&parcel.kind))
+    }
+}
+
 /// All workers that are alive, together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crowd {

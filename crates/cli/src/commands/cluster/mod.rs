@@ -2,6 +2,8 @@
 
 #[cfg(feature = "redis")]
 mod cancel;
+#[cfg(feature = "redis")]
+mod dead;
 mod engine;
 mod programs;
 mod run;
@@ -74,6 +76,10 @@ enum Command {
     #[cfg(feature = "redis")]
     #[command(after_help = served(cancel::EXAMPLES))]
     Cancel(cancel::Cancel),
+    /// List tasks that were set aside, show one, or let them be tried again.
+    #[cfg(feature = "redis")]
+    #[command(after_help = served(dead::EXAMPLES))]
+    Dead(dead::DeadTasks),
     /// Take tasks from a server (a build with the feature redis).
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
@@ -90,6 +96,10 @@ enum Command {
     #[cfg(not(feature = "redis"))]
     #[command(disable_help_flag = true)]
     Cancel(Left),
+    /// Tasks that were set aside (a build with the feature redis).
+    #[cfg(not(feature = "redis"))]
+    #[command(disable_help_flag = true)]
+    Dead(Left),
 }
 
 /// Help for what needs a server.
@@ -111,10 +121,14 @@ impl Cluster {
             Command::Status(status) => status.run(output),
             #[cfg(feature = "redis")]
             Command::Cancel(cancel) => cancel.run(output),
+            #[cfg(feature = "redis")]
+            Command::Dead(dead) => dead.run(output),
             #[cfg(not(feature = "redis"))]
-            Command::Worker(_) | Command::Submit(_) | Command::Status(_) | Command::Cancel(_) => {
-                Err(Failure::usage(NO_REDIS))
-            }
+            Command::Worker(_)
+            | Command::Submit(_)
+            | Command::Status(_)
+            | Command::Cancel(_)
+            | Command::Dead(_) => Err(Failure::usage(NO_REDIS)),
         }
     }
 }

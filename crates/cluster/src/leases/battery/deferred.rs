@@ -140,3 +140,67 @@ pub(in crate::leases) fn deferred_tasks_have_limits(world: &dyn World) {
     let taken = case.pool.complete(&a.ticket, &child(&parcel));
     assert_eq!(taken, Ok(counted(1, 0)));
 }
+
+pub(in crate::leases) fn what_was_set_aside_is_tried_again(world: &dyn World) {
+    let case = Case::with(world, &["a", "b"]);
+    let (a, b) = (
+        case.lease("w").expect("a waits"),
+        case.lease("v").expect("b waits"),
+    );
+    // The task that is set aside would have filled a slot.
+    let defers = Completion {
+        deferred: vec![deferred(1, 1, &[])],
+        aside: vec![Refused {
+            task: b"bad".to_vec(),
+            attempts: 2,
+            reason: "it broke".to_owned(),
+        }],
+        ..completion("A", &[])
+    };
+    assert_eq!(case.pool.complete(&a.ticket, &defers), Ok(counted(1, 1)));
+    let hopeless = GiveUp::Hopeless("never".to_owned());
+    assert_eq!(case.pool.give_up(&b.ticket, &hopeless), Ok(true));
+    assert_eq!(case.status().state, State::Done);
+    let dead = || case.pool.dead(&case.job.id).expect("the pool is there");
+    let tasks: Vec<_> = dead()
+        .into_iter()
+        .map(|dead| (dead.task, dead.whole))
+        .collect();
+    assert_eq!(tasks, [(b"bad".to_vec(), true), (b"b".to_vec(), true)]);
+    let (bad, b) = (dead()[0].aside.entry.clone(), dead()[1].aside.entry.clone());
+    let retry = |entries: &[String]| case.pool.retry_dead(&case.job.id, entries);
+    assert_eq!(retry(&["no such entry".to_owned()]), Ok(Some(0)));
+    assert_eq!(case.status().state, State::Done);
+    assert_eq!(retry(&[bad]), Ok(Some(1)));
+    let status = case.status();
+    assert_eq!(
+        (status.state, status.outstanding, status.aside),
+        (State::Running, 1, 1)
+    );
+    let running = case.pool.running().expect("the pool is there");
+    assert!(running.iter().any(|(job, _)| *job == case.job.id));
+    let again = case.lease("w").expect("it waits");
+    assert_eq!(
+        (again.attempt, again.task.as_deref()),
+        (1, Some(&b"bad"[..]))
+    );
+    let fills = Completion {
+        inputs: vec![input(1, 0, "x")],
+        ..completion("", &[])
+    };
+    assert_eq!(case.pool.complete(&again.ticket, &fills), Ok(counted(1, 1)));
+    let ready = case.lease("w").expect("the slot is full");
+    assert_eq!(ready.task, Some(assembled(1, "x")));
+    assert_eq!(case.complete(&ready, "X", &[]), counted(0, 2));
+    assert_eq!(case.status().state, State::Done);
+    assert_eq!(retry(&[]), Ok(Some(1)), "all that are left");
+    assert!(dead().is_empty());
+    let b_again = case.lease("w").expect("it waits");
+    assert_ne!(b_again.ticket.entry, b);
+    assert_eq!(case.complete(&b_again, "B", &[]), counted(0, 3));
+    let status = case.status();
+    assert_eq!((status.state, status.aside), (State::Done, 0));
+    assert_eq!(case.results(), ["A", "X", "B"]);
+    assert_eq!(case.pool.cancel(&case.job.id, true), Ok(Some(State::Done)));
+    assert_eq!(retry(&[]), Ok(None));
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::shortened;
 use crate::continuation::{DeferredId, DeferredTask};
-use crate::leases::{Aside, Completion, JobInfo, Lease, Order, State, Ticket};
+use crate::leases::{Aside, Completion, Dead, JobInfo, Lease, Order, State, Ticket};
 
 #[derive(Debug)]
 pub(super) struct Job {
@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) results: Vec<Vec<u8>>,
     /// Continuations that wait for inputs.
     pub(super) deferred: BTreeMap<DeferredId, DeferredTask>,
-    pub(super) aside: Vec<Aside>,
+    pub(super) aside: Vec<Dead>,
     pub(super) done: BTreeMap<String, u64>,
     pub(super) tasks: u64,
     pub(super) submitted: Duration,
@@ -161,12 +161,37 @@ impl Job {
         lease
     }
 
-    pub(super) fn set_aside(&mut self, number: u64, attempts: u32, reason: &str) {
-        self.aside.push(Aside {
+    pub(super) fn set_aside(&mut self, number: u64, task: &[u8], attempts: u32, reason: &str) {
+        let aside = Aside {
             entry: number.to_string(),
             attempts,
             reason: shortened(reason),
+        };
+        let whole = task.len() <= Dead::WHOLE;
+        let task = if whole { task } else { &task[..Dead::PART] };
+        self.aside.push(Dead {
+            aside,
+            task: task.to_vec(),
+            whole,
         });
+    }
+
+    /// Lets tasks wait again that were set aside. Returns how many.
+    pub(super) fn retry_dead(&mut self, entries: &[String], numbers: &mut u64) -> u64 {
+        let chosen =
+            |dead: &Dead| dead.whole && (entries.is_empty() || entries.contains(&dead.aside.entry));
+        let (again, left): (Vec<_>, _) = std::mem::take(&mut self.aside)
+            .into_iter()
+            .partition(chosen);
+        self.aside = left;
+        for dead in &again {
+            *numbers += 1;
+            self.add(*numbers, dead.task.clone(), 0);
+        }
+        if !again.is_empty() {
+            (self.state, self.ended) = (State::Running, None);
+        }
+        again.len() as u64
     }
 
     /// Takes a leased entry away.
@@ -190,7 +215,7 @@ impl Job {
             let attempts = entry.tries + 1;
             if attempts >= terms.tries {
                 let reason = format!("no worker lived to finish it; the last one was {worker}");
-                self.set_aside(number, attempts, &reason);
+                self.set_aside(number, &entry.task, attempts, &reason);
                 aside += 1;
             } else {
                 self.add(number, entry.task, attempts);

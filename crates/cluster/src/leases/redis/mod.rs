@@ -29,7 +29,7 @@ use sha1::{Digest, Sha1};
 
 use super::url::Server;
 use super::{
-    Completed, Completion, Crowd, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
+    Completed, Completion, Crowd, Dead, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
     Present, Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::{Build, Parcel};
@@ -76,7 +76,7 @@ macro_rules! scripts {
 
 scripts!(
     workers: beat renew live leave workers;
-    jobs: submit lease complete give_up reclaim compact cancel status
+    jobs: submit lease complete give_up reclaim compact cancel status retry_dead
 );
 
 fn key(job: &JobId, what: &str) -> String {
@@ -391,6 +391,28 @@ impl LeasePool for Redis {
         let mut ask = self.about(&self.scripts.cancel, job);
         ask.arg(u8::from(forget));
         Ok(values::state(&values::text(self.script(&ask)?)))
+    }
+
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+        let mut ask = redis::cmd("XRANGE");
+        ask.arg(key(job, "aside")).arg("-").arg("+");
+        ask.arg("COUNT").arg(1000);
+        let entries = values::entries(self.connections.query(&ask)?);
+        Ok(entries
+            .iter()
+            .map(|(_, fields)| values::dead(fields))
+            .collect())
+    }
+
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
+        let mut ask = self.about(&self.scripts.retry_dead, job);
+        for entry in entries {
+            ask.arg(entry);
+        }
+        match self.script(&ask)? {
+            Value::Int(again) => Ok(u64::try_from(again).ok()),
+            _ => Ok(None),
+        }
     }
 
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {

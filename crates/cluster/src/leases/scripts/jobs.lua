@@ -133,15 +133,18 @@ end
 -- The job is over. It is remembered for a while. O(1): what it had is freed by another thread
 local function finish(j, state)
   local job = redis.call('HMGET', j.job, 'build', 'keep')
-  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding,
-    j.deferred, j.inputs)
+  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding)
   redis.call('HSET', j.job, 'state', state, 'ended', (now()))
   redis.call('HDEL', RUNNING, j.id)
   redis.call('ZREM', DUE, j.id)
   redis.call('ZREM', ready_of(job[1]), j.id)
   redis.call('ZREM', suspects_of(job[1]), j.id)
   redis.call('XADD', j.over, '*', 'state', state)
-  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.over }) do
+  if state ~= 'done' or redis.call('EXISTS', j.aside) == 0 then
+    redis.call('UNLINK', j.deferred, j.inputs)
+  end
+  -- What was set aside may be tried again, and then its slots are filled.
+  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs }) do
     redis.call('PEXPIRE', key, job[2])
   end
 end
@@ -159,8 +162,12 @@ end
 -- fails everywhere there may be millions. O(1)
 local function set_aside(j, entry, task, attempts, reason)
   if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
-    local kept = string.sub(task or '', 1, 4096)
-    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept)
+    local kept = task or ''
+    local whole = #kept <= 65536 and 1 or 0
+    if whole == 0 then
+      kept = string.sub(kept, 1, 4096)
+    end
+    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept, 'whole', whole)
   end
 end
 
