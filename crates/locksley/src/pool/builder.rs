@@ -106,6 +106,10 @@ impl Config {
         }
     }
 
+    pub(crate) fn has_panic_handler(&self) -> bool {
+        self.panic.is_some()
+    }
+
     /// A panic that has nobody else to go to. Without a handler, the message that the panic has
     /// printed already is all.
     pub(crate) fn handle_panic(&self, payload: Payload) {

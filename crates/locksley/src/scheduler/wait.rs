@@ -121,7 +121,7 @@ impl Worker {
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // Somebody who stole it in error may have left it in the pool's queue.
         self.wait_with(latch, group, || {
-            let queued = self.registry().injector.pop_of(group);
+            let queued = self.registry().injector.pop_forked(group);
             queued.or_else(|| self.take_back(group, false))
         });
     }

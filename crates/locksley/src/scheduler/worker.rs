@@ -24,7 +24,10 @@ use crate::strategy::local_queue::{
     Exposure, LocalQueue, StealHandle, TransferCounts, local_queue_for,
 };
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::task::fifo::FifoQueue;
+use crate::task::ghosts::Ghosts;
 use crate::task::job::{GroupId, JobRef};
+use crate::task::outstanding::TaskCounts;
 
 /// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
 /// fine-grained program never is; and the barrier takes a few microseconds itself. In nanoseconds.
@@ -91,7 +94,9 @@ pub struct Worker {
     /// Jobs that this worker and no other must run.
     pub(crate) targeted_jobs: Injector,
     /// Tasks that run in the order in which this worker spawned them.
-    pub(crate) fifo: Injector,
+    pub(crate) fifo: FifoQueue,
+    pub(crate) ghosts: Ghosts,
+    pub(crate) tasks: TaskCounts,
     thread: OnceLock<Thread>,
     stealer: Option<Box<dyn StealHandle>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
@@ -130,7 +135,9 @@ impl Worker {
             home: AtomicUsize::new(0),
             task_stack: TaskStack::new(),
             targeted_jobs: Injector::new(),
-            fifo: Injector::new(),
+            fifo: FifoQueue::new(),
+            ghosts: Ghosts::new(),
+            tasks: TaskCounts::new(),
             thread: OnceLock::new(),
             stealer,
             tracer: config.tracing.as_ref().map(Tracing::tracer),
@@ -530,6 +537,9 @@ impl Worker {
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: QueuedJob) {
+        if self.drops_ghost(&injected) {
+            return;
+        }
         self.registry().pass_on_summons(self);
         self.close_to_offers();
         self.publish_counts();
@@ -546,11 +556,17 @@ impl Worker {
         let _work = self.traced(Activity::Work);
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         unsafe { injected.job.execute(self, injected.owner) };
-        if injected.job.is_dealt()
+        self.count_executed(injected.job);
+    }
+
+    /// Tells the strategy's queue that a job of it is done with, if it was dealt.
+    #[inline]
+    pub(crate) fn count_executed(&self, job: JobRef) {
+        if job.is_dealt()
             // SAFETY: the pile does not come back here.
             && let Some(pile) = unsafe { self.pile() }
         {
-            pile.executed(injected.job.is_near());
+            pile.executed(job.is_near());
         }
     }
 
@@ -640,16 +656,20 @@ impl Worker {
         self.stole.set(spawned && self.stealer.is_none());
     }
 
+    /// Takes the newest job of the queue that spawned jobs are pushed to.
+    pub(crate) fn pop_newest(&self) -> Option<JobRef> {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        match unsafe { &*self.pile.get() } {
+            // SAFETY: as above.
+            None => unsafe { self.deque.pop() },
+            Some(_) => self.pop_spawned(),
+        }
+    }
+
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
     /// Spawned jobs of others that are in the way go to the pool's queue.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
-        // SAFETY: only the owner's thread has a `&Worker`.
-        let own = unsafe { &*self.pile.get() }.is_none();
-        while let Some(job) = match own {
-            // SAFETY: as above.
-            true => unsafe { self.deque.pop() },
-            false => self.pop_spawned(),
-        } {
+        while let Some(job) = self.pop_newest() {
             let injected = QueuedJob {
                 job,
                 owner: self.index,
@@ -663,7 +683,9 @@ impl Worker {
             if unsafe { job.group() } == group {
                 return Some(injected);
             }
-            self.registry().inject(injected);
+            if !self.drops_ghost(&injected) {
+                self.registry().inject(injected);
+            }
         }
         // SAFETY: the pile does not come back here.
         let dealt = unsafe { self.pile() }?.pop_of(group)?;
