@@ -285,6 +285,12 @@ impl Registry {
         woken
     }
 
+    /// How many workers are counted as blocked, and how many spares are awake.
+    pub(crate) fn blocked_and_spares(&self) -> (usize, usize) {
+        let blocked = self.blocked.load(Ordering::Relaxed);
+        (blocked, self.spares_up.load(Ordering::Relaxed))
+    }
+
     fn spare_wanted(&self) -> bool {
         let up = self.spares_up.load(Ordering::Relaxed);
         up < self.blocked.load(Ordering::Relaxed) && up < self.most_spares()

@@ -113,6 +113,16 @@ impl TaskStack {
         self.depth.load(Ordering::Relaxed)
     }
 
+    /// Tells `entry` what the owner seems to execute and to wait for (`true`), outermost first. It goes on
+    /// meanwhile.
+    pub(crate) fn show(&self, mut entry: impl FnMut(GroupId, bool)) {
+        let depth = self.depth.load(Ordering::Relaxed);
+        for level in self.entries.iter().take(depth) {
+            let level = level.load(Ordering::Relaxed);
+            entry(GroupId(level & !WAIT), level & WAIT != 0);
+        }
+    }
+
     /// Is the owner executing a task of this family? If so, `waits` is told what it waits for on
     /// the way.
     pub(crate) fn sight(&self, group: GroupId, mut waits: impl FnMut(GroupId)) -> Option<Sighting> {

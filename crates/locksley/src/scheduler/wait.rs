@@ -15,6 +15,7 @@
 //! Whether the victim was still inside the family when the job was stolen, and whether those who led to the family
 //! still waited for it, is checked afterwards (`frames`); if not, the job goes to the pool's queue likewise.
 
+use std::panic;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::Sighting;
 use crate::scheduler::worker::Worker;
-use crate::task::job::GroupId;
+use crate::task::job::{GroupId, catch};
 use crate::task::latch::{Awaited, Latch};
 
 /// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
@@ -188,7 +189,7 @@ impl Worker {
         let blocked = self.registry().try_blocking(|| {
             let _parked = self.traced(Activity::Parked);
             if self.targeted_jobs.is_empty() && !ready() {
-                park();
+                self.seen_blocked(park);
             }
         });
         if !blocked {
@@ -203,11 +204,13 @@ impl Worker {
         self.open_pile();
         let mut block = Some(block);
         let mut result = None;
-        let mut run = || result = block.take().map(|block| block());
+        // A panic of the caller's must not leave the worker counted as blocked.
+        let mut run = || result = block.take().map(|block| self.seen_blocked(|| catch(block)));
         if !self.registry().try_blocking(&mut run) {
             run();
         }
-        result.expect("one of the two has run it")
+        let result = result.expect("one of the two has run it");
+        result.unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
     /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.

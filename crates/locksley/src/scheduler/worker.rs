@@ -20,10 +20,8 @@ use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
-use crate::strategy::local_queue::{
-    Exposure, LocalQueue, StealHandle, TransferCounts, local_queue_for,
-};
-use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::task::fifo::FifoQueue;
 use crate::task::ghosts::Ghosts;
 use crate::task::job::{GroupId, JobRef};
@@ -97,6 +95,8 @@ pub struct Worker {
     pub(crate) fifo: FifoQueue,
     pub(crate) ghosts: Ghosts,
     pub(crate) tasks: TaskCounts,
+    /// Whether the worker is blocked, for those who look. Written by the owner.
+    blocked: AtomicBool,
     thread: OnceLock<Thread>,
     stealer: Option<Box<dyn StealHandle>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
@@ -138,6 +138,7 @@ impl Worker {
             fifo: FifoQueue::new(),
             ghosts: Ghosts::new(),
             tasks: TaskCounts::new(),
+            blocked: AtomicBool::new(false),
             thread: OnceLock::new(),
             stealer,
             tracer: config.tracing.as_ref().map(Tracing::tracer),
@@ -488,6 +489,24 @@ impl Worker {
                 .is_none_or(|stealer| stealer.is_empty())
     }
 
+    /// Blocks the owner's thread, and lets that be seen.
+    pub(crate) fn seen_blocked<R>(&self, block: impl FnOnce() -> R) -> R {
+        self.blocked.store(true, Ordering::Relaxed);
+        let result = block();
+        self.blocked.store(false, Ordering::Relaxed);
+        result
+    }
+
+    /// Returns `true` if the worker seems to be blocked. For other threads.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if the worker seems to be asleep. For other threads.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.sleep.is_asleep()
+    }
+
     /// The CPU that the worker was last seen on.
     pub(crate) fn home(&self) -> Option<usize> {
         self.home.load(Ordering::Relaxed).checked_sub(1)
@@ -530,8 +549,10 @@ impl Worker {
             let pile = unsafe { &*self.pile.get() }.as_ref();
             // SAFETY: as above.
             let exposed = unsafe { self.deque.exposed() };
-            let transfers = pile.map_or(TransferCounts::default(), |pile| pile.transfers());
-            self.counters.publish(exposed, transfers);
+            self.counters.publish(exposed);
+            if let Some(pile) = pile {
+                self.counters.publish_transfers(pile.transfers());
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use crate::sync::{Mutex, lock};
 use crate::task::job::{GroupId, HeapJob, catch};
 use crate::task::panics::reached_no_waiter;
 use crate::task::scope::in_place_scope_in;
-use crate::task::spawn::count_task;
+use crate::task::spawn::{count_task, with_current_registry};
 
 /// What the closure of a [`broadcast`] is told.
 ///
@@ -95,7 +95,7 @@ where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(&crate::pool::current_registry(), f)
+    with_current_registry(|registry| broadcast_in(registry, f))
 }
 
 /// Spawns a closure once on each worker of the calling worker's pool, or of the global one, and
@@ -113,10 +113,10 @@ pub fn spawn_broadcast<F>(f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(&crate::pool::current_registry(), f);
+    with_current_registry(|registry| spawn_broadcast_in(registry, f));
 }
 
-pub(crate) fn broadcast_in<F, R>(registry: &Arc<Registry>, f: F) -> Vec<R>
+pub(crate) fn broadcast_in<F, R>(registry: &Registry, f: F) -> Vec<R>
 where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
@@ -140,7 +140,7 @@ where
         .collect()
 }
 
-pub(crate) fn spawn_broadcast_in<F>(registry: &Arc<Registry>, f: F)
+pub(crate) fn spawn_broadcast_in<F>(registry: &Registry, f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::pool::{current_registry, on_worker};
+use crate::pool::on_worker;
 use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
@@ -14,6 +14,7 @@ use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
 use crate::task::job::HeapJob;
 use crate::task::scope::{Place, Scope};
+use crate::task::spawn::with_current_registry;
 
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
 ///
@@ -181,7 +182,8 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    on_worker(|worker| ScopeFifo::run(Scope::on(worker), body))
+    // SAFETY: the worker is the calling thread's, and `run` keeps the scope in its frame.
+    on_worker(|worker| ScopeFifo::run(unsafe { Scope::on(worker) }, body))
 }
 
 /// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
@@ -199,12 +201,13 @@ pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place_scope_fifo_in(&current_registry(), body)
+    with_current_registry(|registry| in_place_scope_fifo_in(registry, body))
 }
 
 pub(crate) fn in_place_scope_fifo_in<'scope, R>(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     body: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    ScopeFifo::run(Scope::in_place(registry), body)
+    // SAFETY: the caller keeps the registry alive, and `run` keeps the scope in its frame.
+    ScopeFifo::run(unsafe { Scope::in_place(registry) }, body)
 }
