@@ -20,7 +20,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
-use locksley_policy::Thrift;
 use locksley_queue::barrier;
 use locksley_trace::Activity;
 
@@ -29,7 +28,7 @@ use crate::machine::topology::allowed_now;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
 use crate::pool::thread_builder::{self, Roll, ThreadBuilder};
-use crate::scheduler::idle::sleep::Sleepers;
+use crate::scheduler::idle::sleep::{Sleepers, leave_call};
 use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
@@ -41,13 +40,17 @@ use crate::task::outstanding::{TaskCounts, all_done};
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
 
-/// A steal takes one to four microseconds, and interrupts the victim for a good part of that. So a spawned task
-/// below one microsecond is better left to it.
-const THRIFT: Thrift = Thrift::new(
-    Duration::from_micros(1),
-    Duration::from_micros(2),
-    Duration::from_micros(64),
-);
+/// Pauses between a sleeper's calls and its look for work: longer than a store takes to be seen.
+const SETTLE: u32 = 16;
+
+/// For how long a worker blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// It looks again soon, so that it may miss a push.
+    Briefly,
+    /// It may miss nothing.
+    Indefinitely,
+}
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
@@ -314,13 +317,23 @@ impl Registry {
                 .any(|worker| !worker.seems_empty())
     }
 
-    /// Calls every worker, so that its next push wakes a sleeper. Returns `true` if there is work
-    /// already, `None` if the barrier was refused, so that there may be.
+    /// Leaves a call at every worker, so that its next push wakes a sleeper, and looks whether there is
+    /// work. A push whose store is on its way just then may be missed.
+    fn call_and_look(&self) -> bool {
+        self.furnished(0..self.workers())
+            .for_each(|worker| leave_call(&worker.deque));
+        for _ in 0..SETTLE {
+            std::hint::spin_loop();
+        }
+        self.work_in_sight()
+    }
+
+    /// The same, and no push is missed. Returns `None` if the barrier was refused, so that one may be.
     fn call_for_work(&self) -> Option<bool> {
         loop {
             let count = self.workers();
             for worker in self.furnished(0..count) {
-                worker.deque.call();
+                leave_call(&worker.deque);
             }
             let ordered = barrier::heavy(); // [Z2]
             // A spare that starts after the barrier takes itself to be called.
@@ -337,23 +350,22 @@ impl Registry {
         // It looks again whether there is work once it is asleep.
         worker.summoned.set(false);
         self.sleepers.begin(&worker.sleep);
-        let work = self.call_for_work();
-        if work == Some(true) || !worker.targeted_jobs.is_empty() || ready() {
+        let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
+        if self.call_and_look() || awake() {
             self.end_sleep(worker);
             self.nap(worker, worker.was_refused());
-            return;
-        }
-        if work.is_none() {
-            self.nap(worker, true);
-            self.end_sleep(worker);
             return;
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
         neighbours::look_around(self, worker);
         let parked = worker.traced(Activity::Parked);
-        while worker.sleep.is_asleep() && !ready() {
-            thread::park();
+        thread::park_timeout(NAP);
+        // Where the barrier is refused, the nap was all.
+        if !awake() && self.call_for_work() == Some(false) {
+            while worker.sleep.is_asleep() && !ready() {
+                thread::park();
+            }
         }
         drop(parked);
         self.end_sleep(worker);
@@ -386,8 +398,8 @@ impl Registry {
 
     /// Runs something that blocks the calling worker, while a spare takes its place. Returns `false`, and
     /// runs nothing, if no spare can.
-    pub(crate) fn try_blocking(&self, wait: impl FnOnce()) -> bool {
-        if !self.begin_block() {
+    pub(crate) fn try_blocking(&self, block: Block, wait: impl FnOnce()) -> bool {
+        if !self.begin_block(block) {
             return false;
         }
         self.count(Event::Park);
@@ -397,7 +409,7 @@ impl Registry {
     }
 
     /// Counts the caller as blocked, if there is a spare for it.
-    fn begin_block(&self) -> bool {
+    fn begin_block(&self, block: Block) -> bool {
         let blocked = self
             .blocked
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |blocked| {
@@ -406,8 +418,13 @@ impl Registry {
         if blocked.is_err() {
             return false;
         }
-        // The call passes the heavy barrier, against a spare that goes to sleep.
-        if self.call_for_work() != Some(false) {
+        // Against a spare that goes to sleep: one of the two sees the other's count.
+        fence(Ordering::SeqCst);
+        let work = match block {
+            Block::Briefly => self.call_and_look(),
+            Block::Indefinitely => self.call_for_work() != Some(false),
+        };
+        if work {
             self.wake_one();
         }
         // The spare that was called may have been refused.
@@ -524,7 +541,6 @@ impl Registry {
     pub(crate) fn main_loop(&self, worker: &Worker) {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
-        let mut thrift = THRIFT;
         loop {
             if spare && worker.was_refused() && self.spare_is_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
@@ -533,13 +549,7 @@ impl Registry {
             if worker.read_mail() {
                 idle = 0;
             } else if let Some(injected) = worker.find_work() {
-                if worker.has_stolen_spawned() {
-                    let start = Instant::now();
-                    worker.run_job(injected);
-                    self.linger(worker, thrift.wait_after(start.elapsed()));
-                } else {
-                    worker.run_job(injected);
-                }
+                worker.run_job(injected);
                 idle = 0;
                 if spare && self.spare_is_left_over() {
                     self.lie_down(worker);
@@ -565,21 +575,6 @@ impl Registry {
                     idle = 0;
                 }
             }
-        }
-    }
-
-    /// Leaves the others' piles alone for a while, unless there is something else to do.
-    fn linger(&self, worker: &Worker, wait: Duration) {
-        if !wait.is_zero() {
-            worker.trace_idle();
-        }
-        let start = Instant::now();
-        while start.elapsed() < wait
-            && worker.targeted_jobs.is_empty()
-            && self.injector.is_empty()
-            && !self.is_closing()
-        {
-            thread::yield_now();
         }
     }
 

@@ -252,9 +252,7 @@ impl Worker {
         };
         let config = &self.registry().config;
         self.selector.tried(victim, outcome(&answer), config);
-        let stolen = answer.success();
-        self.note_theft(stolen.as_ref());
-        stolen
+        answer.success()
     }
 
     /// Tries to steal as the strategy's pile wants it, if it does.

@@ -25,7 +25,7 @@ use locksley_trace::Activity;
 use crate::observe::record;
 use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
-use crate::scheduler::registry::Registry;
+use crate::scheduler::registry::{Block, Registry};
 use crate::scheduler::task_stack::Sighting;
 use crate::scheduler::worker::Worker;
 use crate::task::job::{GroupId, catch};
@@ -170,7 +170,9 @@ impl Worker {
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
-            if self.read_mail() || blocks && self.block_once(&ready_asleep, thread::park) {
+            if self.read_mail()
+                || blocks && self.block_once(Block::Indefinitely, &ready_asleep, thread::park)
+            {
                 idle = 0;
             } else if let Some(injected) = self.take_anything() {
                 self.help(injected);
@@ -184,9 +186,9 @@ impl Worker {
     }
 
     /// Blocks once, with a spare in the worker's place. Returns `false` if no spare can take it.
-    fn block_once(&self, ready: impl FnOnce() -> bool, park: impl FnOnce()) -> bool {
+    fn block_once(&self, block: Block, ready: impl FnOnce() -> bool, park: impl FnOnce()) -> bool {
         self.open_pile();
-        let blocked = self.registry().try_blocking(|| {
+        let blocked = self.registry().try_blocking(block, || {
             let _parked = self.traced(Activity::Parked);
             if self.targeted_jobs.is_empty() && !ready() {
                 self.seen_blocked(park);
@@ -206,7 +208,7 @@ impl Worker {
         let mut result = None;
         // A panic of the caller's must not leave the worker counted as blocked.
         let mut run = || result = block.take().map(|block| self.seen_blocked(|| catch(block)));
-        if !self.registry().try_blocking(&mut run) {
+        if !self.registry().try_blocking(Block::Indefinitely, &mut run) {
             run();
         }
         let result = result.expect("one of the two has run it");
@@ -287,7 +289,7 @@ impl Worker {
             return registry.sleep(self, ready);
         }
         let park = || thread::park_timeout(LOOK_AGAIN);
-        if self.block_once(ready, park) {
+        if self.block_once(Block::Briefly, ready, park) {
             return;
         }
         // No spare can take its place, so it takes any work rather than stand still. One that is deep

@@ -15,7 +15,7 @@ use crate::observe::record::Deck;
 use crate::observe::stats::{Counters, Event};
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::builder::Config;
-use crate::scheduler::idle::sleep::SleepState;
+use crate::scheduler::idle::sleep::{SleepState, take_call};
 use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::TaskStack;
@@ -30,6 +30,10 @@ use crate::task::outstanding::TaskCounts;
 /// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
 /// fine-grained program never is; and the barrier takes a few microseconds itself. In nanoseconds.
 const FORCE_AFTER: u64 = 5_000;
+
+/// For how many spawned jobs after a request a worker keeps half of all public. Thieves that ask once
+/// mostly come again, and a task that spawns others spawns many.
+const GENEROUS: u32 = 64;
 
 thread_local! {
     /// The worker that this thread is, if it is one.
@@ -65,6 +69,8 @@ pub struct Worker {
     reference: bool,
     /// How many items to expose on request.
     exposure: Exposure,
+    /// For how many more spawned jobs half of all are kept public. The owner's alone.
+    generous: Cell<u32>,
     /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by thieves.
     asked_at: AtomicU64,
     pub(crate) selector: VictimSelector,
@@ -77,8 +83,6 @@ pub struct Worker {
     pub(crate) open: Cell<bool>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
-    /// Was what it found last a spawned job, stolen at the price of a barrier? The owner's alone.
-    stole: Cell<bool>,
     /// What is recorded of what it runs. The owner's alone.
     pub(crate) deck: Deck,
     pub(crate) counters: Counters,
@@ -119,6 +123,7 @@ impl Worker {
             deque,
             reference,
             exposure: Exposure::of(config.strategy),
+            generous: Cell::new(0),
             asked_at: AtomicU64::new(0),
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
@@ -126,7 +131,6 @@ impl Worker {
             summoned: Cell::new(false),
             open: Cell::new(false),
             helping: Cell::new(0),
-            stole: Cell::new(false),
             deck: Deck::default(),
             counters: Counters::default(),
             index,
@@ -286,6 +290,20 @@ impl Worker {
         };
         if attention {
             self.attend();
+        } else if self.generous.get() > 0 {
+            self.generous.set(self.generous.get() - 1);
+            self.keep_half_public();
+        }
+    }
+
+    /// Makes jobs public until they are half of all, so that thieves need not ask.
+    fn keep_half_public(&self) {
+        // SAFETY: only the owner's thread has a `&Worker`, for both.
+        unsafe {
+            let (public, private) = (self.deque.public_len(), self.deque.private_len());
+            if private > public {
+                self.deque.expose((private - public).div_ceil(2));
+            }
         }
     }
 
@@ -381,9 +399,12 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn attend(&self) {
         // SAFETY: only the owner's thread has a `&Worker`, for all of these.
-        let attention = unsafe { self.deque.attend() };
+        let attention = unsafe { take_call(&self.deque) };
         if !attention.requested {
             return;
+        }
+        if attention.asked {
+            self.generous.set(GENEROUS);
         }
         if barrier::payer() == Payer::Both {
             // SAFETY: as above.
@@ -445,6 +466,15 @@ impl Worker {
     fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.steal() {
             Steal::Private => self.demand(victim),
+            Steal::Empty => {
+                // Its next push is public at once.
+                if victim.deque.request() {
+                    victim
+                        .asked_at
+                        .store(self.registry().now(), Ordering::Relaxed);
+                }
+                Steal::Empty
+            }
             answer => answer,
         }
     }
@@ -615,7 +645,6 @@ impl Worker {
     /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
     /// queue, at the others.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
-        self.note_theft(None);
         if self.registry().config.breadth_first
             && let Some(job) = self.take_oldest()
         {
@@ -664,17 +693,6 @@ impl Worker {
             }),
             None => self.pop_received(),
         }
-    }
-
-    /// Has it just stolen a spawned job, at the price of a barrier?
-    pub(crate) fn has_stolen_spawned(&self) -> bool {
-        self.stole.get()
-    }
-
-    /// Remembers whether it has.
-    pub(crate) fn note_theft(&self, stolen: Option<&QueuedJob>) {
-        let spawned = stolen.is_some_and(|stolen| stolen.job.is_spawned());
-        self.stole.set(spawned && self.stealer.is_none());
     }
 
     /// Takes the newest job of the queue that spawned jobs are pushed to.

@@ -280,8 +280,8 @@ impl Default for Idle {
     /// yielding: the classical rule that loses at most a factor of two.
     fn default() -> Self {
         Idle {
-            spins: 64,
-            yields: 16,
+            spins: 32,
+            yields: 4,
         }
     }
 }
