@@ -74,17 +74,23 @@ impl Injector {
     }
 
     /// Returns how many jobs seem to be there.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if nothing seems to be there.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Takes the oldest job.
+    #[inline]
     pub(crate) fn pop(&self) -> Option<QueuedJob> {
+        if self.is_empty() {
+            return None;
+        }
         self.take(|_| true)
     }
 

@@ -631,11 +631,13 @@ impl Registry {
         self.outside_tasks.spawn_shared();
     }
 
-    /// Wakes all workers if this was the last task of a pool that closes.
+    /// A task of a pool that closes is done. A worker that has a main loop sees there whether it was the last
+    /// one, and wakes the others before it leaves; an adopted thread does so here.
     #[cold]
     #[inline(never)]
-    pub(crate) fn task_done_while_closing(&self) {
-        if self.closed() {
+    pub(crate) fn task_done_while_closing(&self, worker: &Worker) {
+        let adopted = self.config.use_current_thread && worker.index() == 0;
+        if adopted && self.closed() {
             self.wake_all();
         }
     }

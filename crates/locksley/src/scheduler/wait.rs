@@ -59,6 +59,8 @@ struct Descendants {
     groups: [GroupId; REACH],
     /// Who was seen to wait for each, and inside of which of them; nobody but the waiter itself for the first.
     links: [Option<Link>; REACH],
+    /// Which worker runs it, if that is known and it is one job.
+    runners: [Option<usize>; REACH],
     count: usize,
 }
 
@@ -72,10 +74,11 @@ struct Link {
 }
 
 impl Descendants {
-    fn of(group: GroupId) -> Descendants {
+    fn of(group: GroupId, runner: Option<usize>) -> Descendants {
         Descendants {
             groups: [group; REACH],
             links: [None; REACH],
+            runners: [runner; REACH],
             count: 1,
         }
     }
@@ -91,9 +94,10 @@ impl Descendants {
         number.is_some_and(|number| self.holds(number, registry))
     }
 
-    fn add(&mut self, group: GroupId, link: Link) {
+    fn add(&mut self, (group, runner): (GroupId, Option<usize>), link: Link) {
         if self.count < REACH && !self.contains(group) {
             self.groups[self.count] = group;
+            self.runners[self.count] = runner;
             self.links[self.count] = Some(link);
             self.count += 1;
         }
@@ -238,7 +242,7 @@ impl Worker {
             {
                 self.run_job(injected);
                 idle = 0;
-            } else if let Some(injected) = self.helpful_job(group) {
+            } else if let Some(injected) = self.helpful_job(awaited, group) {
                 self.help(injected);
                 idle = 0;
             } else if registry.rest(&mut idle)
@@ -315,13 +319,13 @@ impl Worker {
     }
 
     /// Somebody else's job to run while waiting for a family.
-    fn helpful_job(&self, group: GroupId) -> Option<QueuedJob> {
+    fn helpful_job(&self, awaited: &impl Awaited, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if self.is_deep() {
             return None;
         }
         let descendant = match registry.leapfrogs() {
-            true => self.leapfrog(group),
+            true => self.leapfrog(awaited.runner(), group),
             false => None,
         };
         match descendant {
@@ -330,12 +334,20 @@ impl Worker {
         }
     }
 
-    fn leapfrog(&self, group: GroupId) -> Option<QueuedJob> {
+    /// `runner` is the worker that runs what is waited for, if it is known: then no other is looked at.
+    fn leapfrog(&self, runner: Option<usize>, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
-        let mut descendants = Descendants::of(group);
+        if let Some(runner) = runner {
+            self.task_stack.note_runner(runner);
+        }
+        let mut descendants = Descendants::of(group, runner);
         let mut next = 0;
         while next < descendants.count {
-            for victim in (0..registry.workers()).filter(|&v| v != self.index()) {
+            let victims = match descendants.runners[next] {
+                Some(runner) => runner..runner + 1,
+                None => 0..registry.workers(),
+            };
+            for victim in victims.filter(|&v| v != self.index()) {
                 if let Some(injected) = self.rob_kin(victim, next, &mut descendants) {
                     return Some(injected);
                 }
@@ -354,12 +366,12 @@ impl Worker {
     ) -> Option<QueuedJob> {
         let registry = self.registry();
         let worker = registry.worker(victim);
-        let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
+        let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
         let sighting = worker
             .task_stack
-            .sight(descendants.groups[number], |wait| {
+            .sight(descendants.groups[number], |wait, runner| {
                 if count < REACH {
-                    waits[count] = wait;
+                    waits[count] = (wait, runner);
                     count += 1;
                 }
             })?;

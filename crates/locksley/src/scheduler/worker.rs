@@ -163,6 +163,7 @@ impl Worker {
     }
 
     /// The worker that the calling thread is, if it is one of this pool's.
+    #[inline]
     pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Worker> {
         Worker::current().filter(|worker| worker.is_in(registry))
     }
@@ -251,6 +252,7 @@ impl Worker {
     }
 
     /// Is the worker one of this pool's?
+    #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(self.registry(), registry)
     }
@@ -696,6 +698,7 @@ impl Worker {
     }
 
     /// Takes the newest job of the queue that spawned jobs are pushed to.
+    #[inline]
     pub(crate) fn pop_newest(&self) -> Option<JobRef> {
         // SAFETY: only the owner's thread has a `&Worker`.
         match unsafe { &*self.pile.get() } {

@@ -42,7 +42,8 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// How to run the jobs of one type.
+/// How to run the jobs of one type. Aligned, so that a latch can carry it.
+#[repr(align(8))]
 pub(super) struct Kind {
     /// The arguments are the job, the worker that runs it, and the index of the worker whose pile it
     /// was in.
@@ -116,11 +117,13 @@ unsafe impl Word for JobRef {
 
 impl JobRef {
     /// Was it spawned, rather than forked by a join?
+    #[inline]
     pub(crate) fn is_spawned(self) -> bool {
         JobRef::is_spawned_word(self.into_word())
     }
 
     /// The same for a word in a pile, whatever has become of the job.
+    #[inline]
     pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
         word.addr() & SPAWNED != 0
     }
@@ -158,6 +161,7 @@ impl JobRef {
         }))
     }
 
+    #[inline]
     fn header(self) -> NonNull<Header> {
         self.without(SPAWNED | DEALT | NEAR).0
     }
@@ -172,6 +176,7 @@ impl JobRef {
     /// # Safety
     ///
     /// The job is alive, and its latch is not set.
+    #[inline]
     unsafe fn kind(self) -> &'static Kind {
         // SAFETY: until a job's latch is set, it carries the kind that the job was made with.
         unsafe { &*self.header().as_ref().latch.cargo::<Kind>() }
@@ -182,6 +187,7 @@ impl JobRef {
     /// # Safety
     ///
     /// This reference has not been executed.
+    #[inline]
     unsafe fn packet(self) -> Option<NonNull<PacketHead>> {
         // SAFETY: a spawned job is alive until the reference is executed; nobody sets its latch.
         let handled = self.is_spawned() && unsafe { self.kind() }.has_packet;
@@ -224,6 +230,7 @@ impl JobRef {
     /// # Safety
     ///
     /// This reference has not been executed.
+    #[inline]
     pub(crate) unsafe fn group(self) -> GroupId {
         if self.is_spawned() {
             // SAFETY: a spawned job is alive until it is executed, and starts with this header.
@@ -332,6 +339,7 @@ where
         let this = header.cast::<Self>();
         // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
         let job = unsafe { this.as_ref() };
+        job.header.latch.note_runner(worker.index());
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         let func = unsafe { job.take() };
         let result = catch(|| func(worker, true));

@@ -13,6 +13,9 @@
 //! |---|---|---|---|---|---|
 //! | T1 | a task is done: store | Release | T2 | a reader that counts the task as done might miss its spawning, or that of a task which it spawned | `outstanding::models::a_task_that_spawns_is_not_missed` |
 //! | T2 | read done | Acquire | T1 | as T1 | as T1 |
+//! | T3 | light barrier between T1 and the look whether the pool closes | compiler | the sleeper's heavy one | an adopted thread that finishes the last task, and a worker that goes to sleep while the pool closes, would miss each other | not shown by loom: the sleeper's side is the same as in `sleep::models` |
+
+use locksley_queue::barrier;
 
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
@@ -71,10 +74,11 @@ impl Worker {
     #[inline]
     pub(crate) fn task_done(&self) {
         self.tasks.finish();
+        // Against a worker that goes to sleep: it asks whether the pool has closed behind its heavy barrier.
+        barrier::light(); // [T3]
         let registry = self.registry();
-        // If this is missed, a worker sees in its main loop that nothing is outstanding.
         if registry.is_closing() {
-            registry.task_done_while_closing();
+            registry.task_done_while_closing(self);
         }
     }
 }

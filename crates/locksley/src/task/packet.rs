@@ -144,6 +144,9 @@ where
             // SAFETY: the reference is the entry's, which ends here.
             return unsafe { PacketHead::release(head) };
         }
+        // SAFETY: the entry's reference keeps the packet alive.
+        let packet = unsafe { head.cast::<Packet<T>>().as_ref() };
+        packet.completion.latch.note_runner(worker.index());
         // SAFETY: it was claimed above, and the entry's reference is held.
         unsafe { Self::run(head, worker) };
         if claim.release() {

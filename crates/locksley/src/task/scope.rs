@@ -155,11 +155,13 @@ impl<'scope> Scope<'scope> {
         }
     }
 
+    #[inline]
     pub(crate) fn group(&self) -> GroupId {
         GroupId::of(self)
     }
 
     /// Is this the worker that waits for the scope?
+    #[inline]
     fn is_owned_by(&self, worker: &Worker) -> bool {
         matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
     }
@@ -170,6 +172,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// The scope is there, and the caller holds one of its count. `worker` is the calling thread, if that is one
     /// of the scope's pool.
+    #[inline]
     unsafe fn done(this: *const Self, worker: Option<&Worker>) {
         // SAFETY: the caller holds one of the count.
         let scope = unsafe { &*this };
@@ -307,6 +310,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// `here` is the worker that the calling thread is, if it is one of the scope's pool.
+    #[inline]
     fn make_job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
         S: Sync,
@@ -339,6 +343,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// The worker that the calling thread is, if it is one of the scope's pool.
+    #[inline]
     pub(crate) fn worker<'a>(&self) -> Option<&'a Worker> {
         Worker::current_in(self.registry())
     }
