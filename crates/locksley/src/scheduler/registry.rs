@@ -252,7 +252,8 @@ impl Registry {
     /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if another one would
     /// like to be woken.
     pub(crate) fn wake_one(&self) -> bool {
-        let workers = self.furnished(0..self.size);
+        // A spare that waits sleeps like any other worker.
+        let workers = self.furnished(0..self.workers());
         let states = workers.map(|worker| (worker, &worker.sleep));
         match self.sleepers.choose(states) {
             Some(worker) => {
@@ -455,7 +456,7 @@ impl Registry {
         self.count(Event::Spare);
         let taken = self.workers();
         let mut spares = self.furnished(self.size..taken);
-        if let Some(worker) = spares.find(|worker| worker.sleep.end()) {
+        if let Some(worker) = spares.find(|worker| worker.sleep.end_spare()) {
             worker.unpark();
         } else if !self.start_spare() {
             self.spares_up.fetch_sub(1, Ordering::AcqRel);
@@ -606,7 +607,7 @@ impl Registry {
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
         worker.open_pile();
-        worker.sleep.begin();
+        worker.sleep.begin_spare();
         self.spares_up.fetch_sub(1, Ordering::Release);
         // Against `blocking`: one of the two sees the other's count.
         fence(Ordering::SeqCst);
@@ -617,7 +618,7 @@ impl Registry {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         let _parked = worker.traced(Activity::Parked);
-        while worker.sleep.is_asleep() {
+        while worker.sleep.is_spare() {
             if self.closed() {
                 self.raise_spare(worker);
                 return;
@@ -666,12 +667,12 @@ impl Registry {
 
     /// Ends a spare's sleep, unless somebody else does, and counts it as up.
     fn raise_spare(&self, worker: &Worker) {
-        if !worker.sleep.is_asleep() {
+        if !worker.sleep.is_spare() {
             return;
         }
         // Before it can be up: it may lie down again at once.
         self.spares_up.fetch_add(1, Ordering::AcqRel);
-        if !worker.sleep.end() {
+        if !worker.sleep.end_spare() {
             self.spares_up.fetch_sub(1, Ordering::AcqRel);
             // Somebody may have taken the count for that of a spare that is up, and called none.
             fence(Ordering::SeqCst);

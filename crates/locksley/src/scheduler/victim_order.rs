@@ -203,6 +203,7 @@ impl Worker {
         if let Some(pile) = unsafe { self.pile() }
             && pile.skips_search()
         {
+            self.pass_on_request();
             return First::Skip;
         }
         let Some(guide) = self.selector.guide.take() else {
@@ -255,11 +256,21 @@ impl Worker {
         answer.success()
     }
 
+    /// Has the worker that the strategy asks to share see that at its next fork.
+    fn pass_on_request(&self) {
+        // SAFETY: the pile does not come back here.
+        let asked = unsafe { self.pile() }.and_then(|pile| pile.asked_to_share());
+        if let Some(asked) = asked {
+            self.registry().worker(asked).deque.call();
+        }
+    }
+
     /// Tries to steal as the strategy's pile wants it, if it does.
     fn haul_from(&self, victim: usize) -> Option<Steal<QueuedJob>> {
         // SAFETY: the pile does not come back here.
         let pile = unsafe { self.pile() }?;
         let answer = pile.steal_batch(self.registry().worker(victim).stealer()?)?;
+        self.pass_on_request();
         self.count_attempt(victim, &answer);
         Some(answer.map(|steal_batch| {
             self.hauled(steal_batch.more);
@@ -296,8 +307,17 @@ impl Worker {
     /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
     /// anything.
     pub(crate) fn receive(&self) -> Option<QueuedJob> {
-        // SAFETY: the pile does not come back here.
-        let received = unsafe { self.pile() }?.receive()?;
+        // SAFETY: the pile does not come back here, nor does a steal.
+        let pile = unsafe { self.pile() }?;
+        let received = match pile.take_invitation() {
+            Some(donor) => {
+                let stolen = self.steal_one(self.registry().worker(donor)).success();
+                pile.answered(stolen.is_some());
+                stolen.map(|job| QueuedJob { job, owner: donor })
+            }
+            None => None,
+        };
+        let received = received.or_else(|| pile.receive())?;
         self.trace_move(Arrow::Donation, received.owner);
         Some(received)
     }

@@ -115,7 +115,8 @@ impl Worker {
         let deque = Embedded::new();
         let (pile, stealer) = local_queue_for(index, config).unzip();
         let reference = config.strategy.is_reference();
-        if reference {
+        let wants_call = pile.as_ref().is_some_and(|pile| pile.wants_call());
+        if reference || wants_call {
             deque.call();
         }
         let every = pile.as_ref().and_then(|pile| pile.balances_every());
@@ -419,12 +420,17 @@ impl Worker {
                 self.deque.expose(self.exposure.amount(private));
             }
         }
+        let (mut dealt_to, mut wants_call) = (None, self.reference);
         // SAFETY: as in `push_spawned`.
-        let dealt_to = unsafe { &mut *self.pile.get() }
-            .as_mut()
-            .and_then(|pile| pile.dealt_to());
+        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+            if self.deque.public_len() > 0 {
+                pile.share_public();
+            }
+            dealt_to = pile.dealt_to();
+            wants_call |= pile.wants_call();
+        }
         let more_sleep = self.registry().wake_one_for(dealt_to);
-        if more_sleep || self.reference || self.is_recorded() {
+        if more_sleep || wants_call || self.is_recorded() {
             self.deque.call();
         }
     }

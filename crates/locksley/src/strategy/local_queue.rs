@@ -79,6 +79,30 @@ pub(crate) trait LocalQueue: Send {
     /// The owner is about to do something, or to sleep.
     fn close_to_offers(&mut self) {}
 
+    /// The owner has seen a request, and has public jobs in its deque: gives one away if the strategy is
+    /// so.
+    fn share_public(&mut self) {}
+
+    /// Returns `true` if the owner's next fork shall come by the strategy too.
+    fn wants_call(&self) -> bool {
+        false
+    }
+
+    /// Takes the index of a worker that the last search has asked to share, if it has.
+    fn asked_to_share(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Takes the index of a worker that has invited the owner to steal from it.
+    fn take_invitation(&mut self) -> Option<usize> {
+        None
+    }
+
+    /// Counts what came of an invitation.
+    fn answered(&mut self, accepted: bool) {
+        let _ = accepted;
+    }
+
     /// Takes up an offer of another worker's, for an owner that has nothing to do.
     fn receive(&mut self) -> Option<QueuedJob> {
         None

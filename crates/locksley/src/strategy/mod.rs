@@ -173,13 +173,9 @@ impl Strategy {
         })
     }
 
-    /// Returns `true` if forks go to a queue of the strategy's own instead of the pool's deque: the papers'
-    /// deques, and those whose forks are offered to idle workers.
+    /// Returns `true` if forks go to a queue of the strategy's own instead of the pool's deque.
     pub(crate) fn is_reference(&self) -> bool {
-        matches!(
-            self,
-            Strategy::ChaseLev | Strategy::Abp | Strategy::Sharing(_)
-        )
+        matches!(self, Strategy::ChaseLev | Strategy::Abp)
     }
 
     fn name(&self) -> &'static str {
@@ -276,12 +272,12 @@ pub struct Idle {
 }
 
 impl Default for Idle {
-    /// About 20 microseconds of spinning, the price of one sleep and wake-up, and then as much
-    /// yielding: the classical rule that loses at most a factor of two.
+    /// About as long as one sleep and wake-up takes, most of it spinning: the classical rule that loses
+    /// at most a factor of two.
     fn default() -> Self {
         Idle {
             spins: 32,
-            yields: 4,
+            yields: 8,
         }
     }
 }

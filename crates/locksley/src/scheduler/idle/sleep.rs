@@ -61,6 +61,8 @@ const UP: usize = 0;
 const ASLEEP: usize = 1;
 /// Woken to look for work.
 const SEARCH: usize = 2;
+/// A spare that stands in for no worker.
+const SPARE: usize = 3;
 
 impl SleepState {
     pub(crate) fn new() -> Self {
@@ -69,25 +71,39 @@ impl SleepState {
         }
     }
 
-    pub(crate) fn begin(&self) {
+    fn begin(&self) {
         self.state.store(ASLEEP, Ordering::Relaxed); // [Z1]
     }
 
-    /// Ends the sleep. Returns `true` if this call did it.
-    pub(crate) fn end(&self) -> bool {
-        self.end_with(UP)
-    }
-
     fn end_with(&self, after: usize) -> bool {
-        self.is_asleep()
-            && self
-                .state
-                .compare_exchange(ASLEEP, after, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
-                .is_ok()
+        self.is_asleep() && self.replace(ASLEEP, after)
     }
 
+    /// Replaces a state by another one. Returns `true` if this call did it.
+    fn replace(&self, from: usize, to: usize) -> bool {
+        self.state
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
+            .is_ok()
+    }
+
+    /// Returns `true` while the worker sleeps because it found nothing to do.
     pub(crate) fn is_asleep(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ASLEEP // [Z1]
+    }
+
+    /// Puts a spare aside until it is called up.
+    pub(crate) fn begin_spare(&self) {
+        self.state.store(SPARE, Ordering::Relaxed); // [Z1]
+    }
+
+    /// Calls up a spare that was put aside. Returns `true` if this call did it.
+    pub(crate) fn end_spare(&self) -> bool {
+        self.is_spare() && self.replace(SPARE, UP)
+    }
+
+    /// Returns `true` while the worker is a spare that stands in for no other.
+    pub(crate) fn is_spare(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == SPARE // [Z1]
     }
 }
 

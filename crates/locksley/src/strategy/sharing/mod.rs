@@ -1,48 +1,39 @@
-//! The pile of the strategy `sharing`: Rito's CFWSS ("Scheduling computations", Algorithms 6, 7, 12 and
-//! 14), in which thieves steal and busy workers give.
+//! The strategy `sharing`: Rito's CFWSS ("Scheduling computations", Algorithms 6, 7, 12 and 14), in
+//! which thieves steal and busy workers give, on semi-private deques (the thesis's closing problem,
+//! chapter 7).
 //!
 //! ```text
 //!   donor                                          donee (in its main loop, with nothing to do)
-//!   stores the job in an entry                     cell = IDLE
-//!   spreading?  ── offers the entry ────────────>  cell = offer ──> accepts: swaps `owned` of the entry
-//!   pushes the entry's pointer on its deque                         runs the job
-//!      └─ whoever pops it, owner or thief, finds the job, or a ghost if the donee has it
+//!   forks: pushes on its deque                     cell = IDLE
+//!   sees a request, and its flag is set:
+//!     makes its oldest jobs public
+//!     invites an idle worker ──────────────────>   steals the donor's oldest job
 //! ```
 //!
-//! The entries, the cells and the mailboxes are those of [`locksley_queue::offer`] and
-//! [`locksley_queue::mailbox`]; what to offer, when and to whom is decided by [`Sharing`]. The job's
-//! pointer is in the donor's deque in any case. So nobody waits for anybody: an offer that
-//! nobody takes up costs nothing but itself, and a worker that sleeps or works does not
-//! answer. For the same reason no wake-up depends on an offer: a worker is open to offers only
-//! between two searches in its main loop. It closes its cell before it lies down, and what was offered
-//! meanwhile is in sight in the donor's deque, whose push has called for the sleepers as any push does.
+//! A fork is the pool's own, without a fence and without a look at the flag: whoever sets the flag also
+//! leaves a request at the worker's deque, the one word that a fork compares with. When to give and to
+//! whom is decided by [`Sharing`]. A job that is given away stays in the donor's deque until a worker
+//! takes it: an invitation that comes too late costs nothing but itself.
 //!
-//! **When.** A push looks at the worker's own flag, a plain load, and spreads if it is set. Under
-//! Tit-for-tat the flag is set by an opportunity to steal, and reset by the opportunity to spread that
-//! follows: the donors' work is paid for by thieves, one by one.
+//! Spawned jobs have entries of their own ([`locksley_queue::offer`]), so that one of them can be
+//! offered, or sent to the mailbox of a worker that it had better run on ([`locksley_queue::mailbox`]),
+//! while its pointer is in the donor's queue: the worker that comes first gets the job, the other one a
+//! ghost.
 //!
-//! # What may be offered
+//! No wake-up depends on an offer or an invitation: a worker is open to them only between two searches
+//! in its main loop, and closes its cell before it goes to sleep.
 //!
-//! A waiter that leapfrogs steals from whoever executes what it waits for. It relies on thieves taking
-//! the oldest job first: when a join's job is gone, so are all older ones, and whatever forked jobs
-//! are in the pile descend from the root that the worker entered last (`wait`, `frames`). In the thesis
-//! a donee takes the *newest* job. Then the donor, waiting for it, could execute a descendant of it
-//! while older forks still lay in its pile; and whoever waits for that descendant would steal one of those,
-//! which does not descend from it. So:
+//! **When.** Under Tit-for-tat the flag is set by an opportunity to steal, and reset by the opportunity
+//! to spread that follows: what donors do is paid for by thieves, one by one, and a worker that no
+//! thief has asked pays nothing. Under Greedy the flag stays set, and so does the request.
 //!
-//! - A join's job is offered only if nothing but ghosts lies below it. It is the oldest then, and stays
-//!   so; for everybody else the donee has stolen it. There is at most one such offer open: the
-//!   next fork is offered when the last offer has been taken up.
-//! - A spawned job is offered wherever it lies. Nothing follows from the place of a spawned job; a
-//!   leapfrogging thief checks which scope it belongs to.
+//! # What is given
 //!
-//! A fork that is not offered is an unmade attempt for the heuristic. Little is lost: where older jobs
-//! lie below, thieves have something to steal. Sharing is for the other case.
-//!
-//! **Who is woken.** A job that is accepted is executed at once, by a worker that is in no other job;
-//! it never enters the donee's pile. So the donor is its owner, and is woken when it is done; the
-//! donee's frames show the job's family as they show that of a stolen one, and the donor
-//! leapfrogs there.
+//! In the thesis a donee takes the *newest* job. A waiter that leapfrogs relies on the oldest being
+//! taken first: when a join's job is gone, so are all older ones, and whatever forked jobs are in the
+//! deque descend from the root that the worker entered last (`wait`, `task_stack`). So a donee of a
+//! forked job takes the oldest, as a thief does, and for everyone else it has stolen it. The donor is
+//! the job's owner, is woken when it is done, and leapfrogs at the donee meanwhile.
 //!
 //! # Theorem
 //!
@@ -52,10 +43,10 @@
 //!
 //! # Deviations from the paper
 //!
-//! Beside those of the queue (`locksley_queue::offer`): what may be offered, as above. Offers and the mailbox are
-//! looked at before each search, not with probability theta_r instead of it; in the thesis's
-//! Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the next pointer: the
-//! attempt is not over. Ghosts are counted.
+//! Beside those of the queue (`locksley_queue::offer`): the oldest forked job is given, as above.
+//! Offers and the mailbox are looked at before each search, not with probability theta_r instead of it;
+//! in the thesis's Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the next
+//! pointer: the attempt is not over. Ghosts are counted.
 
 mod peers;
 #[cfg(test)]
@@ -64,8 +55,7 @@ mod tests;
 use std::sync::Arc;
 
 use locksley_policy::{
-    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Spread, Target, View,
-    other,
+    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Target, View, other,
 };
 use locksley_queue::mailbox::{self, Mailbox};
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
@@ -93,11 +83,8 @@ pub(crate) struct SharingQueue {
     peers: Arc<Peers>,
     policy: Sharing,
     random: Random,
-    /// The newest join's job that was offered, while its pointer is in the deque.
-    last: Option<Offer>,
-    /// How many pointers the owner has pushed since, that one included, and not popped. Thieves take from
-    /// the other end: before they have made this number wrong for long, a pop finds the deque empty.
-    above: usize,
+    /// Whom the last search has asked to share.
+    asked: Option<usize>,
     transfers: TransferCounts,
 }
 
@@ -124,8 +111,7 @@ impl SharingQueue {
             policy,
             // Another stream than that of the worker's search.
             random: Random::new(!seed, index as u64),
-            last: None,
-            above: 0,
+            asked: None,
             transfers: TransferCounts::default(),
         }
     }
@@ -140,7 +126,6 @@ impl SharingQueue {
     }
 
     fn enqueue(&mut self, entry: EntryRef) -> Result<(), JobRef> {
-        self.above += 1;
         match Owner::push(&mut self.deque, entry) {
             Ok(()) => Ok(()),
             Err(full) => match self.entries.acquire(full.into_inner()) {
@@ -150,60 +135,39 @@ impl SharingQueue {
         }
     }
 
-    /// An opportunity to spread: Algorithm 7's SPREAD, with the flag set.
+    /// An opportunity to spread: Algorithm 7's SPREAD, with the flag set. `give` makes the offer to a
+    /// worker, if that is idle.
     #[cold]
     #[inline(never)]
-    fn spread(&mut self, entry: &EntryRef, spawned: bool) {
-        let outcome = match spawned || self.only_ghosts() {
-            true => self.try_to_spread(entry, spawned),
-            false => Spread::Unmade,
-        };
-        let update = self.policy.heuristic.after(outcome);
-        self.me.update(update);
-    }
-
-    /// Is there nothing in the deque but pointers to jobs that donees have accepted?
-    fn only_ghosts(&self) -> bool {
-        // Below an offered join's job there was nothing else when it was offered.
-        let taken_up = || self.last.is_some_and(|offer| self.entries.is_void(offer));
-        Owner::is_empty(&self.deque) || self.above == 1 && taken_up()
-    }
-
-    fn try_to_spread(&mut self, entry: &EntryRef, spawned: bool) -> Spread {
+    fn spread(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
         let seeker = Seeker {
             me: self.index,
             memory: Memory::new(self.me.last_thief(), None),
         };
         let decision = self.policy.offer(seeker, &*self.peers, &mut self.random);
-        let offered = match decision.target() {
-            Some(donee) => self.offer(entry, donee, spawned),
-            None => false,
-        };
-        if !offered && !matches!(decision, Decision::Skip) {
+        let offered = decision.target().is_some_and(|donee| give(self, donee));
+        if offered {
+            self.transfers.offered += 1;
+        } else if !matches!(decision, Decision::Skip) {
             self.transfers.refused += 1;
         }
-        decision.outcome(offered)
+        let update = self.policy.heuristic.after(decision.outcome(offered));
+        self.me.update(update);
     }
 
     /// Offers an entry to a worker, if that is idle.
-    fn offer(&mut self, entry: &EntryRef, donee: usize, spawned: bool) -> bool {
+    fn offer(&mut self, entry: &EntryRef, donee: usize) -> bool {
         let Some(donee) = self.peers.peer(donee).filter(|donee| donee.is_idle()) else {
             return false;
         };
         let Some(offer) = self.entries.share(entry) else {
             return false;
         };
-        if !donee.offer(offer) {
+        let offered = donee.offer(offer);
+        if !offered {
             self.entries.retract(entry);
-            return false;
         }
-        if !spawned {
-            self.last = Some(offer);
-            // The push is to come.
-            self.above = 0;
-        }
-        self.transfers.offered += 1;
-        true
+        offered
     }
 
     /// Sends an entry to a worker's mailbox: Algorithm 14.
@@ -239,9 +203,10 @@ impl SharingQueue {
             return;
         }
         if let Some(drawn) = other(self.index, self.peers.count(), &mut self.random)
-            && let Some(drawn) = self.peers.peer(drawn)
+            && let Some(peer) = self.peers.peer(drawn)
+            && peer.update(self.policy.heuristic.by_thief(outcome))
         {
-            drawn.update(self.policy.heuristic.by_thief(outcome));
+            self.asked = Some(drawn);
         }
     }
 
@@ -256,22 +221,14 @@ impl LocalQueue for SharingQueue {
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         let entry = self.store(job)?;
         if self.me.is_spreading() {
-            self.spread(&entry, job.is_spawned());
+            self.spread(|queue, donee| queue.offer(&entry, donee));
         }
         self.enqueue(entry)
     }
 
     fn pop(&mut self) -> Option<JobRef> {
         loop {
-            let Some(entry) = Owner::pop(&mut self.deque) else {
-                self.last = None;
-                return None;
-            };
-            self.above = self.above.saturating_sub(1);
-            if self.above == 0 {
-                self.last = None;
-            }
-            match self.entries.acquire(entry) {
+            match self.entries.acquire(Owner::pop(&mut self.deque)?) {
                 Acquired::Item(job) => return Some(job),
                 Acquired::Ghost => self.me.count_ghost(),
                 Acquired::Foreign(_) => unreachable!("a worker's deque points to its own entries"),
@@ -309,7 +266,35 @@ impl LocalQueue for SharingQueue {
     }
 
     fn has_offer(&self) -> bool {
-        !self.me.is_idle()
+        !self.me.is_idle() || self.me.is_invited()
+    }
+
+    fn share_public(&mut self) {
+        if self.me.is_spreading() {
+            self.spread(|queue, donee| {
+                let donee = queue.peers.peer(donee);
+                donee.is_some_and(|donee| donee.invite(queue.index))
+            });
+        }
+    }
+
+    fn wants_call(&self) -> bool {
+        self.me.is_spreading()
+    }
+
+    fn asked_to_share(&mut self) -> Option<usize> {
+        self.asked.take()
+    }
+
+    fn take_invitation(&mut self) -> Option<usize> {
+        self.me.take_invitation()
+    }
+
+    fn answered(&mut self, accepted: bool) {
+        match accepted {
+            true => self.transfers.accepted += 1,
+            false => self.transfers.late += 1,
+        }
     }
 
     fn close_to_offers(&mut self) {

@@ -21,6 +21,8 @@ pub(crate) struct Peer {
     entries: OfferPeer<JobRef>,
     /// Where offers arrive.
     state: State,
+    /// Who has invited the worker to steal from it, plus one; 0 for none. Written by donors and by it.
+    invitation: CachePadded<AtomicUsize>,
     /// Where letters arrive.
     post: Sender<Offer>,
     /// Shall the worker try to give work away? Read by the worker at each push, written by it and by thieves.
@@ -42,6 +44,7 @@ impl Peer {
             stealer,
             entries,
             state: State::new(),
+            invitation: CachePadded::new(AtomicUsize::new(0)),
             post,
             spreading: CachePadded::new(AtomicBool::new(spreading)),
             last_thief: AtomicUsize::new(0),
@@ -81,6 +84,28 @@ impl Peer {
         self.state.offer(offer)
     }
 
+    /// For a donor: invites the worker to steal from it, if the worker is idle and not invited yet.
+    pub(super) fn invite(&self, donor: usize) -> bool {
+        self.is_idle()
+            && self
+                .invitation
+                .compare_exchange(0, donor + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// For the worker: takes the invitation that has come, if any.
+    pub(super) fn take_invitation(&self) -> Option<usize> {
+        if !self.is_invited() {
+            return None;
+        }
+        self.invitation.swap(0, Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// For the worker: returns `true` if an invitation has come.
+    pub(super) fn is_invited(&self) -> bool {
+        self.invitation.load(Ordering::Relaxed) != 0
+    }
+
     /// For anybody: leaves an offer in the mailbox, if there is room.
     pub(super) fn send(&self, offer: Offer) -> bool {
         self.post.send(offer).is_ok()
@@ -93,6 +118,8 @@ impl Peer {
 
     /// For the worker, which is closed: it is idle.
     pub(super) fn open(&self) {
+        // One that came too late says nothing any more.
+        self.invitation.store(0, Ordering::Relaxed);
         self.state.set_idle();
     }
 
@@ -105,12 +132,16 @@ impl Peer {
     pub(super) fn is_spreading(&self) -> bool {
         self.spreading.load(Ordering::Relaxed)
     }
+
     /// Changes the flag. Written only where that changes something, so that the worker's cache keeps it.
-    pub(super) fn update(&self, update: Update) {
-        if let Some(value) = update.value()
-            && self.is_spreading() != value
-        {
-            self.spreading.store(value, Ordering::Relaxed);
+    /// Returns `true` if this call set it.
+    pub(super) fn update(&self, update: Update) -> bool {
+        match update.value() {
+            Some(value) if self.is_spreading() != value => {
+                self.spreading.store(value, Ordering::Relaxed);
+                value
+            }
+            _ => false,
         }
     }
 

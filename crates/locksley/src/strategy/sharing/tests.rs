@@ -88,29 +88,45 @@ mod alone {
         assert_eq!(piles[0].transfers().ghosts, 1);
     }
 
-    /// The newest fork is not given away while an older one is there.
     #[test]
-    fn a_fork_is_offered_if_it_is_the_oldest() {
-        let jobs = Dummies::new(4);
+    fn an_idle_worker_is_invited_once() {
         let (mut donor, mut donee) = pair("sharing:greedy");
-        push(&mut donor, jobs.job(0));
+        donor.share_public();
+        assert_eq!(
+            donee.take_invitation(),
+            None,
+            "it did not say that it is idle"
+        );
         donee.open_to_offers();
-        push(&mut donor, jobs.job(1));
-        assert!(donee.receive().is_none(), "0 is below it");
-        assert_eq!(popped(&mut donor, &jobs), Some(1));
-        assert_eq!(popped(&mut donor, &jobs), Some(0));
-        push(&mut donor, jobs.job(1));
-        push(&mut donor, jobs.job(2));
-        assert_eq!(received(&mut donee, &jobs), Some((1, 0)));
-        push(&mut donor, jobs.job(3));
-        assert!(donee.receive().is_none(), "2 is below it");
-        assert_eq!(popped(&mut donor, &jobs), Some(3));
-        assert_eq!(popped(&mut donor, &jobs), Some(2));
-        // Only the ghost of 1 is below.
-        push(&mut donor, jobs.job(3));
-        assert_eq!(received(&mut donee, &jobs), Some((3, 0)));
-        assert!(donor.pop().is_none());
-        assert_eq!(donor.transfers().ghosts, 2);
+        donor.share_public();
+        assert!(donee.has_offer());
+        assert_eq!(donee.take_invitation(), Some(0));
+        assert_eq!(donee.take_invitation(), None);
+        donor.share_public();
+        donee.close_to_offers();
+        donee.open_to_offers();
+        assert_eq!(donee.take_invitation(), None, "it came too late");
+        let given = donor.transfers();
+        assert_eq!((given.offered, given.refused), (2, 1));
+        assert!(donor.wants_call(), "greedy goes on");
+    }
+
+    /// A thief's attempt sets the flag of a worker and says whose, and one invitation resets it.
+    #[test]
+    fn tit_for_tat_invites_once_for_each_attempt() {
+        let (mut donor, mut donee) = pair("sharing:tit-for-tat");
+        donee.open_to_offers();
+        donor.share_public();
+        assert!(!donor.wants_call() && !donee.has_offer(), "not asked");
+        donee.steal_batch(&donor.peer());
+        assert_eq!(donee.asked_to_share(), Some(0));
+        assert_eq!(donee.asked_to_share(), None);
+        assert!(donor.wants_call());
+        donor.share_public();
+        assert!(!donor.wants_call());
+        assert_eq!(donee.take_invitation(), Some(0));
+        donor.share_public();
+        assert!(!donee.has_offer(), "paid for once");
     }
 
     #[test]
@@ -233,10 +249,9 @@ mod models {
             .collect()
     }
 
-    /// A donor forks two jobs, one inside the other, and a donee takes what it is offered. Each job is
-    /// had once; and nobody has the newer one while the older is in the donor's pile.
+    /// A donor spawns two jobs, and a donee takes what it is offered. Each job is had once.
     #[test]
-    fn a_fork_goes_to_one_and_the_oldest_first() {
+    fn each_of_two_jobs_goes_to_one() {
         loom::model(|| {
             let jobs = Arc::new(Dummies::new(2));
             let mut piles = peers(2, "sharing:greedy");
@@ -256,9 +271,6 @@ mod models {
             push(&mut donor, jobs.job(1));
             let mut kept = drain(&mut donor, &jobs);
             let (first, second) = other.join().unwrap();
-            if first == Some(1) || second == Some(1) {
-                assert!(!kept.contains(&0), "the older one was still there");
-            }
             kept.extend(first);
             kept.extend(second);
             kept.sort_unstable();
