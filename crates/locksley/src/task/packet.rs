@@ -153,7 +153,7 @@ where
             // Whatever of the user's panics here, the task is counted as done.
             // SAFETY: it was the last reference.
             if let Err(payload) = catch(|| unsafe { Self::free(head) }) {
-                reached_no_waiter(worker.registry(), payload);
+                worker.registry().config.handle_panic(payload);
             }
         }
         worker.task_done();
@@ -173,7 +173,7 @@ where
         if let Some(waker) = cell.packet.completion.complete()
             && let Err(payload) = catch(|| waker.wake())
         {
-            reached_no_waiter(worker.registry(), payload);
+            worker.registry().config.handle_panic(payload);
         }
     }
 

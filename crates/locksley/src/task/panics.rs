@@ -4,8 +4,7 @@ use crate::scheduler::registry::Registry;
 use crate::task::job::Payload;
 
 /// Passes a panic of a task that no caller waits for to the pool's panic handler. Without one the
-/// process aborts, as with a panic that leaves a thread's main function in a destructor: to go on would
-/// hide that a part of the work is missing.
+/// process aborts: to go on would hide that a part of the work is missing.
 #[cold]
 #[inline(never)]
 pub(crate) fn reached_no_waiter(registry: &Registry, payload: Payload) {
