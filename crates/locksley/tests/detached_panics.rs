@@ -120,11 +120,12 @@ fn a_handler_gets_the_payload_instead() {
 #[test]
 fn a_handle_can_be_joined_without_a_panic() {
     let pool = pool();
-    let joined = pool.spawn(|| panic!("out of luck")).try_join();
-    let payload = joined.map(|()| ()).unwrap_err();
+    let joined: std::thread::Result<()> = pool.spawn(|| panic!("out of luck")).try_join();
+    let payload = joined.unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&"out of luck"));
-    let inside = pool.install(|| locksley::spawn(|| panic!("inside")).try_join());
-    let payload = inside.map(|()| ()).unwrap_err();
+    let inside: std::thread::Result<()> =
+        pool.install(|| locksley::spawn(|| panic!("inside")).try_join());
+    let payload = inside.unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&"inside"));
     assert_eq!(pool.spawn(|| 7).try_join().unwrap(), 7);
 }

@@ -74,10 +74,11 @@ pub(crate) fn trim<J>(queue: &mut VecDeque<J>, ghosts: &mut usize, job: impl Fn(
     // SAFETY: what is in a queue has not been executed.
     let is_ghost = |one: &J| unsafe { job(one).is_ghost() };
     let before = queue.len();
-    // SAFETY: what is freed is out of the queue, for all of these.
     let free = |one: Option<J>| {
-        one.into_iter()
-            .for_each(|one| unsafe { job(&one).free_ghost() })
+        if let Some(one) = one {
+            // SAFETY: the ghost is out of the queue.
+            unsafe { job(&one).free_ghost() };
+        }
     };
     while queue.front().is_some_and(is_ghost) {
         free(queue.pop_front());
@@ -204,5 +205,17 @@ impl Worker {
             self.put_back(job);
         }
         self.registry().injector.left_ghost();
+        self.sweep_dealt();
+    }
+
+    /// Frees the ghosts among what this worker has dealt to others.
+    fn sweep_dealt(&self) {
+        // SAFETY: the queue does not come back here.
+        let ghosts = unsafe { self.pile() }.map(|pile| pile.take_ghosts());
+        if let Some(ghosts) = ghosts {
+            ghosts.into_iter().for_each(|job| self.free_ghost(job));
+            // What was in its hands meanwhile, no other worker could see.
+            self.notify_push();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Costs that must not grow with what else lies about. The times are printed; only what can be
 //! counted is asserted.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -231,4 +232,38 @@ fn ghosts_that_another_worker_leaves_are_swept() {
             assert!(queued <= 200, "{queued} jobs are left");
         },
     );
+}
+
+/// A worker that deals its tasks to another one, which is busy, and joins them.
+#[test]
+fn ghosts_that_were_dealt_are_swept() {
+    finishes_within(FOREVER, "growth::ghosts_that_were_dealt_are_swept", || {
+        let builder = Pool::builder().workers(2).spares(0);
+        let pool = builder
+            .strategy("dealing".parse().unwrap())
+            .build()
+            .unwrap();
+        let (busy, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let until = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        };
+        let queued = pool.install(|| {
+            let join = || {
+                until(&busy);
+                for n in 0..10_000 {
+                    assert_eq!(locksley::spawn(move || n).join(), n);
+                }
+                over.store(true, Ordering::Release);
+                pool.loads().iter().sum::<usize>()
+            };
+            let wait = || {
+                busy.store(true, Ordering::Release);
+                until(&over);
+            };
+            locksley::join(join, wait).0
+        });
+        assert!(queued <= 200, "{queued} jobs are left");
+    });
 }
