@@ -39,14 +39,18 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod continuation;
 pub mod leases;
 mod local;
 pub mod programs;
 pub mod ranks;
 mod reduce;
+#[cfg(test)]
+mod tangle;
 mod task;
 
 pub use build::Build;
+pub use continuation::{Continuation, Group};
 pub use local::{Failed, Local, Panicked, Usage};
 pub use reduce::{Max, Reduce, Sum};
 pub use task::{Boxed, Malformed, Parcel, Program, Runnable, Task, Tasks};

@@ -15,13 +15,14 @@ use std::time::Duration;
 
 use locksley::Pool;
 
+use crate::continuation::Slot;
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Program, Task};
-use shared::Origin;
+use crate::task::{Boxed, Malformed, Parcel, Program, Task};
+use shared::{Origin, Waiting};
 
 pub use lineage::Failed;
 pub(crate) use lineage::{Node, Parts};
-pub(crate) use shared::{Cut, Hold, Shared, message};
+pub(crate) use shared::{Cut, Hold, Made, Shared, message};
 
 /// A process's pool with the tasks of a program.
 ///
@@ -136,8 +137,53 @@ impl<R: Reduce> Local<R> {
     }
 
     /// Adds a task from outside, which looks like this when it is encoded.
-    pub(crate) fn submit_encoded(&self, task: Boxed<R>, encoded: Vec<u8>) {
-        self.bring(task, Origin::Brought(encoded));
+    pub(crate) fn submit_encoded(&self, task: Boxed<R>, to: Option<Slot>, encoded: Vec<u8>) {
+        let origin = Origin::Brought(encoded);
+        self.bring(Waiting { task, origin, to });
+    }
+
+    /// Sets the first part of the numbers of deferred tasks. No other process of the job has it.
+    pub(crate) fn set_home(&self, home: u64) {
+        self.shared.set_home(home);
+    }
+
+    /// Adds a task that came from another process.
+    pub(crate) fn submit_parcel(&self, parcel: &Parcel) -> Result<(), Malformed> {
+        let task = self.program.unpack(parcel)?;
+        let (origin, to) = (Origin::Untracked, parcel.to);
+        self.bring(Waiting { task, origin, to });
+        Ok(())
+    }
+
+    /// Takes up to this many of the oldest tasks that wait away from here, slots and all.
+    pub(crate) fn withdraw_parcels(&self, at_most: usize) -> Vec<Parcel> {
+        let taken = self.shared.withdraw(at_most, false);
+        taken.iter().map(Waiting::pack).collect()
+    }
+
+    /// Inputs for deferred tasks of other processes.
+    pub(crate) fn take_outbox(&self) -> Vec<(Slot, R)> {
+        self.shared.take_outbox()
+    }
+
+    /// Fills a slot with what came from another process.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such empty slot here.
+    pub(crate) fn deliver(&self, slot: Slot, input: R) -> Result<(), Malformed> {
+        match self.shared.deliver(slot, input) {
+            Some(Some(job)) => self.pool.spawn_detached(job),
+            Some(None) => {}
+            None if self.shared.cancelled() => {}
+            None => {
+                let Slot { of, index } = slot;
+                return Err(Malformed(format!(
+                    "no slot {index} of a deferred task {of}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Takes away what the process can do without; nothing at a bad moment, which passes.
@@ -212,11 +258,12 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(&self, task: Boxed<R>) {
-        self.bring(task, Origin::Untracked);
+        let (origin, to) = (Origin::Untracked, None);
+        self.bring(Waiting { task, origin, to });
     }
 
-    fn bring(&self, task: Boxed<R>, origin: Origin<R>) {
-        if let Some(job) = self.shared.clone().enter(task, origin) {
+    fn bring(&self, waiting: Waiting<R>) {
+        if let Some(job) = self.shared.clone().enter(waiting) {
             self.pool.spawn_detached(job);
         }
     }
@@ -287,7 +334,8 @@ impl<R: Reduce> Local<R> {
         self.shared.waiting()
     }
 
-    /// Takes up to this many of the oldest tasks that wait away from here.
+    /// Takes up to this many of the oldest tasks that wait away from here. Tasks whose results go to
+    /// a [continuation](crate::continuation) stay.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -304,7 +352,8 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn withdraw(&self, at_most: usize) -> Vec<Boxed<R>> {
-        self.shared.withdraw(at_most)
+        let taken = self.shared.withdraw(at_most, true);
+        taken.into_iter().map(|waiting| waiting.task).collect()
     }
 
     /// How many tasks wait or run here. It may be out of date at once.
@@ -328,7 +377,7 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_passive(&self) -> bool {
-        self.shared.pending() == 0
+        self.shared.is_passive()
     }
 
     /// Waits until the process is passive, or for so long. Is it passive?

@@ -10,6 +10,7 @@ use super::{
     Oversized, Present, Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::Build;
+use crate::continuation::{DeferredId, DeferredTask};
 
 /// A stand-in for a server, for tests and for a look at what the operations mean: here they are in a few lines each.
 ///
@@ -67,6 +68,8 @@ struct Job {
     suspects: VecDeque<u64>,
     leased: BTreeMap<u64, Holder>,
     results: Vec<Vec<u8>>,
+    /// Continuations that wait for inputs.
+    deferred: BTreeMap<DeferredId, DeferredTask>,
     aside: Vec<Aside>,
     done: BTreeMap<String, u64>,
     tasks: u64,
@@ -174,6 +177,7 @@ impl Job {
             suspects: VecDeque::new(),
             leased: BTreeMap::new(),
             results: Vec::new(),
+            deferred: BTreeMap::new(),
             aside: Vec::new(),
             done: BTreeMap::new(),
             tasks: 0,
@@ -212,6 +216,39 @@ impl Job {
             self.suspects.push_back(number);
         } else {
             self.waiting.push_back(number);
+        }
+    }
+
+    /// Keeps deferred tasks and fills slots. Adds those that are ready.
+    fn defer(&mut self, completion: &Completion, numbers: &mut impl Iterator<Item = u64>) {
+        let mut touched = Vec::new();
+        for deferred in &completion.deferred {
+            touched.push(deferred.id);
+            self.deferred.insert(deferred.id, deferred.clone());
+        }
+        for (slot, input) in &completion.inputs {
+            let Some(deferred) = self.deferred.get_mut(&slot.of) else {
+                continue;
+            };
+            if deferred
+                .filled
+                .iter()
+                .all(|(index, _)| *index != slot.index)
+            {
+                deferred.filled.push((slot.index, input.clone()));
+            }
+            touched.push(slot.of);
+        }
+        for id in touched {
+            let ready = |deferred: &DeferredTask| deferred.filled.len() == deferred.slots as usize;
+            if !self.deferred.get(&id).is_some_and(ready) {
+                continue;
+            }
+            if let (Some(mut deferred), Some(new)) = (self.deferred.remove(&id), numbers.next()) {
+                deferred.filled.sort();
+                let inputs = deferred.filled.iter().map(|(_, input)| input.as_slice());
+                self.add(new, deferred.assemble(inputs), 0);
+            }
         }
     }
 
@@ -401,7 +438,9 @@ impl LeasePool for Memory {
         let mut world = self.world();
         let now = self.now(&mut world);
         let first = world.numbers + 1;
-        world.numbers += (completion.children.len() + completion.aside.len()) as u64;
+        let new = completion.children.len() + completion.aside.len();
+        let new = new + completion.deferred.len() + completion.inputs.len();
+        world.numbers += new as u64;
         let mut numbers = first..;
         let Some((job, number)) = world.held(ticket) else {
             return Ok(Completed::Fenced);
@@ -421,12 +460,13 @@ impl LeasePool for Memory {
             });
         }
         completion.check(&job.info.terms.limits)?;
-        for (new, child) in numbers.by_ref().zip(&completion.children) {
+        for (child, new) in completion.children.iter().zip(numbers.by_ref()) {
             job.add(new, child.task.clone(), child.tries);
         }
-        for (new, refused) in numbers.zip(&completion.aside) {
+        for (refused, new) in completion.aside.iter().zip(numbers.by_ref()) {
             job.set_aside(new, refused.attempts, &refused.reason);
         }
+        job.defer(completion, &mut numbers);
         let results = completion.results.iter().filter(|part| !part.is_empty());
         job.results.extend(results.cloned());
         job.tasks += completion.tasks;
@@ -564,6 +604,7 @@ impl LeasePool for Memory {
             job.suspects.clear();
             job.leased.clear();
             job.results.clear();
+            job.deferred.clear();
         }
         let state = job.state;
         if forget {

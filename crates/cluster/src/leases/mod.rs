@@ -24,6 +24,10 @@
 //!   delivery and of the last step of it;
 //! - `compact` replaces some results by their combination, if they are still there.
 //!
+//! A completion also hands over continuations that wait for inputs, and inputs for them: a *deferred* task belongs to the
+//! outstanding tasks that fill its slots, and becomes a task that waits in the step that fills the last one
+//! ([`continuation`](crate::continuation)).
+//!
 //! So when all is submitted and nothing waits or is leased the list is the result, except for what was set aside. Nothing depends on a
 //! client's clock or on a message that arrives: whoever does not know whether an operation was done may repeat it.
 //!
@@ -55,6 +59,7 @@
 //! | ... and somebody still waits for the first one | it is told so (`Vanished`) | the time of submission tells them apart, for submitters and for workers |
 //! | a task never ends | its lease is renewed, and its job goes on until it is cancelled | nothing tells it from one that is long |
 //! | a task panics | it is tried again, or set aside; what ran beside it counts | what it had spawned is void, and its result was never there |
+//! | a task of a group is set aside | its continuation never runs, and the job ends without it | its slot stays empty; all that is outstanding is counted, and that is not |
 //! | a task kills its process | all that ran there has a try less; from the second try on nothing runs beside its siblings in one lease, and suspects one at a time in a worker | as when a worker dies |
 //! | a result or a listener panics | the try of the whole lease has failed | no thread of the worker ends with a lease in its hands |
 //! | clients' clocks differ, or jump | nothing | no client's clock is compared with anything |

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::Build;
+use crate::continuation::{DeferredTask, Slot};
+use crate::{Build, Parcel};
 
 /// The name of a job: up to 64 letters, digits, dots, dashes and underscores.
 ///
@@ -86,6 +87,14 @@ pub struct Limits {
     pub children: usize,
     /// Bytes of a result.
     pub result: usize,
+}
+
+impl Limits {
+    /// How large a task may be that has so many results in it.
+    pub(crate) fn task_with(&self, inputs: u32) -> usize {
+        let inputs = (inputs as usize).saturating_mul(self.result);
+        self.task.saturating_add(inputs)
+    }
 }
 
 impl Default for Limits {
@@ -223,6 +232,10 @@ pub struct Completion {
     pub results: Vec<Vec<u8>>,
     /// Tasks that are still to be done.
     pub children: Vec<Child>,
+    /// Continuations that wait for inputs.
+    pub deferred: Vec<DeferredTask>,
+    /// Inputs of deferred tasks that are on the server, or come with this completion; encoded.
+    pub inputs: Vec<(Slot, Vec<u8>)>,
     /// Tasks that are to be set aside.
     pub aside: Vec<Refused>,
     /// The task that takes the place of the leased one, if the lease goes on.
@@ -238,6 +251,13 @@ pub struct Child {
     pub task: Vec<u8>,
     /// How often it was tried in vain.
     pub tries: u32,
+}
+
+impl Child {
+    /// How large it may be: a continuation has inputs, each as large as a result may be.
+    pub(crate) fn limit(&self, limits: &Limits) -> usize {
+        limits.task_with(Parcel::inputs_of(&self.task))
+    }
 }
 
 /// A task that nobody can do.
@@ -258,10 +278,18 @@ impl Completion {
     ///
     /// The first limit that is not kept.
     pub fn check(&self, limits: &Limits) -> Result<(), Oversized> {
-        let result = self.results.iter().map(Vec::len).max().unwrap_or(0);
-        let child = self.children.iter().map(|child| child.task.len()).max();
-        Oversized::check("a result", result, limits.result)?;
-        Oversized::check("a task", child.unwrap_or(0), limits.task)?;
+        let inputs = self.inputs.iter().map(|(_, input)| input);
+        let filled = self.deferred.iter().flat_map(|deferred| &deferred.filled);
+        let inputs = inputs.chain(filled.map(|(_, input)| input));
+        let result = self.results.iter().chain(inputs).map(Vec::len).max();
+        Oversized::check("a result", result.unwrap_or(0), limits.result)?;
+        for child in &self.children {
+            Oversized::check("a task", child.task.len(), child.limit(limits))?;
+        }
+        for deferred in &self.deferred {
+            let size = deferred.front.len() + deferred.head.len();
+            Oversized::check("a task", size, limits.task_with(1))?;
+        }
         Oversized::check("a number of children", self.children.len(), limits.children)
     }
 }

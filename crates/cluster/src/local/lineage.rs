@@ -223,10 +223,11 @@ impl<R: Reduce> Lineage<R> {
         }
     }
 
-    /// A task has ended with a result of this size.
-    pub(super) fn end(&mut self, number: u64, result: R, bytes: usize) {
+    /// A task has ended, with a result of this size unless that goes to a slot. Returns `false` if
+    /// the task is void.
+    pub(super) fn end(&mut self, number: u64, result: Option<(R, usize)>) -> bool {
         let Some(Running { node, .. }) = self.running.remove(&number) else {
-            return;
+            return false;
         };
         let (parent, mut parts) = {
             let mut state = lock(&node.state);
@@ -237,17 +238,25 @@ impl<R: Reduce> Lineage<R> {
         match nearest(parent) {
             Ancestor::Settled => {
                 self.settled.append(parts, self.limit);
-                self.settled.add(result, bytes, self.limit);
+                if let Some((result, bytes)) = result {
+                    self.settled.add(result, bytes, self.limit);
+                }
             }
             Ancestor::Of(ancestor) => {
                 let mut state = lock(&ancestor.state);
                 state.parts.append(parts, self.limit);
-                state.parts.add(result, bytes, self.limit);
+                if let Some((result, bytes)) = result {
+                    state.parts.add(result, bytes, self.limit);
+                }
                 drop(state);
                 lock(&node.state).parent = Some(ancestor);
             }
-            Ancestor::Void => lock(&node.state).phase = Phase::Failed,
+            Ancestor::Void => {
+                lock(&node.state).phase = Phase::Failed;
+                return false;
+            }
         }
+        true
     }
 
     /// A task has failed. What it has spawned is void.
@@ -352,13 +361,13 @@ mod tests {
         let a = begin(&mut lineage, 1, None);
         let b = begin(&mut lineage, 2, Some(&a));
         let c = begin(&mut lineage, 3, Some(&b));
-        lineage.end(3, Sum(4), 1);
+        lineage.end(3, Some((Sum(4), 1)));
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(2, Sum(2), 1);
+        lineage.end(2, Some((Sum(2), 1)));
         let d = Some(c.clone());
         assert_eq!(standing(&d), Standing::Owned);
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(1, Sum(1), 1);
+        lineage.end(1, Some((Sum(1), 1)));
         assert_eq!(standing(&d), Standing::Settled);
         assert_eq!(share(&mut lineage), (7, vec![], vec![]));
         assert_eq!(share(&mut lineage), (0, vec![], vec![]), "they are taken");
@@ -371,12 +380,12 @@ mod tests {
         let b = begin(&mut lineage, 2, Some(&a));
         let c = begin(&mut lineage, 3, Some(&b));
         let d = begin(&mut lineage, 4, Some(&c));
-        lineage.end(4, Sum(8), 1);
+        lineage.end(4, Some((Sum(8), 1)));
         lineage.fail(2, "b".to_owned(), false);
         assert!(lineage.begin(5, Some(d), false).is_none());
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(1, Sum(1), 1);
-        lineage.end(3, Sum(4), 1);
+        lineage.end(1, Some((Sum(1), 1)));
+        lineage.end(3, Some((Sum(4), 1)));
         assert_eq!(share(&mut lineage), (1, vec![], vec!["b".to_owned()]));
         assert_eq!(standing(&Some(c)), Standing::Void);
     }

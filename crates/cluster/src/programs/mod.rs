@@ -1,5 +1,7 @@
 //! Programs that are built in: each is one text, which runs in one process, on MPI, and on Redis.
 
+pub mod cholesky;
+pub mod merge_sort;
 #[cfg(feature = "thumbnails")]
 pub mod thumbnails;
 pub mod uts;

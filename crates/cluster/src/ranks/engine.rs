@@ -28,9 +28,10 @@ use super::error::RankError;
 use super::letter::{Letter, Sealed};
 use super::peer::{Link, Peer};
 use super::post::{Post, converse};
+use crate::continuation::Slot;
 use crate::local::Local;
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Parcel};
+use crate::task::{Boxed, Malformed, Parcel, decode, encode};
 
 /// The first sleep after something has come: the system makes 100 us of it.
 const SHORTEST: Duration = Duration::from_micros(50);
@@ -124,10 +125,12 @@ impl<R: Reduce> Engine<'_, R> {
                 Letter::Sealed(Sealed::Protocol(message)) => {
                     self.receive(now, (from, message), post, link)?;
                 }
+                Letter::Sealed(Sealed::Inputs(inputs)) => self.deliver(from, inputs)?,
                 letter => post.put_off(from, letter),
             }
         }
         self.shelf.fill();
+        self.send_inputs(post, link);
         let mut out = Vec::new();
         let since = clock::wall();
         let next = self.rank.step(now, &mut self.shelf, &mut out);
@@ -210,6 +213,32 @@ impl<R: Reduce> Engine<'_, R> {
         }
     }
 
+    /// Sends the inputs of continuations that other ranks own.
+    fn send_inputs(&mut self, post: &mut Post, link: &mut dyn Link) {
+        let mut by_rank: BTreeMap<usize, Vec<(Slot, Vec<u8>)>> = BTreeMap::new();
+        for (slot, input) in self.shelf.local.take_outbox() {
+            let owner = by_rank.entry(slot.of.home as usize).or_default();
+            owner.push((slot, encode(&input)));
+        }
+        for (owner, inputs) in by_rank {
+            post.send(link, owner, &Letter::Sealed(Sealed::Inputs(inputs)));
+        }
+    }
+
+    /// Takes inputs of continuations that this rank owns.
+    fn deliver(&mut self, from: usize, inputs: Vec<(Slot, Vec<u8>)>) -> Result<(), RankError> {
+        let malformed = |why: Malformed| RankError::Malformed {
+            rank: from,
+            why: why.to_string(),
+        };
+        for (slot, input) in inputs {
+            let input = decode(&input).map_err(malformed)?;
+            let delivered = self.shelf.local.deliver(slot, input);
+            delivered.map_err(malformed)?;
+        }
+        Ok(())
+    }
+
     /// Has a task panicked here?
     fn check(&self, post: &Post) -> Result<(), RankError> {
         match self.shelf.local.fault() {
@@ -245,7 +274,7 @@ impl<R: Reduce> Engine<'_, R> {
         }
         let sleep = self.sleep.min(due);
         self.sleep = (self.sleep * 2).min(LONGEST);
-        if self.shelf.is_passive() {
+        if self.shelf.local.pending() == 0 {
             thread::sleep(sleep);
         } else if self.shelf.local.wait(sleep) {
             // Work has just run out: an answer is wanted soon.
@@ -291,6 +320,8 @@ impl<R: Reduce> Store for Shelf<'_, R> {
         beyond.min(self.local.surplus())
     }
 
+    /// A rank that owns a continuation which waits for inputs is not passive: see
+    /// [`continuation`](crate::continuation).
     fn is_passive(&self) -> bool {
         self.first.is_none() && self.local.is_passive()
     }
@@ -305,9 +336,8 @@ impl<R: Reduce> Store for Shelf<'_, R> {
         // One by one, so that nothing is withdrawn that then is too heavy to go with the others.
         while work.len() < at_most
             && bytes < HEAVY
-            && let Some(task) = self.local.withdraw(1).pop()
+            && let Some(parcel) = self.local.withdraw_parcels(1).pop()
         {
-            let parcel = task.pack();
             bytes += parcel.kind.len() + parcel.argument.len();
             work.push(parcel);
         }
@@ -316,9 +346,8 @@ impl<R: Reduce> Store for Shelf<'_, R> {
 
     fn take(&mut self, work: Tasks) {
         for parcel in &work {
-            match self.local.program().unpack(parcel) {
-                Ok(task) => self.local.submit(task),
-                Err(malformed) => self.spoiled = Some(malformed.to_string()),
+            if let Err(malformed) = self.local.submit_parcel(parcel) {
+                self.spoiled = Some(malformed.to_string());
             }
         }
     }
@@ -391,8 +420,7 @@ mod tests {
             first: None,
             spoiled: None,
         };
-        let (kind, argument) = ("stray".to_owned(), Vec::new());
-        shelf.take(vec![Parcel { kind, argument }]);
+        shelf.take(vec![Parcel::new("stray", Vec::new())]);
         assert!(shelf.spoiled.unwrap().contains("stray"));
         assert!(local.is_passive());
     }

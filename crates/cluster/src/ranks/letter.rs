@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use locksley_policy::rank::Message;
 
+use crate::continuation::Slot;
 use crate::task::{Malformed, Parcel, decode, encode};
 
 const GREETING: u8 = 0;
@@ -42,6 +43,8 @@ pub(super) enum Sealed {
     Pong(u64),
     /// The protocol that moves work.
     Protocol(Message<Vec<Parcel>>),
+    /// To the owner of deferred tasks: inputs for them, encoded.
+    Inputs(Vec<(Slot, Vec<u8>)>),
     /// To the parent: a part of the reports of a rank and all below it, and whether it is the last.
     Piece { last: bool, bytes: Vec<u8> },
     /// From the parent: all reports have come to rank 0, or, if it is not `last`, they are still coming.
@@ -86,12 +89,15 @@ impl Letter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::continuation::DeferredId;
 
     #[test]
     fn what_is_sent_is_what_arrives() {
+        let of = DeferredId { home: 2, number: 9 };
+        let slot = Slot { of, index: 1 };
         let parcel = Parcel {
-            kind: "count".to_owned(),
-            argument: vec![1, 2, 3],
+            to: Some(slot),
+            ..Parcel::new("count", vec![1, 2, 3])
         };
         let work = Message::Work {
             tasks: vec![parcel],
@@ -107,6 +113,7 @@ mod tests {
             Letter::Sealed(Sealed::Roll(vec![(0, 3), (1, 1)])),
             Letter::Sealed(Sealed::Pong(u64::MAX)),
             Letter::Sealed(Sealed::Protocol(work)),
+            Letter::Sealed(Sealed::Inputs(vec![(slot, vec![7; 300])])),
             Letter::Sealed(Sealed::Piece {
                 last: true,
                 bytes: vec![0; 1000],

@@ -175,6 +175,7 @@ fn work<R: Reduce, T: Task<Output = R>>(
     let hosts = Hosts::new(roll.numbers.iter());
     let protocol = adapted(options.protocol, local.pool().workers());
     let rank = Rank::new(post.me, protocol, hosts, build.0, options.seed);
+    local.set_home(post.me as u64);
     if post.count > 1 {
         local.set_appetite(APPETITE * local.pool().workers());
     }

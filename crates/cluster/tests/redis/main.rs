@@ -6,6 +6,7 @@
 
 #![cfg(unix)]
 
+mod continuations;
 mod failover;
 mod faults;
 mod links;

@@ -11,6 +11,7 @@ use locksley_cluster::leases::{
     WorkerId, follow, serve, submit, worker_name,
 };
 use locksley_cluster::programs::uts::{self, Search};
+use locksley_cluster::programs::{cholesky, merge_sort};
 use locksley_cluster::{Build, Program, Sum, Task, Tasks};
 use locksley_workload::{Shape, Size, Uts, UtsTree};
 use rustix::process::{Pid, Signal, kill_process};
@@ -272,6 +273,9 @@ fn work(redis: Redis) {
         build: Build::current().expect("it can be read"),
     };
     let catalogue = Catalogue::default().with(uts::program()).with(deeds());
+    let catalogue = catalogue
+        .with(merge_sort::program())
+        .with(cholesky::program());
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(25);
     setup.slots = 2;

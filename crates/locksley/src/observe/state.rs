@@ -91,7 +91,7 @@ impl PoolState {
         let (blocked, spares_awake) = registry.blocked_and_spares();
         PoolState {
             workers: workers
-                .map(|index| WorkerState::of(registry, registry.worker(index)))
+                .map(|index| WorkerState::of(registry.worker(index)))
                 .collect(),
             queued: registry.injector.len(),
             blocked,
@@ -102,7 +102,7 @@ impl PoolState {
 }
 
 impl WorkerState {
-    fn of(registry: &Registry, worker: &Worker) -> WorkerState {
+    fn of(worker: &Worker) -> WorkerState {
         let (mut runs, mut waits_for, mut waits) = (Vec::new(), Vec::new(), false);
         worker.task_stack.show(|GroupId(group), wait| {
             waits = wait;
@@ -110,7 +110,7 @@ impl WorkerState {
         });
         let inside = waits || !runs.is_empty();
         let activity = match worker.is_asleep() {
-            true if worker.index() >= registry.size() => WorkerActivity::SpareIdle,
+            _ if worker.sleep.is_spare() => WorkerActivity::SpareIdle,
             true if !inside => WorkerActivity::Asleep,
             _ if worker.is_blocked() => WorkerActivity::Blocked,
             _ if waits => WorkerActivity::Waiting,

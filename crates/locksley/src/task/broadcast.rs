@@ -144,6 +144,7 @@ pub(crate) fn spawn_broadcast_in<F>(registry: &Registry, f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
+    registry.check_process();
     let f = Arc::new(f);
     let _in_order = lock(&registry.broadcasting);
     for index in 0..registry.size() {

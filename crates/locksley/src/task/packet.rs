@@ -241,6 +241,18 @@ impl<T> Packet<T> {
         std::ptr::eq(worker.registry(), self.registry)
     }
 
+    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was told that
+    /// there was no result.
+    ///
+    /// So the runner takes the waker, with the lock held, before it counts the task as done. While the
+    /// waker is there, and the lock held, the task is outstanding, and the pool's threads keep the pool alive.
+    pub(crate) fn pool_of_pending(&self) -> Option<Arc<Registry>> {
+        let waker = lock(&self.completion.waker);
+        waker.as_ref()?;
+        // SAFETY: the pool is alive, see above.
+        Some(unsafe { &*self.registry }.shared())
+    }
+
     /// Claims the task for the handle. Returns `true` if its owner is to run it.
     pub(crate) fn claim(&self) -> bool {
         self.head().claim.claim()

@@ -275,6 +275,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
         let registry = self.registry();
+        registry.check_process();
         let _in_order = lock(&registry.broadcasting);
         for index in 0..registry.size() {
             registry.deliver(index, self.job(whole, task()));
@@ -428,7 +429,9 @@ impl<'scope> Scope<'scope> {
                 // SAFETY: the count starts with one for the body; the scope is the caller's.
                 unsafe { Scope::done(self, None) };
                 match here {
-                    Some(worker) => worker.wait_abroad(&self.pending.latch),
+                    Some(worker) => {
+                        worker.wait_abroad(self.registry(), &self.pending.latch, self.group());
+                    }
                     None => wait_outside(self.registry(), &self.pending.latch),
                 }
                 self.end(result)

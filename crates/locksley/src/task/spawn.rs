@@ -282,14 +282,19 @@ impl<T> JoinHandle<T> {
         let packet = self.packet();
         match Worker::current() {
             Some(worker) if packet.is_in_pool_of(worker) => self.help(worker),
-            Some(worker) => {
-                if !self.subscribe() {
-                    worker.wait_abroad(packet.completion.latch());
+            here => {
+                if self.subscribe() {
+                    return;
                 }
-            }
-            None => {
-                self.subscribe();
-                packet.completion.latch().park(thread::park);
+                let Some(pool) = packet.pool_of_pending() else {
+                    return;
+                };
+                pool.check_process();
+                let latch = packet.completion.latch();
+                match here {
+                    Some(worker) => worker.wait_abroad(&pool, latch, packet.group()),
+                    None => latch.park(thread::park),
+                }
             }
         }
     }
@@ -343,6 +348,9 @@ impl<T> Future for JoinHandle<T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let completion = &self.packet().completion;
         if !self.is_finished() && !completion.subscribe(context.waker().clone()) {
+            if let Some(pool) = self.packet().pool_of_pending() {
+                pool.check_process();
+            }
             return Poll::Pending;
         }
         // SAFETY: the caller has the handle for itself.

@@ -28,7 +28,7 @@ use super::{
     Completed, Completion, Crowd, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
     Present, Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
-use crate::Build;
+use crate::{Build, Parcel};
 use connections::Connections;
 
 const RUNNING: &str = "locksley:running";
@@ -167,15 +167,33 @@ impl Redis {
         ask.arg(completion.results.len());
         ask.arg(completion.children.len());
         ask.arg(completion.aside.len());
+        // What is filled already goes the way of other inputs.
+        let filled = completion.deferred.iter().flat_map(|deferred| {
+            let slot = |index: u32| (deferred.id, index);
+            let filled = deferred.filled.iter();
+            filled.map(move |(index, input)| (slot(*index), input))
+        });
+        let inputs = completion.inputs.iter();
+        let inputs = inputs.map(|(slot, input)| ((slot.of, slot.index), input));
+        let inputs: Vec<_> = filled.chain(inputs).collect();
+        ask.arg(completion.deferred.len()).arg(inputs.len());
         for result in &completion.results {
             ask.arg(result);
         }
         for child in &completion.children {
             ask.arg(&child.task).arg(child.tries);
+            ask.arg(Parcel::inputs_of(&child.task));
         }
         for aside in &completion.aside {
             ask.arg(&aside.task).arg(aside.attempts);
             ask.arg(super::memory::shortened(&aside.reason));
+        }
+        for deferred in &completion.deferred {
+            ask.arg(deferred.id.to_string()).arg(&deferred.front);
+            ask.arg(&deferred.head).arg(deferred.slots);
+        }
+        for ((of, index), input) in inputs {
+            ask.arg(of.to_string()).arg(index).arg(input);
         }
         if let Some(kept) = &completion.kept {
             ask.arg(kept);

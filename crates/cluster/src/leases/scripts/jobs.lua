@@ -72,6 +72,48 @@ local function add(j, submitted, task)
   return entry
 end
 
+-- A number as postcard writes it: 7 bits at a time, lowest first. O(1)
+local function varint(number)
+  local bytes = {}
+  while number >= 128 do
+    bytes[#bytes + 1] = string.char(number % 128 + 128)
+    number = math.floor(number / 128)
+  end
+  bytes[#bytes + 1] = string.char(number)
+  return table.concat(bytes)
+end
+
+-- Keeps a deferred task. O(1)
+local function defer(j, id, front, head, slots)
+  redis.call('HSET', j.deferred, id, slots)
+  redis.call('HSET', j.inputs, id .. ' front', front, id .. ' head', head, id .. ' slots', slots)
+end
+
+-- Fills a slot, once. O(1)
+local function fill(j, id, index, input)
+  if redis.call('HEXISTS', j.deferred, id) == 1 and redis.call('HSETNX', j.inputs, id .. ' ' .. index, input) == 1 then
+    redis.call('HINCRBY', j.deferred, id, -1)
+  end
+end
+
+-- Makes an entry of a deferred task whose slots are full. Gives 1 if it did. O(k) for k slots
+local function undefer(j, submitted, id, tries)
+  if redis.call('HGET', j.deferred, id) ~= '0' then
+    return 0
+  end
+  local made = redis.call('HMGET', j.inputs, id .. ' front', id .. ' head', id .. ' slots')
+  local argument = { made[2] }
+  for i = 0, tonumber(made[3]) - 1 do
+    argument[#argument + 1] = redis.call('HGET', j.inputs, id .. ' ' .. i) or ''
+    redis.call('HDEL', j.inputs, id .. ' ' .. i)
+  end
+  argument = table.concat(argument)
+  line_up(j, add(j, submitted, made[1] .. varint(#argument) .. argument), 0, tries)
+  redis.call('HDEL', j.inputs, id .. ' front', id .. ' head', id .. ' slots')
+  redis.call('HDEL', j.deferred, id)
+  return 1
+end
+
 -- Takes the lease of an entry away. O(log n)
 local function release(j, entry, worker)
   redis.call('ZREM', j.leases, entry)
@@ -91,7 +133,8 @@ end
 -- The job is over. It is remembered for a while. O(1): what it had is freed by another thread
 local function finish(j, state)
   local job = redis.call('HMGET', j.job, 'build', 'keep')
-  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding)
+  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding,
+    j.deferred, j.inputs)
   redis.call('HSET', j.job, 'state', state, 'ended', (now()))
   redis.call('HDEL', RUNNING, j.id)
   redis.call('ZREM', DUE, j.id)

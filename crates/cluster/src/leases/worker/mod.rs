@@ -22,6 +22,8 @@ pub mod pace;
 mod slot;
 
 #[cfg(test)]
+mod tangled;
+#[cfg(test)]
 mod tests;
 
 use std::collections::hash_map::RandomState;
