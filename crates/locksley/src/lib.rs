@@ -113,6 +113,7 @@ pub use machine::pinning::{Pinning, UnknownPinning};
 pub use machine::topology::{Available, Level, Topology, available_cpus, topology};
 pub use observe::profile::{Bounds, Profile};
 pub use observe::record::Recording;
+pub use observe::state::{PoolState, WorkerActivity, WorkerState};
 #[cfg(all(feature = "stats", not(loom)))]
 pub use observe::stats::{Observer, Stats, WorkerStats};
 pub use pool::builder::Builder;

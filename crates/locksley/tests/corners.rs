@@ -178,7 +178,8 @@ impl Drop for Bomb {
 
 #[test]
 fn a_payload_that_panics_does_not_kill_a_worker() {
-    let pool = Pool::builder().workers(1).build().unwrap();
+    let builder = Pool::builder().workers(1).panic_handler(drop);
+    let pool = builder.build().unwrap();
     pool.spawn_detached(|| std::panic::panic_any(Bomb));
     let (send, receive) = std::sync::mpsc::channel();
     thread::spawn(move || {

@@ -108,8 +108,12 @@ impl Config {
         }
     }
 
-    /// A panic that has nobody else to go to. Without a handler, the message that the panic has
-    /// printed already is all.
+    pub(crate) fn has_panic_handler(&self) -> bool {
+        self.panic.is_some()
+    }
+
+    /// Passes a panic that reaches no caller to the handler. Without one, the message that the panic has
+    /// printed already is all. Of tasks: see `task::panics`.
     pub(crate) fn handle_panic(&self, payload: Payload) {
         let Some(handler) = &self.panic else {
             return discard(payload);
@@ -575,7 +579,12 @@ impl Builder {
         self
     }
 
-    /// Gets the payload of a panic that has nobody else to go to.
+    /// Gets the payload of a panic that reaches no caller: of a task without a handle
+    /// ([`spawn_detached`](crate::spawn_detached), [`spawn_broadcast`](crate::spawn_broadcast)), of one whose
+    /// handle was dropped, of the handlers of this builder, or of a balancer.
+    ///
+    /// By default such a panic of a task prints its message and aborts the process; one of a handler or of a
+    /// balancer has printed its message, and the pool goes on.
     ///
     /// ```
     /// use std::sync::mpsc;

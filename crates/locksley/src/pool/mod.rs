@@ -20,6 +20,7 @@ use crate::error::BuildError;
 use crate::flow::Flow;
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
+use crate::observe::state::PoolState;
 use crate::pool::builder::{Builder, MOST_WORKERS};
 use crate::pool::process::PerProcess;
 use crate::scheduler::injector::QueuedJob;
@@ -49,14 +50,6 @@ pub(crate) fn global() -> &'static Pool {
                 .expect("a process that can start no thread cannot have a pool")
         })
     })
-}
-
-/// The calling worker's pool, or the global one.
-pub(crate) fn current_registry() -> Arc<Registry> {
-    match Worker::current() {
-        Some(worker) => worker.registry().shared(),
-        None => global().registry().clone(),
-    }
 }
 
 /// Ends the global pool: waits until everything that was spawned is done and its threads have ended.
@@ -176,6 +169,19 @@ impl Pool {
         workers
             .map(|index| self.registry.worker(index).load())
             .collect()
+    }
+
+    /// What each worker is doing, what it waits for, and what lies in the queues: to print when nothing
+    /// seems to move. The workers go on meanwhile, so the parts need not be of the same moment.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let state = pool.install(|| pool.state());
+    /// assert_eq!(state.workers.len(), 2);
+    /// println!("{state}");
+    /// ```
+    pub fn state(&self) -> PoolState {
+        PoolState::of(&self.registry)
     }
 
     /// Runs `f` in the pool and returns its result. Everything that it forks or spawns

@@ -1,13 +1,14 @@
 //! The pool's own queue: work that comes from outside, or that a worker may not keep.
-//! A worker's mail and its first-in-first-out tasks are queues of the same kind.
+//! A worker's targeted jobs are a queue of the same kind.
 //!
 //! A lock suffices: it is touched once for each task that enters the pool, and looked at through a
-//! counter. Jobs can be taken by family, which no lock-free queue offers: a scope that waits
+//! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
 //! finds its tasks wherever they were put.
 
 use std::collections::VecDeque;
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use crate::task::ghosts::trim;
 use crate::task::job::{GroupId, JobRef};
 
 /// A job, and the worker in whose pile it was pushed first.
@@ -19,9 +20,9 @@ pub(crate) struct QueuedJob {
 }
 
 impl QueuedJob {
-    /// Is it a spawned job of this family?
+    /// Returns `true` if it is a spawned job of this group.
     pub(crate) fn is_spawned_in(&self, group: GroupId) -> bool {
-        // SAFETY: whoever has it has not executed it yet.
+        // SAFETY: the caller has it, and has not executed it.
         self.job.is_spawned() && unsafe { self.job.group() } == group
     }
 }
@@ -34,47 +35,104 @@ pub(crate) const UNKNOWN_OWNER: usize = usize::MAX;
 pub(crate) struct Injector {
     /// The length, for a look without the lock. Written with the lock held.
     len: AtomicUsize,
-    jobs: Mutex<VecDeque<QueuedJob>>,
+    /// How many of the jobs were forked by joins, likewise.
+    forked: AtomicUsize,
+    queue: Mutex<Queue>,
+}
+
+struct Queue {
+    jobs: VecDeque<QueuedJob>,
+    /// How many ghosts there may be.
+    ghosts: usize,
 }
 
 impl Injector {
     pub(crate) fn new() -> Self {
         Injector {
             len: AtomicUsize::new(0),
-            jobs: Mutex::new(VecDeque::new()),
+            forked: AtomicUsize::new(0),
+            queue: Mutex::new(Queue {
+                jobs: VecDeque::new(),
+                ghosts: 0,
+            }),
         }
     }
 
     pub(crate) fn push(&self, injected: QueuedJob) {
-        let mut jobs = lock(&self.jobs);
-        jobs.push_back(injected);
-        self.len.store(jobs.len(), Ordering::Relaxed);
+        let mut queue = lock(&self.queue);
+        queue.jobs.push_back(injected);
+        if !injected.job.is_spawned() {
+            self.count_forked(usize::wrapping_add);
+        }
+        self.len.store(queue.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Does nothing seem to be there?
+    /// Changes the number of forked jobs by one. With the lock held.
+    fn count_forked(&self, change: impl Fn(usize, usize) -> usize) {
+        let forked = self.forked.load(Ordering::Relaxed);
+        self.forked.store(change(forked, 1), Ordering::Relaxed);
+    }
+
+    /// Returns how many jobs seem to be there.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if nothing seems to be there.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.len.load(Ordering::Relaxed) == 0
+        self.len() == 0
     }
 
     /// Takes the oldest job.
+    #[inline]
     pub(crate) fn pop(&self) -> Option<QueuedJob> {
+        if self.is_empty() {
+            return None;
+        }
         self.take(|_| true)
     }
 
-    /// Takes the oldest job of a family: a spawned one, or the forked one that the family is.
+    /// Takes the oldest job of a group: a spawned one, or the forked one that the group is.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         // SAFETY: what is in the queue has not been executed.
         self.take(|injected| unsafe { injected.job.group() } == group)
+    }
+
+    /// Takes the forked job that this group is. Looks no further while no forked job is here, so that a
+    /// waiter does not pay for what others have spawned.
+    pub(crate) fn pop_forked(&self, group: GroupId) -> Option<QueuedJob> {
+        if self.forked.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        self.pop_of(group)
     }
 
     fn take(&self, fits: impl Fn(&QueuedJob) -> bool) -> Option<QueuedJob> {
         if self.is_empty() {
             return None;
         }
-        let mut jobs = lock(&self.jobs);
-        let place = jobs.iter().position(fits)?;
-        let taken = jobs.remove(place);
-        self.len.store(jobs.len(), Ordering::Relaxed);
+        let mut queue = lock(&self.queue);
+        let place = queue.jobs.iter().position(fits)?;
+        let taken = queue.jobs.remove(place);
+        if taken.is_some_and(|taken| !taken.job.is_spawned()) {
+            self.count_forked(usize::wrapping_sub);
+        }
+        self.len.store(queue.jobs.len(), Ordering::Relaxed);
         taken
+    }
+
+    /// A task whose entry may be here was run in place: frees what it left, if that is at an end of the
+    /// queue, or if there is much of it.
+    pub(crate) fn left_ghost(&self) {
+        if self.is_empty() {
+            return;
+        }
+        let mut queue = lock(&self.queue);
+        queue.ghosts += 1;
+        let Queue { jobs, ghosts } = &mut *queue;
+        trim(jobs, ghosts, |queued| queued.job);
+        self.len.store(jobs.len(), Ordering::Relaxed);
     }
 }

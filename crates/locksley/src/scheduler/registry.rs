@@ -38,7 +38,8 @@ use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
-use crate::task::job::{GroupId, JobRef, Payload, catch};
+use crate::task::job::{GroupId, JobRef, catch};
+use crate::task::outstanding::{TaskCounts, all_done};
 
 /// After how many rounds of its main loop a worker looks at the clock, to see whether to look how many
 /// processors there are.
@@ -79,9 +80,11 @@ pub(crate) struct Registry {
     pub(crate) broadcasting: Mutex<()>,
     /// The highest number of places ever taken.
     taken: AtomicUsize,
-    /// Spawned tasks that are not done.
-    outstanding: AtomicUsize,
+    /// Tasks that threads outside of the pool have spawned.
+    outside_tasks: CachePadded<TaskCounts>,
     closing: AtomicBool,
+    /// The first worker to leave has woken the others.
+    told_closed: AtomicBool,
     /// When the pool was made.
     start: Instant,
     /// Threads that the pool has started itself.
@@ -119,8 +122,9 @@ impl Registry {
             share: Share::new(size),
             broadcasting: Mutex::new(()),
             taken: AtomicUsize::new(size),
-            outstanding: AtomicUsize::new(0),
+            outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
+            told_closed: AtomicBool::new(false),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),
@@ -318,6 +322,11 @@ impl Registry {
             worker.unpark();
         }
         woken
+    }
+
+    /// How many workers are counted as blocked, and how many spares are awake.
+    pub(crate) fn blocked_and_spares(&self) -> (usize, usize) {
+        self.counts.get().blocked_and_spares()
     }
 
     /// Is there anything that a worker could take?
@@ -572,6 +581,10 @@ impl Registry {
                 }
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
+                // The worker that finished the last task may not have seen that the pool closes.
+                if !self.told_closed.swap(true, Ordering::Relaxed) {
+                    self.wake_all();
+                }
                 return;
             } else {
                 worker.trace_idle();
@@ -660,27 +673,29 @@ impl Registry {
         }
     }
 
-    /// Counts a spawned task.
-    pub(crate) fn task_spawned(&self) {
-        self.outstanding.fetch_add(1, Ordering::Relaxed);
+    /// Counts a task that a thread outside of the pool is about to spawn.
+    pub(crate) fn task_spawned_outside(&self) {
+        self.outside_tasks.spawn_shared();
     }
 
-    /// A spawned task is done, or panicked.
-    pub(crate) fn task_done(&self, panic: Option<Payload>) {
-        if let Some(payload) = panic {
-            self.config.handle_panic(payload);
-        }
-        // Sequentially consistent, like `closing`: the last task sees that the pool closes, or
-        // whoever saw it close sees that this was the last.
-        if self.outstanding.fetch_sub(1, Ordering::SeqCst) == 1
-            && self.closing.load(Ordering::SeqCst)
-        {
+    /// A task of a pool that closes is done. A worker that has a main loop sees there whether it was the last
+    /// one, and wakes the others before it leaves; an adopted thread does so here.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn task_done_while_closing(&self, worker: &Worker) {
+        let adopted = self.config.use_current_thread && worker.index() == 0;
+        if adopted && self.closed() {
             self.wake_all();
         }
     }
 
     pub(crate) fn closed(&self) -> bool {
-        self.closing.load(Ordering::SeqCst) && self.outstanding.load(Ordering::SeqCst) == 0
+        let counts = || {
+            let workers = self.furnished(0..self.workers());
+            let inside = workers.map(|worker| &worker.tasks);
+            inside.chain([&*self.outside_tasks])
+        };
+        self.closing.load(Ordering::SeqCst) && all_done(counts)
     }
 
     fn wake_all(&self) {

@@ -41,6 +41,9 @@ pub(crate) struct TaskStack {
     /// How many of the jobs that the owner is inside of have nothing to do with what is below them.
     foreign: AtomicUsize,
     entries: [AtomicUsize; LEVELS],
+    /// For each wait, the worker that the owner knows to run what it waits for, plus one. A hint: it belongs to
+    /// no version.
+    runners: [AtomicUsize; LEVELS],
 }
 
 /// A version at which a worker was seen inside a family.
@@ -54,6 +57,7 @@ impl TaskStack {
             depth: AtomicUsize::new(0),
             foreign: AtomicUsize::new(0),
             entries: std::array::from_fn(|_| AtomicUsize::new(0)),
+            runners: std::array::from_fn(|_| AtomicUsize::new(0)),
         }
     }
 
@@ -80,9 +84,20 @@ impl TaskStack {
         self.enter(group.0);
     }
 
-    /// The owner starts to wait for a family.
+    /// The owner starts to wait for a group.
     pub(crate) fn enter_wait(&self, group: GroupId) {
+        if let Some(runner) = self.runners.get(self.depth()) {
+            runner.store(0, Ordering::Relaxed);
+        }
         self.enter(group.0 | WAIT);
+    }
+
+    /// The owner has learnt which worker runs what it waits for, which it entered last.
+    pub(crate) fn note_runner(&self, index: usize) {
+        let level = self.depth().checked_sub(1);
+        if let Some(runner) = level.and_then(|level| self.runners.get(level)) {
+            runner.store(index + 1, Ordering::Relaxed);
+        }
     }
 
     /// The owner leaves what it entered last.
@@ -126,21 +141,35 @@ impl TaskStack {
         entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & WAIT != 0)
     }
 
-    /// Is the owner executing a task of this family? If so, `waits` is told what it waits for on
-    /// the way.
-    pub(crate) fn sight(&self, group: GroupId, mut waits: impl FnMut(GroupId)) -> Option<Sighting> {
+    /// Tells `entry` what the owner seems to execute and to wait for (`true`), outermost first. It goes on
+    /// meanwhile.
+    pub(crate) fn show(&self, mut entry: impl FnMut(GroupId, bool)) {
+        let depth = self.depth.load(Ordering::Relaxed);
+        for level in self.entries.iter().take(depth) {
+            let level = level.load(Ordering::Relaxed);
+            entry(GroupId(level & !WAIT), level & WAIT != 0);
+        }
+    }
+
+    /// Returns at which version the owner was executing a task of this group, if it was. `waits` is told what
+    /// it waits for on the way, and which worker runs that, if it knows.
+    pub(crate) fn sight(
+        &self,
+        group: GroupId,
+        mut waits: impl FnMut(GroupId, Option<usize>),
+    ) -> Option<Sighting> {
         let version = self.version.load(Ordering::Acquire); // [F3]
         if version % 2 == 1 || self.foreign.load(Ordering::Relaxed) > 0 {
             return None;
         }
         let depth = self.depth.load(Ordering::Relaxed).min(LEVELS);
-        let mut entries = self.entries[..depth]
-            .iter()
-            .map(|entry| entry.load(Ordering::Relaxed));
-        entries.by_ref().find(|&entry| entry == group.0)?;
-        for entry in entries {
+        let load = |level: usize| (self.entries[level].load(Ordering::Relaxed), level);
+        let mut entries = (0..depth).map(load);
+        entries.by_ref().find(|&(entry, _)| entry == group.0)?;
+        for (entry, level) in entries {
             if entry & WAIT != 0 {
-                waits(GroupId(entry & !WAIT));
+                let runner = self.runners[level].load(Ordering::Relaxed);
+                waits(GroupId(entry & !WAIT), runner.checked_sub(1));
             }
         }
         Some(Sighting(version))
@@ -176,7 +205,7 @@ mod tests {
         let waits_of = |group| {
             let mut waits = Vec::new();
             frames
-                .sight(GroupId(group), |wait| waits.push(wait.0))
+                .sight(GroupId(group), |wait, _| waits.push(wait.0))
                 .map(|_| waits)
         };
         assert_eq!(waits_of(8), None, "waited for, not executed");
@@ -187,10 +216,28 @@ mod tests {
     }
 
     #[test]
+    fn a_sighting_tells_who_runs_what_is_waited_for() {
+        let frames = TaskStack::new();
+        frames.enter_root(GroupId(16));
+        frames.enter_wait(GroupId(24));
+        let runner = || {
+            let mut seen = None;
+            frames.sight(GroupId(16), |_, runner| seen = Some(runner));
+            seen
+        };
+        assert_eq!(runner(), Some(None));
+        frames.note_runner(0);
+        assert_eq!(runner(), Some(Some(0)));
+        frames.leave();
+        frames.enter_wait(GroupId(32));
+        assert_eq!(runner(), Some(None), "that was another wait");
+    }
+
+    #[test]
     fn a_sighting_is_void_after_any_change() {
         let frames = TaskStack::new();
         frames.enter_root(GroupId(16));
-        let sighting = frames.sight(GroupId(16), |_| {}).unwrap();
+        let sighting = frames.sight(GroupId(16), |_, _| {}).unwrap();
         assert!(frames.unchanged(sighting));
         frames.leave();
         frames.enter_root(GroupId(16));
@@ -203,12 +250,12 @@ mod tests {
         frames.enter_root(GroupId(16));
         frames.enter_foreign();
         frames.enter_root(GroupId(24));
-        assert!(frames.sight(GroupId(16), |_| {}).is_none());
-        assert!(frames.sight(GroupId(24), |_| {}).is_none());
+        assert!(frames.sight(GroupId(16), |_, _| {}).is_none());
+        assert!(frames.sight(GroupId(24), |_, _| {}).is_none());
         assert_eq!(frames.depth(), 2);
         frames.leave();
         frames.leave_foreign();
-        assert!(frames.sight(GroupId(16), |_| {}).is_some());
+        assert!(frames.sight(GroupId(16), |_, _| {}).is_some());
     }
 
     #[test]
@@ -243,7 +290,7 @@ mod tests {
             frames.enter_root(GroupId(level * 8));
         }
         assert_eq!(frames.depth(), LEVELS + 3);
-        assert!(frames.sight(GroupId((LEVELS + 2) * 8), |_| {}).is_none());
+        assert!(frames.sight(GroupId((LEVELS + 2) * 8), |_, _| {}).is_none());
         for _ in 0..LEVELS + 3 {
             frames.leave();
         }
@@ -271,7 +318,7 @@ mod models {
             deque.push(8_usize).unwrap();
             let seen = frames.clone();
             let robber = thread::spawn(move || {
-                let sighting = seen.sight(GroupId(8), |_| {})?;
+                let sighting = seen.sight(GroupId(8), |_, _| {})?;
                 let Steal::Success(job) = thief.steal() else {
                     return None;
                 };

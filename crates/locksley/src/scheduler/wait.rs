@@ -15,6 +15,7 @@
 //! Whether the victim was still inside the family when the job was stolen, and whether those who led to the family
 //! still waited for it, is checked afterwards (`frames`); if not, the job goes to the pool's queue likewise.
 
+use std::panic;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::{Block, Registry};
 use crate::scheduler::task_stack::Sighting;
 use crate::scheduler::worker::Worker;
-use crate::task::job::GroupId;
+use crate::task::job::{GroupId, catch};
 use crate::task::latch::{Awaited, Latch};
 
 /// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
@@ -79,6 +80,8 @@ struct Descendants {
     groups: [GroupId; REACH],
     /// Who was seen to wait for each, and inside of which of them; nobody but the waiter itself for the first.
     links: [Option<Link>; REACH],
+    /// Which worker runs it, if that is known and it is one job.
+    runners: [Option<usize>; REACH],
     count: usize,
 }
 
@@ -92,10 +95,11 @@ struct Link {
 }
 
 impl Descendants {
-    fn of(group: GroupId) -> Descendants {
+    fn of(group: GroupId, runner: Option<usize>) -> Descendants {
         Descendants {
             groups: [group; REACH],
             links: [None; REACH],
+            runners: [runner; REACH],
             count: 1,
         }
     }
@@ -113,11 +117,11 @@ impl Descendants {
 
     /// Looks whether a worker is inside of the family of this number, and adds what it waits for there.
     fn sight(&mut self, worker: usize, number: usize, registry: &Registry) -> Option<Sighting> {
-        let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
+        let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
         let stack = &registry.worker(worker).task_stack;
         // If there are too many, the innermost count: what they lead to is still to be begun.
-        let sighting = stack.sight(self.groups[number], |wait| {
-            waits[count % REACH] = wait;
+        let sighting = stack.sight(self.groups[number], |wait, runner| {
+            waits[count % REACH] = (wait, runner);
             count += 1;
         })?;
         for &wait in &waits[..count.min(REACH)] {
@@ -131,9 +135,10 @@ impl Descendants {
         Some(sighting)
     }
 
-    fn add(&mut self, group: GroupId, link: Link) {
+    fn add(&mut self, (group, runner): (GroupId, Option<usize>), link: Link) {
         if self.count < REACH && !self.contains(group) {
             self.groups[self.count] = group;
+            self.runners[self.count] = runner;
             self.links[self.count] = Some(link);
             self.count += 1;
         }
@@ -162,7 +167,7 @@ impl Worker {
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // Somebody who stole it in error may have left it in the pool's queue.
         self.wait_with(latch, group, || {
-            let queued = self.registry().injector.pop_of(group);
+            let queued = self.registry().injector.pop_forked(group);
             queued.or_else(|| self.take_back(group, false))
         });
     }
@@ -259,7 +264,7 @@ impl Worker {
         if registry.injector.is_empty() {
             return None;
         }
-        let mut descendants = Descendants::of(group);
+        let mut descendants = Descendants::of(group, None);
         let mut next = 0;
         while next < descendants.count {
             for worker in 0..abroad.workers() {
@@ -313,7 +318,7 @@ impl Worker {
         let blocked = self.registry().try_blocking(block, || {
             let _parked = self.traced(Activity::Parked);
             if self.targeted_jobs.is_empty() && !ready() {
-                park();
+                self.seen_blocked(park);
             }
         });
         if !blocked {
@@ -328,11 +333,13 @@ impl Worker {
         self.open_pile();
         let mut block = Some(block);
         let mut result = None;
-        let mut run = || result = block.take().map(|block| block());
+        // A panic of the caller's must not leave the worker counted as blocked.
+        let mut run = || result = block.take().map(|block| self.seen_blocked(|| catch(block)));
         if !self.registry().try_blocking(Block::Indefinitely, &mut run) {
             run();
         }
-        result.expect("one of the two has run it")
+        let result = result.expect("one of the two has run it");
+        result.unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
     /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
@@ -359,7 +366,7 @@ impl Worker {
             {
                 self.run_job(injected);
                 (idle, naps) = (0, Naps::default());
-            } else if let Some(injected) = self.helpful_job(group) {
+            } else if let Some(injected) = self.helpful_job(awaited, group) {
                 self.help(injected);
                 (idle, naps) = (0, Naps::default());
             } else if registry.rest(&mut idle)
@@ -440,13 +447,13 @@ impl Worker {
     }
 
     /// Somebody else's job to run while waiting for a family.
-    fn helpful_job(&self, group: GroupId) -> Option<QueuedJob> {
+    fn helpful_job(&self, awaited: &impl Awaited, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if self.is_deep() {
             return None;
         }
         let descendant = match registry.leapfrogs() {
-            true => self.leapfrog(group),
+            true => self.leapfrog(awaited.runner(), group),
             false => None,
         };
         match descendant {
@@ -455,12 +462,20 @@ impl Worker {
         }
     }
 
-    fn leapfrog(&self, group: GroupId) -> Option<QueuedJob> {
+    /// `runner` is the worker that runs what is waited for, if it is known: then no other is looked at.
+    fn leapfrog(&self, runner: Option<usize>, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
-        let mut descendants = Descendants::of(group);
+        if let Some(runner) = runner {
+            self.task_stack.note_runner(runner);
+        }
+        let mut descendants = Descendants::of(group, runner);
         let mut next = 0;
         while next < descendants.count {
-            for victim in (0..registry.workers()).filter(|&v| v != self.index()) {
+            let victims = match descendants.runners[next] {
+                Some(runner) => runner..runner + 1,
+                None => 0..registry.workers(),
+            };
+            for victim in victims.filter(|&v| v != self.index()) {
                 if let Some(injected) = self.rob_kin(victim, next, &mut descendants) {
                     return Some(injected);
                 }

@@ -20,11 +20,12 @@ use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
-use crate::strategy::local_queue::{
-    Exposure, LocalQueue, StealHandle, TransferCounts, local_queue_for,
-};
-use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::task::fifo::FifoQueue;
+use crate::task::ghosts::Ghosts;
 use crate::task::job::{GroupId, JobRef};
+use crate::task::outstanding::TaskCounts;
 
 /// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
 /// fine-grained program never is; and the barrier takes a few microseconds itself. In nanoseconds.
@@ -95,7 +96,11 @@ pub struct Worker {
     /// Jobs that this worker and no other must run.
     pub(crate) targeted_jobs: Injector,
     /// Tasks that run in the order in which this worker spawned them.
-    pub(crate) fifo: Injector,
+    pub(crate) fifo: FifoQueue,
+    pub(crate) ghosts: Ghosts,
+    pub(crate) tasks: TaskCounts,
+    /// Whether the worker is blocked, for those who look. Written by the owner.
+    blocked: AtomicBool,
     thread: OnceLock<Thread>,
     stealer: Option<Box<dyn StealHandle>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
@@ -135,7 +140,10 @@ impl Worker {
             home: AtomicUsize::new(0),
             task_stack: TaskStack::new(),
             targeted_jobs: Injector::new(),
-            fifo: Injector::new(),
+            fifo: FifoQueue::new(),
+            ghosts: Ghosts::new(),
+            tasks: TaskCounts::new(),
+            blocked: AtomicBool::new(false),
             thread: OnceLock::new(),
             stealer,
             tracer: config.tracing.as_ref().map(Tracing::tracer),
@@ -156,6 +164,7 @@ impl Worker {
     }
 
     /// The worker that the calling thread is, if it is one of this pool's.
+    #[inline]
     pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Worker> {
         Worker::current().filter(|worker| worker.is_in(registry))
     }
@@ -250,6 +259,7 @@ impl Worker {
     }
 
     /// Is the worker one of this pool's?
+    #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(self.registry(), registry)
     }
@@ -523,6 +533,24 @@ impl Worker {
                 .is_none_or(|stealer| stealer.is_empty())
     }
 
+    /// Blocks the owner's thread, and lets that be seen.
+    pub(crate) fn seen_blocked<R>(&self, block: impl FnOnce() -> R) -> R {
+        self.blocked.store(true, Ordering::Relaxed);
+        let result = block();
+        self.blocked.store(false, Ordering::Relaxed);
+        result
+    }
+
+    /// Returns `true` if the worker seems to be blocked. For other threads.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if the worker seems to be asleep. For other threads.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.sleep.is_asleep()
+    }
+
     /// The CPU that the worker was last seen on.
     pub(crate) fn home(&self) -> Option<usize> {
         self.home.load(Ordering::Relaxed).checked_sub(1)
@@ -565,13 +593,18 @@ impl Worker {
             let pile = unsafe { &*self.pile.get() }.as_ref();
             // SAFETY: as above.
             let exposed = unsafe { self.deque.exposed() };
-            let transfers = pile.map_or(TransferCounts::default(), |pile| pile.transfers());
-            self.counters.publish(exposed, transfers);
+            self.counters.publish(exposed);
+            if let Some(pile) = pile {
+                self.counters.publish_transfers(pile.transfers());
+            }
         }
     }
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
     pub(crate) fn run_job(&self, injected: QueuedJob) {
+        if self.drops_ghost(&injected) {
+            return;
+        }
         self.registry().pass_on_summons(self);
         self.close_to_offers();
         self.publish_counts();
@@ -588,11 +621,17 @@ impl Worker {
         let _work = self.traced(Activity::Work);
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         unsafe { injected.job.execute(self, injected.owner) };
-        if injected.job.is_dealt()
+        self.count_executed(injected.job);
+    }
+
+    /// Tells the strategy's queue that a job of it is done with, if it was dealt.
+    #[inline]
+    pub(crate) fn count_executed(&self, job: JobRef) {
+        if job.is_dealt()
             // SAFETY: the pile does not come back here.
             && let Some(pile) = unsafe { self.pile() }
         {
-            pile.executed(injected.job.is_near());
+            pile.executed(job.is_near());
         }
     }
 
@@ -670,16 +709,21 @@ impl Worker {
         }
     }
 
+    /// Takes the newest job of the queue that spawned jobs are pushed to.
+    #[inline]
+    pub(crate) fn pop_newest(&self) -> Option<JobRef> {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        match unsafe { &*self.pile.get() } {
+            // SAFETY: as above.
+            None => unsafe { self.deque.pop() },
+            Some(_) => self.pop_spawned(),
+        }
+    }
+
     /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
     /// Spawned jobs of others that are in the way go to the pool's queue.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
-        // SAFETY: only the owner's thread has a `&Worker`.
-        let own = unsafe { &*self.pile.get() }.is_none();
-        while let Some(job) = match own {
-            // SAFETY: as above.
-            true => unsafe { self.deque.pop() },
-            false => self.pop_spawned(),
-        } {
+        while let Some(job) = self.pop_newest() {
             let injected = QueuedJob {
                 job,
                 owner: self.index,
@@ -693,7 +737,9 @@ impl Worker {
             if unsafe { job.group() } == group {
                 return Some(injected);
             }
-            self.registry().inject(injected);
+            if !self.drops_ghost(&injected) {
+                self.registry().inject(injected);
+            }
         }
         // SAFETY: the pile does not come back here.
         let dealt = unsafe { self.pile() }?.pop_of(group)?;

@@ -121,6 +121,11 @@ pub(crate) trait LocalQueue: Send {
         (None, false)
     }
 
+    /// Takes the ghosts among what was dealt to other queues, and gives them to the caller to free.
+    fn take_ghosts(&mut self) -> Vec<JobRef> {
+        Vec::new()
+    }
+
     /// To whom something was dealt since this was last asked.
     fn dealt_to(&mut self) -> Option<usize> {
         None

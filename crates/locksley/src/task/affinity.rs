@@ -13,15 +13,15 @@
 //! everywhere; it need not wake another. If that one does not sleep, the push goes on as any other.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
 use locksley_queue::barrier;
 
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::{Worker, current_num_workers};
+use crate::task::ghosts::Home;
 use crate::task::job::JobRef;
-use crate::task::spawn::{JoinHandle, make};
+use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
 
 /// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
 ///
@@ -47,7 +47,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    spawn_near_in(&crate::pool::current_registry(), worker, task)
+    with_current_registry(|registry| spawn_near_in(registry, worker, task))
 }
 
 /// The index of a worker of the pool that the calling thread belongs to (the global one, if it belongs to
@@ -75,14 +75,15 @@ pub(crate) fn worker_for<K: Hash + ?Sized>(workers: usize, key: &K) -> usize {
 }
 
 /// Spawns a task into a pool, near a worker.
-pub(crate) fn spawn_near_in<F, T>(registry: &Arc<Registry>, near: usize, task: F) -> JoinHandle<T>
+pub(crate) fn spawn_near_in<F, T>(registry: &Registry, near: usize, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (job, handle) = make(registry, task);
-    push_near(registry, near, job);
-    handle
+    spawn_by(registry, task, |worker, job| {
+        worker.push_near(near, job);
+        Home::Worker(worker.index())
+    })
 }
 
 /// Pushes a spawned job that had better run on this worker.

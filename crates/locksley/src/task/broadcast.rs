@@ -16,7 +16,9 @@ use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
 use crate::task::job::{GroupId, HeapJob, catch};
+use crate::task::panics::reached_no_waiter;
 use crate::task::scope::in_place_scope_in;
+use crate::task::spawn::{count_task, with_current_registry};
 
 /// What the closure of a [`broadcast`] is told.
 ///
@@ -93,11 +95,12 @@ where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(&crate::pool::current_registry(), f)
+    with_current_registry(|registry| broadcast_in(registry, f))
 }
 
 /// Spawns a closure once on each worker of the calling worker's pool, or of the global one, and
-/// does not wait for it. The pool's panic handler gets to know of panics.
+/// does not wait for it. A panic goes to the pool's
+/// [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the process.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -110,10 +113,10 @@ pub fn spawn_broadcast<F>(f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(&crate::pool::current_registry(), f);
+    with_current_registry(|registry| spawn_broadcast_in(registry, f));
 }
 
-pub(crate) fn broadcast_in<F, R>(registry: &Arc<Registry>, f: F) -> Vec<R>
+pub(crate) fn broadcast_in<F, R>(registry: &Registry, f: F) -> Vec<R>
 where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
@@ -137,7 +140,7 @@ where
         .collect()
 }
 
-pub(crate) fn spawn_broadcast_in<F>(registry: &Arc<Registry>, f: F)
+pub(crate) fn spawn_broadcast_in<F>(registry: &Registry, f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
@@ -146,10 +149,12 @@ where
     let _in_order = lock(&registry.broadcasting);
     for index in 0..registry.size() {
         let f = f.clone();
-        registry.task_spawned();
+        count_task(registry);
         let run = move |worker: &Worker| {
-            let panic = catch(move || f(BroadcastContext::new(worker))).err();
-            worker.registry().task_done(panic);
+            if let Err(payload) = catch(move || f(BroadcastContext::new(worker))) {
+                reached_no_waiter(worker.registry(), payload);
+            }
+            worker.task_done();
         };
         // SAFETY: the closure borrows nothing, and is `Send`.
         let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };

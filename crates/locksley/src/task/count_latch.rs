@@ -76,6 +76,7 @@ impl CountLatch {
     }
 
     /// Adds one. The caller holds one already, so this is not the end. `by_owner`: on the owner's thread.
+    #[inline]
     pub(crate) fn add(&self, by_owner: bool) {
         if self.is_local(by_owner) {
             self.count_here(1);
@@ -86,6 +87,7 @@ impl CountLatch {
 
     /// Takes away one, which the caller holds. If that says yes, the caller must set the latch, and nobody else
     /// will; otherwise it must not touch the count again, unless it is the owner.
+    #[inline]
     pub(crate) fn take_away(&self, by_owner: bool) -> bool {
         if self.is_local(by_owner) {
             self.count_here(-1);
@@ -97,6 +99,7 @@ impl CountLatch {
 }
 
 impl Awaited for CountLatch {
+    #[inline]
     fn is_over(&self) -> bool {
         if self.settled.load(Ordering::Relaxed) {
             return self.latch.probe();

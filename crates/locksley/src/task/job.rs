@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   JobRef ──> | latch | closure, later result |   a `join`'s second closure, in the caller's frame
-//!   JobRef ──> | latch | family | closure |        a spawned closure, on the heap   (low bit of the word set)
+//!   JobRef ──> | latch | group | closure |         a spawned closure, on the heap   (low bit of the word set)
+//!   JobRef ──> | latch | group | claim | ...       one with a handle: see `packet`
 //!                  └──> how to execute it
 //! ```
 //!
@@ -10,7 +11,8 @@
 //!
 //! A job runs exactly once. One in a frame is either taken back by the frame or executed by
 //! a thief, which sets the job's latch as its last touch; the frame stays until then. One on the
-//! heap frees itself when it is executed.
+//! heap frees itself when it is executed. One with a handle may be claimed and run by the handle's owner
+//! while a reference to it lies in a queue: that reference is a *ghost*, and executing it frees it.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -22,6 +24,7 @@ use locksley_queue::Word;
 
 use crate::scheduler::worker::Worker;
 use crate::task::latch::Latch;
+use crate::task::packet::PacketHead;
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send>;
@@ -39,11 +42,14 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// How to run the jobs of one type.
-struct Kind {
+/// How to run the jobs of one type. Aligned, so that a latch can carry it.
+#[repr(align(8))]
+pub(super) struct Kind {
     /// The arguments are the job, the worker that runs it, and the index of the worker whose pile it
     /// was in.
-    execute: unsafe fn(NonNull<Header>, &Worker, usize),
+    pub(super) execute: unsafe fn(NonNull<Header>, &Worker, usize),
+    /// The job starts with a [`PacketHead`].
+    pub(super) has_packet: bool,
 }
 
 /// What a thief needs to know of a job. The first field of every job.
@@ -55,7 +61,7 @@ pub(crate) struct Header {
 
 impl Header {
     #[inline(always)]
-    fn new(kind: &'static Kind) -> Header {
+    pub(super) fn new(kind: &'static Kind) -> Header {
         Header {
             latch: Latch::carrying(kind),
         }
@@ -111,11 +117,13 @@ unsafe impl Word for JobRef {
 
 impl JobRef {
     /// Was it spawned, rather than forked by a join?
+    #[inline]
     pub(crate) fn is_spawned(self) -> bool {
         JobRef::is_spawned_word(self.into_word())
     }
 
     /// The same for a word in a pile, whatever has become of the job.
+    #[inline]
     pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
         word.addr() & SPAWNED != 0
     }
@@ -153,12 +161,66 @@ impl JobRef {
         }))
     }
 
+    #[inline]
     fn header(self) -> NonNull<Header> {
         self.without(SPAWNED | DEALT | NEAR).0
     }
 
+    /// A reference to a spawned job, which starts with a `SpawnHeader`.
+    pub(super) fn spawned(header: NonNull<SpawnHeader>) -> JobRef {
+        JobRef(header.cast().map_addr(|addr| addr | SPAWNED))
+    }
+
+    /// How the job is run.
+    ///
+    /// # Safety
+    ///
+    /// The job is alive, and its latch is not set.
+    #[inline]
+    unsafe fn kind(self) -> &'static Kind {
+        // SAFETY: until a job's latch is set, it carries the kind that the job was made with.
+        unsafe { &*self.header().as_ref().latch.cargo::<Kind>() }
+    }
+
+    /// Returns the packet of a job with a handle.
+    ///
+    /// # Safety
+    ///
+    /// This reference has not been executed.
+    #[inline]
+    unsafe fn packet(self) -> Option<NonNull<PacketHead>> {
+        // SAFETY: a spawned job is alive until the reference is executed; nobody sets its latch.
+        let handled = self.is_spawned() && unsafe { self.kind() }.has_packet;
+        handled.then(|| self.header().cast())
+    }
+
+    /// Returns `true` if the job has run or is running, on behalf of its handle.
+    ///
+    /// # Safety
+    ///
+    /// The reference is in a queue, or was taken out of one, and was not executed.
+    #[inline]
+    pub(crate) unsafe fn is_ghost(self) -> bool {
+        // SAFETY: the caller says so.
+        let packet = unsafe { self.packet() };
+        // SAFETY: a reference that was not executed keeps the packet alive.
+        packet.is_some_and(|packet| unsafe { packet.as_ref() }.is_claimed())
+    }
+
+    /// Frees a ghost.
+    ///
+    /// # Safety
+    ///
+    /// The reference was taken out of a queue, and [is a ghost](Self::is_ghost). It is not used again.
+    pub(crate) unsafe fn free_ghost(self) {
+        // SAFETY: the caller says so.
+        if let Some(packet) = unsafe { self.packet() } {
+            // SAFETY: the reference keeps the packet alive, and ends here.
+            unsafe { PacketHead::release(packet) };
+        }
+    }
+
     /// Is it the same job, whatever the tags say?
-    #[cfg(all(test, not(loom)))]
     pub(crate) fn is_same(self, other: JobRef) -> bool {
         self.header() == other.header()
     }
@@ -167,7 +229,8 @@ impl JobRef {
     ///
     /// # Safety
     ///
-    /// The job has not been executed.
+    /// This reference has not been executed.
+    #[inline]
     pub(crate) unsafe fn group(self) -> GroupId {
         if self.is_spawned() {
             // SAFETY: a spawned job is alive until it is executed, and starts with this header.
@@ -185,9 +248,8 @@ impl JobRef {
     /// worker in whose pile it was.
     pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
         let header = self.header();
-        // SAFETY: the job is alive until it is executed, and its latch is set only then; what that
-        // carries is the kind that the job was made with.
-        let kind = unsafe { &*header.as_ref().latch.cargo::<Kind>() };
+        // SAFETY: the job is alive until it is executed, and its latch is set only then.
+        let kind = unsafe { self.kind() };
         // SAFETY: the job is of this kind, and is executed once, says the caller.
         unsafe { (kind.execute)(header, worker, owner) }
     }
@@ -213,6 +275,7 @@ where
 {
     const KIND: &'static Kind = &Kind {
         execute: Self::execute,
+        has_packet: false,
     };
 
     #[inline(always)]
@@ -276,6 +339,7 @@ where
         let this = header.cast::<Self>();
         // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
         let job = unsafe { this.as_ref() };
+        job.header.latch.note_runner(worker.index());
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
         let func = unsafe { job.take() };
         let result = catch(|| func(worker, true));
@@ -294,9 +358,9 @@ where
 
 /// The first fields of a spawned job. Aligned, so that there is room for the tags on any machine.
 #[repr(C, align(8))]
-struct SpawnHeader {
-    header: Header,
-    group: GroupId,
+pub(super) struct SpawnHeader {
+    pub(super) header: Header,
+    pub(super) group: GroupId,
 }
 
 /// A spawned closure, on the heap. It must not panic: whoever spawns wraps it.
@@ -309,6 +373,7 @@ pub(crate) struct HeapJob<F> {
 impl<F: FnOnce(&Worker)> HeapJob<F> {
     const KIND: &'static Kind = &Kind {
         execute: Self::execute,
+        has_packet: false,
     };
 
     /// Puts a closure on the heap. The reference must be executed, or it leaks.
@@ -324,8 +389,7 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
             },
             func,
         });
-        let header = NonNull::from(Box::leak(job)).cast::<Header>();
-        JobRef(header.map_addr(|addr| addr | SPAWNED))
+        JobRef::spawned(NonNull::from(Box::leak(job)).cast())
     }
 
     unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {

@@ -11,6 +11,9 @@
 //!      └── park ──> address|PARKED
 //! ```
 //!
+//! Whoever runs a stolen job needs the address no more, and leaves its index in the word instead: so the
+//! waiter finds it without a search. The index is no more than a hint.
+//!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | L1 | probe | Acquire | L2 | the result would be read before it was written | `latch::models::hands_over_the_result` |
@@ -24,6 +27,10 @@ use crate::sync::{AtomicPtr, Ordering};
 /// The bit that says that somebody is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
 
+/// The bit that says that the word is an index, shifted by [`INDEX_SHIFT`].
+const RUNNER: usize = 4;
+const INDEX_SHIFT: u32 = 3;
+
 /// The word of a latch that is set: no address of anything.
 const SET: *mut () = ptr::without_provenance_mut(2);
 
@@ -34,6 +41,11 @@ pub(crate) trait Awaited {
 
     /// The latch that will be set when it is over, for a waiter who is about to sleep; none if it is over.
     fn latch(&self) -> Option<&Latch>;
+
+    /// The worker that was seen to run what is waited for, if that is one job.
+    fn runner(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl Awaited for Latch {
@@ -44,6 +56,11 @@ impl Awaited for Latch {
 
     fn latch(&self) -> Option<&Latch> {
         Some(self)
+    }
+
+    fn runner(&self) -> Option<usize> {
+        let state = self.state.load(Ordering::Relaxed).addr();
+        (state & RUNNER != 0).then_some(state >> INDEX_SHIFT)
     }
 }
 
@@ -64,7 +81,7 @@ impl Latch {
     /// A latch that carries a reference.
     #[inline(always)]
     pub(crate) fn carrying<T>(cargo: &'static T) -> Self {
-        const { assert!(align_of::<T>() > PARKED) }
+        const { assert!(align_of::<T>() > RUNNER) }
         Latch {
             state: AtomicPtr::new(ptr::from_ref(cargo).cast_mut().cast()),
         }
@@ -107,15 +124,36 @@ impl Latch {
 
     /// Is it set? If not, whoever sets it from now on calls its `wake`.
     pub(crate) fn probe_or_await(&self) -> bool {
-        let state = self.state.load(Ordering::Relaxed);
-        let parked = state.map_addr(|addr| addr | PARKED);
-        // If it changes in between, it was set.
-        let awaited = state != SET
-            && self
-                .state
-                .compare_exchange(state, parked, Ordering::Release, Ordering::Relaxed) // [L3]
-                .is_ok();
-        !awaited
+        let mut state = self.state.load(Ordering::Relaxed);
+        while state != SET {
+            let parked = state.map_addr(|addr| addr | PARKED);
+            let exchange =
+                self.state
+                    .compare_exchange(state, parked, Ordering::Release, Ordering::Relaxed); // [L3]
+            match exchange {
+                Ok(_) => return false,
+                Err(now) => state = now,
+            }
+        }
+        true
+    }
+
+    /// Leaves the index of the worker that runs the job. By that one, before it sets the latch; what the
+    /// latch carried is gone.
+    pub(crate) fn note_runner(&self, index: usize) {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let parked = state.addr() & PARKED;
+            let runner = ptr::without_provenance_mut(index << INDEX_SHIFT | RUNNER | parked);
+            // Relaxed: as a part of the release sequence of [L3] it hides nothing from [L2].
+            let exchange =
+                self.state
+                    .compare_exchange(state, runner, Ordering::Relaxed, Ordering::Relaxed);
+            match exchange {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
     }
 
     /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
@@ -199,6 +237,30 @@ mod models {
             let handle = thread.thread().clone();
             // SAFETY: the latch is in an `Arc`.
             unsafe { Latch::set(&raw const shared.latch, || handle.unpark()) };
+            thread.join().unwrap();
+        });
+    }
+
+    /// A runner that notes its index while the waiter parks wakes it all the same, and knows who it is.
+    #[test]
+    fn a_runner_that_is_noted_finds_the_parked_waiter() {
+        loom::model(|| {
+            let shared = Arc::new((Latch::new(), AtomicUsize::new(0)));
+            let waiter = shared.clone();
+            let thread = thread::spawn(move || {
+                waiter.1.store(1, Ordering::Relaxed);
+                waiter.0.park(thread::park);
+            });
+            let handle = thread.thread().clone();
+            shared.0.note_runner(5);
+            assert_eq!(shared.0.runner(), Some(5));
+            let wake = || {
+                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "nobody seems to wait");
+                handle.unpark();
+            };
+            // SAFETY: the latch is in an `Arc`.
+            unsafe { Latch::set(&raw const shared.0, wake) };
+            assert_eq!(shared.0.runner(), None);
             thread.join().unwrap();
         });
     }

@@ -2,20 +2,23 @@
 
 use std::marker::PhantomData;
 use std::panic;
-use std::sync::Arc;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, OnceLock};
+
+use locksley_trace::Activity;
 
 use crate::observe::record::{self, Enclosing, Spawned};
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
 use crate::scheduler::worker::Worker;
-use crate::sync::{Mutex, lock};
+use crate::sync::{AtomicPtr, Ordering, lock};
 use crate::task::affinity::push_near;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
 use crate::task::count_latch::CountLatch;
 use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch, discard};
-use crate::task::latch::Latch;
+use crate::task::latch::{Awaited, Latch};
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
@@ -29,18 +32,61 @@ use crate::task::latch::Latch;
 /// assert_eq!(parts, [0, 1, 4, 9]);
 /// ```
 ///
-/// It lies in the frame of whoever waits for it, and its tasks know where. The frame stays until all of them
+/// It lies in the frame of its waiter, and its tasks know where. The frame stays until all of them
 /// are done.
 pub struct Scope<'scope> {
     pending: CountLatch,
     /// Who waits.
     waiter: Waiter,
-    /// The first panic of a task.
-    panic: Mutex<Option<Payload>>,
-    token: CancelToken,
-    registry: Arc<Registry>,
+    panic: FirstPanic,
+    /// Made when it is first asked for.
+    token: OnceLock<CancelToken>,
+    /// The waiter keeps it alive.
+    registry: NonNull<Registry>,
     /// Invariant in `'scope`, like `std::thread::Scope`.
     marker: PhantomData<&'scope mut &'scope ()>,
+}
+
+// SAFETY: the registry, which the pointer stands for a reference to, is `Sync`.
+unsafe impl Send for Scope<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Scope<'_> {}
+
+/// The first panic of a scope's tasks. The count of the tasks orders it before the waiter's look.
+struct FirstPanic(AtomicPtr<Payload>);
+
+impl FirstPanic {
+    fn new() -> FirstPanic {
+        FirstPanic(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Keeps the panic if it is the first one.
+    #[cold]
+    #[inline(never)]
+    fn keep(&self, payload: Payload) {
+        let payload = Box::into_raw(Box::new(payload));
+        let first = self.0.compare_exchange(
+            ptr::null_mut(),
+            payload,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if first.is_err() {
+            // SAFETY: the pointer comes from the box above, and was given to nobody.
+            discard(unsafe { *Box::from_raw(payload) });
+        }
+    }
+
+    /// Takes the panic, if there was one. For the waiter, when all tasks are done.
+    fn take(&self) -> Option<Payload> {
+        let payload = self.0.load(Ordering::Relaxed);
+        if payload.is_null() {
+            return None;
+        }
+        self.0.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the pointer comes from a box in `keep`, and is taken once.
+        Some(unsafe { *Box::from_raw(payload) })
+    }
 }
 
 #[derive(Clone)]
@@ -72,38 +118,50 @@ impl<S> Place<S> {
 }
 
 impl<'scope> Scope<'scope> {
-    fn new(registry: Arc<Registry>, waiter: Waiter) -> Self {
+    fn new(registry: &Registry, waiter: Waiter) -> Self {
         Scope {
             pending: match waiter {
                 Waiter::Worker(_) => CountLatch::owned(),
                 Waiter::Thread(_) => CountLatch::shared(),
             },
             waiter,
-            panic: Mutex::new(None),
-            token: CancelToken::new(),
-            registry,
+            panic: FirstPanic::new(),
+            token: OnceLock::new(),
+            registry: NonNull::from(registry),
             marker: PhantomData,
         }
     }
 
     /// A scope that a worker waits for.
-    pub(crate) fn on(worker: &Worker) -> Self {
-        Scope::new(worker.registry().shared(), Waiter::Worker(worker.index()))
+    ///
+    /// # Safety
+    ///
+    /// The worker is the calling thread's, and the scope does not leave the frame that calls
+    /// [`complete`](Scope::complete): the thread keeps the pool alive.
+    pub(crate) unsafe fn on(worker: &Worker) -> Self {
+        Scope::new(worker.registry(), Waiter::Worker(worker.index()))
     }
 
     /// A scope of a pool that the calling thread waits for, wherever that is.
-    pub(crate) fn in_place(registry: &Arc<Registry>) -> Self {
+    ///
+    /// # Safety
+    ///
+    /// The registry lives as long as the scope.
+    pub(crate) unsafe fn in_place(registry: &Registry) -> Self {
         match Worker::current_in(registry) {
-            Some(worker) => Scope::on(worker),
-            None => Scope::new(registry.clone(), Waiter::Thread(std::thread::current())),
+            // SAFETY: it is the calling thread's, for the rest see above.
+            Some(worker) => unsafe { Scope::on(worker) },
+            None => Scope::new(registry, Waiter::Thread(std::thread::current())),
         }
     }
 
+    #[inline]
     pub(crate) fn group(&self) -> GroupId {
         GroupId::of(self)
     }
 
     /// Is this the worker that waits for the scope?
+    #[inline]
     fn is_owned_by(&self, worker: &Worker) -> bool {
         matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
     }
@@ -114,6 +172,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// The scope is there, and the caller holds one of its count. `worker` is the calling thread, if that is one
     /// of the scope's pool.
+    #[inline]
     unsafe fn done(this: *const Self, worker: Option<&Worker>) {
         // SAFETY: the caller holds one of the count.
         let scope = unsafe { &*this };
@@ -134,16 +193,6 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    fn keep_panic(&self, payload: Payload) {
-        let mut first = lock(&self.panic);
-        if first.is_none() {
-            *first = Some(payload);
-            return;
-        }
-        drop(first);
-        discard(payload);
-    }
-
     /// Spawns a task, which may spawn more in the same scope. The newest task of a worker runs
     /// first.
     ///
@@ -162,8 +211,12 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let job = self.job(self, |scope, _| task(scope));
-        self.push(job);
+        let here = self.worker();
+        let job = self.job_of(here, self, |scope, _| task(scope));
+        match here {
+            Some(worker) => worker.push_spawned(job),
+            None => self.registry().inject(QueuedJob { job, owner: 0 }),
+        }
     }
 
     /// Spawns a task that had better run on the worker with this index: a hint, as in
@@ -187,7 +240,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let job = self.job(self, |scope, _| task(scope));
-        push_near(&self.registry, worker, job);
+        push_near(self.registry(), worker, job);
     }
 
     /// Spawns a task on each of the pool's workers, with what it needs to know which it is on.
@@ -221,10 +274,11 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        self.registry.check_process();
-        let _in_order = lock(&self.registry.broadcasting);
-        for index in 0..self.registry.size() {
-            self.registry.deliver(index, self.job(whole, task()));
+        let registry = self.registry();
+        registry.check_process();
+        let _in_order = lock(&registry.broadcasting);
+        for index in 0..registry.size() {
+            registry.deliver(index, self.job(whole, task()));
         }
     }
 
@@ -235,7 +289,16 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        let here = self.worker();
+        self.job_of(self.worker(), whole, task)
+    }
+
+    /// The same on a worker of the scope's pool, or on no such worker.
+    #[inline]
+    fn job_of<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
+    where
+        S: Sync,
+        F: FnOnce(&S, &Worker) + Send + 'scope,
+    {
         if let Some(worker) = here
             && worker.is_recorded()
         {
@@ -248,6 +311,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// `here` is the worker that the calling thread is, if it is one of the scope's pool.
+    #[inline]
     fn make_job<S, F>(&self, here: Option<&Worker>, whole: &S, task: F) -> JobRef
     where
         S: Sync,
@@ -261,12 +325,15 @@ impl<'scope> Scope<'scope> {
             let (this, whole) = unsafe { (scope.get(), whole.get()) };
             // A task that does not run goes here too: once it is counted as done, what it
             // borrows may be gone.
-            let result = catch(|| match this.is_cancelled() {
-                true => drop(task),
-                false => task(whole, worker),
+            let result = catch(|| {
+                if this.is_cancelled() {
+                    drop(task);
+                } else {
+                    task(whole, worker);
+                }
             });
             if let Err(payload) = result {
-                this.keep_panic(payload);
+                this.panic.keep(payload);
             }
             // SAFETY: it was counted above, and is not used any more.
             unsafe { Scope::done(scope.0, Some(worker)) };
@@ -276,21 +343,20 @@ impl<'scope> Scope<'scope> {
         unsafe { HeapJob::new_ref(self.group(), run) }
     }
 
-    /// Leaves a job to the pool.
-    fn push(&self, job: JobRef) {
-        match self.worker() {
-            Some(worker) => worker.push_spawned(job),
-            None => self.registry.inject(QueuedJob { job, owner: 0 }),
-        }
-    }
-
     /// The worker that the calling thread is, if it is one of the scope's pool.
+    #[inline]
     pub(crate) fn worker<'a>(&self) -> Option<&'a Worker> {
-        Worker::current_in(&self.registry)
+        Worker::current_in(self.registry())
     }
 
+    #[inline]
     pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
+        // SAFETY: it lives as long as the scope, say those who make one.
+        unsafe { self.registry.as_ref() }
+    }
+
+    fn made_token(&self) -> &CancelToken {
+        self.token.get_or_init(CancelToken::new)
     }
 
     /// Cancels the scope: tasks that have not started will not run; running ones can ask
@@ -307,10 +373,10 @@ impl<'scope> Scope<'scope> {
     /// assert_eq!(runs.into_inner(), 0);
     /// ```
     pub fn cancel(&self) {
-        self.token.cancel();
+        self.made_token().cancel();
     }
 
-    /// Was the scope cancelled?
+    /// Returns `true` if the scope was cancelled.
     ///
     /// ```
     /// locksley::scope(|s| {
@@ -320,10 +386,10 @@ impl<'scope> Scope<'scope> {
     /// });
     /// ```
     pub fn is_cancelled(&self) -> bool {
-        self.token.is_cancelled()
+        self.token.get().is_some_and(CancelToken::is_cancelled)
     }
 
-    /// The scope's token: whoever has it can ask whether the scope was cancelled, and cancel it.
+    /// The scope's token, with which tasks can ask whether the scope was cancelled, and cancel it.
     ///
     /// ```
     /// use locksley::CancelToken;
@@ -351,35 +417,86 @@ impl<'scope> Scope<'scope> {
     /// assert!(found.is_cancelled());
     /// ```
     pub fn token(&self) -> CancelToken {
-        self.token.clone()
+        self.made_token().clone()
     }
 
     /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.
     pub(crate) fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
+        match (&self.waiter, Worker::current()) {
+            (Waiter::Worker(_), Some(worker)) => self.complete_on(worker, body),
+            (_, here) => {
+                let result = catch(body);
+                // SAFETY: the count starts with one for the body; the scope is the caller's.
+                unsafe { Scope::done(self, None) };
+                match here {
+                    Some(worker) => {
+                        worker.wait_abroad(self.registry(), &self.pending.latch, self.group());
+                    }
+                    None => wait_outside(self.registry(), &self.pending.latch),
+                }
+                self.end(result)
+            }
+        }
+    }
+
+    /// The same on the worker that waits.
+    #[inline]
+    fn complete_on<R>(&self, worker: &Worker, body: impl FnOnce() -> R) -> R {
         // Left when this function is, and what it waits for is done.
-        let recorded = match (&self.waiter, self.worker()) {
-            (Waiter::Worker(_), Some(worker)) => {
-                Enclosing::enter(worker, self.group()).map(|scope| (worker, scope))
-            }
-            _ => None,
+        let recorded = Enclosing::enter(worker, self.group());
+        let result = match &recorded {
+            None => catch(body),
+            Some(scope) => catch(|| record::body(Some((worker, scope)), body)),
         };
-        let scope = recorded.as_ref().map(|(worker, scope)| (*worker, scope));
-        let result = catch(|| record::body(scope, body));
-        let here = Worker::current();
         // SAFETY: the count starts with one for the body; the scope is the caller's.
-        unsafe { Scope::done(self, self.worker()) };
-        match (&self.waiter, here) {
-            (Waiter::Worker(_), Some(worker)) => worker.wait_for_scope(&self.pending, self.group()),
-            (_, Some(worker)) => {
-                worker.wait_abroad(&self.registry, &self.pending.latch, self.group());
-            }
-            (_, None) => wait_outside(&self.registry, &self.pending.latch),
+        unsafe { Scope::done(self, Some(worker)) };
+        if !self.pending.is_over() {
+            worker.run_tasks_of(&self.pending, self.group());
+            worker.wait_for_scope(&self.pending, self.group());
         }
-        let panic = lock(&self.panic).take();
-        match (result, panic) {
-            (Err(payload), _) | (Ok(_), Some(payload)) => panic::resume_unwind(payload),
+        self.end(result)
+    }
+
+    /// Returns the body's result, or goes on with the panic of body or tasks.
+    #[inline]
+    fn end<R>(&self, result: Result<R, Payload>) -> R {
+        match (result, self.panic.take()) {
             (Ok(result), None) => result,
+            (Err(payload), other) => {
+                other.into_iter().for_each(discard);
+                panic::resume_unwind(payload)
+            }
+            (Ok(_), Some(payload)) => panic::resume_unwind(payload),
         }
+    }
+}
+
+impl Worker {
+    /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group, which
+    /// it waits for. They run as one to those that help: all descend from the group.
+    fn run_tasks_of(&self, awaited: &impl Awaited, group: GroupId) {
+        // Otherwise the worker takes its jobs in another order.
+        if self.registry().takes_any() {
+            return;
+        }
+        let in_group = |job: JobRef| {
+            // SAFETY: the job was popped, and not executed.
+            job.is_spawned() && unsafe { job.group() } == group
+        };
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        self.task_stack.enter_wait(group);
+        self.task_stack.enter_root(group);
+        while !awaited.is_over()
+            && self.targeted_jobs.is_empty()
+            && let Some(job) = self.take_newest(in_group)
+        {
+            self.poll_requests();
+            let owner = self.index();
+            self.execute(QueuedJob { job, owner });
+        }
+        self.task_stack.leave();
+        self.task_stack.leave();
     }
 }
 
@@ -408,8 +525,9 @@ where
 
 /// A scope on a worker.
 pub(crate) fn scope_here<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-    let scope = Scope::on(worker);
-    scope.complete(|| body(&scope))
+    // SAFETY: the worker is the calling thread's, and the scope stays here.
+    let scope = unsafe { Scope::on(worker) };
+    scope.complete_on(worker, || body(&scope))
 }
 
 /// [`scope`] whose body runs on the calling thread, even if that is no worker; only the tasks run
@@ -436,10 +554,11 @@ where
 
 /// A scope of a pool, on the calling thread.
 pub(crate) fn in_place_scope_in<'scope, R>(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    let scope = Scope::in_place(registry);
+    // SAFETY: the caller keeps the registry alive, and the scope stays here.
+    let scope = unsafe { Scope::in_place(registry) };
     scope.complete(|| body(&scope))
 }
 

@@ -1,30 +1,20 @@
 //! Tasks that run in the order in which they were spawned.
 //!
-//! A pile gives its owner the newest job first. For tasks in the order of their spawning each worker
-//! has a queue beside its pile, and for each task puts a *token* in the pile; whoever runs the
-//! token, the worker or a thief, runs the oldest task of that queue:
-//!
-//! ```text
-//!   queue   | a | b | c |  <- spawned in this order
-//!   pile    | t | t | t |  <- popped from this end, stolen from the other: whichever, `a` runs first
-//! ```
-//!
-//! A scope has its own queues, and its tokens carry its family, so a waiter that finds one runs one
-//! of the scope's tasks. The queues of tasks on their own are mixed, so their tokens belong to
-//! nobody; who waits for such a task takes it out of the queue itself, and a token that then
-//! finds the queue empty does nothing.
+//! A scope has a queue for each worker, and tokens as [`fifo`](super::fifo) says. Its tokens carry its group, so a
+//! waiter that finds one runs one of the scope's tasks.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::pool::{current_registry, on_worker};
+use crate::pool::on_worker;
 use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
-use crate::task::job::{GroupId, HeapJob, JobRef};
+use crate::task::job::HeapJob;
 use crate::task::scope::{Place, Scope};
+use crate::task::spawn::with_current_registry;
 
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
 ///
@@ -192,7 +182,8 @@ where
     F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    on_worker(|worker| ScopeFifo::run(Scope::on(worker), body))
+    // SAFETY: the worker is the calling thread's, and `run` keeps the scope in its frame.
+    on_worker(|worker| ScopeFifo::run(unsafe { Scope::on(worker) }, body))
 }
 
 /// [`scope_fifo`] whose body runs on the calling thread, even if that is no worker.
@@ -210,25 +201,13 @@ pub fn in_place_scope_fifo<'scope, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place_scope_fifo_in(&current_registry(), body)
+    with_current_registry(|registry| in_place_scope_fifo_in(registry, body))
 }
 
 pub(crate) fn in_place_scope_fifo_in<'scope, R>(
-    registry: &Arc<Registry>,
+    registry: &Registry,
     body: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    ScopeFifo::run(Scope::in_place(registry), body)
-}
-
-/// Pushes a task on its own that runs after those which this worker pushed so before.
-pub(crate) fn push_fifo(worker: &Worker, job: JobRef) {
-    let index = worker.index();
-    worker.fifo.push(QueuedJob { job, owner: index });
-    let token = move |worker: &Worker| {
-        if let Some(oldest) = worker.registry().worker(index).fifo.pop() {
-            worker.run_job(oldest);
-        }
-    };
-    // SAFETY: the closure borrows nothing, and is `Send`.
-    worker.push_spawned(unsafe { HeapJob::new_ref(GroupId::NONE, token) });
+    // SAFETY: the caller keeps the registry alive, and `run` keeps the scope in its frame.
+    ScopeFifo::run(unsafe { Scope::in_place(registry) }, body)
 }

@@ -1,37 +1,28 @@
 //! Tasks on their own, and handles to wait for them.
 
 use std::future::Future;
-use std::panic;
+use std::panic::{self, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+use std::thread;
 
+use locksley_trace::Activity;
+
+use crate::observe::record;
+use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
-use crate::sync::{Condvar, Mutex, lock};
 use crate::task::block_on::Bell;
-use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch};
-use crate::task::latch::Latch;
-use crate::task::scope_fifo::push_fifo;
+use crate::task::fifo::push_fifo;
+use crate::task::ghosts::Home;
+use crate::task::job::{GroupId, HeapJob, JobRef, catch};
+use crate::task::packet::Packet;
+use crate::task::panics::reached_no_waiter;
 
 /// A handle gives its result once.
 const TAKEN: &str = "the task's result was given out before";
-
-/// Where a task leaves its result.
-struct Packet<T> {
-    state: Mutex<State<T>>,
-    changed: Condvar,
-    /// Set when there is a result: a look without the lock. Whom to wake, the state says.
-    done: Latch,
-}
-
-struct State<T> {
-    result: Option<Result<T, Payload>>,
-    waker: Option<Waker>,
-    /// The handle was dropped: a panic has nobody to go to but the pool's handler.
-    abandoned: bool,
-}
 
 /// A handle to a spawned task: wait for it with [`join`](JoinHandle::join) or `.await` it.
 /// Dropping it lets the task run on by itself.
@@ -41,16 +32,26 @@ struct State<T> {
 /// assert_eq!(locksley::block_on(handle), 42);
 /// ```
 pub struct JoinHandle<T> {
-    packet: Arc<Packet<T>>,
-    registry: Arc<Registry>,
-    /// The worker in whose queue the task was put, if it was spawned in order.
-    queue: Option<usize>,
+    /// The handle holds a reference to it.
+    packet: NonNull<Packet<T>>,
+    home: Home,
 }
+
+// SAFETY: what threads with a handle share is atomic, locked, or handed over by the latch; the result, which
+// may be taken on another thread, is `Send`.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: as above. With a `&JoinHandle` the result cannot be reached.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+// A panic leaves nothing half changed: the result is there or not.
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
 
 /// Spawns a task into the calling worker's pool, or into the global one.
 ///
-/// If the task panics and its handle was dropped, the pool's panic handler gets to know;
-/// otherwise whoever waits for it does.
+/// A panic of the task reaches the caller that joins it. If its handle was dropped, the panic goes to the pool's
+/// [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the process; unless
+/// another panic has dropped the handle.
 ///
 /// ```
 /// let handle = locksley::spawn(|| 6 * 7);
@@ -61,7 +62,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    spawn_in(&crate::pool::current_registry(), task)
+    with_current_registry(|registry| spawn_in(registry, task))
 }
 
 /// [`spawn`] that keeps the order: of the tasks that a worker spawned this way, the oldest starts
@@ -77,11 +78,11 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    spawn_fifo_in(&crate::pool::current_registry(), task)
+    with_current_registry(|registry| spawn_fifo_in(registry, task))
 }
 
-/// [`spawn`] for a task that nobody will wait for: there is no handle, and it costs less. A panic goes to
-/// the pool's panic handler.
+/// [`spawn`] for a task without a handle, which costs less. A panic goes to the pool's
+/// [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the process.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -92,10 +93,10 @@ pub fn spawn_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_detached_in(&crate::pool::current_registry(), task);
+    with_current_registry(|registry| spawn_detached_in(registry, task));
 }
 
-/// [`spawn_fifo`] for a task that nobody will wait for: see [`spawn_detached`].
+/// [`spawn_fifo`] for a task without a handle: see [`spawn_detached`].
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -106,17 +107,43 @@ pub fn spawn_fifo_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_detached_in(&crate::pool::current_registry(), task);
+    with_current_registry(|registry| spawn_fifo_detached_in(registry, task));
+}
+
+/// Calls `f` with the calling worker's pool, or with the global one, and touches no reference count.
+pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
+    match Worker::current() {
+        Some(worker) => f(worker.registry()),
+        None => f(crate::pool::global().registry()),
+    }
+}
+
+/// Counts a task that is about to be spawned into a pool. Returns the worker that the calling thread is, if
+/// it is one of that pool.
+#[inline]
+pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
+    let here = Worker::current_in(registry);
+    match here {
+        Some(worker) => worker.tasks.spawn(),
+        None => registry.task_spawned_outside(),
+    }
+    here
+}
+
+/// Hands a job from outside to a pool.
+fn inject(registry: &Registry, job: JobRef) {
+    registry.inject(QueuedJob { job, owner: 0 });
 }
 
 pub(crate) fn spawn_detached_in<F>(registry: &Registry, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    let job = make_detached(registry, task);
-    match Worker::current_in(registry) {
+    let here = count_task(registry);
+    let job = make_detached(task);
+    match here {
         Some(worker) => worker.push_spawned(job),
-        None => registry.inject(QueuedJob { job, owner: 0 }),
+        None => inject(registry, job),
     }
 }
 
@@ -124,128 +151,86 @@ pub(crate) fn spawn_fifo_detached_in<F>(registry: &Registry, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    let job = make_detached(registry, task);
-    match Worker::current_in(registry) {
+    let here = count_task(registry);
+    let job = make_detached(task);
+    match here {
         Some(worker) => push_fifo(worker, job),
-        None => registry.inject(QueuedJob { job, owner: 0 }),
+        // The pool's queue is in order already.
+        None => inject(registry, job),
     }
 }
 
-/// Makes a job of a task that has no handle, and counts it.
-fn make_detached<F>(registry: &Registry, task: F) -> JobRef
+/// Makes a job of a task without a handle, which has been counted.
+fn make_detached<F>(task: F) -> JobRef
 where
     F: FnOnce() + Send + 'static,
 {
-    registry.task_spawned();
-    let run = move |worker: &Worker| worker.registry().task_done(catch(task).err());
+    let run = move |worker: &Worker| {
+        if let Err(payload) = catch(task) {
+            reached_no_waiter(worker.registry(), payload);
+        }
+        worker.task_done();
+    };
     // SAFETY: the closure borrows nothing, and is `Send`.
     unsafe { HeapJob::new_ref(GroupId::NONE, run) }
 }
 
 /// Spawns a task into a pool.
-pub(crate) fn spawn_in<F, T>(registry: &Arc<Registry>, task: F) -> JoinHandle<T>
+pub(crate) fn spawn_in<F, T>(registry: &Registry, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (job, handle) = make(registry, task);
-    match Worker::current_in(registry) {
-        Some(worker) => worker.push_spawned(job),
-        None => registry.inject(QueuedJob { job, owner: 0 }),
-    }
-    handle
+    spawn_by(registry, task, |worker, job| {
+        worker.push_spawned(job);
+        Home::Worker(worker.index())
+    })
 }
 
 /// Spawns a task into a pool, in order.
-pub(crate) fn spawn_fifo_in<F, T>(registry: &Arc<Registry>, task: F) -> JoinHandle<T>
+pub(crate) fn spawn_fifo_in<F, T>(registry: &Registry, task: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let (job, mut handle) = make(registry, task);
-    match Worker::current_in(registry) {
+    spawn_by(registry, task, |worker, job| {
+        push_fifo(worker, job);
+        Home::Fifo(worker.index())
+    })
+}
+
+/// Spawns a task into a pool. On a worker `push` pushes its entry, and returns where that is.
+pub(crate) fn spawn_by<F, T>(
+    registry: &Registry,
+    task: F,
+    push: impl FnOnce(&Worker, JobRef) -> Home,
+) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let here = count_task(registry);
+    let (job, packet) = Packet::create(registry, task);
+    let home = match here {
         Some(worker) => {
-            handle.queue = Some(worker.index());
-            push_fifo(worker, job);
+            worker.sweep_if_many();
+            push(worker, job)
         }
-        // The pool's queue is in order already.
-        None => registry.inject(QueuedJob { job, owner: 0 }),
-    }
-    handle
-}
-
-/// Makes a job of a task, and counts it.
-pub(crate) fn make<F, T>(registry: &Arc<Registry>, task: F) -> (JobRef, JoinHandle<T>)
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    let packet = Arc::new(Packet {
-        state: Mutex::new(State {
-            result: None,
-            waker: None,
-            abandoned: false,
-        }),
-        changed: Condvar::new(),
-        done: Latch::new(),
-    });
-    let handle = JoinHandle {
-        packet: packet.clone(),
-        registry: registry.clone(),
-        queue: None,
+        None => {
+            inject(registry, job);
+            Home::Injector
+        }
     };
-    registry.task_spawned();
-    let group = GroupId::of(&*packet);
-    let run = move |worker: &Worker| {
-        // Whatever of the user's panics here (a result that nobody wants, a waker, also when it is dropped with
-        // the packet), the task is counted as done.
-        let finish = move || packet.finish(catch(task));
-        let panic = catch(finish).unwrap_or_else(Some);
-        worker.registry().task_done(panic);
-    };
-    // SAFETY: the closure borrows nothing, and is `Send`.
-    let job = unsafe { HeapJob::new_ref(group, run) };
-    (job, handle)
-}
-
-impl<T> Packet<T> {
-    /// Leaves the result. A panic that nobody waits for comes back.
-    fn finish(&self, result: Result<T, Payload>) -> Option<Payload> {
-        let mut state = lock(&self.state);
-        if state.abandoned {
-            drop(state);
-            return result.err();
-        }
-        state.result = Some(result);
-        let waker = state.waker.take();
-        // SAFETY: the packet is in an `Arc` that the caller holds.
-        unsafe { Latch::set(&raw const self.done, || {}) };
-        self.changed.notify_all();
-        // The waker is the user's, and may poll the handle there and then.
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        None
-    }
-
-    fn wait(&self) -> Result<T, Payload> {
-        let mut state = lock(&self.state);
-        loop {
-            if let Some(result) = state.result.take() {
-                return result;
-            }
-            assert!(!self.done.probe(), "{TAKEN}");
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
-    }
+    JoinHandle { packet, home }
 }
 
 impl<T> JoinHandle<T> {
-    /// Is the task done?
+    fn packet(&self) -> &Packet<T> {
+        // SAFETY: the handle's reference keeps the packet alive.
+        unsafe { self.packet.as_ref() }
+    }
+
+    /// Returns `true` if the task is done.
     ///
     /// ```
     /// let handle = locksley::spawn(|| 7);
@@ -255,12 +240,12 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(handle.join(), 7);
     /// ```
     pub fn is_finished(&self) -> bool {
-        self.packet.done.probe()
+        self.packet().completion.latch().probe()
     }
 
     /// Waits for the task and returns its result. If it panicked, so does this.
     ///
-    /// A worker that waits here runs the task itself if nobody has started it, or helps whoever
+    /// A worker that waits here runs the task itself if no other has started it, or helps the one that
     /// has.
     ///
     /// ```
@@ -268,36 +253,92 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(handle.join(), "done");
     /// ```
     pub fn join(self) -> T {
-        if !self.is_finished() {
-            self.registry.check_process();
-        }
-        if let Some(worker) = Worker::current()
-            && !self.is_finished()
-        {
-            lock(&self.packet.state).waker = Some(Bell::new().into());
-            if worker.is_in(&self.registry) {
-                self.help(worker);
-            } else {
-                let group = GroupId::of(&*self.packet);
-                worker.wait_abroad(&self.registry, &self.packet.done, group);
-            }
-        }
-        unwrap(self.packet.wait())
+        unwrap(self.try_join())
     }
 
-    /// Waits on a worker of the task's pool.
+    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or what it panicked
+    /// with, like [`std::thread::JoinHandle::join`].
+    ///
+    /// ```
+    /// assert_eq!(locksley::spawn(|| 7).try_join().unwrap(), 7);
+    ///
+    /// let failed = locksley::spawn(|| panic!("out of luck")).try_join();
+    /// assert_eq!(failed.unwrap_err().downcast_ref(), Some(&"out of luck"));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The payload of the task's panic.
+    pub fn try_join(self) -> thread::Result<T> {
+        if !self.is_finished() {
+            self.wait();
+        }
+        // SAFETY: the handle is this function's.
+        unsafe { self.packet().take() }.expect(TAKEN)
+    }
+
+    /// Waits until the task is done.
+    fn wait(&self) {
+        let packet = self.packet();
+        match Worker::current() {
+            Some(worker) if packet.is_in_pool_of(worker) => self.help(worker),
+            here => {
+                if self.subscribe() {
+                    return;
+                }
+                let Some(pool) = packet.pool_of_pending() else {
+                    return;
+                };
+                pool.check_process();
+                let latch = packet.completion.latch();
+                match here {
+                    Some(worker) => worker.wait_abroad(&pool, latch, packet.group()),
+                    None => latch.park(thread::park),
+                }
+            }
+        }
+    }
+
+    /// Has the calling thread unparked when the task is done. Returns `true` if it is.
+    fn subscribe(&self) -> bool {
+        self.packet().completion.subscribe(Bell::new().into())
+    }
+
+    /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has begun it.
     fn help(&self, worker: &Worker) {
-        let group = GroupId::of(&*self.packet);
-        let queue = self.queue.map(|index| &self.registry.worker(index).fifo);
-        worker.wait_with(&self.packet.done, group, || {
-            worker
-                .take_of(group)
-                .or_else(|| queue.and_then(|queue| queue.pop_of(group)))
-        });
+        let packet = self.packet();
+        let mut is_here = false;
+        if self.home == Home::Worker(worker.index()) {
+            let job = packet.entry();
+            let entry = worker.take_newest(|newest| newest.is_same(job));
+            if let Some(entry) = entry {
+                worker.count_executed(entry);
+                packet.claim_with_entry();
+                is_here = true;
+            }
+        }
+        if is_here || packet.claim() {
+            self.run(worker);
+            if !is_here {
+                worker.left_ghost(self.home);
+            }
+        } else if !self.subscribe() {
+            let latch = packet.completion.latch();
+            worker.wait_with(latch, packet.group(), || None);
+        }
+    }
+
+    /// Runs the task, which was claimed, as if the caller called its closure.
+    fn run(&self, worker: &Worker) {
+        let _pause = record::pause(worker);
+        worker.counters.count(Event::Task);
+        let _work = worker.traced(Activity::Work);
+        // SAFETY: it is this handle's, and was claimed.
+        unsafe { Packet::run(self.packet, worker) };
     }
 }
 
-fn unwrap<T>(result: Result<T, Payload>) -> T {
+fn unwrap<T>(result: thread::Result<T>) -> T {
     result.unwrap_or_else(|payload| panic::resume_unwind(payload))
 }
 
@@ -305,32 +346,23 @@ impl<T> Future for JoinHandle<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        let mut state = lock(&self.packet.state);
-        match state.result.take() {
-            Some(result) => {
-                drop(state);
-                Poll::Ready(unwrap(result))
+        let completion = &self.packet().completion;
+        if !self.is_finished() && !completion.subscribe(context.waker().clone()) {
+            if let Some(pool) = self.packet().pool_of_pending() {
+                pool.check_process();
             }
-            None => {
-                assert!(!self.packet.done.probe(), "{TAKEN}");
-                self.registry.check_process();
-                state.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
+            return Poll::Pending;
         }
+        // SAFETY: the caller has the handle for itself.
+        let result = unsafe { self.packet().take() };
+        Poll::Ready(unwrap(result.expect(TAKEN)))
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        let mut state = lock(&self.packet.state);
-        state.abandoned = true;
-        let result = state.result.take();
-        // What is dropped here is the user's.
-        drop(state);
-        if let Some(Err(payload)) = result {
-            self.registry.config.handle_panic(payload);
-        }
+        // SAFETY: the reference is the handle's, which ends here.
+        unsafe { Packet::release(self.packet) };
     }
 }
 

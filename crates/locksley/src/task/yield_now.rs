@@ -82,17 +82,17 @@ pub(crate) fn yield_local_in(registry: &Registry) -> Option<Yield> {
 
 impl Worker {
     /// Runs one job that was sent to this worker, or else what `find` finds.
-    fn give_way(&self, find: impl FnOnce(&Worker) -> Option<QueuedJob>) -> Yield {
+    fn give_way(&self, find: impl Fn(&Worker) -> Option<QueuedJob>) -> Yield {
         let _pause = record::pause(self);
         if self.read_mail() {
             return Yield::Executed;
         }
-        match find(self) {
-            Some(injected) => {
+        while let Some(injected) = find(self) {
+            if !self.drops_ghost(&injected) {
                 self.run_foreign(injected);
-                Yield::Executed
+                return Yield::Executed;
             }
-            None => Yield::Idle,
         }
+        Yield::Idle
     }
 }

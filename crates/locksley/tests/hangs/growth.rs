@@ -1,9 +1,11 @@
 //! Costs that must not grow with what else lies about. The times are printed; only what can be
 //! counted is asserted.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use locksley::Pool;
+use locksley::{JoinHandle, Pool};
 
 use crate::child::finishes_within;
 
@@ -108,5 +110,160 @@ fn a_row_of_joins_that_spawn() {
                 locksley::join(|| locksley::spawn_detached(|| ()), || ());
             }
         });
+    });
+}
+
+/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each task that is joined
+/// leaves a ghost in the middle of the queue.
+fn join_between(
+    rounds: usize,
+    spawn: impl Fn(usize) -> JoinHandle<usize>,
+) -> Vec<JoinHandle<usize>> {
+    let mut kept = Vec::new();
+    for round in 0..rounds {
+        kept.push(spawn(round));
+        let joined: Vec<_> = (0..50).map(&spawn).collect();
+        kept.push(spawn(round));
+        let sum: usize = joined.into_iter().map(JoinHandle::join).sum();
+        assert_eq!(sum, 50 * 49 / 2);
+    }
+    kept
+}
+
+/// What joined tasks leave behind is freed, though their worker never comes to it.
+#[test]
+fn ghosts_in_a_workers_queue_are_swept() {
+    finishes_within(
+        FOREVER,
+        "growth::ghosts_in_a_workers_queue_are_swept",
+        || {
+            let pool = Pool::builder().workers(1).build().unwrap();
+            pool.install(|| {
+                let kept = join_between(400, |n| locksley::spawn(move || n));
+                let queued = pool.loads()[0];
+                assert!(
+                    queued <= 3 * kept.len(),
+                    "{queued} for {} tasks",
+                    kept.len()
+                );
+            });
+        },
+    );
+}
+
+#[test]
+fn ghosts_in_a_queue_in_order_are_swept() {
+    finishes_within(
+        FOREVER,
+        "growth::ghosts_in_a_queue_in_order_are_swept",
+        || {
+            let pool = Pool::builder().workers(1).build().unwrap();
+            pool.install(|| {
+                let kept = join_between(400, |n| locksley::spawn_fifo(move || n));
+                let queued = pool.loads()[0];
+                assert!(
+                    queued <= 3 * kept.len(),
+                    "{queued} for {} tasks",
+                    kept.len()
+                );
+            });
+        },
+    );
+}
+
+/// The only worker joins tasks that an outside thread has put into the pool's queue.
+#[test]
+fn ghosts_in_the_pools_queue_are_swept() {
+    finishes_within(
+        FOREVER,
+        "growth::ghosts_in_the_pools_queue_are_swept",
+        || {
+            let pool = Pool::builder().workers(1).spares(0).build().unwrap();
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let watched = &pool;
+            let (kept, queued) = std::thread::scope(move |threads| {
+                threads.spawn(move || {
+                    for n in 0..20_000 {
+                        sender.send(watched.spawn(move || n)).unwrap();
+                    }
+                });
+                watched.install(move || {
+                    let mut kept = Vec::new();
+                    for (number, handle) in receiver.iter().enumerate() {
+                        match number % 100 {
+                            0 => kept.push(handle),
+                            _ => assert_eq!(handle.join(), number),
+                        }
+                    }
+                    (kept.len(), watched.state().queued)
+                })
+            });
+            assert!(queued <= 3 * kept, "{queued} for {kept} tasks");
+        },
+    );
+}
+
+/// A worker that only spawns, and another one that joins what it spawns.
+#[test]
+fn ghosts_that_another_worker_leaves_are_swept() {
+    finishes_within(
+        FOREVER,
+        "growth::ghosts_that_another_worker_leaves_are_swept",
+        || {
+            let pool = Pool::builder().workers(2).spares(0).build().unwrap();
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let watched = &pool;
+            let queued = pool.install(move || {
+                let spawn = move || {
+                    for n in 0..20_000 {
+                        sender.send(locksley::spawn(move || n)).unwrap();
+                    }
+                    let me = locksley::current_worker_index().unwrap();
+                    drop(sender);
+                    watched.loads()[me]
+                };
+                let join = move || {
+                    for (number, handle) in receiver.iter().enumerate() {
+                        assert_eq!(handle.join(), number);
+                    }
+                };
+                locksley::join(spawn, join).0
+            });
+            assert!(queued <= 200, "{queued} jobs are left");
+        },
+    );
+}
+
+/// A worker that deals its tasks to another one, which is busy, and joins them.
+#[test]
+fn ghosts_that_were_dealt_are_swept() {
+    finishes_within(FOREVER, "growth::ghosts_that_were_dealt_are_swept", || {
+        let builder = Pool::builder().workers(2).spares(0);
+        let pool = builder
+            .strategy("dealing".parse().unwrap())
+            .build()
+            .unwrap();
+        let (busy, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let until = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        };
+        let queued = pool.install(|| {
+            let join = || {
+                until(&busy);
+                for n in 0..10_000 {
+                    assert_eq!(locksley::spawn(move || n).join(), n);
+                }
+                over.store(true, Ordering::Release);
+                pool.loads().iter().sum::<usize>()
+            };
+            let wait = || {
+                busy.store(true, Ordering::Release);
+                until(&over);
+            };
+            locksley::join(join, wait).0
+        });
+        assert!(queued <= 200, "{queued} jobs are left");
     });
 }

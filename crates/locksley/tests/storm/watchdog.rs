@@ -74,7 +74,7 @@ fn report() {
     match world.upgrade() {
         Some(world) => {
             for (number, pool) in world.pools.iter().enumerate() {
-                say(&format!("pool {number}: loads {:?}\n", pool.loads()));
+                say(&format!("pool {number}: {}", pool.state()));
                 #[cfg(feature = "stats")]
                 say(&format!("{}\n", pool.stats()));
             }

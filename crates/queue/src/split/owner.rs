@@ -65,6 +65,18 @@ impl<T: Word> Embedded<T> {
         }
     }
 
+    /// Sets the limit, and returns the end of the public part; `None` if a force is under way. If the limit
+    /// is not below that end, it is as [`sync_limit`](Self::sync_limit) would have it: a force that starts
+    /// later sees this limit and this bottom.
+    #[inline]
+    unsafe fn set_limit(&self, limit: Index) -> Option<Index> {
+        self.hot.limit.store(limit, Ordering::Relaxed);
+        // SAFETY: where there is no membarrier, there is no force either.
+        unsafe { barrier::light_unchecked() }; // [D4]
+        let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
+        (!span.is_forcing()).then(|| span.split(limit))
+    }
+
     /// Takes the word of the newest item out of the deque; a hole if there is none. The bottom was just
     /// lowered to `lowered`, which is below the limit: so the item may be public, or a hole.
     ///
@@ -94,6 +106,11 @@ impl<T: Word> Embedded<T> {
         let mark = &self.slow.mark;
         if distance(lowered, mark.get()) > 0 {
             mark.set(lowered);
+            // SAFETY: the caller is the owner.
+            if unsafe { self.set_limit(lowered) }.is_some_and(|split| distance(split, lowered) >= 0)
+            {
+                return true;
+            }
         }
         loop {
             // SAFETY: the caller is the owner.
@@ -234,9 +251,15 @@ impl<T: Word> Embedded<T> {
     ///
     /// The caller is the owner.
     pub unsafe fn mark(&self) {
-        self.slow.mark.set(self.bottom());
-        // SAFETY: the caller is the owner.
-        unsafe { self.sync_limit() };
+        let bottom = self.bottom();
+        self.slow.mark.set(bottom);
+        // The public part never ends above the bottom.
+        // SAFETY: the caller is the owner, for both.
+        unsafe {
+            if self.set_limit(bottom).is_none() {
+                self.sync_limit();
+            }
+        }
     }
 
     /// Makes room for another push, and clears a request. After a push that asks for it.

@@ -171,14 +171,18 @@ mod on {
             self.counts[event as usize].store(value, Ordering::Relaxed);
         }
 
-        /// Publishes what the calling thread's piles have counted, and what its own has exposed, given
-        /// and taken. For the owner.
-        pub(crate) fn publish(&self, exposed: u64, transfers: TransferCounts) {
+        /// Publishes what the calling thread's queues have counted, and what its own deque has exposed. For
+        /// the owner.
+        pub(crate) fn publish(&self, exposed: u64) {
             let counts = locksley_queue::counts::of_this_thread();
             self.set(Event::Fence, counts.fences);
             self.set(Event::Rmw, counts.rmws);
             self.set(Event::Membarrier, counts.membarriers);
             self.set(Event::Exposed, exposed);
+        }
+
+        /// Publishes what the worker's queue has given and taken. For the owner.
+        pub(crate) fn publish_transfers(&self, transfers: TransferCounts) {
             self.set(Event::Offered, transfers.offered);
             self.set(Event::Refused, transfers.refused);
             self.set(Event::Mailed, transfers.mailed);
@@ -236,7 +240,10 @@ mod off {
         pub(crate) fn count_shared(&self, _: Event) {}
 
         #[inline(always)]
-        pub(crate) fn publish(&self, _: u64, _: TransferCounts) {}
+        pub(crate) fn publish(&self, _: u64) {}
+
+        #[inline(always)]
+        pub(crate) fn publish_transfers(&self, _: TransferCounts) {}
 
         #[inline(always)]
         pub(crate) fn set_depth(&self, _: usize) {}

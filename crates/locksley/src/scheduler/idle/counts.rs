@@ -59,6 +59,11 @@ impl Counts {
             | u64::from(self.most_spares) << 48
     }
 
+    /// How many workers are blocked, and how many spares are up.
+    pub(crate) fn blocked_and_spares(self) -> (usize, usize) {
+        (self.blocked.into(), self.up.into())
+    }
+
     /// How many workers sleep.
     pub(crate) fn asleep(self) -> usize {
         self.asleep.into()

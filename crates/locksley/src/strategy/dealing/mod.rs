@@ -523,6 +523,33 @@ impl LocalQueue for DealingQueue {
         (found.map(|job| QueuedJob { job, owner: me }), any)
     }
 
+    fn take_ghosts(&mut self) -> Vec<JobRef> {
+        if self.dealer.is_none() {
+            return Vec::new();
+        }
+        let (me, members) = (self.me, self.table.members());
+        let mut ghosts = Vec::new();
+        for other in (0..members).filter(|&other| other != me) {
+            let table = &*self.table;
+            let most = table.pending(me, other);
+            let dealt = table.seat(other).and_then(|seat| {
+                let hand = &seat.hand;
+                hand.try_with(|hand| {
+                    hand.give_back(table, [other, me], GroupId::NONE, most, |_| true)
+                })
+            });
+            for job in dealt.unwrap_or_default() {
+                // SAFETY: it has not been executed, and this worker has taken it.
+                if unsafe { job.is_ghost() } {
+                    ghosts.push(job);
+                } else {
+                    self.deal_again(other, job);
+                }
+            }
+        }
+        ghosts
+    }
+
     fn executed(&mut self, near: bool) {
         self.transfers.hits += u64::from(near);
         self.table.count_executed(self.me);

@@ -1,0 +1,212 @@
+//! What a pool is doing right now: for a person, or a watchdog, who wonders why nothing moves.
+
+use std::fmt;
+
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
+use crate::task::job::GroupId;
+
+/// What a worker was seen to do. See [`Pool::state`](crate::Pool::state).
+///
+/// ```
+/// use locksley::{Pool, WorkerActivity};
+///
+/// let pool = Pool::builder().workers(1).build().unwrap();
+/// let state = pool.install(|| pool.state());
+/// assert_eq!(state.workers[0].activity, WorkerActivity::Running);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WorkerActivity {
+    /// It runs a job.
+    Running,
+    /// It waits for what another worker runs, and helps meanwhile if it can.
+    Waiting,
+    /// It is blocked, in a wait or in [`blocking`](crate::blocking), and a spare may take its place.
+    Blocked,
+    /// It looks for work.
+    Searching,
+    /// It sleeps until there is work.
+    Asleep,
+    /// It is a spare, and sleeps until it is needed.
+    SpareIdle,
+}
+
+impl fmt::Display for WorkerActivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            WorkerActivity::Running => "running",
+            WorkerActivity::Waiting => "waiting",
+            WorkerActivity::Blocked => "blocked",
+            WorkerActivity::Searching => "searching",
+            WorkerActivity::Asleep => "asleep",
+            WorkerActivity::SpareIdle => "spare, idle",
+        })
+    }
+}
+
+/// What one worker was seen to do. See [`Pool::state`](crate::Pool::state).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerState {
+    /// The worker's index. Spares come behind the workers.
+    pub index: usize,
+    /// What it does.
+    pub activity: WorkerActivity,
+    /// The join, scope or task that it waits for, outermost first: an address that tells one from
+    /// another. Workers that run a part of one list it in `runs`.
+    pub waits_for: Vec<usize>,
+    /// The joins, scopes and tasks of which it runs a part, outermost first.
+    pub runs: Vec<usize>,
+    /// How many jobs lie in its own queues.
+    pub queued: usize,
+    /// How many jobs that only it may run lie there for it.
+    pub targeted: usize,
+}
+
+/// What a pool was seen to do. See [`Pool::state`](crate::Pool::state).
+///
+/// ```
+/// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+/// println!("{}", pool.state());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolState {
+    /// Its workers, and behind them the spares that have been started.
+    pub workers: Vec<WorkerState>,
+    /// How many jobs lie in the pool's own queue.
+    pub queued: usize,
+    /// How many workers are counted as blocked, so that spares take their places.
+    pub blocked: usize,
+    /// How many spares are awake.
+    pub spares_awake: usize,
+    /// The pool is being dropped, and finishes what was spawned.
+    pub closing: bool,
+}
+
+impl PoolState {
+    pub(crate) fn of(registry: &Registry) -> PoolState {
+        let workers = 0..registry.workers();
+        let (blocked, spares_awake) = registry.blocked_and_spares();
+        PoolState {
+            workers: workers
+                .map(|index| WorkerState::of(registry.worker(index)))
+                .collect(),
+            queued: registry.injector.len(),
+            blocked,
+            spares_awake,
+            closing: registry.is_closing(),
+        }
+    }
+}
+
+impl WorkerState {
+    fn of(worker: &Worker) -> WorkerState {
+        let (mut runs, mut waits_for, mut waits) = (Vec::new(), Vec::new(), false);
+        worker.task_stack.show(|GroupId(group), wait| {
+            waits = wait;
+            if wait { &mut waits_for } else { &mut runs }.push(group);
+        });
+        let inside = waits || !runs.is_empty();
+        let activity = match worker.is_asleep() {
+            _ if worker.sleep.is_spare() => WorkerActivity::SpareIdle,
+            true if !inside => WorkerActivity::Asleep,
+            _ if worker.is_blocked() => WorkerActivity::Blocked,
+            _ if waits => WorkerActivity::Waiting,
+            _ if inside => WorkerActivity::Running,
+            _ => WorkerActivity::Searching,
+        };
+        // Tasks that no caller waits for are told from nothing.
+        runs.retain(|&group| group != GroupId::NONE.0);
+        WorkerState {
+            index: worker.index(),
+            activity,
+            waits_for,
+            runs,
+            queued: worker.load(),
+            targeted: worker.targeted_jobs.len(),
+        }
+    }
+}
+
+/// Names of groups: the letters in the order in which the groups are first mentioned.
+struct Names(Vec<usize>);
+
+impl Names {
+    fn of(&mut self, groups: &[usize]) -> String {
+        let names = groups.iter().map(|group| {
+            let known = self.0.iter().position(|one| one == group);
+            known.unwrap_or_else(|| {
+                self.0.push(*group);
+                self.0.len() - 1
+            })
+        });
+        let names: Vec<String> = names.map(|name| format!("#{name}")).collect();
+        names.join(" ")
+    }
+}
+
+impl fmt::Display for PoolState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let closing = if self.closing { ", closing" } else { "" };
+        writeln!(
+            f,
+            "{} jobs in the pool's queue, {} workers blocked, {} spares awake{closing}",
+            self.queued, self.blocked, self.spares_awake
+        )?;
+        let mut names = Names(Vec::new());
+        writeln!(
+            f,
+            "worker  state         queued  targeted  runs / waits for"
+        )?;
+        for worker in &self.workers {
+            let (runs, waits) = (names.of(&worker.runs), names.of(&worker.waits_for));
+            let line = format!(
+                "{:6}  {:12}  {:6}  {:8}  {runs} / {waits}",
+                worker.index, worker.activity, worker.queued, worker.targeted
+            );
+            writeln!(f, "{}", line.trim_end_matches([' ', '/']))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn worker(activity: WorkerActivity, runs: &[usize], waits_for: &[usize]) -> WorkerState {
+        WorkerState {
+            index: 1,
+            activity,
+            waits_for: waits_for.to_vec(),
+            runs: runs.to_vec(),
+            queued: 3,
+            targeted: 0,
+        }
+    }
+
+    #[test]
+    fn the_table_gives_the_same_name_to_what_is_awaited_and_what_is_run() {
+        let state = PoolState {
+            workers: vec![
+                worker(WorkerActivity::Waiting, &[], &[4096]),
+                worker(WorkerActivity::Running, &[8192, 4096], &[]),
+                worker(WorkerActivity::SpareIdle, &[], &[]),
+            ],
+            queued: 7,
+            blocked: 1,
+            spares_awake: 0,
+            closing: true,
+        };
+        let expected = "\
+7 jobs in the pool's queue, 1 workers blocked, 0 spares awake, closing
+worker  state         queued  targeted  runs / waits for
+     1  waiting            3         0   / #0
+     1  running            3         0  #1 #0
+     1  spare, idle        3         0
+";
+        assert_eq!(state.to_string(), expected);
+    }
+}

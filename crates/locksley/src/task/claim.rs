@@ -1,0 +1,122 @@
+//! Who runs a task that has a handle, and who frees it.
+//!
+//! Two references lead to such a task: the *entry* in a queue, and the *handle*. Whoever has either may
+//! claim the task, once; the one that wins runs it. The loser of an entry has a *ghost* in its hands, the
+//! loser of a handle waits. The last reference to go frees the memory.
+//!
+//! ```text
+//!            entry popped, or stolen                   handle joined on a worker
+//!                     │                                         │
+//!                   claim ───────── one of them wins ───────── claim
+//!                     │                                         │
+//!                  release ── the last of them frees ──────── release
+//! ```
+//!
+//! **Nothing is run twice, or never.** An entry is taken out of its queue by one worker, which claims; a
+//! handle claims only when it is joined. So there are at most two claims, and the first one wins.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | K1 | claim: swap | Relaxed | - | the closure was written before either reference was given away, and reached its owner by the queue or with the handle; what the runner writes is published by the latch and by K2 | `claim::models::one_of_two_runs_it_and_the_last_frees_it` |
+//! | K2 | release: subtraction | AcqRel | itself | the last one frees what the other has read and written | as K1 |
+
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+
+/// The claim to a task, and the references to it.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    claimed: AtomicBool,
+    references: AtomicUsize,
+}
+
+impl Claim {
+    /// Creates the claim of a task with an entry and a handle.
+    pub(crate) fn new() -> Claim {
+        Claim {
+            claimed: AtomicBool::new(false),
+            references: AtomicUsize::new(2),
+        }
+    }
+
+    /// Claims the task. Returns `true` if the caller is to run it.
+    #[inline]
+    pub(crate) fn claim(&self) -> bool {
+        !self.claimed.swap(true, Ordering::Relaxed) // [K1]
+    }
+
+    /// Claims the task for a caller that has taken the entry out of its queue and has the handle too, so
+    /// that no other thread can. The entry's reference is gone.
+    #[inline]
+    pub(crate) fn claim_alone(&self) {
+        self.claimed.store(true, Ordering::Relaxed);
+        self.references.store(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Relaxed)
+    }
+
+    /// Gives up a reference. Returns `true` if it was the last one, and the caller is to free the task.
+    #[inline]
+    pub(crate) fn release(&self) -> bool {
+        self.references.fetch_sub(1, Ordering::AcqRel) == 1 // [K2]
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    struct Task {
+        claim: Claim,
+        /// Stands for closure and result.
+        content: UnsafeCell<u32>,
+        freed: UnsafeCell<bool>,
+    }
+
+    // SAFETY: loom checks that the accesses to the cells do not race.
+    unsafe impl Sync for Task {}
+    // SAFETY: as above.
+    unsafe impl Send for Task {}
+
+    fn use_reference(task: &Task) -> bool {
+        let won = task.claim.claim();
+        if won {
+            // SAFETY: loom checks it.
+            task.content.with_mut(|content| unsafe { *content += 1 });
+        }
+        if task.claim.release() {
+            // SAFETY: loom checks it.
+            task.content
+                .with_mut(|content| assert_eq!(unsafe { *content }, 1, "runs"));
+            // SAFETY: as above.
+            task.freed.with_mut(|freed| unsafe {
+                assert!(!*freed, "freed twice");
+                *freed = true;
+            });
+        }
+        won
+    }
+
+    #[test]
+    fn one_of_two_runs_it_and_the_last_frees_it() {
+        loom::model(|| {
+            let task = Arc::new(Task {
+                claim: Claim::new(),
+                content: UnsafeCell::new(0),
+                freed: UnsafeCell::new(false),
+            });
+            let entry = task.clone();
+            let thief = thread::spawn(move || use_reference(&entry));
+            let joined = use_reference(&task);
+            assert_ne!(joined, thief.join().unwrap(), "one of them runs it");
+            // SAFETY: both threads are done.
+            assert!(task.freed.with(|freed| unsafe { *freed }));
+        });
+    }
+}

@@ -1,0 +1,141 @@
+//! How many spawned tasks of a pool are not done, counted without a shared word.
+//!
+//! Each worker counts the tasks that it has spawned and those that it has finished, in words that it
+//! alone writes. Threads outside of the pool share a pair. No task is outstanding when the sums are equal;
+//! that is asked only of a pool that closes.
+//!
+//! **Equal sums mean that nothing was outstanding.** All counts only grow, and at any time at least as
+//! many tasks are spawned as done. [`all_done`] reads the done ones first. If a task is among those, its
+//! spawning is seen too. So with `t` a time between the two rounds of reading,
+//! `read done <= done(t) <= spawned(t) <= read spawned`; if the ends are equal, so is all between.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | T1 | a task is done: store | Release | T2 | a reader that counts the task as done might miss its spawning, or that of a task which it spawned | `outstanding::models::a_task_that_spawns_is_not_missed` |
+//! | T2 | read done | Acquire | T1 | as T1 | as T1 |
+//! | T3 | light barrier between T1 and the look whether the pool closes | compiler | the sleeper's heavy one | an adopted thread that finishes the last task, and a worker that goes to sleep while the pool closes, would miss each other | not shown by loom: the sleeper's side is the same as in `sleep::models` |
+
+use locksley_queue::barrier;
+
+use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicUsize, Ordering};
+
+/// The tasks of one worker, or of the threads outside.
+#[derive(Debug)]
+pub(crate) struct TaskCounts {
+    spawned: AtomicUsize,
+    done: AtomicUsize,
+}
+
+impl TaskCounts {
+    pub(crate) fn new() -> TaskCounts {
+        TaskCounts {
+            spawned: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+        }
+    }
+
+    /// Counts a task that is about to be pushed. For the worker whose counts these are.
+    #[inline]
+    pub(crate) fn spawn(&self) {
+        let spawned = self.spawned.load(Ordering::Relaxed);
+        self.spawned
+            .store(spawned.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The same for threads that share the counts.
+    pub(crate) fn spawn_shared(&self) {
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a task as done. For the worker whose counts these are.
+    #[inline]
+    pub(crate) fn finish(&self) {
+        let done = self.done.load(Ordering::Relaxed);
+        self.done.store(done.wrapping_add(1), Ordering::Release); // [T1]
+    }
+}
+
+/// Returns `true` if no task was outstanding at some time during the call. `all` lists the counts of
+/// all who spawn; the second time it may list more than the first.
+pub(crate) fn all_done<'a, I>(all: impl Fn() -> I) -> bool
+where
+    I: Iterator<Item = &'a TaskCounts>,
+{
+    let sum = |one: usize, more| one.wrapping_add(more);
+    let done = |counts: &TaskCounts| counts.done.load(Ordering::Acquire); // [T2]
+    let done = all().map(done).fold(0, sum);
+    let spawned = |counts: &TaskCounts| counts.spawned.load(Ordering::Relaxed);
+    all().map(spawned).fold(0, sum) == done
+}
+
+impl Worker {
+    /// A spawned task is done.
+    #[inline]
+    pub(crate) fn task_done(&self) {
+        self.tasks.finish();
+        // Against a worker that goes to sleep: it asks whether the pool has closed behind its heavy barrier.
+        barrier::light(); // [T3]
+        let registry = self.registry();
+        if registry.is_closing() {
+            registry.task_done_while_closing(self);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_done_wherever_they_were_spawned() {
+        let counts = [TaskCounts::new(), TaskCounts::new()];
+        counts[0].spawn();
+        counts[1].spawn_shared();
+        counts[0].finish();
+        assert!(!all_done(|| counts.iter()));
+        counts[0].finish();
+        assert!(all_done(|| counts.iter()));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A task on the first worker spawns another one, which the second worker runs. A third thread that
+    /// finds everything done must be right.
+    #[test]
+    fn a_task_that_spawns_is_not_missed() {
+        loom::model(|| {
+            let counts = Arc::new([TaskCounts::new(), TaskCounts::new()]);
+            let (queue, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            counts[0].spawn();
+            let first = {
+                let (counts, queue) = (counts.clone(), queue.clone());
+                thread::spawn(move || {
+                    counts[0].spawn();
+                    queue.store(1, Ordering::Release);
+                    counts[0].finish();
+                })
+            };
+            let second = {
+                let (counts, over) = (counts.clone(), over.clone());
+                thread::spawn(move || {
+                    if queue.load(Ordering::Acquire) == 1 {
+                        over.store(1, Ordering::Relaxed);
+                        counts[1].finish();
+                    }
+                })
+            };
+            if all_done(|| counts.iter()) {
+                assert_eq!(over.load(Ordering::Relaxed), 1, "a task is outstanding");
+            }
+            first.join().unwrap();
+            second.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,363 @@
+//! A task with a handle: its closure, its result and its waker, in one allocation.
+//!
+//! ```text
+//!   entry in a queue ──> | head: how to run and to free it, claim | latch, waker | result | closure |
+//!   JoinHandle       ──────^
+//! ```
+//!
+//! | field | who may touch it |
+//! |---|---|
+//! | closure | the winner of the claim, once |
+//! | result | the same, until it sets the latch; then the handle; then the last one to release |
+//! | waker | whoever holds its lock |
+//!
+//! **No waker is lost.** The handle's owner leaves its waker, then marks the latch, unless that is set. The
+//! runner sets the latch and, if it was marked, takes the waker. If it takes an older one, the newer was
+//! left after the latch was set, and its owner sees that.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::Waker;
+use std::thread;
+
+use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+use crate::task::claim::Claim;
+use crate::task::job::{GroupId, Header, JobRef, Kind, Payload, SpawnHeader, catch, discard};
+use crate::task::latch::Latch;
+use crate::task::panics::reached_no_waiter;
+
+/// The part of a packet that does not depend on the types of closure and result.
+#[repr(C)]
+pub(crate) struct PacketHead {
+    spawn: SpawnHeader,
+    claim: Claim,
+    /// Runs the closure. The caller has claimed it, and holds a reference.
+    run: unsafe fn(NonNull<PacketHead>, &Worker),
+    /// Frees the packet, and drops a result that is still there. The caller held the last reference.
+    free: unsafe fn(NonNull<PacketHead>),
+}
+
+impl PacketHead {
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.claim.is_claimed()
+    }
+
+    /// Gives up a reference.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the reference, and does not use it again.
+    pub(crate) unsafe fn release(this: NonNull<PacketHead>) {
+        // SAFETY: the reference keeps the packet alive.
+        if unsafe { this.as_ref() }.claim.release() {
+            // SAFETY: it was the last one.
+            unsafe { (this.as_ref().free)(this) };
+        }
+    }
+}
+
+/// How the runner tells the handle's owner that there is a result.
+pub(crate) struct Completion {
+    latch: Latch,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Completion {
+    fn new() -> Completion {
+        Completion {
+            latch: Latch::new(),
+            waker: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn latch(&self) -> &Latch {
+        &self.latch
+    }
+
+    /// Leaves a waker in place of the last one. Returns `true`, and will not wake it, if there is a
+    /// result.
+    pub(crate) fn subscribe(&self, waker: Waker) -> bool {
+        let before = lock(&self.waker).replace(waker);
+        // A waker is the user's: it is dropped without the lock.
+        drop(before);
+        self.latch.probe_or_await()
+    }
+
+    /// There is a result: sets the latch. Returns the waker of an owner that waits.
+    fn complete(&self) -> Option<Waker> {
+        let mut waits = false;
+        // SAFETY: the runner holds a reference to the packet.
+        unsafe { Latch::set(&raw const self.latch, || waits = true) };
+        if waits {
+            lock(&self.waker).take()
+        } else {
+            None
+        }
+    }
+}
+
+/// What came of a task.
+enum Outcome<T> {
+    Returned(T),
+    /// With the pool whose panic handler gets the payload if the handle's owner does not.
+    Panicked(Payload, Arc<Registry>),
+}
+
+/// A packet, as far as its handle knows it.
+#[repr(C)]
+pub(crate) struct Packet<T> {
+    head: PacketHead,
+    pub(crate) completion: Completion,
+    result: UnsafeCell<Option<Outcome<T>>>,
+    /// The task's pool, which lives at least until the task is done.
+    registry: *const Registry,
+    /// A panic of the task need not be reported, because the handle was dropped by another panic.
+    forgiven: AtomicBool,
+}
+
+/// A packet and its closure.
+#[repr(C)]
+struct Cell<F, T> {
+    packet: Packet<T>,
+    func: UnsafeCell<MaybeUninit<F>>,
+}
+
+impl<F, T> Cell<F, T>
+where
+    F: FnOnce() -> T,
+{
+    const KIND: &'static Kind = &Kind {
+        execute: Self::execute,
+        has_packet: true,
+    };
+
+    /// Executes an entry.
+    unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
+        let head = header.cast::<PacketHead>();
+        // SAFETY: the entry's reference keeps the packet alive.
+        let claim = unsafe { &head.as_ref().claim };
+        if !claim.claim() {
+            // SAFETY: the reference is the entry's, which ends here.
+            return unsafe { PacketHead::release(head) };
+        }
+        // SAFETY: the entry's reference keeps the packet alive.
+        let packet = unsafe { head.cast::<Packet<T>>().as_ref() };
+        packet.completion.latch.note_runner(worker.index());
+        // SAFETY: it was claimed above, and the entry's reference is held.
+        unsafe { Self::run(head, worker) };
+        if claim.release() {
+            // Whatever of the user's panics here, the task is counted as done.
+            // SAFETY: it was the last reference.
+            if let Err(payload) = catch(|| unsafe { Self::free(head) }) {
+                worker.registry().config.handle_panic(payload);
+            }
+        }
+        worker.task_done();
+    }
+
+    unsafe fn run(head: NonNull<PacketHead>, worker: &Worker) {
+        // SAFETY: the caller holds a reference.
+        let cell = unsafe { head.cast::<Self>().as_ref() };
+        // SAFETY: who claimed the task takes the closure, once.
+        let func = unsafe { (*cell.func.get()).assume_init_read() };
+        let outcome = match catch(func) {
+            Ok(value) => Outcome::Returned(value),
+            Err(payload) => Outcome::Panicked(payload, worker.registry().shared()),
+        };
+        // SAFETY: the handle reads the result only after the latch is set.
+        unsafe { *cell.packet.result.get() = Some(outcome) };
+        if let Some(waker) = cell.packet.completion.complete()
+            && let Err(payload) = catch(|| waker.wake())
+        {
+            worker.registry().config.handle_panic(payload);
+        }
+    }
+
+    unsafe fn free(head: NonNull<PacketHead>) {
+        // SAFETY: the packet was made by `Packet::create` with these types, and nobody refers to it.
+        let cell = unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) };
+        let (result, forgiven) = (cell.packet.result, cell.packet.forgiven);
+        match result.into_inner() {
+            Some(Outcome::Panicked(payload, _)) if forgiven.load(Ordering::Relaxed) => {
+                discard(payload);
+            }
+            Some(Outcome::Panicked(payload, registry)) => reached_no_waiter(&registry, payload),
+            Some(Outcome::Returned(_)) | None => {}
+        }
+    }
+}
+
+impl<T> Packet<T> {
+    /// Makes a task of a closure: its entry, which must be executed, and what its handle holds.
+    pub(crate) fn create<F>(registry: &Registry, func: F) -> (JobRef, NonNull<Packet<T>>)
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let cell = Box::new(Cell::<F, T> {
+            packet: Packet {
+                head: PacketHead {
+                    spawn: SpawnHeader {
+                        header: Header::new(Cell::<F, T>::KIND),
+                        group: GroupId::NONE,
+                    },
+                    claim: Claim::new(),
+                    run: Cell::<F, T>::run,
+                    free: Cell::<F, T>::free,
+                },
+                completion: Completion::new(),
+                result: UnsafeCell::new(None),
+                registry,
+                forgiven: AtomicBool::new(false),
+            },
+            func: UnsafeCell::new(MaybeUninit::new(func)),
+        });
+        let cell = Box::leak(cell);
+        cell.packet.head.spawn.group = GroupId(std::ptr::from_ref(cell).addr());
+        let packet = NonNull::from(cell).cast::<Packet<T>>();
+        (JobRef::spawned(packet.cast()), packet)
+    }
+
+    fn head(&self) -> &PacketHead {
+        &self.head
+    }
+
+    /// The task's entry, to compare with.
+    pub(crate) fn entry(&self) -> JobRef {
+        JobRef::spawned(NonNull::from(self).cast())
+    }
+
+    /// The group that the task is.
+    pub(crate) fn group(&self) -> GroupId {
+        self.head().spawn.group
+    }
+
+    /// Returns `true` if the worker is one of the task's pool.
+    pub(crate) fn is_in_pool_of(&self, worker: &Worker) -> bool {
+        std::ptr::eq(worker.registry(), self.registry)
+    }
+
+    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was told that
+    /// there was no result.
+    ///
+    /// So the runner takes the waker, with the lock held, before it counts the task as done. While the
+    /// waker is there, and the lock held, the task is outstanding, and the pool's threads keep the pool alive.
+    pub(crate) fn pool_of_pending(&self) -> Option<Arc<Registry>> {
+        let waker = lock(&self.completion.waker);
+        waker.as_ref()?;
+        // SAFETY: the pool is alive, see above.
+        Some(unsafe { &*self.registry }.shared())
+    }
+
+    /// Claims the task for the handle. Returns `true` if its owner is to run it.
+    pub(crate) fn claim(&self) -> bool {
+        self.head().claim.claim()
+    }
+
+    /// The same for an owner that has taken the entry out of its queue.
+    pub(crate) fn claim_with_entry(&self) {
+        self.head().claim.claim_alone();
+    }
+
+    /// Runs the task in place.
+    ///
+    /// # Safety
+    ///
+    /// `this` is a handle's, and has been claimed.
+    pub(crate) unsafe fn run(this: NonNull<Packet<T>>, worker: &Worker) {
+        let head = this.cast::<PacketHead>();
+        // SAFETY: the handle's reference keeps the packet alive, and the caller has claimed it.
+        unsafe { (head.as_ref().run)(head, worker) };
+        worker.task_done();
+    }
+
+    /// Takes the result, if the task is done and the result was not taken before.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the handle's owner, and no other call runs at the same time.
+    pub(crate) unsafe fn take(&self) -> Option<thread::Result<T>> {
+        if !self.completion.latch.probe() {
+            return None;
+        }
+        // SAFETY: the latch is set, so the result is the handle's.
+        let outcome = unsafe { (*self.result.get()).take() };
+        outcome.map(|outcome| match outcome {
+            Outcome::Returned(value) => Ok(value),
+            Outcome::Panicked(payload, _) => Err(payload),
+        })
+    }
+
+    /// Gives up the handle's reference.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the handle, and does not use the packet again.
+    pub(crate) unsafe fn release(this: NonNull<Packet<T>>) {
+        if thread::panicking() {
+            // SAFETY: the handle's reference keeps the packet alive.
+            let packet = unsafe { this.as_ref() };
+            packet.forgiven.store(true, Ordering::Relaxed);
+        }
+        // SAFETY: the reference is the handle's.
+        unsafe { PacketHead::release(this.cast()) };
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use std::task::Wake;
+
+    use loom::thread;
+
+    use super::*;
+    use crate::sync::AtomicUsize;
+
+    struct Bell {
+        thread: thread::Thread,
+        rung: AtomicUsize,
+    }
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            self.rung.store(1, Ordering::Release);
+            self.thread.unpark();
+        }
+    }
+
+    fn bell() -> Arc<Bell> {
+        Arc::new(Bell {
+            thread: thread::current(),
+            rung: AtomicUsize::new(0),
+        })
+    }
+
+    /// A handle that is polled with one waker, then with another: the second one is woken, or its
+    /// owner is told. A lost waker would be a deadlock, which loom reports.
+    #[test]
+    fn the_newest_waker_is_woken() {
+        loom::model(|| {
+            let completion = loom::sync::Arc::new(Completion::new());
+            let runner = completion.clone();
+            let thread = thread::spawn(move || {
+                if let Some(waker) = runner.complete() {
+                    waker.wake();
+                }
+            });
+            let [first, second] = [bell(), bell()];
+            let mut done = completion.subscribe(first.into());
+            if !done {
+                done = completion.subscribe(second.clone().into());
+            }
+            while !done && second.rung.load(Ordering::Acquire) == 0 {
+                thread::park();
+            }
+            assert!(completion.latch.probe());
+            thread.join().unwrap();
+        });
+    }
+}

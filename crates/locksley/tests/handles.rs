@@ -1,0 +1,111 @@
+//! Handles: where a joined task runs, and what a pool shows of itself meanwhile.
+#![cfg(not(loom))]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+use locksley::{Pool, Waiting, WorkerActivity};
+
+/// A task that lies in the queue of a busy worker, on top of others, runs where it is joined, and the
+/// others do not.
+#[test]
+fn a_joiner_takes_its_task_out_of_another_workers_queue() {
+    for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+        // Without spares no third worker can take it.
+        let builder = Pool::builder().workers(2).waiting(waiting).spares(0);
+        let pool = builder.build().unwrap();
+        for _ in 0..100 {
+            let (sender, handles) = mpsc::channel();
+            let (done, over) = mpsc::channel();
+            let others = AtomicUsize::new(0);
+            let count = &others;
+            pool.scope(move |s| {
+                let spawn = move || {
+                    for _ in 0..10 {
+                        s.spawn(move |_| _ = count.fetch_add(1, Ordering::Relaxed));
+                    }
+                    let task = || locksley::current_worker_index().unwrap();
+                    sender.send(locksley::spawn(task)).unwrap();
+                    // Busy until the other worker has joined it.
+                    over.recv().unwrap();
+                };
+                let join = move || {
+                    let ran = handles.recv().unwrap().join();
+                    assert_eq!(ran, locksley::current_worker_index().unwrap());
+                    assert_eq!(count.load(Ordering::Relaxed), 0);
+                    done.send(()).unwrap();
+                };
+                locksley::join(spawn, join);
+            });
+            assert_eq!(others.into_inner(), 10);
+        }
+    }
+}
+
+/// Handles are joined in any order, on any worker, and dropped: each task runs once.
+#[test]
+fn each_task_runs_once_whoever_joins_it() {
+    let pool = Pool::builder().workers(3).build().unwrap();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let spawned: usize = pool.install(|| {
+        let rounds = 50;
+        for round in 0..rounds {
+            let spawn = |n: usize| {
+                let runs = runs.clone();
+                let task = move || {
+                    runs.fetch_add(1, Ordering::Relaxed);
+                    n
+                };
+                match n % 3 {
+                    0 => locksley::spawn_fifo(task),
+                    _ => locksley::spawn(task),
+                }
+            };
+            let mut handles: Vec<_> = (0..100).map(spawn).map(Some).collect();
+            let step = [1, 7, 13, 99][round % 4];
+            for number in 0..100 {
+                let number = number * step % 100;
+                if let Some(handle) = handles[number].take() {
+                    match number % 5 {
+                        0 => drop(handle),
+                        1 => assert_eq!(locksley::join(|| handle.join(), || ()).0, number),
+                        2 => assert_eq!(locksley::block_on(handle), number),
+                        _ => assert_eq!(handle.join(), number),
+                    }
+                }
+            }
+        }
+        rounds * 100
+    });
+    drop(pool);
+    assert_eq!(runs.load(Ordering::Relaxed), spawned);
+}
+
+#[test]
+fn the_state_tells_running_blocked_and_idle_workers() {
+    let pool = Pool::builder().workers(2).build().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let task = pool.spawn(move || locksley::blocking(|| receiver.recv()));
+    let of = |wanted: WorkerActivity| {
+        let state = pool.state();
+        let count = |worker: &&locksley::WorkerState| worker.activity == wanted;
+        state.workers.iter().filter(count).count()
+    };
+    while of(WorkerActivity::Blocked) == 0 {
+        std::thread::yield_now();
+    }
+    // The other one finds nothing to do.
+    while of(WorkerActivity::Asleep) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(pool.state().blocked, 1);
+    let inside = pool.install(|| of(WorkerActivity::Running));
+    assert_eq!(inside, 1);
+    let text = pool.state().to_string();
+    assert!(text.contains("blocked"), "{text}");
+    sender.send(7).unwrap();
+    assert_eq!(task.join(), Ok(7));
+    while of(WorkerActivity::Blocked) > 0 {
+        std::thread::yield_now();
+    }
+}
