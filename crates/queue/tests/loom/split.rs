@@ -495,8 +495,9 @@ fn sleeper_against_push() {
             assert!(barrier::heavy());
             sleeper.is_empty()
         });
-        // SAFETY: this thread is the owner, for both.
+        // SAFETY: this thread is the owner.
         let (_, attention) = unsafe { deque.push(1_usize) };
+        // SAFETY: as above.
         let woken = attention && unsafe { deque.attend() }.requested;
         assert!(!asleep.join().unwrap() || woken);
     });
@@ -534,8 +535,9 @@ fn request_brings_its_reason() {
             written.with_mut(|reason| unsafe { *reason = 1 });
             thief.request();
         });
-        // SAFETY: this thread is the owner, for both.
+        // SAFETY: this thread is the owner.
         let (_, attention) = unsafe { deque.push(1_usize) };
+        // SAFETY: as above.
         if attention && unsafe { deque.attend() }.requested {
             // SAFETY: the thief writes it before its request alone.
             assert_eq!(reason.with(|reason| unsafe { *reason }), 1);
