@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::thread;
 
-use locksley_queue::barrier::{Payer, payer};
+use locksley_queue::barrier::{FenceMode, fence_mode};
 use serde::Serialize;
 
 /// The machine, the compiler and the rivals' versions.
@@ -48,9 +48,9 @@ impl Machine {
             load: fs::read_to_string("/proc/loadavg")
                 .ok()
                 .and_then(|text| text.split(' ').next()?.parse().ok()),
-            barrier: match payer() {
-                Payer::Rare => "membarrier",
-                Payer::Both => "fences",
+            barrier: match fence_mode() {
+                FenceMode::Asymmetric => "membarrier",
+                FenceMode::Symmetric => "fences",
             },
             rivals: env!("LOCKSLEY_RIVALS")
                 .split(',')

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::thread::Thread;
 
 use locksley_queue::Steal;
-use locksley_queue::barrier::{self, Payer};
+use locksley_queue::barrier::{self, FenceMode};
 use locksley_queue::split::{Embedded, Forced, PushToken};
 use locksley_trace::{Activity, Arrow};
 
@@ -415,7 +415,7 @@ impl Worker {
         if attention.asked {
             self.generous.set(GENEROUS);
         }
-        if barrier::payer() == Payer::Both {
+        if barrier::fence_mode() == FenceMode::Symmetric {
             // SAFETY: as above.
             unsafe { self.deque.expose(usize::MAX) };
             fence(Ordering::SeqCst); // [Z3]

@@ -39,9 +39,9 @@
 //! - *pop*: lowers `bottom`, passes the light barrier, compares it with `limit`. Below it the owner
 //!   looks at `span`: it cancels a force; a public item it takes back by lowering the
 //!   length, half of the public part at once.
-//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. No other thread takes from
-//!   them any more, and the owner does not write to them: before it reuses a slot it looks whether
-//!   a thief is visiting (see `ring`).
+//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. No other thread takes
+//!   from them any more, and the owner does not write to them: before it reuses a slot it looks
+//!   whether a thief is visiting (see `ring`).
 //! - *force*, only while nothing is public: the thief takes the lock of forcers; marks `span` with
 //!   the length that shall become public; raises `limit` to its end `s`; passes the heavy barrier;
 //!   reads `bottom` and `limit` again; and by compare-and-swap makes public what lies below all
@@ -64,7 +64,7 @@
 //! the look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at
 //! `bottom`. One of them sees the other.
 //!
-//! **Without `membarrier`** ([`Payer::Both`](crate::barrier::Payer)) the deque is made
+//! **Without `membarrier`** ([`FenceMode::Symmetric`](crate::barrier::FenceMode)) the deque is made
 //! *attentive*: the ceiling stays at 0, so the owner attends and exposes after every push; and what
 //! it takes back is the newest item alone, not half. So nothing is private for longer than a push
 //! takes. If the barrier is refused only later, a force says so, and the thief has to wait for the
@@ -81,17 +81,17 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_push` |
+//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_pop_and_push` |
 //! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push` |
 //! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `force_against_pops` |
 //! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `force_against_marks` |
 //! | D5 | force: heavy barrier | membarrier | D3, D4 | as those | as those |
-//! | D6 | force: load of `bottom` | Acquire | D1 | as D1 | as D1 |
-//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `expose_against_steal`, `force_against_push` |
-//! | D8 | steal: compare-and-swap of `span` | Acquire | D7 | as D7; it releases too, by the fence D15 before it | `expose_against_steal` |
+//! | D6 | force: load of `bottom` | Acquire | D1 | as D1, for a thief that steals what another forced. not shown by loom: whose fences also acquire what other threads have read, here D15 of the stealing thief | |
+//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `same_index_again_against_steal`, `forced_for_another_thief` |
+//! | D8 | steal: compare-and-swap of `span` | Acquire | D7 | as D7; it releases too, by the fence D15 before it | `same_index_again_against_steal` |
 //! | D9 | make room, pop: load of `span` | Acquire | D15 | a thief that is about to read a slot must be seen as a visitor before the slot is reused, or the circle left | `slot_reuse_behind_a_claim`, `shrink_behind_a_claim` |
 //! | D10 | make room: load of the visitors (R3) | Acquire | R6 | the slot would be written before the thief has read it | `slot_reuse_behind_a_claim` |
-//! | D11 | the lock of forcers | Acquire, Release | itself | not shown by loom: the compare-and-swap of a cancelled force, delayed past the unlocking, could find the next force's mark and publish it before that one's barrier; loom delays no compare-and-swap | |
+//! | D11 | the lock of forcers | Acquire, Release | itself | not shown by loom: the compare-and-swap of a cancelled force, delayed past the unlocking, could find the next force's mark and publish it before that one's barrier; loom delays no compare-and-swap, and without the lock a run takes five preemptions | |
 //! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | `request_brings_its_reason` |
 //! | D13 | load of `span` before a store of `limit` | Acquire | D7 of a force | not shown by loom: the force could read a limit that follows from its own outcome; loom lets no load see a later store | |
 //! | D14 | steal, len: load of `span` | Acquire | D15 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
@@ -114,7 +114,7 @@ use std::ptr::{self, NonNull};
 use crossbeam_utils::CachePadded;
 
 use crate::ring::{Index, Ring, STRIDE, View};
-use crate::sync::barrier::{self, Payer};
+use crate::sync::barrier::{self, FenceMode};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::word::Word;
 
@@ -297,7 +297,7 @@ impl<T: Word> Embedded<T> {
             ring,
             items: PhantomData,
         };
-        if barrier::payer() == Payer::Both {
+        if barrier::fence_mode() == FenceMode::Symmetric {
             // SAFETY: no other thread has the deque yet.
             unsafe { deque.set_attentive() };
         }
@@ -468,9 +468,9 @@ pub mod model {
         static PAUSES: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Has thieves let the owner run between claiming items and reading their slots. loom finds such
-    /// runs by accesses to the same atomic only, and the owner's look at the top, which a claim
-    /// changes, comes long before it uses a slot or a circle again.
+    /// Has thieves let the owner run between claiming items and reading their slots. loom finds
+    /// such runs by accesses to the same atomic only, and the owner's look at the top, which a
+    /// claim changes, comes long before it uses a slot or a circle again.
     pub fn thieves_pause() {
         PAUSES.set(true);
     }

@@ -8,12 +8,12 @@ use std::cell::Cell;
 
 use super::protocol::Shared;
 use super::range::{Promise, Range};
-use crate::sync::barrier::{self, Payer};
+use crate::sync::barrier::{self, FenceMode};
 use crate::sync::{AtomicU64, Ordering, fence};
 
-/// Who pays for the barrier between the store of `bot` and the load of the range on the fast
-/// paths. Where the other one has to pay, there are no fast paths.
-const FAST: Payer = Payer::Rare;
+/// The mode in which there are fast paths: nothing is paid between the store of `bot` and the load
+/// of the range.
+const FAST: FenceMode = FenceMode::Asymmetric;
 
 /// The owner's end of the deque. All but `bot` is the owner's alone.
 ///
@@ -35,7 +35,7 @@ pub(super) struct Own {
     limit: Cell<u64>,
     /// What was promised with `prev`: a push that gets here changes the range.
     ceiling: Cell<u64>,
-    payer: Payer,
+    mode: FenceMode,
 }
 
 // SAFETY: what is in the cells is the owner's alone, and there is one owner.
@@ -52,7 +52,7 @@ impl Own {
             sure: Cell::new(0),
             limit: Cell::new(0),
             ceiling: Cell::new(0),
-            payer: barrier::payer(),
+            mode: barrier::fence_mode(),
         };
         own.rest(bot, range);
         own
@@ -135,7 +135,7 @@ impl Shared {
         let bot = bot.wrapping_add(n.into());
         if n == 1 && bot == self.own.ceiling.get() {
             self.push_at_ceiling(bot);
-        } else if self.publish(bot, self.own.payer) && n == 1 {
+        } else if self.publish(bot, self.own.mode) && n == 1 {
             self.open(bot);
         } else {
             self.announce(bot);
@@ -154,13 +154,13 @@ impl Shared {
 
     /// Sets `bot`. Returns `true` if the range is still the owner's own.
     #[inline]
-    fn publish(&self, bot: u64, payer: Payer) -> bool {
+    fn publish(&self, bot: u64, mode: FenceMode) -> bool {
         self.own.bot.store(bot, Ordering::Release); // [B1]
-        match payer {
-            // SAFETY: the caller passes what `barrier::payer` said, or `FAST`: but there are fast
+        match mode {
+            // SAFETY: the caller passes what `fence_mode` said, or `FAST`: but there are fast
             // paths only where that is the same.
-            Payer::Rare => unsafe { barrier::light_unchecked() }, // [B2]
-            Payer::Both => fence(Ordering::SeqCst),               // [B14]
+            FenceMode::Asymmetric => unsafe { barrier::light_unchecked() }, // [B2]
+            FenceMode::Symmetric => fence(Ordering::SeqCst),                // [B14]
         }
         self.top.range.load(Ordering::Relaxed) == self.own.prev.get() // [B3]
     }
@@ -188,7 +188,7 @@ impl Shared {
             return self.own.sure.get() != 0 && self.pop_at_limit(bot);
         }
         let bot = bot.wrapping_sub(1);
-        if !self.publish(bot, self.own.payer) {
+        if !self.publish(bot, self.own.mode) {
             return self.contest(bot);
         }
         self.open(bot);
@@ -305,7 +305,7 @@ impl Shared {
     fn open(&self, bot: u64) {
         let own = &self.own;
         let (mut low, mut high) = (own.limit.get(), own.ceiling.get().wrapping_sub(1));
-        if own.payer != FAST {
+        if own.mode != FAST {
             (low, high) = (bot, bot);
         }
         own.low.set(low);

@@ -30,23 +30,24 @@
 //! read the newest value: so of a light and a heavy half at least one sees the other and what came
 //! before it. The light half is no fence. It does not make Relaxed loads before it acquire nor
 //! Relaxed stores behind it release, and two light halves do not order each other. The heavy half
-//! is a fence too, as the system call is. A model can also have [`Payer::Both`] (`model_payer`).
+//! is a fence too, as the system call is. A model can also have
+//! [`FenceMode::Symmetric`] (`model_fence_mode`).
 //! That the kernel keeps the promise, recorded histories check on hardware.
 
 use super::{Ordering, fence};
 
-/// Who pays for the pair.
+/// Which side orders memory for the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payer {
+pub enum FenceMode {
     /// The rare side alone, with the heavy half of the table.
-    Rare,
+    Asymmetric,
     /// Both sides, with a fence each.
-    Both,
+    Symmetric,
 }
 
-/// Who pays in this process. Found out on the first call; the same ever after.
-pub fn payer() -> Payer {
-    imp::payer()
+/// The mode of this process. Found out on the first call; the same ever after.
+pub fn fence_mode() -> FenceMode {
+    imp::fence_mode()
 }
 
 /// The frequent side's half: free where the rare side pays, a SeqCst fence where both pay.
@@ -54,10 +55,10 @@ pub fn payer() -> Payer {
 /// It looks which of the two it is. Code that knows calls [`light_unchecked`].
 #[inline(always)]
 pub fn light() {
-    match payer() {
+    match fence_mode() {
         // SAFETY: the rare side pays.
-        Payer::Rare => unsafe { light_unchecked() },
-        Payer::Both => fence(Ordering::SeqCst),
+        FenceMode::Asymmetric => unsafe { light_unchecked() },
+        FenceMode::Symmetric => fence(Ordering::SeqCst),
     }
 }
 
@@ -66,7 +67,7 @@ pub fn light() {
 ///
 /// # Safety
 ///
-/// [`payer`] has answered [`Payer::Rare`]. Where both sides pay, this orders nothing, and
+/// [`fence_mode`] has answered [`FenceMode::Asymmetric`]. Otherwise this orders nothing, and
 /// memory the caller believes to be its own may be another thread's too.
 #[inline(always)]
 pub unsafe fn light_unchecked() {
@@ -76,11 +77,11 @@ pub unsafe fn light_unchecked() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// Says who pays in the models of this thread from now on.
+/// Sets the mode of the models of this thread.
 #[cfg(loom)]
 #[doc(hidden)]
-pub fn model_payer(payer: Payer) {
-    imp::PAYER.set(payer);
+pub fn model_fence_mode(mode: FenceMode) {
+    imp::MODE.set(mode);
 }
 
 /// Says whether [`heavy`] is refused in the models of this thread from now on.
@@ -92,7 +93,7 @@ pub fn model_refusal(refused: bool) {
 
 /// Returns `true` if [`heavy`] can be had now.
 pub fn is_ready() -> bool {
-    payer() == Payer::Rare
+    fence_mode() == FenceMode::Asymmetric
 }
 
 /// The rare side's half. `false` if the kernel refused (it may be out of memory, or a filter
@@ -100,9 +101,9 @@ pub fn is_ready() -> bool {
 /// leave alone what it wanted to touch.
 #[must_use]
 pub fn heavy() -> bool {
-    match payer() {
-        Payer::Rare => imp::membarrier(),
-        Payer::Both => {
+    match fence_mode() {
+        FenceMode::Asymmetric => imp::membarrier(),
+        FenceMode::Symmetric => {
             fence(Ordering::SeqCst);
             true
         }
@@ -113,20 +114,20 @@ pub fn heavy() -> bool {
 mod imp {
     use std::sync::OnceLock;
 
-    use super::{Payer, system};
+    use super::{FenceMode, system};
 
     /// Lets a test or an experiment have the fences on a machine that has the heavy half.
     const OPT_OUT: &str = "LOCKSLEY_NO_MEMBARRIER";
 
-    static PAYER: OnceLock<Payer> = OnceLock::new();
+    static MODE: OnceLock<FenceMode> = OnceLock::new();
 
     #[inline]
-    pub(super) fn payer() -> Payer {
-        *PAYER.get_or_init(|| {
+    pub(super) fn fence_mode() -> FenceMode {
+        *MODE.get_or_init(|| {
             if std::env::var_os(OPT_OUT).is_none() && system::register() {
-                Payer::Rare
+                FenceMode::Asymmetric
             } else {
-                Payer::Both
+                FenceMode::Symmetric
             }
         })
     }
@@ -196,11 +197,11 @@ mod imp {
 
     use loom::sync::atomic::AtomicUsize;
 
-    use super::{Ordering, Payer, fence};
+    use super::{FenceMode, Ordering, fence};
 
     thread_local! {
         /// loom runs the threads of a model in the thread of its test.
-        pub(super) static PAYER: Cell<Payer> = const { Cell::new(Payer::Rare) };
+        pub(super) static MODE: Cell<FenceMode> = const { Cell::new(FenceMode::Asymmetric) };
         pub(super) static REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -209,13 +210,13 @@ mod imp {
         static ref HEAVY: AtomicUsize = AtomicUsize::new(0);
     }
 
-    pub(super) fn payer() -> Payer {
-        if PAYER.get() == Payer::Rare {
+    pub(super) fn fence_mode() -> FenceMode {
+        if MODE.get() == FenceMode::Asymmetric {
             // Every constructor asks this first. The counters are made then, before there are
             // threads: making them synchronises with every later use.
             let _ = (&*LIGHT, &*HEAVY);
         }
-        PAYER.get()
+        MODE.get()
     }
 
     pub(super) fn light() {
@@ -237,10 +238,10 @@ mod imp {
 
 #[cfg(all(any(not(any(target_os = "linux", windows)), miri), not(loom)))]
 mod imp {
-    use super::Payer;
+    use super::FenceMode;
 
-    pub(super) fn payer() -> Payer {
-        Payer::Both
+    pub(super) fn fence_mode() -> FenceMode {
+        FenceMode::Symmetric
     }
 
     pub(super) fn membarrier() -> bool {
@@ -254,11 +255,11 @@ mod tests {
 
     #[test]
     fn the_answer_stays_and_the_heavy_half_follows_it() {
-        let first = payer();
+        let first = fence_mode();
         assert!(heavy(), "no filter refuses the call here");
         light();
-        assert_eq!(payer(), first);
-        assert_eq!(is_ready(), first == Payer::Rare);
+        assert_eq!(fence_mode(), first);
+        assert_eq!(is_ready(), first == FenceMode::Asymmetric);
     }
 
     /// The call links and returns, even where it is not relied upon.

@@ -13,7 +13,9 @@
 //! that comes after it in their total order. In C++20 the order of two fences says which values may
 //! be read behind the second one; a happens-before edge arises only if a thread behind the second
 //! fence reads an atomic that was written before the first, or by another pair of a release and an
-//! acquire. So loom would pass an algorithm which lets a fence alone publish plain data.
+//! acquire. And a loom fence that acquires does so from every store that the thread knows another
+//! thread to have read, where in C++20 it does so from what the thread itself has read. So loom
+//! would pass an algorithm which lets a fence alone publish plain data.
 //!
 //! No queue here does. From the order of two fences it concludes only which value of an *atomic*
 //! is read behind the later one: an index, a circle's address, a count of visitors, a word in a

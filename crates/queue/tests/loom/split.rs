@@ -1,4 +1,4 @@
-use locksley_queue::barrier::{self, Payer};
+use locksley_queue::barrier::{self, FenceMode};
 use locksley_queue::split::{Deque, Embedded, Forced, Stealer, TakenBack, model};
 use locksley_queue::{Owner, Thief};
 use loom::cell::UnsafeCell;
@@ -226,6 +226,28 @@ fn force_against_marks() {
     );
 }
 
+/// One thief forces, after the owner has pushed another item at the same index, and another steals
+/// it.
+#[test]
+fn forced_for_another_thief() {
+    race(
+        1,
+        0,
+        &[
+            |thief| {
+                thief.force();
+                Vec::new()
+            },
+            take,
+        ],
+        |deque, seen| {
+            pop(deque, seen);
+            push(deque, 1);
+        },
+        2,
+    );
+}
+
 /// While the owner does nothing, a force makes everything public.
 #[test]
 fn force_without_resistance() {
@@ -425,7 +447,7 @@ fn refused_force_against_pops() {
 /// Without `membarrier` the owner exposes after every push.
 #[test]
 fn attentive_owner_against_two_thieves() {
-    barrier::model_payer(Payer::Both);
+    barrier::model_fence_mode(FenceMode::Symmetric);
     race(
         1,
         0,
@@ -473,8 +495,9 @@ fn sleeper_against_push() {
             assert!(barrier::heavy());
             sleeper.is_empty()
         });
-        // SAFETY: this thread is the owner, for both.
+        // SAFETY: this thread is the owner.
         let (_, attention) = unsafe { deque.push(1_usize) };
+        // SAFETY: as above.
         let woken = attention && unsafe { deque.attend() }.requested;
         assert!(!asleep.join().unwrap() || woken);
     });
@@ -512,8 +535,9 @@ fn request_brings_its_reason() {
             written.with_mut(|reason| unsafe { *reason = 1 });
             thief.request();
         });
-        // SAFETY: this thread is the owner, for both.
+        // SAFETY: this thread is the owner.
         let (_, attention) = unsafe { deque.push(1_usize) };
+        // SAFETY: as above.
         if attention && unsafe { deque.attend() }.requested {
             // SAFETY: the thief writes it before its request alone.
             assert_eq!(reason.with(|reason| unsafe { *reason }), 1);

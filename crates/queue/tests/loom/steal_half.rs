@@ -1,7 +1,7 @@
 //! The extended deque. Each item is a cell, so that an item that changes hands without a
 //! happens-before edge is a data race, and each has a number, so that every one is seen once.
 
-use locksley_queue::barrier::{self, Payer};
+use locksley_queue::barrier::{self, FenceMode};
 use locksley_queue::steal_half::extended;
 use locksley_queue::{Owner, StealBatch, Thief};
 use loom::cell::UnsafeCell;
@@ -273,7 +273,7 @@ fn dropped_by_the_thief() {
 
 /// Runs a model where both sides pay for the barrier, with a fence each.
 fn with_fences(model: fn()) {
-    barrier::model_payer(Payer::Both);
+    barrier::model_fence_mode(FenceMode::Symmetric);
     loom::model(model);
 }
 
