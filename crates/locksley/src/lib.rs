@@ -115,8 +115,6 @@ pub use observe::profile::{Bounds, Profile};
 pub use observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
 pub use observe::stats::{Observer, Stats, WorkerStats};
-#[doc(hidden)]
-pub use policy::*;
 pub use pool::builder::Builder;
 #[doc(hidden)]
 pub use pool::process::PerProcess;
@@ -139,7 +137,7 @@ pub use task::yield_now::{Yield, yield_local, yield_now};
 
 /// What parallel loops need in scope: `use locksley::prelude::*;`.
 pub mod prelude {
-    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split};
+    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split, SplitBack};
 }
 
 /// The examples of the README, as tests.

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use locksley::{Amount, StealHalf, Strategy};
+use locksley::Strategy;
+use locksley::policy::{Amount, StealHalf};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{self as report, ReplayPoint, Results};
 use locksley_sim::dag::{Computation, Graph};

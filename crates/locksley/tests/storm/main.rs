@@ -35,7 +35,7 @@ use generate::generate;
 /// The exit code of a process in which nothing moves.
 const EXIT_STANDSTILL: i32 = 86;
 
-/// Parts of programs that the pool is known to fail at.
+/// Parts of programs that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     /// Three to nine workers on two processors.
@@ -50,7 +50,7 @@ enum Feature {
     Channels,
     /// Pools that are made and dropped inside of tasks.
     Fresh,
-    /// Not a part: that tasks do not see `thread::panicking()` of another task.
+    /// Checks that tasks do not see `thread::panicking()` of another task.
     Unwinding,
 }
 
