@@ -85,15 +85,15 @@
 //! inputs may do that, too. So a rank with a deferred task counts as active while it waits: the
 //! message finds its receiver active, and termination cannot be detected while it is under way.
 //!
-//! **Leases.** While a task runs, the deferred tasks that it made belong to it, as the tasks do that
-//! it spawned (`local/lineage.rs`): if it fails, all of them are void. They are settled when the task
-//! and its ancestors have ended. A completion then hands over all deferred tasks that are settled,
-//! with the inputs that they have, and fills slots of those that were handed over before. The server
-//! makes an entry of a deferred task when its last slot is filled, in the same step.
+//! **Leases.** While a task runs, the deferred tasks that it made belong to it, as the tasks do
+//! that it spawned (`local/lineage.rs`): if it fails, all of them are void. They are settled when
+//! the task and its ancestors have ended. A completion then hands over all deferred tasks that are
+//! settled, with the inputs that they have, and fills slots of those that were handed over before.
+//! The server makes an entry of a deferred task when its last slot is filled, in the same step.
 //!
-//! *Who fills a slot of a deferred task on the server is settled.* The deferred task is there because
-//! the task T that made it and all ancestors of T have ended. The slot is filled by a task C of
-//! the group, or by what C handed its slot on to. That runs only after C has ended, and after
+//! *Who fills a slot of a deferred task on the server is settled.* The deferred task is there
+//! because the task T that made it and all ancestors of T have ended. The slot is filled by a task
+//! C of the group, or by what C handed its slot on to. That runs only after C has ended, and after
 //! everything in the slots of its own deferred tasks has. So nothing that could fail is left above
 //! what fills the slot, and the fencing of the lease makes it happen once.
 //!
@@ -106,10 +106,10 @@
 //!
 //! # Costs
 //!
-//! In a process a group costs an allocation and a lock more than its tasks do, and an input is moved,
-//! not copied. On ranks a message is sent for each input that was computed elsewhere. On a server,
-//! an input is at most as large as a result ([`Limits`](crate::leases::Limits)); and it travels twice,
-//! to the server and to who runs the continuation, unless one lease does both.
+//! In a process a group costs an allocation and a lock more than its tasks do, and an input is
+//! moved, not copied. On ranks a message is sent for each input that was computed elsewhere. On a
+//! server, an input is at most as large as a result ([`Limits`](crate::leases::Limits)); and it
+//! travels twice, to the server and to who runs the continuation, unless one lease does both.
 
 use std::fmt;
 use std::marker::PhantomData;

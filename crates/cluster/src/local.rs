@@ -1,7 +1,8 @@
 //! One process: a Locksley pool, and the tasks that wait in it.
 //!
-//! A [`Local`] is what runs tasks, whoever brings them: alone ([`Local::run`]), for [ranks](crate::ranks), or for
-//! [leases](crate::leases). How tasks wait, and how some of them leave, is in `shared`.
+//! A [`Local`] is what runs tasks, wherever they come from: alone ([`Local::run`]), for
+//! [ranks](crate::ranks), or for [leases](crate::leases). How tasks wait, and how some of them
+//! leave, is in `shared`.
 
 mod lineage;
 mod shared;
@@ -9,7 +10,6 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +51,8 @@ pub(crate) use shared::{Cut, Hold, Made, Shared, message};
 /// ```
 #[derive(Debug)]
 pub struct Local<R> {
-    // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not ended from inside.
+    // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not
+    // ended from inside.
     pool: Arc<Pool>,
     program: Program<R>,
     shared: Arc<Shared<R>>,
@@ -80,25 +81,14 @@ pub struct Usage {
 /// let panicked = Panicked { kind: "count", message: "overflow".to_owned() };
 /// assert_eq!(panicked.to_string(), "a task of the kind count panicked: overflow");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a task of the kind {kind} panicked: {message}")]
 pub struct Panicked {
     /// The name of its kind.
     pub kind: &'static str,
     /// What it said.
     pub message: String,
 }
-
-impl fmt::Display for Panicked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a task of the kind {} panicked: {}",
-            self.kind, self.message
-        )
-    }
-}
-
-impl std::error::Error for Panicked {}
 
 impl<R: Reduce> Local<R> {
     /// A process with this pool, which it may share with others, and nothing to do yet.
@@ -123,8 +113,8 @@ impl<R: Reduce> Local<R> {
         }
     }
 
-    /// A process that keeps who spawned whom, so that what it can do without can be [cut](Local::cut) off at any time. Results are
-    /// given in parts of at most `limit` bytes.
+    /// A process that keeps who spawned whom, so that what it can do without can be
+    /// [cut](Local::cut) off at any time. Results are given in parts of at most `limit` bytes.
     pub(crate) fn tracked(
         pool: impl Into<Arc<Pool>>,
         program: &Program<R>,
@@ -208,7 +198,8 @@ impl<R: Reduce> Local<R> {
         self.shared.running()
     }
 
-    /// Whether tasks wait that a cut would take; and whether results wait that are more than fits into one.
+    /// Whether tasks wait that a cut would take; and whether results wait that are more than fits
+    /// into one.
     pub(crate) fn has_much(&self) -> (bool, bool) {
         self.shared.has_much()
     }
@@ -228,7 +219,8 @@ impl<R: Reduce> Local<R> {
     ///
     /// # Errors
     ///
-    /// The first task that panicked, when those that were running are done. Those that were waiting are dropped.
+    /// The first task that panicked, when those that were running are done. Those that were waiting
+    /// are dropped.
     pub fn run<T: Task<Output = R>>(
         &self,
         tasks: impl IntoIterator<Item = T>,
@@ -300,8 +292,9 @@ impl<R: Reduce> Local<R> {
         &self.pool
     }
 
-    /// From now on tasks are [wanted](crate::Tasks::wanted) while fewer than this many wait. At first it is twice the number of
-    /// workers, or none if there is one worker: enough for the pool, and nothing for other processes.
+    /// From now on tasks are [wanted](crate::Tasks::wanted) while fewer than this many wait. At
+    /// first it is twice the number of workers, or none if there is one worker: enough for the
+    /// pool, and nothing for other processes.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -318,7 +311,8 @@ impl<R: Reduce> Local<R> {
         self.shared.set_appetite(tasks);
     }
 
-    /// How many tasks wait: what could be [withdrawn](Local::withdraw). It may be out of date at once.
+    /// How many tasks wait: what could be [withdrawn](Local::withdraw). It may be out of date at
+    /// once.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -334,8 +328,8 @@ impl<R: Reduce> Local<R> {
         self.shared.waiting()
     }
 
-    /// Takes up to this many of the oldest tasks that wait away from here. Tasks whose results go to
-    /// a [continuation](crate::continuation) stay.
+    /// Takes up to this many of the oldest tasks that wait away from here. Tasks whose results go
+    /// to a [continuation](crate::continuation) stay.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -361,7 +355,8 @@ impl<R: Reduce> Local<R> {
         self.shared.pending()
     }
 
-    /// Is there nothing to do here, and will there be nothing until somebody submits a task?
+    /// Returns `true` if there is nothing to do here, and will be nothing until a task is
+    /// submitted.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -380,7 +375,7 @@ impl<R: Reduce> Local<R> {
         self.shared.is_passive()
     }
 
-    /// Waits until the process is passive, or for so long. Is it passive?
+    /// Waits until the process is passive, or for so long. Returns `true` if it is passive.
     ///
     /// ```
     /// # use locksley_cluster::Local;

@@ -13,8 +13,9 @@ use crate::reduce::Reduce;
 
 /// A kind of task: a value that can be sent anywhere and run there.
 ///
-/// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share, say). If it has effects
-/// besides its result they must be idempotent: on Redis a task whose worker dies is run again.
+/// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share,
+/// say). If it has effects besides its result they must be idempotent: on Redis a task whose worker
+/// dies is run again.
 ///
 /// ```
 /// use locksley_cluster::{Sum, Task, Tasks};
@@ -54,7 +55,8 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     /// What is known when all tasks have been run.
     type Output: Reduce;
 
-    /// Does what there is to do, or spawns it. It runs on a worker of a Locksley pool, so `locksley::join` and its kin work.
+    /// Does what there is to do, or spawns it. It runs on a worker of a Locksley pool, so
+    /// `locksley::join` and its kin work.
     fn run(self, tasks: &Tasks<Self::Output>) -> Self::Output;
 }
 
@@ -70,11 +72,12 @@ pub struct Tasks<R> {
 }
 
 impl<R: Reduce> Tasks<R> {
-    /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the workers of this process, and
-    /// another process may take it away. On Redis it can leave the process when the task that spawned it has ended.
+    /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the
+    /// workers of this process, and another process may take it away. On Redis it can leave the
+    /// process when the task that spawned it has ended.
     ///
-    /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer parallelism inside of a
-    /// process there is `locksley::join`.
+    /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer
+    /// parallelism inside of a process there is `locksley::join`.
     pub fn spawn<T: Task<Output = R>>(&self, task: T) {
         let to = self
             .to
@@ -117,14 +120,16 @@ impl<R: Reduce> Tasks<R> {
         }
     }
 
-    /// Would it be good to have more tasks? True while fewer wait here than others may come for. A task that holds much
-    /// work, such as the nodes of a tree that it has still to visit, looks now and then, every 50 us or so, and spawns a part
-    /// of what it has if so. A good part is one with half of the work.
+    /// Returns `true` if more tasks are useful: while fewer wait here than others may come for. A
+    /// task that holds much work, such as the nodes of a tree that it has still to visit, looks now
+    /// and then, every 50 us or so, and spawns a part of what it has if so. A good part is one with
+    /// half of the work.
     pub fn wanted(&self) -> bool {
         self.shared.wanted()
     }
 
-    /// Has the run been given up? Nobody wants results any more; a long task may look now and then, and return at once.
+    /// Returns `true` if the run has been given up. Results are not wanted any more; a long task
+    /// may look now and then, and return at once.
     pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
     }
@@ -260,7 +265,8 @@ impl Parcel {
 ///
 /// # Panics
 ///
-/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be written to.
+/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be
+/// written to.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).unwrap_or_else(|error| {
         panic!(
@@ -302,16 +308,9 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> 
 /// let malformed = Parcel::decode(&[]).unwrap_err();
 /// assert!(malformed.to_string().starts_with("malformed: "));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed: {0}")]
 pub struct Malformed(pub(crate) String);
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "malformed: {}", self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 pub(crate) type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 

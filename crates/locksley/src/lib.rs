@@ -137,7 +137,7 @@ pub use task::yield_now::{Yield, yield_local, yield_now};
 
 /// What parallel loops need in scope: `use locksley::prelude::*;`.
 pub mod prelude {
-    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split};
+    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split, SplitBack};
 }
 
 /// The examples of the README, as tests.

@@ -1,4 +1,4 @@
-//! Lock-free queues of tasks: every queue of the work-stealing papers as running, checked code.
+//! Lock-free deques and channels: every queue of the work-stealing papers as running, checked code.
 //!
 //! | module | what it is | the owner pays | room |
 //! |---|---|---|---|

@@ -37,6 +37,7 @@
 //! | R6 | visitor leaves | Release | R3 | as R3 | `chase_lev::grow_against_steal` |
 
 use std::fmt;
+use std::mem;
 use std::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
@@ -142,6 +143,7 @@ unsafe impl Sync for Ring {}
 
 /// The owner's knowledge of the current circle, kept where it need not be looked up.
 pub(crate) struct View {
+    circle: NonNull<Circle>,
     base: NonNull<AtomicPtr<()>>,
     mask: u64,
     empties: u32,
@@ -160,11 +162,12 @@ impl fmt::Debug for View {
 }
 
 impl View {
-    fn of(circle: NonNull<Circle>) -> View {
+    fn of(address: NonNull<Circle>) -> View {
         // SAFETY: the caller has just allocated the circle or found it to be the current one, and
         // only the owner, which is running this, frees circles.
-        let circle = unsafe { circle.as_ref() };
+        let circle = unsafe { address.as_ref() };
         View {
+            circle: address,
             base: NonNull::from(&*circle.slots).cast(),
             mask: circle.mask,
             empties: 0,
@@ -283,13 +286,10 @@ impl Ring {
             new.store(old.load(Ordering::Relaxed), Ordering::Relaxed);
             index = index.wrapping_add(STRIDE);
         }
-        let old = self.current.load(Ordering::Relaxed);
         self.current.store(circle.as_ptr(), Ordering::Release); // [R1]
-        *view = fresh;
-        if let Some(old) = NonNull::new(old) {
-            // SAFETY: the caller is the owner, and so alone with the list.
-            self.retired.with_mut(|list| unsafe { (*list).push(old) });
-        }
+        let old = mem::replace(view, fresh).circle;
+        // SAFETY: the caller is the owner, and so alone with the list.
+        self.retired.with_mut(|list| unsafe { (*list).push(old) });
         // SAFETY: the caller is the owner.
         unsafe { self.reclaim() };
     }

@@ -416,6 +416,11 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_with_an_event_is_not_empty() {
+        assert!(Trace::new().is_empty() && !every_kind().is_empty());
+    }
+
+    #[test]
     fn every_kind_of_event_is_shifted() {
         let mut one = Trace::new();
         one.arrow(Arrow::Steal, 1, (0, 0.0), (1, 0.0));

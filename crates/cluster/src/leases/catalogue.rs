@@ -61,16 +61,18 @@ pub struct Piece {
 
 /// A task that runs, with all that it spawns: a [`Local`] of any program.
 pub trait Run: Send + Sync {
-    /// Waits until there is nothing to do, or for so long. Is there nothing to do?
+    /// Waits until there is nothing to do, or for so long. Returns `true` if there is nothing
+    /// to do.
     fn wait(&self, at_most: Duration) -> bool;
 
-    /// Has it begun?
+    /// Returns `true` if it has begun.
     fn begun(&self) -> bool;
 
     /// From now on nothing is begun, and what runs is asked to spawn what it can.
     fn wind_down(&self);
 
-    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot leave before.
+    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot
+    /// leave before.
     fn release(&self);
 
     /// Takes away what the run can do without; nothing at a bad moment, which passes.

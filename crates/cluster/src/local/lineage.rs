@@ -1,9 +1,10 @@
 //! Who spawned whom: which of a process's tasks can be told apart from the rest.
 //!
-//! A task that panics is run again from its start, and so is one whose process dies. What it has spawned by then comes again. So while
-//! a task runs, what it has spawned belongs to it: a result of a descendant waits in the task's [`Node`], and a descendant that
-//! waits stays in this process. When the task ends, all of this goes to its own nearest ancestor that still runs, or, if there is
-//! none, it is *settled*.
+//! A task that panics is run again from its start, and so is one whose process dies. What it has
+//! spawned by then comes again. So while a task runs, what it has spawned belongs to it: a result
+//! of a descendant waits in the task's [`Node`], and a descendant that waits stays in this process.
+//! When the task ends, all of this goes to its own nearest ancestor that still runs, or, if there
+//! is none, it is *settled*.
 //!
 //! ```text
 //!   A ended ── B runs ── C ended: its result waits in B
@@ -12,12 +13,14 @@
 //!      └────── F panicked:        settled, and may be tried elsewhere; what F had spawned is void
 //! ```
 //!
-//! **Invariant.** The settled results that were taken, those that were not, and the results of all settled tasks that wait, run, or
-//! failed, each run from its start, are the result of the tasks that were brought here. A cut (`shared.rs`) takes the settled results, the
-//! settled tasks that wait and those that failed, and names those that run: so whoever has the cut can do without this process.
+//! **Invariant.** The settled results that were taken, those that were not, and the results of all
+//! settled tasks that wait, run, or failed, each run from its start, are the result of the tasks
+//! that were brought here. A cut (`shared.rs`) takes the settled results, the settled tasks that
+//! wait and those that failed, and names those that run: so the holder of the cut can do without
+//! this process.
 //!
-//! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than the number of tasks that ran
-//! at the same time.
+//! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than
+//! the number of tasks that ran at the same time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -110,8 +113,8 @@ impl<R> Default for Parts<R> {
 }
 
 impl<R: Reduce> Parts<R> {
-    /// Adds a result of this size. Results that add up, and do not get larger, are measured again only when the sum of their sizes
-    /// reaches the limit.
+    /// Adds a result of this size. Results that add up, and do not get larger, are measured again
+    /// only when the sum of their sizes reaches the limit.
     pub(crate) fn add(&mut self, result: R, bytes: usize, limit: usize) {
         if let Some((last, bound)) = self.parts.last_mut() {
             if *bound + bytes > limit {
@@ -304,7 +307,8 @@ impl<R: Reduce> Lineage<R> {
         self.settled.parts.len() > 1
     }
 
-    /// Takes the settled results and failures, and names the settled tasks that run; nothing while one of them is being encoded.
+    /// Takes the settled results and failures, and names the settled tasks that run; nothing while
+    /// one of them is being encoded.
     pub(super) fn share(&mut self) -> Option<Share<R>> {
         let mut kept = Vec::new();
         for running in self.running.values() {

@@ -7,43 +7,48 @@
 //!                 '---- each takes its task out of the line; if that is gone, the newest that waits, or nothing
 //! ```
 //!
-//! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in the line, where its job finds it by
-//! its number; whoever comes first takes it out. So the surplus of a process, and only that, can leave it, and what stays is never
-//! serialised. A job whose task has left is a *ghost*: the next task that comes needs no job of its own, so there are never more jobs
-//! than tasks have waited at the same time.
+//! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in
+//! the line, where its job finds it by its number; the first that comes takes it out. So the
+//! surplus of a process, and only that, can leave it, and what stays is never serialised. A job
+//! whose task has left is a *ghost*: the next task that comes needs no job of its own, so there are
+//! never more jobs than tasks have waited at the same time.
 //!
 //! **Invariants**, of what is behind the lock of the [`Line`]:
 //!
-//! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes: so every task that waits is run, or withdrawn.
-//! - `pending` is the number of tasks that wait or run here: a task is counted before its parent is finished and until it has been run
-//!   and its result is kept, or it was withdrawn. So zero means that nothing will happen here until somebody submits a
-//!   task: the process is *passive*.
+//! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes:
+//!   so every task that waits is run, or withdrawn.
+//! - `pending` is the number of tasks that wait or run here: a task is counted before its parent is
+//!   finished and until it has been run and its result is kept, or it was withdrawn. So zero means
+//!   that nothing will happen here until a task is submitted: the process is *passive*.
 //!
-//! For leases the process is *tracked*: it also keeps who spawned whom ([`lineage`](super::lineage)), each task that runs in its
-//! encoded form, and results as far as they are settled. There a [`Cut`] takes the place of a withdrawal, and a task that panics
-//! ends nothing but itself.
+//! For leases the process is *tracked*: it also keeps who spawned whom
+//! ([`lineage`](super::lineage)), each task that runs in its encoded form, and results as far as
+//! they are settled. There a [`Cut`] takes the place of a withdrawal, and a task that panics ends
+//! nothing but itself.
 //!
-//! **Orderings.** What decides anything is behind a lock. The atomics are hints, read without it so that a task can look often; all are
-//! `Relaxed`, since nothing is read because of what they say.
+//! **Orderings.** What decides anything is behind a lock. The atomics are hints, read without it so
+//! that a task can look often; all are `Relaxed`, since nothing is read because of what they say.
 //!
 //! | tag | atomic | written | what follows from an old value |
 //! |---|---|---|---|
 //! | L1 | `waiting` | with the line locked | a task is spawned that is not wanted any more, or a little later |
-//! | L2 | `appetite` | by whoever owns the process | the same |
-//! | L3 | `cancelled` | before what waits is dropped | a task is run whose result nobody wants |
+//! | L2 | `appetite` | by the owner of the process | the same |
+//! | L3 | `cancelled` | before what waits is dropped | a task is run whose result is not wanted |
+
+mod deferred;
+mod execute;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::lineage::{Failed, Lineage, Node, Standing, standing};
 use super::{Panicked, Usage};
-use crate::continuation::{Deferred, DeferredId, Merge, Slot, Waits};
+use crate::continuation::{Deferred, DeferredId, Slot};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Parcel, Tasks, size};
+use crate::task::{Boxed, Parcel};
 
 /// The tasks that wait, the jobs that will come for them, and how many there were.
 pub(super) struct Line<R> {
@@ -162,7 +167,7 @@ pub(crate) struct Shared<R> {
     passive: Condvar,
     /// How many tasks are in the line.
     waiting: AtomicUsize,
-    /// How many had better be, see [`Tasks::wanted`].
+    /// How many had better be, see [`Tasks::wanted`](crate::Tasks::wanted).
     appetite: AtomicUsize,
     cancelled: AtomicBool,
     /// A result for each worker, and one for spares: fewer quarrels about the locks.
@@ -176,7 +181,8 @@ struct Kept<R> {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nobody panics while holding one of these locks, except in a result's `combine`, which is caught and reported.
+    // No thread panics while holding one of these locks, except in a result's `combine`, which is
+    // caught and reported.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -228,8 +234,9 @@ impl<R: Reduce> Shared<R> {
         line.lineage.as_ref().map_or(0, Lineage::running)
     }
 
-    /// Whether a cut would take tasks away that wait, or settled results are more than fits into one. Void tasks count: while
-    /// tasks are held nothing else takes them away, and the process would never be passive.
+    /// Whether a cut would take tasks away that wait, or settled results are more than fits into
+    /// one. Void tasks count: while tasks are held nothing else takes them away, and the process
+    /// would never be passive.
     pub(super) fn has_much(&self) -> (bool, bool) {
         let line = lock(&self.line);
         let waits = line.tasks.values().any(|waiting| match &waiting.origin {
@@ -260,7 +267,8 @@ impl<R: Reduce> Shared<R> {
         lock(&self.line).pending
     }
 
-    /// Returns `true` if nothing waits or runs, no continuation waits for inputs, and none are to be sent.
+    /// Returns `true` if nothing waits or runs, no continuation waits for inputs, and none are to
+    /// be sent.
     pub(super) fn is_passive(&self) -> bool {
         let line = lock(&self.line);
         line.pending == 0 && line.deferred.is_empty() && line.outbox.is_empty()
@@ -401,134 +409,6 @@ impl<R: Reduce> Shared<R> {
         self.waiting.store(line.tasks.len(), Ordering::Relaxed); // [L1]
     }
 
-    fn execute(self: Arc<Self>, begun: Begun<R>) {
-        let Begun { task, to, tracked } = begun;
-        match tracked {
-            _ if self.cancelled() => {}
-            Some(tracked) => self.clone().execute_tracked(task, to, tracked),
-            None => self.clone().execute_untracked(task, to),
-        }
-        self.leave(&mut lock(&self.line), 1);
-    }
-
-    fn execute_untracked(self: Arc<Self>, task: Boxed<R>, to: Option<Slot>) {
-        let kind = task.kind();
-        let tasks = Tasks {
-            shared: self.clone(),
-            node: None,
-            to,
-            made: Mutex::default(),
-        };
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let result = task.run(&tasks);
-            let made = tasks.made.into_inner();
-            let made = made.unwrap_or_else(PoisonError::into_inner);
-            let result = if to.is_none() && made.groups.is_empty() {
-                Some(result)
-            } else {
-                let (result, numbers) =
-                    self.conclude(&mut lock(&self.line), (to, made), None, result);
-                self.start(numbers);
-                result
-            };
-            self.keep(result);
-        }));
-        if let Err(payload) = done {
-            self.give_up(kind, payload.as_ref());
-        }
-    }
-
-    /// Ends the run, because of a panic.
-    fn give_up(&self, kind: &'static str, payload: &(dyn std::any::Any + Send)) {
-        let message = message(payload);
-        lock(&self.fault).get_or_insert(Panicked { kind, message });
-        self.cancel();
-    }
-
-    fn execute_tracked(self: Arc<Self>, task: Boxed<R>, to: Option<Slot>, tracked: Tracked<R>) {
-        let (kind, number) = (task.kind(), tracked.number);
-        let pack = || {
-            let parcel = task.pack();
-            Parcel { to, ..parcel }.encode()
-        };
-        let encoded = tracked
-            .encoded
-            .map_or_else(|| catch_unwind(AssertUnwindSafe(pack)), Ok);
-        match encoded {
-            Ok(encoded) => self.on_lineage(|lineage| lineage.describe(number, encoded)),
-            // It cannot be tried anywhere else.
-            Err(payload) => return self.give_up(kind, payload.as_ref()),
-        }
-        let node = tracked.node;
-        let tasks = Tasks {
-            shared: self.clone(),
-            node: Some(node.clone()),
-            to,
-            made: Mutex::default(),
-        };
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let result = task.run(&tasks);
-            let bytes = size(&result);
-            (result, bytes)
-        }));
-        let made = tasks.made.into_inner();
-        let made = made.unwrap_or_else(PoisonError::into_inner);
-        let done = match done {
-            Ok((_, bytes)) if bytes > tracked.limit => {
-                let limit = tracked.limit;
-                let why = format!("{kind} gave a result of {bytes}, where {limit} is the most");
-                Err((why, true))
-            }
-            Ok(done) => Ok(done),
-            Err(payload) => {
-                let message = message(payload.as_ref());
-                Err((Panicked { kind, message }.to_string(), false))
-            }
-        };
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            let numbers = self.end_tracked(number, (to, made), node, done);
-            self.start(numbers);
-        }));
-        // Results that panic when they are combined are worth nothing any more, and which of them is to blame cannot be known.
-        if let Err(payload) = ended {
-            self.give_up(kind, payload.as_ref());
-        }
-    }
-
-    /// Enters the end of a tracked task: its result and its size, or why it failed, and whether it
-    /// would fail anywhere. Returns the numbers of tasks that need a job.
-    fn end_tracked(
-        &self,
-        number: u64,
-        (to, made): (Option<Slot>, Made),
-        node: Arc<Node<R>>,
-        done: Result<(R, usize), (String, bool)>,
-    ) -> Vec<u64> {
-        let mut guard = lock(&self.line);
-        let line = &mut *guard;
-        let Some(lineage) = &mut line.lineage else {
-            return Vec::new();
-        };
-        match done {
-            Ok((result, bytes)) if to.is_none() => {
-                if lineage.end(number, Some((result, bytes))) {
-                    return self.close(line, &made.groups);
-                }
-            }
-            Ok((result, _)) => {
-                if lineage.end(number, None) {
-                    return self.conclude(line, (to, made), Some(node), result).1;
-                }
-            }
-            Err((why, hopeless)) => lineage.fail(number, why, hopeless),
-        }
-        // What it has deferred is void.
-        for id in made.merge.into_iter().chain(made.groups) {
-            line.deferred.remove(&id);
-        }
-        Vec::new()
-    }
-
     fn on_lineage(&self, act: impl FnOnce(&mut Lineage<R>)) {
         if let Some(lineage) = &mut lock(&self.line).lineage {
             act(lineage);
@@ -612,7 +492,8 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Takes away up to this many of the oldest tasks that wait; if `free`, of those without a slot.
+    /// Takes away up to this many of the oldest tasks that wait; if `free`, of those without a
+    /// slot.
     pub(super) fn withdraw(&self, at_most: usize, free: bool) -> Vec<Waiting<R>> {
         let mut line = lock(&self.line);
         let eligible = line.tasks.iter();
@@ -630,136 +511,13 @@ impl<R: Reduce> Shared<R> {
 
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed); // [L3]
-        // What waits is dropped, so that nobody must run through it.
+        // What waits is dropped, so that no worker must run through it.
         drop(self.withdraw(usize::MAX, false));
         let mut line = lock(&self.line);
         let deferred = std::mem::take(&mut line.deferred);
         let outbox = std::mem::take(&mut line.outbox);
         drop(line);
         drop((deferred, outbox));
-    }
-}
-
-/// Deferred tasks.
-impl<R: Reduce> Shared<R> {
-    /// Starts jobs for tasks, from a worker of the pool.
-    fn start(self: &Arc<Self>, numbers: Vec<u64>) {
-        for number in numbers {
-            locksley::spawn_detached(self.clone().job(number));
-        }
-    }
-
-    /// Defers the continuation of a group that a running task makes.
-    pub(crate) fn defer(
-        &self,
-        made: &Mutex<Made>,
-        continuation: Box<dyn Waits<R>>,
-        slots: usize,
-        creator: &Option<Arc<Node<R>>>,
-    ) -> DeferredId {
-        let deferred = Deferred::new(continuation, slots, creator.clone());
-        let id = lock(&self.line).defer(deferred);
-        lock(made).groups.push(id);
-        id
-    }
-
-    /// A slot for a task that is spawned by a task with a slot.
-    pub(crate) fn merge_slot(&self, made: &Mutex<Made>, creator: &Option<Arc<Node<R>>>) -> Slot {
-        let (mut made, mut line) = (lock(made), lock(&self.line));
-        let of = *made.merge.get_or_insert_with(|| {
-            let merge = Box::new(Merge::new());
-            line.defer(Deferred::new(merge, 0, creator.clone()))
-        });
-        let index = line.deferred.get_mut(&of).map_or(0, Deferred::add_slot);
-        Slot { of, index }
-    }
-
-    /// Enters the end of a task that has a slot or has made groups. Returns the result if it goes
-    /// into that of the job, and the numbers of tasks that need a job.
-    fn conclude(
-        &self,
-        line: &mut Line<R>,
-        (to, Made { merge, groups }): (Option<Slot>, Made),
-        creator: Option<Arc<Node<R>>>,
-        result: R,
-    ) -> (Option<R>, Vec<u64>) {
-        let Some(slot) = to else {
-            return (Some(result), self.close(line, &groups));
-        };
-        let heir = match (merge, groups.as_slice()) {
-            (None, []) => return (None, self.fill(line, slot, result).into_iter().collect()),
-            (None, [only]) => *only,
-            (merge, _) => merge
-                .unwrap_or_else(|| line.defer(Deferred::new(Box::new(Merge::new()), 0, creator))),
-        };
-        let mut closing = vec![heir];
-        for id in groups.into_iter().filter(|id| *id != heir) {
-            let index = line.deferred.get_mut(&heir).map_or(0, Deferred::add_slot);
-            if let Some(group) = line.deferred.get_mut(&id) {
-                group.to = Some(Slot { of: heir, index });
-            }
-            closing.push(id);
-        }
-        if let Some(heir) = line.deferred.get_mut(&heir) {
-            (heir.to, heir.own) = (Some(slot), Some(result));
-        }
-        (None, self.close(line, &closing))
-    }
-
-    /// The task has ended that made these.
-    fn close(&self, line: &mut Line<R>, ids: &[DeferredId]) -> Vec<u64> {
-        let close = |id: &DeferredId| {
-            line.deferred.get_mut(id)?.close();
-            self.line_up_if_ready(line, *id)
-        };
-        ids.iter().filter_map(close).collect()
-    }
-
-    /// Fills a slot, here or elsewhere. Returns the number of a task that needs a job.
-    fn fill(&self, line: &mut Line<R>, slot: Slot, result: R) -> Option<u64> {
-        let Some(deferred) = line.deferred.get_mut(&slot.of) else {
-            if !self.cancelled() {
-                line.outbox.push((slot, result));
-            }
-            return None;
-        };
-        deferred.fill(slot.index, result);
-        self.line_up_if_ready(line, slot.of)
-    }
-
-    fn line_up_if_ready(&self, line: &mut Line<R>, id: DeferredId) -> Option<u64> {
-        if !line.deferred.get(&id)?.is_ready() {
-            return None;
-        }
-        let mut deferred = line.deferred.remove(&id)?;
-        let (creator, to) = (deferred.creator.take(), deferred.to);
-        let origin = creator.map_or(Origin::Untracked, Origin::Spawned);
-        let task = deferred.into_task();
-        self.line_up(line, Waiting { task, origin, to })
-    }
-
-    /// Fills a slot with what came from elsewhere; the job that is needed. Returns nothing if there
-    /// is no such empty slot.
-    pub(super) fn deliver(
-        self: &Arc<Self>,
-        slot: Slot,
-        input: R,
-    ) -> Option<Option<impl FnOnce() + Send + 'static>> {
-        let mut line = lock(&self.line);
-        if !line.deferred.get_mut(&slot.of)?.fill(slot.index, input) {
-            return None;
-        }
-        let number = self.line_up_if_ready(&mut line, slot.of);
-        Some(number.map(|number| self.clone().job(number)))
-    }
-}
-
-impl<R: Reduce> Line<R> {
-    fn defer(&mut self, deferred: Deferred<R>) -> DeferredId {
-        let id = self.next_deferred;
-        self.next_deferred.number += 1;
-        self.deferred.insert(id, deferred);
-        id
     }
 }
 

@@ -177,7 +177,8 @@ fn cancelling_ends_what_runs_and_drops_what_waits() {
     assert_eq!(local.surplus(), 0);
 }
 
-/// Thieves from outside, workers inside, tasks that go round: nothing is lost, nothing is run twice.
+/// Thieves from outside, workers inside, tasks that go round: nothing is lost, nothing is run
+/// twice.
 #[test]
 fn tasks_that_leave_and_return_are_counted_once() {
     let local = local(2);
@@ -202,7 +203,8 @@ fn tasks_that_leave_and_return_are_counted_once() {
     assert_eq!(usage.withdrawn, moved as u64);
 }
 
-/// Chains, trees, groups in groups, continuations that spawn: what comes out is what recursion finds.
+/// Chains, trees, groups in groups, continuations that spawn: what comes out is what recursion
+/// finds.
 #[test]
 fn continuations_get_the_whole_results_of_their_groups_in_order() {
     let mut grouped = 0;

@@ -8,8 +8,8 @@
 //!     '── the same with what is left, until nothing is
 //! ```
 //!
-//! Each step waits for the one before: the results of tasks are the inputs of the next ones. Tiles of
-//! L leave as results, and are combined by union.
+//! Each step waits for the one before: the results of tasks are the inputs of the next ones. Tiles
+//! of L leave as results, and are combined by union.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,8 @@ impl Factor {
         Tiles(places.map(tile).collect())
     }
 
-    /// The factor as a loop over the same operations finds it, one after the other: equal in every bit.
+    /// The factor as a loop over the same operations finds it, one after the other: equal in every
+    /// bit.
     pub fn expected(&self) -> Tiles {
         let (mut left, mut found, n) = (self.matrix(), Tiles::default(), self.tiles);
         for k in 0..n {

@@ -2,6 +2,5 @@
 
 pub mod cholesky;
 pub mod merge_sort;
-#[cfg(feature = "thumbnails")]
-pub mod thumbnails;
+#[cfg(feature = "uts")]
 pub mod uts;

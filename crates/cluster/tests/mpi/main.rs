@@ -1,7 +1,9 @@
-//! Ranks that are processes, for real: started by `mpirun`, killed, stopped, of different builds, on hosts whose links are cut.
+//! Ranks that are processes, for real: started by `mpirun`, killed, stopped, of different builds,
+//! on hosts whose links are cut.
 //!
-//! This program is the tester and, started by `mpirun`, the tested. Its tests come one after another, since each wants all processors.
-//! Where there is no `mpirun`, or hosts cannot be imitated, they are skipped, unless `LOCKSLEY_TEST_MPI` is set.
+//! This program is the tester and, started by `mpirun`, the tested. Its tests come one after
+//! another, since each wants all processors. Where there is no `mpirun`, or hosts cannot be
+//! imitated, they are skipped, unless `LOCKSLEY_TEST_MPI` is set.
 
 mod faults;
 mod hosts;

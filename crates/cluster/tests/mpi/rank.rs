@@ -97,12 +97,14 @@ fn shown<R: Reduce, T: Task<Output = R>>(
     let peer = ranks::mpi()?;
     let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
     let mark = folder.join(format!("rank.{}", peer.me()));
-    // First elsewhere, each rank in a file of its own: whoever sees the mark finds the number in it.
+    // First elsewhere, each rank in a file of its own: a test that sees the mark finds the number
+    // in it.
     let unfinished = folder.join(format!("new.{}", peer.me()));
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
-    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job within ten seconds.
+    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job
+    // within ten seconds.
     let protocol = Protocol {
         patience: 5_000_000_000,
         ..Protocol::default()

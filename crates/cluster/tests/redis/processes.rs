@@ -180,7 +180,7 @@ impl Process {
         kill_process(Pid::from_child(&self.child), signal).expect("it is there");
     }
 
-    /// Does a worker of this process hold a lease of a job?
+    /// Returns `true` if a worker of this process holds a lease of a job.
     pub(crate) fn holds(&self, status: &Status) -> bool {
         let mark = format!("-{}-", self.child.id());
         status

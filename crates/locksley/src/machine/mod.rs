@@ -1,5 +1,6 @@
 //! What the pool runs on: the processors, and which of them a worker is pinned to.
 
+pub(crate) mod insertion;
 pub(crate) mod pinning;
 pub(crate) mod share;
 pub(crate) mod topology;

@@ -5,11 +5,11 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr;
 use std::slice;
 
-use crate::par::drive::{End, drive};
+use crate::par::drive::{End, Mode, drive};
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
 
-/// Collects the items in order.
+/// Collects the items in order, which no way of splitting changes.
 pub(super) fn into_vec<S, P>(source: S, pipe: &P) -> Vec<P::Out>
 where
     S: Split + Send,
@@ -17,12 +17,12 @@ where
     P::Out: Send,
 {
     if !P::EXACT {
-        return concatenate(drive(source, pipe, &Append));
+        return concatenate(drive(source, pipe, &Append, Mode::OnRequest));
     }
     let len = source.len();
     let mut items = Vec::with_capacity(len);
     let place = Place::of(&mut items, len);
-    let written = drive(source, pipe, &place);
+    let written = drive(source, pipe, &place, Mode::OnRequest);
     assert_eq!(
         written.len, len,
         "a `Split` must have as many items as it says"

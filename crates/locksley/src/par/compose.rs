@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use crate::par::split::Split;
+use crate::par::split::{Split, SplitBack};
 
 /// Two sequences side by side: see [`Par::zip`](crate::par::Par::zip).
 #[derive(Clone, Debug)]
@@ -134,5 +134,86 @@ impl<A: Split, B: Split<Item = A::Item>> Split for Chain<A, B> {
     fn block(&mut self, len: usize) -> Self::Iter<'_> {
         let first = len.min(self.a.len());
         self.a.block(first).chain(self.b.block(len - first))
+    }
+}
+
+/// A sequence backwards: see [`Par::rev`](crate::par::Par::rev).
+#[derive(Clone, Debug)]
+pub struct Rev<S> {
+    source: S,
+}
+
+impl<S: SplitBack> Rev<S> {
+    pub(super) fn new(source: S) -> Rev<S> {
+        Rev { source }
+    }
+}
+
+impl<S: SplitBack> Split for Rev<S> {
+    type Item = S::Item;
+    type Iter<'a>
+        = S::Back<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.source.len()
+    }
+
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let len = self.source.len();
+        let (late, early) = self.source.split_at(len - mid);
+        (Rev::new(early), Rev::new(late))
+    }
+
+    #[inline]
+    fn block(&mut self, len: usize) -> Self::Iter<'_> {
+        self.source.block_back(len)
+    }
+}
+
+/// The first of every few items: see [`Par::step_by`](crate::par::Par::step_by).
+#[derive(Clone, Debug)]
+pub struct StepBy<S> {
+    source: S,
+    step: usize,
+}
+
+impl<S: Split> StepBy<S> {
+    pub(super) fn new(source: S, step: usize) -> StepBy<S> {
+        assert!(step > 0, "a step is at least one item");
+        StepBy { source, step }
+    }
+
+    /// How many items of the source the first `len` steps cover.
+    fn covered(&self, len: usize) -> usize {
+        let all = self.source.len();
+        len.checked_mul(self.step).map_or(all, |end| end.min(all))
+    }
+}
+
+impl<S: Split> Split for StepBy<S> {
+    type Item = S::Item;
+    type Iter<'a>
+        = iter::StepBy<S::Iter<'a>>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.source.len().div_ceil(self.step)
+    }
+
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let (covered, step) = (self.covered(mid), self.step);
+        let (left, right) = self.source.split_at(covered);
+        (StepBy::new(left, step), StepBy::new(right, step))
+    }
+
+    #[inline]
+    fn block(&mut self, len: usize) -> Self::Iter<'_> {
+        let covered = self.covered(len);
+        self.source.block(covered).step_by(self.step)
     }
 }

@@ -10,9 +10,9 @@
 //!
 //! # The rule
 //!
-//! - A block is the plain sequential iterator. The first one has a hundredth of the items; the next
-//!   ones grow eightfold until one takes [`BLOCK`] by the measured pace, and follow the pace from then
-//!   on. Behind each the driver looks whether a worker is out of work ([`demand`]).
+//! - A block is the plain sequential iterator. The first one has a hundredth of the items, and at most
+//!   [`FIRST`]; the next ones grow by up to [`GROWTH`] until one takes [`BLOCK`] by the measured pace,
+//!   and follow the pace from then on. Behind each the driver looks whether a worker is out of work ([`demand`]).
 //! - It splits what is left in two if a worker is, the loop has run for [`WARM_UP`], and what is left
 //!   will take [`WORTH_STEALING`] at the pace of the last blocks, or [`WORTH_WAKING`] if the worker
 //!   must be woken first. While a part of it lies in the queue, it does not split again.
@@ -21,6 +21,13 @@
 //! So without other workers, or while they all are busy, there is no fork at all; a loop that is too
 //! small to share is not shared; and a split halves what is left, so forks nest at most as deep as
 //! the logarithm of the length.
+//!
+//! # The deterministic mode
+//!
+//! The loop is a tree that depends on its length alone: halved until at most [`LEAVES`] to twice as
+//! many leaves are left, or [`SMALLEST_LEAF`] items in each. Every leaf is fed into an accumulator
+//! of its own, and neighbours are joined along the tree; a node is forked only if a worker is out of
+//! work when it begins. So the result has the same bits on any number of workers.
 //!
 //! **Time lost.** A worker out of work is noticed at the end of a block: after [`BLOCK`] if the
 //! items of the block cost what those before them did, or after as many times [`BLOCK`] as they cost
@@ -42,8 +49,14 @@ use crate::sync::{AtomicBool, Ordering};
 /// How long a block takes, in ticks of the [clock](ticks): half a microsecond to two.
 const BLOCK: f32 = 3_000.0;
 
+/// How many items the first block has at most: they are run before any is shared.
+const FIRST: usize = 64;
+
+/// How many times as long as the one before a block is at most.
+const GROWTH: usize = 32;
+
 /// How many blocks pass between two looks at the clock once they are long enough.
-const BLOCKS_PER_LOOK: u32 = 8;
+const BLOCKS_PER_LOOK: u32 = 4;
 
 /// How long a loop runs before it is first shared, in ticks: before that its pace is a guess.
 const WARM_UP: u64 = 3_000;
@@ -53,6 +66,22 @@ const WORTH_STEALING: f32 = 12_000.0;
 
 /// How long it must take to be worth waking a worker, which takes tens of microseconds.
 const WORTH_WAKING: f32 = 150_000.0;
+
+/// How many leaves a loop has in the deterministic mode, at least, if it is long enough.
+const LEAVES: usize = 256;
+
+/// The fewest items of a leaf.
+const SMALLEST_LEAF: usize = 8;
+
+/// What decides where a loop is split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Which workers are out of work, and when.
+    #[default]
+    OnRequest,
+    /// The length alone.
+    Deterministic,
+}
 
 /// What happens to the items in the end: how a piece of the loop accumulates, and how two pieces are
 /// put together.
@@ -80,7 +109,7 @@ pub(super) trait End<T>: Sync {
 /// Runs a loop. Within a pool it is that pool's; elsewhere the calling thread begins on its own, and
 /// hands what is left to the global pool if that is much.
 #[inline]
-pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E) -> E::Acc
+pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E, mode: Mode) -> E::Acc
 where
     S: Split + Send,
     P: Pipe<S::Item>,
@@ -96,6 +125,15 @@ where
         at: 0,
         to: source.len(),
     };
+    if mode == Mode::Deterministic {
+        let leaf = (span.to / LEAVES).max(SMALLEST_LEAF);
+        return match worker {
+            None if span.to > leaf => {
+                crate::pool::global().run(|worker| run.node(Some(worker), source, span, leaf))
+            }
+            worker => run.node(worker, source, span, leaf),
+        };
+    }
     let pace = Pace::new(worker, span.to);
     run.piece(worker, source, span, end.start(), pipe.state(), pace)
 }
@@ -147,6 +185,49 @@ impl<P, E> Loop<'_, P, E> {
         }
     }
 
+    /// Runs a node of the tree that is fixed by the length.
+    fn node<S>(
+        &self,
+        worker: Option<&Worker>,
+        mut source: S,
+        Span { at, to }: Span,
+        leaf: usize,
+    ) -> E::Acc
+    where
+        S: Split + Send,
+        P: Pipe<S::Item>,
+        E: End<P::Out>,
+    {
+        let (end, len) = (self.end, to - at);
+        if self.is_over(at) {
+            return end.start();
+        }
+        if len <= leaf {
+            let (mut acc, mut state) = (end.start(), self.pipe.state());
+            let items = self.pipe.run(&mut state, source.block(len));
+            end.feed(&mut acc, at, to, items);
+            return acc;
+        }
+        let mid = at + len / 2;
+        let (left, right) = source.split_at(len / 2);
+        let left = |worker: Option<&Worker>| {
+            let span = Span { at, to: mid };
+            or_break(&self.broken, || self.node(worker, left, span, leaf))
+        };
+        let right = |worker: Option<&Worker>| {
+            let span = Span { at: mid, to };
+            or_break(&self.broken, || self.node(worker, right, span, leaf))
+        };
+        let (left, right) = match worker {
+            Some(worker) if worker.wanted() => {
+                worker.expect_thief();
+                worker.join(|worker| left(Some(worker)), |worker| right(Some(worker)))
+            }
+            worker => (left(worker), right(worker)),
+        };
+        end.join(left, right)
+    }
+
     fn is_over<T>(&self, next: usize) -> bool
     where
         E: End<T>,
@@ -172,10 +253,11 @@ impl<P, E> Loop<'_, P, E> {
         E: End<P::Out>,
     {
         let apart = |worker: &Worker, rest, at| {
-            let _broken = SetIfPanicking(&self.broken);
-            let (acc, state) = (self.end.start(), self.pipe.state());
-            let span = Span { at, to };
-            self.piece(Some(worker), rest, span, acc, state, pace.in_half())
+            or_break(&self.broken, || {
+                let (acc, state) = (self.end.start(), self.pipe.state());
+                let span = Span { at, to };
+                self.piece(Some(worker), rest, span, acc, state, pace.in_half())
+            })
         };
         let Some(worker) = worker else {
             let rest = crate::pool::global().run(|worker| apart(worker, rest, at));
@@ -186,9 +268,10 @@ impl<P, E> Loop<'_, P, E> {
         worker.expect_thief();
         let (left, right) = worker.join(
             |worker| {
-                let _broken = SetIfPanicking(&self.broken);
-                let span = Span { at, to: mid };
-                self.piece(Some(worker), left, span, acc, state, pace.in_half())
+                or_break(&self.broken, || {
+                    let span = Span { at, to: mid };
+                    self.piece(Some(worker), left, span, acc, state, pace.in_half())
+                })
             },
             |worker| apart(worker, right, mid),
         );
@@ -196,15 +279,20 @@ impl<P, E> Loop<'_, P, E> {
     }
 }
 
-/// Sets a flag if it is dropped by a panic.
-struct SetIfPanicking<'f>(&'f AtomicBool);
+/// Runs a part of a loop, and sets the flag if it panics.
+fn or_break<R>(broken: &AtomicBool, run: impl FnOnce() -> R) -> R {
+    struct Set<'f>(&'f AtomicBool);
 
-impl Drop for SetIfPanicking<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
+    impl Drop for Set<'_> {
+        fn drop(&mut self) {
             self.0.store(true, Ordering::Relaxed);
         }
     }
+
+    let set = Set(broken);
+    let result = run();
+    std::mem::forget(set);
+    result
 }
 
 /// How fast a piece of the loop is, and when it is shared.
@@ -231,7 +319,11 @@ impl Pace {
         let alone = worker.is_some_and(|worker| worker.num_workers() == 1);
         let now = if alone { 0 } else { ticks() };
         Pace {
-            block: if alone { usize::MAX } else { len / 128 + 1 },
+            block: if alone {
+                usize::MAX
+            } else {
+                (len / 128 + 1).min(FIRST)
+            },
             items: 0,
             countdown: 0,
             per_item: 0.0,
@@ -282,7 +374,7 @@ impl Pace {
         let time = now.saturating_sub(self.looked) as f32;
         self.per_item = time / self.items as f32;
         let wanted = (BLOCK / self.per_item.max(0.001)) as usize;
-        let most = self.block.saturating_mul(8);
+        let most = self.block.saturating_mul(GROWTH);
         self.block = wanted.clamp(1, most);
         self.countdown = if wanted > most { 0 } else { BLOCKS_PER_LOOK };
         self.items = 0;

@@ -7,16 +7,16 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use crate::par::collect::{self, Partition, Unzip};
-use crate::par::compose::{Chain, Enumerate, Zip};
+use crate::par::compose::{Chain, Enumerate, Rev, StepBy, Zip};
 use crate::par::convert::IntoPar;
-use crate::par::drive::{End, drive};
+use crate::par::drive::{End, Mode, drive};
 use crate::par::ends::{
     Count, FindAny, FindFirst, Fold, ForEach, Products, Reduce, Sums, TryForEach, larger, smaller,
 };
 use crate::par::pipe::{
     Both, Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
 };
-use crate::par::split::Split;
+use crate::par::split::{Split, SplitBack};
 
 /// A parallel loop: a source and what happens to its items.
 ///
@@ -35,11 +35,16 @@ use crate::par::split::Split;
 pub struct Par<S, P = Same> {
     source: S,
     pipe: P,
+    mode: Mode,
 }
 
 impl<S> Par<S> {
     pub(super) fn new(source: S) -> Par<S> {
-        Par { source, pipe: Same }
+        Par {
+            source,
+            pipe: Same,
+            mode: Mode::OnRequest,
+        }
     }
 }
 
@@ -63,6 +68,7 @@ where
         Par {
             source: self.source,
             pipe: more(self.pipe),
+            mode: self.mode,
         }
     }
 
@@ -221,6 +227,7 @@ where
         Par {
             source: Enumerate::new(self.source),
             pipe: Both::new(Same, self.pipe),
+            mode: self.mode,
         }
     }
 
@@ -244,11 +251,65 @@ where
         Par {
             source: Zip::new(self.source, other.source),
             pipe: Both::new(self.pipe, other.pipe),
+            mode: self.mode,
+        }
+    }
+}
+
+impl<S: Split, P> Par<S, P> {
+    /// Fixes where the loop is split by its length alone, so that its result has the same bits on any
+    /// number of workers: for sums of floating-point numbers, and other operations that are not
+    /// quite associative. It costs more than splitting on request if the items are cheap and few.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let numbers: Vec<f32> = (1..5000_u16).map(|n| 1.0 / f32::from(n)).collect();
+    /// let sum = || numbers.par().deterministic().sum::<f32>();
+    /// let of_three = locksley::Pool::builder().workers(3).build().unwrap().install(sum);
+    /// let of_one = locksley::Pool::builder().workers(1).build().unwrap().install(sum);
+    /// assert_eq!(of_three.to_bits(), of_one.to_bits());
+    /// ```
+    pub fn deterministic(self) -> Par<S, P> {
+        Par {
+            mode: Mode::Deterministic,
+            ..self
         }
     }
 }
 
 impl<S: Split> Par<S> {
+    /// Reverses the order.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let down: Vec<u32> = (0..4_u32).into_par().rev().collect();
+    /// assert_eq!(down, [3, 2, 1, 0]);
+    /// ```
+    pub fn rev(self) -> Par<Rev<S>>
+    where
+        S: SplitBack,
+    {
+        Par::new(Rev::new(self.source))
+    }
+
+    /// Keeps the first of every `step` items.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let third: Vec<u32> = (0..8_u32).into_par().step_by(3).collect();
+    /// assert_eq!(third, [0, 3, 6]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `step` is 0.
+    pub fn step_by(self, step: usize) -> Par<StepBy<S>> {
+        Par::new(StepBy::new(self.source, step))
+    }
+
     /// Appends the items of another source.
     ///
     /// ```
@@ -274,7 +335,7 @@ where
 {
     #[inline]
     fn end<E: End<P::Out>>(self, end: &E) -> E::Acc {
-        drive(self.source, &self.pipe, end)
+        drive(self.source, &self.pipe, end, self.mode)
     }
 
     /// Calls `f` with every item, in any order.
@@ -586,8 +647,8 @@ where
     /// Returns the first item for which `f` returns `true`.
     ///
     /// The loop runs in rounds, each as long as all before it, so in a pool of any size the items
-    /// beyond the first hit that are looked at in vain are no more than those before it, and a 256th
-    /// of all.
+    /// beyond the first hit that are looked at in vain are no more than those before it, or a 256th
+    /// of all, or a thousand.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -618,11 +679,11 @@ where
     {
         let mut rest = self.source;
         let mut left = rest.len();
-        let (mut round, mut done) = (left / 256 + 1, 0);
+        let (mut round, mut done) = ((left / 256).max(1024), 0);
         loop {
             let len = left.min(round);
             let (now, later) = rest.split_at(len);
-            let found = drive(now, &self.pipe, &FindFirst::new(&f));
+            let found = drive(now, &self.pipe, &FindFirst::new(&f), Mode::OnRequest);
             left -= len;
             if found.is_some() || left == 0 {
                 return found;
@@ -761,7 +822,7 @@ where
         B: Send,
         P: Pipe<S::Item, Out = (A, B)>,
     {
-        let (a, b) = drive(self.source, &self.pipe, &Unzip);
+        let (a, b) = drive(self.source, &self.pipe, &Unzip, Mode::OnRequest);
         (collect::concatenate(a), collect::concatenate(b))
     }
 }

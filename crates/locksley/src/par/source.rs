@@ -1,7 +1,7 @@
 //! Sources: ranges, slices, vectors.
 
 use std::fmt;
-use std::iter::FusedIterator;
+use std::iter::{FusedIterator, Rev};
 use std::marker::PhantomData;
 use std::mem::{self, ManuallyDrop};
 use std::ops::{Range, RangeInclusive};
@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
-use crate::par::split::Split;
+use crate::par::split::{Split, SplitBack};
 
 macro_rules! ranges {
     ($($int:ty),*) => {$(
@@ -37,6 +37,17 @@ macro_rules! ranges {
                 let start = self.start;
                 self.start = start.wrapping_add(len as $int);
                 start..self.start
+            }
+        }
+
+        impl SplitBack for Range<$int> {
+            type Back<'a> = Rev<Range<$int>>;
+
+            #[inline]
+            fn block_back(&mut self, len: usize) -> Rev<Range<$int>> {
+                let end = self.end;
+                self.end = end.wrapping_sub(len as $int);
+                (self.end..end).rev()
             }
         }
 
@@ -103,6 +114,35 @@ impl<'s, T> Split for &'s [T] {
         let (block, rest) = <[T]>::split_at(self, len);
         *self = rest;
         block.iter()
+    }
+}
+
+impl<'s, T> SplitBack for &'s [T] {
+    type Back<'a>
+        = Rev<slice::Iter<'s, T>>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn block_back(&mut self, len: usize) -> Rev<slice::Iter<'s, T>> {
+        let (rest, block) = <[T]>::split_at(self, self.len() - len);
+        *self = rest;
+        block.iter().rev()
+    }
+}
+
+impl<'s, T> SplitBack for &'s mut [T] {
+    type Back<'a>
+        = Rev<slice::IterMut<'s, T>>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn block_back(&mut self, len: usize) -> Rev<slice::IterMut<'s, T>> {
+        let items = mem::take(self);
+        let (rest, block) = items.split_at_mut(items.len() - len);
+        *self = rest;
+        block.iter_mut().rev()
     }
 }
 

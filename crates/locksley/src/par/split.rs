@@ -64,3 +64,23 @@ pub trait Split: Sized {
     /// The iterator is the loop's inner loop: the plainer it is, the better it is compiled.
     fn block(&mut self, len: usize) -> Self::Iter<'_>;
 }
+
+/// A sequence whose blocks can be taken from its end as well: see [`Par::rev`](crate::par::Par::rev).
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// let mut numbers: &[i32] = &[1, 2, 3];
+/// let last: Vec<_> = SplitBack::block_back(&mut numbers, 2).collect();
+/// assert_eq!((last, numbers), (vec![&3, &2], &[1][..]));
+/// ```
+pub trait SplitBack: Split {
+    /// The sequential iterator over a block, last item first.
+    type Back<'a>: Iterator<Item = Self::Item>
+    where
+        Self: 'a;
+
+    /// Removes the last `len` items and returns an iterator over them, last item first. `len` is at
+    /// most the length.
+    fn block_back(&mut self, len: usize) -> Self::Back<'_>;
+}

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use locksley_trace::Trace;
 
+use crate::strategy::HAS_STRATEGIES;
 use crate::task::affinity::{spawn_near_in, worker_for};
 use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
@@ -685,10 +686,16 @@ impl Drop for Pool {
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool")
-            .field("workers", &self.workers())
-            .field("strategy", &self.registry.config.strategy)
-            .finish_non_exhaustive()
+        let strategy = &self.registry.config.strategy;
+        let mut pool = f.debug_struct("Pool");
+        pool.field("workers", &self.workers());
+        // What describes the policies of all strategies is left out with them.
+        if HAS_STRATEGIES {
+            pool.field("strategy", strategy);
+        } else {
+            pool.field("strategy", &format_args!("{}", strategy.name()));
+        }
+        pool.finish_non_exhaustive()
     }
 }
 

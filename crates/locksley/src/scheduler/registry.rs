@@ -357,6 +357,11 @@ impl Registry {
     /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; the
     /// thread that makes it so unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
+        self.sleep_until(worker, &ready);
+    }
+
+    /// [`sleep`](Registry::sleep), of which there is one copy.
+    fn sleep_until(&self, worker: &Worker, ready: &dyn Fn() -> bool) {
         worker.close_to_offers();
         // It looks again whether there is work once it is asleep.
         worker.summoned.set(false);
@@ -547,7 +552,7 @@ impl Registry {
         let mut rounds = 0_u32;
         while !self.is_orphaned() {
             rounds = rounds.wrapping_add(1);
-            if rounds % LOOKS == 0 {
+            if rounds.is_multiple_of(LOOKS) {
                 self.look_at_processors();
             }
             if worker.index() >= self.share.active() {

@@ -199,6 +199,11 @@ impl Worker {
     /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are targeted
     /// at it; or, where no spare can, it takes what work there is.
     pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        self.wait_for_any(&ready, &ready_asleep);
+    }
+
+    /// [`wait_until`](Worker::wait_until), of which there is one copy.
+    fn wait_for_any(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
         if self.registry().blocks_alone() {
             return self.block_until(ready, ready_asleep, || None);
         }

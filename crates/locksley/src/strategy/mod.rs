@@ -202,7 +202,7 @@ impl Strategy {
         matches!(self, Strategy::ChaseLev | Strategy::Abp)
     }
 
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         let kind = std::mem::discriminant(self);
         let mut named = Strategy::NAMED.iter();
         let entry = named.find(|(_, one)| std::mem::discriminant(one) == kind);

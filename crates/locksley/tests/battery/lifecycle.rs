@@ -72,7 +72,7 @@ fn a_bad_size_is_an_error_that_says_what_to_do() {
     assert!(error.to_string().contains("ask for 1 to"), "{error}");
     let by_default = Pool::builder().build().unwrap();
     let pool = Pool::builder().workers(0).build().unwrap();
-    assert_eq!(pool.num_workers(), by_default.num_workers());
+    assert_eq!(pool.workers(), by_default.workers());
 }
 
 #[test]

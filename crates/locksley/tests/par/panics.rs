@@ -155,3 +155,31 @@ fn a_source_that_lies_is_found_out() {
         assert_eq!(all.ok(), Some(1000), "no more than there is room for");
     }
 }
+
+/// A loop in a destructor that runs while its thread unwinds is as complete as any other.
+#[test]
+fn loops_run_whole_while_a_panic_unwinds() {
+    struct AddUp<'s>(&'s AtomicIsize);
+    impl Drop for AddUp<'_> {
+        fn drop(&mut self) {
+            let sum = |n: isize| {
+                busy(1);
+                n
+            };
+            let sum = (0..2000_isize).par().map(sum).sum::<isize>();
+            self.0.store(sum, Ordering::Relaxed);
+        }
+    }
+    quieten();
+    for pool in pools() {
+        let sum = AtomicIsize::new(0);
+        let ended = panics(|| {
+            pool.install(|| {
+                let _sum = AddUp(&sum);
+                std::panic::panic_any("on purpose");
+            });
+        });
+        assert!(ended);
+        assert_eq!(sum.into_inner(), 2000 * 1999 / 2);
+    }
+}

@@ -44,6 +44,9 @@ proptest! {
         pools()[pool].install(|| {
             same(numbers.par(), numbers.iter())?;
             same((&numbers).into_par(), numbers.iter())?;
+            same(numbers.par().rev(), numbers.iter().rev())?;
+            same((3..numbers.len()).par().rev(), (3..numbers.len()).rev())?;
+            same(numbers.par().step_by(size), numbers.iter().step_by(size))?;
             same(numbers.par_chunks(size), numbers.chunks(size))?;
             same(numbers.par_chunks_exact(size), numbers.chunks_exact(size))?;
             same(numbers.par_windows(size), numbers.windows(size))?;
@@ -62,5 +65,29 @@ proptest! {
             prop_assert_eq!(zipped, twin);
             Ok(())
         })?;
+    }
+}
+
+/// The same bits on any number of workers, and under any strategy.
+#[test]
+fn deterministic_sums_are_the_same_everywhere() {
+    for len in [0_u32, 1, 7, 9, 1000, 5000] {
+        let sum = || {
+            let numbers = (0..len).par().map(|n| {
+                busy(1);
+                1.0 / f64::from(n + 1)
+            });
+            let state = numbers.deterministic().map_init(
+                || 0.0,
+                |sum, n| {
+                    *sum += n;
+                    *sum
+                },
+            );
+            state.sum::<f64>().to_bits()
+        };
+        let sums: Vec<u64> = pools().iter().map(|pool| pool.install(sum)).collect();
+        assert!(sums.iter().all(|&bits| bits == sums[0]), "{len}: {sums:x?}");
+        assert_eq!(sum(), sums[0], "outside of the pools");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Embedded, Forced, PushToken, Slots, TakenBack, is_hole};
+use super::{Embedded, Forced, PushToken, TakenBack, is_hole};
 use crate::handle::Handle;
 use crate::ring::{Index, STRIDE, distance};
 use crate::sync::Ordering;
@@ -29,9 +29,6 @@ pub struct Deque<T: Word> {
     /// The deque's bottom, which only this handle moves. A function that has the handle to itself
     /// can keep it in a register.
     bottom: Index,
-    /// Where the deque's slots are. They move only in slow operations, after which
-    /// [`refresh`](Self::refresh) looks again.
-    slots: Slots,
 }
 
 impl<T: Word> Deque<T> {
@@ -55,7 +52,6 @@ impl<T: Word> Deque<T> {
         let deque = Handle::new(Embedded::starting_at(capacity, start));
         Deque {
             bottom: deque.bottom(),
-            slots: deque.hot.slots.get(),
             deque,
         }
     }
@@ -75,9 +71,7 @@ impl<T: Word> Deque<T> {
     /// Answers a request, if one stands. Returns how many items it made public.
     pub fn poll(&mut self) -> usize {
         // SAFETY: as above.
-        let exposed = unsafe { self.deque.answer() };
-        self.refresh();
-        exposed
+        unsafe { self.deque.answer() }
     }
 
     /// Returns how many items are private.
@@ -128,7 +122,7 @@ impl<T: Word> Deque<T> {
             }
             (word, self.deque.take_back(token))
         };
-        self.refresh();
+        self.bottom = self.deque.bottom();
         if taken != TakenBack::Yes && self.deque.is_called() {
             self.poll();
         }
@@ -141,21 +135,12 @@ impl<T: Word> Deque<T> {
     fn push_item(&mut self, item: T) {
         // SAFETY: the handle is the owner's, and borrowed exclusively; a push that asked for
         // attention was followed by it.
-        let attention = unsafe { self.deque.push_at(self.bottom, self.slots, item) };
+        let attention = unsafe { self.deque.push_at(self.bottom, item) };
         self.bottom = self.bottom.wrapping_add(STRIDE);
         if attention {
             // SAFETY: as above.
             unsafe { self.deque.answer() };
-            self.refresh();
         }
-    }
-
-    /// Looks again where bottom and slots are. The handle's address is passed to no other function,
-    /// so that it can stay in registers.
-    #[inline(always)]
-    fn refresh(&mut self) {
-        self.bottom = self.deque.bottom();
-        self.slots = self.deque.hot.slots.get();
     }
 
     #[cfg(all(test, not(loom)))]
@@ -186,13 +171,17 @@ impl<T: Word> Owner for Deque<T> {
         let lowered = self.bottom.wrapping_sub(STRIDE);
         // SAFETY: the handle is the owner's, and borrowed exclusively.
         unsafe {
-            if self.deque.lower_to(lowered) {
-                self.bottom = lowered;
-                return Some(Embedded::<T>::take_private(lowered, self.slots));
+            if !self.deque.lower_to(lowered) {
+                let word = self.deque.pop_below_limit(lowered);
+                self.bottom = self.deque.bottom();
+                if is_hole(word) {
+                    return None;
+                }
+                // SAFETY: the item is out of the deque, and its word turned back here alone.
+                return Some(T::from_word(word));
             }
-            let item = self.deque.pop_below_limit(lowered);
-            self.refresh();
-            item
+            self.bottom = lowered;
+            Some(self.deque.take_private(lowered))
         }
     }
 

@@ -88,14 +88,14 @@
 //! | D5 | force: heavy barrier | membarrier | D3, D4 | as those | as those |
 //! | D6 | force: load of `bottom` | Acquire | D1 | as D1 | as D1 |
 //! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `expose_against_steal`, `force_against_push` |
-//! | D8 | steal: compare-and-swap of `span` | AcqRel | D7, D9 | Acquire as D7; Release as D9 | `expose_against_steal`, `shrink_behind_a_thief` |
-//! | D9 | make room, pop: load of `span` | Acquire | D8 | a thief that is about to read a slot must be seen as a visitor before the slot is reused, or the circle left | `slot_reuse_against_steal`, `shrink_behind_a_thief` |
-//! | D10 | make room: load of the visitors (R3) | Acquire | R6 | the slot would be written before the thief has read it | `slot_reuse_against_steal` |
+//! | D8 | steal: compare-and-swap of `span` | Acquire | D7 | as D7; it releases too, by the fence D15 before it | `expose_against_steal` |
+//! | D9 | make room, pop: load of `span` | Acquire | D15 | a thief that is about to read a slot must be seen as a visitor before the slot is reused, or the circle left | `slot_reuse_behind_a_claim`, `shrink_behind_a_claim` |
+//! | D10 | make room: load of the visitors (R3) | Acquire | R6 | the slot would be written before the thief has read it | `slot_reuse_behind_a_claim` |
 //! | D11 | the lock of forcers | Acquire, Release | itself | not shown by loom: the compare-and-swap of a cancelled force, delayed past the unlocking, could find the next force's mark and publish it before that one's barrier; loom delays no compare-and-swap | |
 //! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | `request_brings_its_reason` |
 //! | D13 | load of `span` before a store of `limit` | Acquire | D7 of a force | not shown by loom: the force could read a limit that follows from its own outcome; loom lets no load see a later store | |
-//! | D14 | steal, len: load of `span` | Acquire | D8 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
-//! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2 | the circle would be freed under the thief | `grow_against_steal` |
+//! | D14 | steal, len: load of `span` | Acquire | D15 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
+//! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2, D9, D14 | the circle would be freed under the thief; and as D9 | `grow_behind_a_claim`, `slot_reuse_behind_a_claim` |
 //!
 //! Tests are of `tests/loom/split.rs`. All stores to `span` after the first are compare-and-swaps,
 //! so a load that reads a later one also acquires from an earlier Release: cancelling, marking and
@@ -121,9 +121,6 @@ use crate::word::Word;
 pub use deque::{Deque, Stealer};
 use span::Span;
 pub use thief::Forced;
-
-#[doc(hidden)]
-pub use PushToken as Place;
 
 /// The ceiling while a request stands: every push reaches it.
 const REQUESTED: Index = 0;
@@ -340,8 +337,8 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     pub unsafe fn push(&self, item: T) -> (PushToken, bool) {
         let bottom = self.bottom();
-        // SAFETY: the caller is the owner, and these are the bottom and the current circle.
-        let attention = unsafe { self.push_at(bottom, self.hot.slots.get(), item) };
+        // SAFETY: the caller is the owner, and this is the bottom.
+        let attention = unsafe { self.push_at(bottom, item) };
         (PushToken(bottom), attention)
     }
 
@@ -350,10 +347,10 @@ impl<T: Word> Embedded<T> {
     /// The caller knows the bottom and the slots: [`Deque`] keeps them in its handle, which may
     /// live in registers.
     #[inline(always)]
-    unsafe fn push_at(&self, bottom: Index, slots: Slots, item: T) -> bool {
+    unsafe fn push_at(&self, bottom: Index, item: T) -> bool {
         // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
         // asked for attention.
-        let slot = unsafe { slots.slot(bottom) };
+        let slot = unsafe { self.slot(bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
         self.hot.bottom.store(next, Ordering::Release); // [D1]
@@ -374,19 +371,20 @@ impl<T: Word> Embedded<T> {
         // SAFETY: the caller is the owner, for all of these.
         unsafe {
             if self.lower_to(lowered) {
-                Some(Self::take_private(lowered, self.hot.slots.get()))
-            } else {
-                self.pop_below_limit(lowered)
+                return Some(self.take_private(lowered));
             }
+            let word = self.pop_below_limit(lowered);
+            // SAFETY: the item is out of the deque, and its word turned back here alone.
+            (!is_hole(word)).then(|| T::from_word(word))
         }
     }
 
     /// Reads the item at `lowered`, which is at or above the limit, and so not a hole.
     #[inline(always)]
-    unsafe fn take_private(lowered: Index, slots: Slots) -> T {
+    unsafe fn take_private(&self, lowered: Index) -> T {
         // SAFETY: the caller is the owner. The item is out of the deque, and read here alone.
         unsafe {
-            let word = slots.slot(lowered).load(Ordering::Relaxed);
+            let word = self.slot(lowered).load(Ordering::Relaxed);
             debug_assert!(!is_hole(word), "holes lie below the mark");
             T::from_word(word)
         }
@@ -456,6 +454,31 @@ impl<T: Word> fmt::Debug for Embedded<T> {
         f.debug_struct("Embedded")
             .field("len", &self.len())
             .finish()
+    }
+}
+
+/// What models of this deque can ask for.
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod model {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// loom runs the threads of a model in the thread of its test.
+        static PAUSES: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Has thieves let the owner run between claiming items and reading their slots. loom finds such
+    /// runs by accesses to the same atomic only, and the owner's look at the top, which a claim
+    /// changes, comes long before it uses a slot or a circle again.
+    pub fn thieves_pause() {
+        PAUSES.set(true);
+    }
+
+    pub(super) fn pause() {
+        if PAUSES.get() {
+            loom::thread::yield_now();
+        }
     }
 }
 

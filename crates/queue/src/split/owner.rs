@@ -65,24 +65,25 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Takes the newest item, if there is one. The bottom was just lowered to `lowered`, which is
-    /// below the limit: so the item may be public, or a hole.
+    /// Takes the word of the newest item out of the deque; a hole if there is none. The bottom was just
+    /// lowered to `lowered`, which is below the limit: so the item may be public, or a hole.
+    ///
+    /// A word rather than an item, so that the compiler need not look at an `Option` twice.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn pop_below_limit(&self, mut lowered: Index) -> Option<T> {
+    pub(super) unsafe fn pop_below_limit(&self, mut lowered: Index) -> *mut () {
         // SAFETY: the caller is the owner, for all of these.
         unsafe {
             while self.pop_slowly(lowered) {
                 let word = self.slot(lowered).load(Ordering::Relaxed);
                 if !is_hole(word) {
-                    // SAFETY: the item is out of the deque, and read here alone.
-                    return Some(T::from_word(word));
+                    return word;
                 }
                 lowered = lowered.wrapping_sub(STRIDE);
                 self.lower_to(lowered);
             }
         }
-        None
+        hole()
     }
 
     /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is
@@ -99,7 +100,8 @@ impl<T: Word> Embedded<T> {
             let span = unsafe { self.sync_limit() };
             let (top, split) = (span.top(lowered), span.split(lowered));
             if distance(top, lowered) < 0 {
-                self.hot.bottom.store(top, Ordering::Release); // [D1]
+                // Relaxed: nothing lies below it that a force could publish.
+                self.hot.bottom.store(top, Ordering::Relaxed);
                 // SAFETY: the caller is the owner.
                 unsafe { self.found_empty(top) };
                 return false;

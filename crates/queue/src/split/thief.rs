@@ -56,12 +56,14 @@ impl<T: Word> Embedded<T> {
         let race = self.public.span.compare_exchange(
             span.0,
             span.without_oldest(count).0,
-            Ordering::AcqRel, // [D8]
+            Ordering::Acquire, // [D8]
             Ordering::Relaxed,
         );
         if race.is_err() {
             return Steal::Retry;
         }
+        #[cfg(loom)]
+        super::model::pause();
         let mut taken = 0;
         let top = span.top(0);
         for number in 0..count {

@@ -1,5 +1,5 @@
 use locksley_queue::barrier::{self, Payer};
-use locksley_queue::split::{Deque, Embedded, Forced, Stealer, TakenBack};
+use locksley_queue::split::{Deque, Embedded, Forced, Stealer, TakenBack, model};
 use locksley_queue::{Owner, Thief};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -34,6 +34,12 @@ fn force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
 fn force_and_take_two(thief: &Stealer<Payload>) -> Vec<usize> {
     thief.force();
     take_two(thief)
+}
+
+fn take_force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
+    let mut loot = take(thief);
+    loot.extend(force_and_take(thief));
+    loot
 }
 
 fn ask_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
@@ -220,6 +226,27 @@ fn force_against_marks() {
     );
 }
 
+/// While the owner does nothing, a force makes everything public.
+#[test]
+fn force_without_resistance() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        push(&mut deque, 1);
+        let thief = deque.thief();
+        assert_eq!(thief.force(), Forced::Public);
+        assert_eq!(take_two(&thief), [0, 1]);
+        assert_eq!(thief.force(), Forced::Empty);
+    });
+}
+
+/// The owner takes public items back and lowers the limit, while a thief that found the rest public
+/// forces what has become private.
+#[test]
+fn force_against_a_lowered_limit() {
+    race(3, 3, &[take_force_and_take], pop_twice, 3);
+}
+
 #[test]
 fn force_against_expose() {
     race(
@@ -262,29 +289,85 @@ fn steal_of_many_against_force() {
     deep(run(0, 2, 0, &[force_and_take_two, take_two], pop, 2));
 }
 
-/// The circle has two slots under loom: the third push doubles it.
+/// The circle has two slots under loom, and the push that fills it doubles it.
 #[test]
 fn grow_against_steal() {
-    race(2, 2, &[take, take], |deque, _| push(deque, 2), 3);
+    race(1, 1, &[take, take], |deque, _| push(deque, 1), 2);
 }
 
 #[test]
 fn grow_against_force() {
-    race(2, 0, &[force_and_take], |deque, _| push(deque, 2), 3);
+    race(1, 0, &[force_and_take], |deque, _| push(deque, 1), 2);
 }
 
+/// As [`race`], but the one thief comes first, and lets the owner run when it has claimed items and
+/// not read them yet. The owner only loads the span when it makes room, and loom does not try by
+/// itself to put a compare-and-swap before such a load that follows another load.
+fn behind_a_claim(
+    items: usize,
+    public: usize,
+    act: Act,
+    owner: fn(&mut Deque<Payload>, &mut Vec<usize>),
+    total: usize,
+) {
+    model::thieves_pause();
+    loom::model(move || {
+        let mut deque = Deque::new();
+        for value in 0..items {
+            push(&mut deque, value);
+        }
+        deque.expose(public);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || act(&thief));
+        let owning = thread::spawn(move || {
+            let mut seen = Vec::new();
+            owner(&mut deque, &mut seen);
+            (deque, seen)
+        });
+        let mut seen = robber.join().unwrap();
+        let (mut deque, kept) = owning.join().unwrap();
+        seen.extend(kept);
+        while !deque.is_empty() {
+            pop(&mut deque, &mut seen);
+        }
+        assert_each_once(seen, total);
+    });
+}
+
+/// A thief has claimed two items of a circle of four, and not read them, when the owner fills it.
 #[test]
-fn slot_reuse_against_steal() {
-    race(
-        2,
-        2,
-        &[take_two],
-        |deque, seen| {
-            pop(deque, seen);
-            push(deque, 2);
+fn grow_behind_a_claim() {
+    behind_a_claim(3, 3, take_two, |deque, _| push(deque, 3), 4);
+}
+
+/// The same, and the owner goes on to the slots of these items.
+#[test]
+fn slot_reuse_behind_a_claim() {
+    behind_a_claim(
+        3,
+        3,
+        take_two,
+        |deque, _| {
             push(deque, 3);
+            push(deque, 4);
         },
-        4,
+        5,
+    );
+}
+
+/// The owner finds the last item stolen, and shrinks the circle.
+#[test]
+fn shrink_behind_a_claim() {
+    behind_a_claim(
+        3,
+        1,
+        take,
+        |deque, seen| {
+            for _ in 0..3 {
+                pop(deque, seen);
+            }
+        },
+        3,
     );
 }
 
@@ -302,27 +385,6 @@ fn shrink_against_steal() {
         },
         4,
     );
-}
-
-/// The owner finds the last item stolen, and shrinks the circle before the thief has read its slot.
-#[test]
-fn shrink_behind_a_thief() {
-    race(
-        3,
-        1,
-        &[take],
-        |deque, seen| {
-            for _ in 0..3 {
-                pop(deque, seen);
-            }
-        },
-        3,
-    );
-}
-
-#[test]
-fn grow_against_a_thief_of_two() {
-    race(2, 2, &[take_two], |deque, _| push(deque, 2), 3);
 }
 
 /// The 40 bits of `top` in the span wrap round between the two items.
@@ -415,6 +477,25 @@ fn sleeper_against_push() {
         let (_, attention) = unsafe { deque.push(1_usize) };
         let woken = attention && unsafe { deque.attend() }.requested;
         assert!(!asleep.join().unwrap() || woken);
+    });
+}
+
+/// A request that comes while the owner makes room stands, or the owner has seen it.
+#[test]
+fn request_against_making_room() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        // SAFETY: this thread is the owner, for all of these.
+        unsafe { deque.push(0_usize) };
+        let thief = deque.clone();
+        let asking = thread::spawn(move || thief.call());
+        // SAFETY: as above.
+        let (_, attention) = unsafe { deque.push(1) };
+        assert!(attention, "the circle is full");
+        // SAFETY: as above.
+        let seen = unsafe { deque.attend() }.requested;
+        asking.join().unwrap();
+        assert!(seen || deque.is_called());
     });
 }
 

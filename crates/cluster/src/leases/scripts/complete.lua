@@ -12,7 +12,7 @@ end
 local job = redis.call('HMGET', j.job, 'build', 'submitted', 'sealed', 'tries', 'task', 'children', 'result')
 local at = tonumber(redis.call('HGET', j.steps, entry)) or 0
 if at ~= tonumber(step) then
-  -- Nobody else has this ticket. If it went on in between, it was by this completion, which is repeated.
+  -- No other worker has this ticket. If it went on in between, it was by this completion, which is repeated.
   if keeps == '1' and at == step + 1 then
     return { 1, redis.call('HLEN', j.tasks), redis.call('LLEN', j.results) }
   end
@@ -87,7 +87,7 @@ if keeps == '1' then
   redis.call('HSET', j.tasks, entry, ARGV[#ARGV])
   redis.call('HSET', j.steps, entry, step + 1)
 else
-  -- Whoever only gives tasks back has done nothing.
+  -- A worker that only gives tasks back has done nothing.
   if tonumber(tasks) > 0 then
     redis.call('HINCRBY', j.job, 'done', 1)
     redis.call('ZINCRBY', j.shares, 1, worker)

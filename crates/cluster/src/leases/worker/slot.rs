@@ -25,14 +25,15 @@ enum Outcome {
     Lost,
 }
 
-/// With so many partial results, and at every multiple, the first ones are combined: few enough to be read at once, and
-/// enough that it costs little for each.
+/// With so many partial results, and at every multiple, the first ones are combined: few enough to
+/// be read at once, and enough that it costs little for each.
 const RESULTS: u64 = 64;
 
 /// Longest between two looks whether the worker is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// So long tasks may take to spawn what they hold and end, before anything is handed over: most do, and one request is enough then.
+/// So long tasks may take to spawn what they hold and end, before anything is handed over: most do,
+/// and one request is enough then.
 const DRAIN: Duration = Duration::from_millis(5);
 
 /// From then on what is spawned is begun here again: what still runs may run for long.
@@ -66,8 +67,8 @@ impl Service {
 
     /// Runs a lease, and says what came of it. Gives the next one, if that came with the answer.
     fn process(&self, number: u64, lease: &Lease) -> Option<(u64, Lease)> {
-        // A program's own code is called here too, to read its tasks and to add its results up. If that panicked through, the lease
-        // would be renewed for ever and never be completed.
+        // A program's own code is called here too, to read its tasks and to add its results up. If
+        // that panicked through, the lease would be renewed for ever and never be completed.
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.run(number, lease))) {
             Ok(outcome) => outcome,
             Err(panic) => {
@@ -247,8 +248,9 @@ impl Service {
                 return true;
             }
             if !run.begun() {
-                // Its task waits for a worker of the pool, and its time has not begun. If other leases have taken more workers
-                // since it was asked for, it is given back: others may have one that is free.
+                // Its task waits for a worker of the pool, and its time has not begun. If other
+                // leases have taken more workers since it was asked for, it is given back: others
+                // may have one that is free.
                 if self.stop.is_set()
                     || (came.elapsed() >= CROWDED && self.desk().busy() > self.setup.slots)
                 {
@@ -374,7 +376,7 @@ impl Service {
         ours
     }
 
-    /// Does something with the server until there is an answer, or nobody waits for it any more.
+    /// Does something with the server until there is an answer, or the worker has been abandoned.
     fn retried<T>(
         &self,
         mut act: impl FnMut() -> Result<T, Trouble>,

@@ -191,7 +191,8 @@ fn lost_requests_and_replies_change_nothing() {
         let flaky = Arc::new(flaky);
         let pool: Arc<dyn LeasePool> = flaky.clone();
         let mut job = job("uts", Duration::from_millis(40));
-        // Leases whose replies are lost run out, and so often that nothing shall be set aside for it.
+        // Leases whose replies are lost run out, and so often that nothing shall be set aside for
+        // it.
         job.terms.tries = 1000;
         while submit(&*pool, &job, [Search::whole(tree)]).is_err() {}
         while flaky

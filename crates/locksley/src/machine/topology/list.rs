@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::machine::insertion;
+
 /// The highest CPU number that is believed: far beyond what Linux can be built for (2^13).
 const HIGHEST: usize = 1 << 16;
 
@@ -39,7 +41,8 @@ impl CpuList {
                 }
             }
         }
-        cpus.sort_unstable();
+        // Almost always in order.
+        insertion::sort_by(&mut cpus, |one, other| one < other);
         cpus.dedup();
         Some(CpuList(cpus))
     }

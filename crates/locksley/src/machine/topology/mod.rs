@@ -24,6 +24,7 @@ mod tests;
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::machine::insertion;
 use crate::sync::statics::{AtomicUsize, Ordering};
 
 pub use available::{Available, available_cpus};
@@ -186,8 +187,8 @@ impl Topology {
             Level::Cache(level) => 258 - usize::from(level),
             Level::Core => 258,
         };
-        // No two have the same rank.
-        layers.sort_unstable_by_key(|layer| (usize::MAX - layer.widest(), rank(layer.level)));
+        let key = |layer: &Layer| (usize::MAX - layer.widest(), rank(layer.level));
+        insertion::sort_by(&mut layers, |one, other| key(one) < key(other));
         self.layers = layers;
         self
     }
@@ -323,9 +324,9 @@ impl Topology {
 
     /// These CPUs so that near ones follow each other.
     pub(crate) fn compact(&self, cpus: &[usize]) -> Vec<usize> {
-        let mut order = cpus.to_vec();
-        order.sort_unstable_by_key(|&cpu| (self.address(cpu), cpu));
-        order
+        let mut order: Vec<_> = cpus.iter().map(|&cpu| (self.address(cpu), cpu)).collect();
+        insertion::sort_by(&mut order, |one, other| one < other);
+        order.into_iter().map(|(_, cpu)| cpu).collect()
     }
 
     /// These CPUs so that each is far from those before it.

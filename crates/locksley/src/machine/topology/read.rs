@@ -82,14 +82,19 @@ fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
     if keys.iter().all(Option::is_none) {
         return None;
     }
-    let mut numbers = HashMap::new();
+    let mut numbers: Vec<(Option<usize>, usize)> = Vec::new();
     let domains = keys
         .into_iter()
         .enumerate()
         .map(|(place, key)| {
             let key = (key, if key.is_none() && alone { place } else { 0 });
-            let next = numbers.len() as u32;
-            *numbers.entry(key).or_insert(next)
+            // From the end: neighbours mostly have the same.
+            let known = numbers.iter().rposition(|one| *one == key);
+            let number = known.unwrap_or_else(|| {
+                numbers.push(key);
+                numbers.len() - 1
+            });
+            number as u32
         })
         .collect();
     Some(Layer { level, domains })

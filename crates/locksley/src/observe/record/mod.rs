@@ -46,6 +46,7 @@ pub(crate) use recording::Node;
 pub use recording::Recording;
 use recording::{Item, Strand};
 
+use crate::machine::insertion;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
 use crate::task::job::{GroupId, StackJob};
@@ -162,7 +163,7 @@ pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
         strand(worker, &mut |strand| *time = strand.time(), || ());
     }
     drop(pause);
-    times.sort_unstable();
+    insertion::sort_by(&mut times, |one, other| one < other);
     times[times.len() / 2]
 }
 

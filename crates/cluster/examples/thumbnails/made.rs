@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Reduce;
-use crate::leases::plain;
+use locksley_cluster::Reduce;
+use locksley_cluster::leases::plain;
 
 /// How many complaints are kept: enough to see what is wrong.
 const KEPT: usize = 100;
@@ -15,29 +15,20 @@ const KEPT: usize = 100;
 const REASON: usize = 300;
 
 /// What came of a batch, or of a part of it.
-///
-/// ```
-/// use locksley_cluster::Reduce;
-/// use locksley_cluster::programs::thumbnails::Made;
-///
-/// let mut all = Made { made: 2, ..Made::default() };
-/// all.combine(Made { made: 1, there: 3, ..Made::default() });
-/// assert_eq!((all.made, all.there), (3, 3));
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
+pub(crate) struct Made {
     /// How many thumbnails were made.
-    pub made: u64,
+    pub(crate) made: u64,
     /// How many were there already.
-    pub there: u64,
+    pub(crate) there: u64,
     /// How many files are no images by their names, or no files.
-    pub ignored: u64,
+    pub(crate) ignored: u64,
     /// Images, or folders, that could not be read.
-    pub broken: Complaints,
+    pub(crate) broken: Complaints,
     /// Thumbnails that could not be written.
-    pub unwritten: Complaints,
+    pub(crate) unwritten: Complaints,
     /// How many images have no thumbnail since one could not be written.
-    pub left: u64,
+    pub(crate) left: u64,
 }
 
 impl Reduce for Made {
@@ -57,20 +48,20 @@ impl Reduce for Made {
 
 /// What went wrong with files: how often, and the first ones by name, up to a hundred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Complaints {
+pub(crate) struct Complaints {
     /// How many there are.
-    pub count: u64,
+    pub(crate) count: u64,
     /// The first ones of them, sorted.
-    pub first: Vec<Complaint>,
+    pub(crate) first: Vec<Complaint>,
 }
 
 /// What went wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Complaint {
+pub(crate) struct Complaint {
     /// Which.
-    pub path: String,
+    pub(crate) path: String,
     /// What went wrong.
-    pub why: String,
+    pub(crate) why: String,
 }
 
 impl fmt::Display for Complaint {
@@ -90,7 +81,8 @@ impl Complaints {
         });
     }
 
-    /// The first ones of both: so it does not matter which of them comes first, nor how they are grouped.
+    /// The first ones of both: so it does not matter which of them comes first, nor how they are
+    /// grouped.
     fn combine(&mut self, mut other: Complaints) {
         self.count += other.count;
         self.first.append(&mut other.first);

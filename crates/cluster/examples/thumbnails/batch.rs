@@ -8,22 +8,24 @@
 //!     notes.txt                                   ignored: neither .jpg nor .jpeg nor .png
 //! ```
 //!
-//! [`Folders`] are listed, with those below them, and spawn [`Files`] for their images. Both split where tasks are
-//! [wanted](crate::Tasks::wanted). The folders are those of a file system that all hosts share, under the same paths.
+//! [`Folders`] are listed, with those below them, and spawn [`Files`] for their images. Both split
+//! where tasks are [wanted](locksley_cluster::Tasks::wanted). The folders are those of a file
+//! system that all hosts share, under the same paths.
 //!
-//! **Resumable.** A thumbnail that is there, not older than its image, and of the right size, is left as it is. So a run that was cut off is
-//! started again, and goes on; and a task that runs twice, or on two hosts at once, does no harm.
+//! **Resumable.** A thumbnail that is there, not older than its image, and of the right size, is
+//! left as it is. So a run that was cut off is started again, and goes on; and a task that runs
+//! twice, or on two hosts at once, does no harm.
 //!
-//! **Never half a thumbnail.** It is written under another name (`.locksley-*.part`), flushed to the disk, and renamed. What a killed process
-//! left under such a name is removed by a later run, when it is an hour old.
+//! **Never half a thumbnail.** It is written under another name (`.locksley-*.part`), flushed to
+//! the disk, and renamed. What a killed process left under such a name is removed by a later run,
+//! when it is an hour old.
 //!
-//! **One bad image is not the end.** What cannot be read as an image is named in the result ([`Made::broken`]), and so is what could not be
-//! written ([`Made::unwritten`]): of that the rest of the task is left, since the next one would hardly fare better.
+//! **One bad image is not the end.** What cannot be read as an image is named in the result
+//! ([`Made::broken`]), and so is what could not be written ([`Made::unwritten`]): of that the rest
+//! of the task is left, since the next one would hardly fare better.
 //!
-//! Links to images are followed, links to folders are not, since these may lead round in circles. Names with a dot in front are ignored.
-
-mod made;
-mod picture;
+//! Links to images are followed, links to folders are not, since these may lead round in circles.
+//! Names with a dot in front are ignored.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,33 +35,28 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use made::{Complaint, Complaints, Made};
-use picture::{Done, Trouble};
+use locksley_cluster::{Program, Task, Tasks};
 
-use crate::{Program, Task, Tasks};
+use crate::made::Made;
+use crate::picture::{self, Done, Trouble};
 
-/// How many images, or folders, a task has when it is spawned: with names of common length, some kilobytes.
+/// How many images, or folders, a task has when it is spawned: with names of common length, some
+/// kilobytes.
 const CHUNK: usize = 256;
 
-/// How many tasks a folder's images become at most: those of a huge folder have more images instead.
+/// How many tasks a folder's images become at most: those of a huge folder have more images
+/// instead.
 const MOST_CHUNKS: usize = 1024;
 
 /// The largest thumbnail, in pixels: larger than any screen.
-pub const LARGEST: u32 = 16_384;
+pub(crate) const LARGEST: u32 = 16_384;
 
 /// When a file that was being written is certainly not being written any more.
 const STALE: Duration = Duration::from_secs(3600);
 
 /// What is to be done: from where to where, and how large.
-///
-/// ```
-/// use locksley_cluster::programs::thumbnails::Batch;
-///
-/// let error = Batch::new("/no/such/folder".as_ref(), "/tmp".as_ref(), 128).unwrap_err();
-/// assert!(error.to_string().contains("/no/such/folder"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Batch {
+pub(crate) struct Batch {
     // Not paths: of these only those in UTF-8 can be serialised.
     input: OsString,
     output: OsString,
@@ -69,7 +66,7 @@ pub struct Batch {
 /// Why there can be no such batch.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub(crate) enum Refused {
     /// There is no folder to read.
     Input(PathBuf, io::Error),
     /// There is no folder to write to, and none can be made.
@@ -107,12 +104,13 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Batch {
-    /// Thumbnails of all images below a folder, each at most `size` pixels wide and high. The output folder is made if need be.
+    /// Thumbnails of all images below a folder, each at most `size` pixels wide and high. The
+    /// output folder is made if need be.
     ///
     /// # Errors
     ///
     /// If there is nothing to read from, or nowhere to write to, or the one lies in the other.
-    pub fn new(input: &Path, output: &Path, size: u32) -> Result<Batch, Refused> {
+    pub(crate) fn new(input: &Path, output: &Path, size: u32) -> Result<Batch, Refused> {
         if !(1..=LARGEST).contains(&size) {
             return Err(Refused::Size(size));
         }
@@ -140,7 +138,7 @@ impl Batch {
     }
 
     /// The task to begin with.
-    pub fn whole(&self) -> Folders {
+    pub(crate) fn whole(&self) -> Folders {
         Folders {
             batch: self.clone(),
             paths: vec![OsString::new()],
@@ -168,7 +166,7 @@ fn nearest_there(path: &Path) -> &Path {
 
 /// Lists folders, and those below them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Folders {
+pub(crate) struct Folders {
     batch: Batch,
     /// Below the input folder.
     paths: Vec<OsString>,
@@ -176,7 +174,7 @@ pub struct Folders {
 
 /// Makes thumbnails of some images of a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Files {
+pub(crate) struct Files {
     batch: Batch,
     /// Below the input folder.
     path: OsString,
@@ -252,7 +250,8 @@ impl Listing {
         } else if !picture::is_named_so(Path::new(&name)) {
             made.ignored += 1;
         } else {
-            // A link's end is looked at, and what is neither file nor link, such as a pipe, is not opened.
+            // A link's end is looked at, and what is neither file nor link, such as a pipe, is not
+            // opened.
             match fs::metadata(entry.path()) {
                 Ok(end) if end.is_file() => self.names.push(name),
                 Ok(_) => made.ignored += 1,
@@ -329,6 +328,6 @@ impl Files {
 }
 
 /// The program: folders and files.
-pub fn program() -> Program<Made> {
+pub(crate) fn program() -> Program<Made> {
     Program::new("thumbnails").with::<Folders>().with::<Files>()
 }

@@ -7,10 +7,16 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-/// A number that tells builds apart: a hash of the executable.
+/// The build number: tells builds apart whose processes must not exchange tasks.
 ///
-/// Arguments and results have no format of their own beyond what the types of one build say. So processes of
-/// different builds don't exchange tasks.
+/// Arguments and results have no format of their own beyond what the types of one build say. So
+/// processes of different build numbers take no tasks of each other. There are two ways to have
+/// one:
+///
+/// - [`Build::current`], a hash of the executable: safe, and every compilation is another build.
+/// - [`Build::named`], a text that the program chooses, such as its name and a version: executables
+///   for different machines, or with changes that do not matter, are one build. The program changes
+///   the text whenever a task, a continuation or a result changes its fields or its meaning.
 ///
 /// ```
 /// use locksley_cluster::Build;
@@ -18,13 +24,22 @@ use serde::{Deserialize, Serialize};
 /// let build = Build::current()?;
 /// assert_eq!(build, Build::current()?);
 /// assert_eq!(build.to_string().len(), 16);
+/// assert_eq!(Build::named("leaves 1"), Build::named("leaves 1"));
+/// assert_ne!(Build::named("leaves 1"), Build::named("leaves 2"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Build(pub u64);
 
 impl Build {
-    /// The build of this process.
+    /// The build number that a text stands for.
+    pub fn named(text: &str) -> Build {
+        let mut hash = Fnv::default();
+        hash.write(text.as_bytes());
+        Build(hash.0)
+    }
+
+    /// The build number of this process's executable.
     ///
     /// # Errors
     ///
@@ -53,7 +68,7 @@ impl fmt::Display for Build {
     }
 }
 
-/// FNV-1a: it tells builds apart, and is no protection against anybody.
+/// FNV-1a: it tells builds apart, and is no protection against an attacker.
 struct Fnv(u64);
 
 impl Default for Fnv {

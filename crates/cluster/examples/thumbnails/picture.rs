@@ -12,15 +12,15 @@ use image::codecs::jpeg::JpegEncoder;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 
-/// How large an image may be in memory, in bytes: that of a camera with 100 megapixels is 300 MB. A small file can say that it holds
-/// a gigantic image.
+/// How large an image may be in memory, in bytes: that of a camera with 100 megapixels is 300 MB. A
+/// small file can say that it holds a gigantic image.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// As good as thumbnails of common programs.
 const QUALITY: u8 = 85;
 
 /// What was done.
-pub(super) enum Done {
+pub(crate) enum Done {
     /// The thumbnail was made.
     Made,
     /// It was there.
@@ -28,15 +28,15 @@ pub(super) enum Done {
 }
 
 /// Why there is no thumbnail.
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// The image cannot be read.
     Broken(String),
     /// The thumbnail cannot be written.
     Unwritten(String),
 }
 
-/// Do we take a file of this name for an image?
-pub(super) fn is_named_so(name: &Path) -> bool {
+/// Returns `true` if a file of this name is taken for an image.
+pub(crate) fn is_named_so(name: &Path) -> bool {
     format(name).is_some()
 }
 
@@ -51,7 +51,7 @@ fn format(name: &Path) -> Option<ImageFormat> {
 }
 
 /// Makes a thumbnail, unless it is there.
-pub(super) fn make(source: &Path, target: &Path, size: u32) -> Result<Done, Trouble> {
+pub(crate) fn make(source: &Path, target: &Path, size: u32) -> Result<Done, Trouble> {
     // A decoder that panics on bad data is as good as one that reports them.
     let small = catch_unwind(AssertUnwindSafe(|| shrink(source, target, size)));
     let small = small.unwrap_or_else(|_| Err("the decoder panicked".to_owned()));
@@ -119,7 +119,7 @@ fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
     }
 }
 
-/// Is there a thumbnail that is not older than its image, and of this size?
+/// Returns `true` if there is a thumbnail that is not older than its image, and of this size.
 fn is_there(source: &Path, target: &Path, dimensions: (u32, u32)) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
     let (Ok(before), Ok(after)) = (changed(source), changed(target)) else {
@@ -160,8 +160,8 @@ impl Drop for Part {
 const PREFIX: &[u8] = b".locksley-";
 const SUFFIX: &[u8] = b".part";
 
-/// Is it the name of a file that is being written?
-pub(super) fn is_part(name: &OsStr) -> bool {
+/// Returns `true` if it is the name of a file that is being written.
+pub(crate) fn is_part(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
@@ -184,7 +184,8 @@ impl Part {
     }
 }
 
-/// Writes a file at once: whoever looks sees nothing, or what was there before, or all of it, even after a power cut.
+/// Writes a file at once: a reader sees nothing, or what was there before, or all of it, even
+/// after a power cut.
 fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = target.parent().unwrap_or(target);
     let (mut file, part) = Part::create(folder)?;
@@ -194,8 +195,8 @@ fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&part.0, target)
 }
 
-/// Can files be made in this folder?
-pub(super) fn try_to_write(folder: &Path) -> io::Result<()> {
+/// Fails if files cannot be made in this folder.
+pub(crate) fn try_to_write(folder: &Path) -> io::Result<()> {
     Part::create(folder).map(drop)
 }
 

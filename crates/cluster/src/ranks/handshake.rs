@@ -1,4 +1,5 @@
-//! The first phase: all ranks introduce themselves, up a [tree], and are told where all are, down the tree.
+//! The first phase: all ranks introduce themselves, up a [tree], and are told where all are, down
+//! the tree.
 //!
 //! ```text
 //!   rank r  ── greeting: build, host ──> parent              another build: the job ends
@@ -7,11 +8,12 @@
 //!   rank r  ── ping, pong, 8 times ──     rank 0             if there will be a trace
 //! ```
 //!
-//! If two ranks are of different builds then so are the ends of some link of the tree, and one of them notices. Names of hosts go to rank 0
-//! only, once over each link on their way; the others need to know which ranks share a host, which takes a few bytes for each host.
+//! If two ranks are of different builds then so are the ends of some link of the tree, and one of
+//! them notices. Names of hosts go to rank 0 only, once over each link on their way; the others
+//! need to know which ranks share a host, which takes a few bytes for each host.
 //!
-//! The fastest of the pongs tells how the clocks differ, up to half of its round trip (Cristian, "Probabilistic clock
-//! synchronization").
+//! The fastest of the pongs tells how the clocks differ, up to half of its round trip (Cristian,
+//! "Probabilistic clock synchronization").
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -22,11 +24,11 @@ use locksley_policy::rank::Trouble;
 
 use super::clock;
 use super::error::RankError;
-use super::letter::{Letter, Sealed};
+use super::mailbox::{Mailbox, converse};
 use super::peer::{Link, Peer};
-use super::post::{Post, converse};
 use super::tree;
-use crate::build::Build;
+use super::wire::{Packet, Sealed};
+use crate::build_id::Build;
 
 /// How often a rank asks for the time.
 const PINGS: u32 = 8;
@@ -40,15 +42,17 @@ pub(super) struct Roll {
     pub(super) numbers: Vec<u32>,
     /// The names of all ranks' hosts, on rank 0; elsewhere those of the ranks below.
     pub(super) names: BTreeMap<usize, String>,
-    /// By how much the clock of rank 0 is ahead of this one's, in nanoseconds. 0 if nobody asked.
+    /// By how much the clock of rank 0 is ahead of this one's, in nanoseconds. 0 if it was not
+    /// asked for.
     pub(super) ahead: i64,
 }
 
-/// Says hello, and waits until everybody has. A rank waits for those below for as long as `patience`, and longer for its parent, since if
-/// another one is missing it is not the parent that is to blame.
-pub(super) fn hello(
+/// Says hello, and waits until everybody has. A rank waits for those below for as long as
+/// `patience`, and longer for its parent, since if another one is missing it is not the parent that
+/// is to blame.
+pub(super) fn handshake(
     peer: &mut dyn Peer,
-    post: &mut Post,
+    mailbox: &mut Mailbox,
     build: Build,
     clocks: bool,
     patience: Duration,
@@ -57,20 +61,20 @@ pub(super) fn hello(
     let mut guest = Guest {
         build,
         greeting: Some(host.clone()),
-        missing: tree::children(post.me, post.count)
+        missing: tree::children(mailbox.me, mailbox.count)
             .map(|rank| (rank, false))
             .collect(),
-        names: BTreeMap::from([(post.me, host)]),
+        names: BTreeMap::from([(mailbox.me, host)]),
         told: false,
         roll: None,
         numbers: None,
-        clocks: if clocks && post.me > 0 { PINGS } else { 0 },
+        clocks: if clocks && mailbox.me > 0 { PINGS } else { 0 },
         asked: None,
         best: (u64::MAX, 0),
-        heard: post.now(),
+        heard: mailbox.now(),
         patience,
     };
-    converse(peer, post, |post, link| guest.turn(post, link))
+    converse(peer, mailbox, |mailbox, link| guest.turn(mailbox, link))
 }
 
 /// A rank's part.
@@ -100,34 +104,34 @@ struct Guest {
 impl Guest {
     fn turn(
         &mut self,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
     ) -> Result<ControlFlow<Roll>, RankError> {
-        let parent = tree::parent(post.me);
+        let parent = tree::parent(mailbox.me);
         if let (Some(host), Some(parent)) = (self.greeting.take(), parent) {
             let build = self.build.0;
-            post.send(link, parent, &Letter::Greeting { build, host });
+            mailbox.send(link, parent, &Packet::Greeting { build, host });
         }
-        match post.receive(link)? {
-            Some((rank, Letter::Greeting { build, host })) => {
-                self.enter(post, rank, build, host)?
+        match mailbox.receive(link)? {
+            Some((rank, Packet::Greeting { build, host })) => {
+                self.enter(mailbox, rank, build, host)?
             }
-            Some((rank, Letter::Sealed(Sealed::Below(names))))
+            Some((rank, Packet::Sealed(Sealed::Below(names))))
                 if self.missing.remove(&rank).is_some() =>
             {
                 let names = names.into_iter();
                 self.names
                     .extend(names.map(|(rank, name)| (rank as usize, name)));
-                self.heard = post.now();
+                self.heard = mailbox.now();
             }
-            Some((rank, Letter::Sealed(Sealed::Roll(runs)))) if Some(rank) == parent => {
+            Some((rank, Packet::Sealed(Sealed::Roll(runs)))) if Some(rank) == parent => {
                 self.roll = Some(runs);
             }
-            Some((0, Letter::Sealed(Sealed::Pong(theirs)))) => self.compare(theirs),
-            Some((from, letter)) => post.put_off(from, letter),
+            Some((0, Packet::Sealed(Sealed::Pong(theirs)))) => self.compare(theirs),
+            Some((from, packet)) => mailbox.put_off(from, packet),
             None => thread::sleep(NAP),
         }
-        if let Some(error) = self.silent(post) {
+        if let Some(error) = self.silent(mailbox) {
             return Err(error);
         }
         if !self.missing.is_empty() {
@@ -141,24 +145,24 @@ impl Guest {
                 let names = self.names.iter();
                 let names = names.map(|(rank, name)| (*rank as u32, name.clone()));
                 let below = Sealed::Below(names.collect());
-                post.send(link, parent, &Letter::Sealed(below));
+                mailbox.send(link, parent, &Packet::Sealed(below));
             }
             Some(_) => {}
         }
-        self.leave(post, link)
+        self.leave(mailbox, link)
     }
 
     /// The end of the phase, if this rank knows all.
     fn leave(
         &mut self,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
     ) -> Result<ControlFlow<Roll>, RankError> {
         let Some(numbers) = &self.numbers else {
             let Some(runs) = self.roll.take() else {
                 return Ok(ControlFlow::Continue(()));
             };
-            self.numbers = Some(self.pass_on(post, link, runs)?);
+            self.numbers = Some(self.pass_on(mailbox, link, runs)?);
             return Ok(ControlFlow::Continue(()));
         };
         if self.asked.is_some() {
@@ -167,7 +171,7 @@ impl Guest {
         if self.clocks > 0 {
             self.clocks -= 1;
             self.asked = Some(clock::wall());
-            post.send(link, 0, &Letter::Sealed(Sealed::Ping));
+            mailbox.send(link, 0, &Packet::Sealed(Sealed::Ping));
             return Ok(ControlFlow::Continue(()));
         }
         Ok(ControlFlow::Break(Roll {
@@ -180,28 +184,28 @@ impl Guest {
     /// The number of each rank's host, which the children are told too.
     fn pass_on(
         &self,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
         runs: Vec<(u32, u32)>,
     ) -> Result<Vec<u32>, RankError> {
         let ranks: u64 = runs.iter().map(|&(_, ranks)| u64::from(ranks)).sum();
-        if ranks != post.count as u64 {
-            let why = format!("a list of {ranks} hosts for {} ranks", post.count);
-            let rank = tree::parent(post.me).unwrap_or(0);
+        if ranks != mailbox.count as u64 {
+            let why = format!("a list of {ranks} hosts for {} ranks", mailbox.count);
+            let rank = tree::parent(mailbox.me).unwrap_or(0);
             return Err(RankError::Malformed { rank, why });
         }
         let each = |&(host, ranks): &(u32, u32)| std::iter::repeat_n(host, ranks as usize);
         let numbers = runs.iter().flat_map(each).collect();
-        let roll = Letter::Sealed(Sealed::Roll(runs));
-        for child in tree::children(post.me, post.count) {
-            post.send(link, child, &roll);
+        let roll = Packet::Sealed(Sealed::Roll(runs));
+        for child in tree::children(mailbox.me, mailbox.count) {
+            mailbox.send(link, child, &roll);
         }
         Ok(numbers)
     }
 
     fn enter(
         &mut self,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         rank: usize,
         theirs: u64,
         host: String,
@@ -209,34 +213,34 @@ impl Guest {
         if theirs != self.build.0 {
             let ours = self.build.0;
             return Err(RankError::Trouble {
-                rank: post.me,
+                rank: mailbox.me,
                 host: Some(host),
                 trouble: Trouble::OtherBuild { rank, theirs, ours },
             });
         }
         if let Some(introduced) = self.missing.get_mut(&rank) {
             *introduced = true;
-            self.heard = post.now();
+            self.heard = mailbox.now();
         }
         Ok(())
     }
 
-    /// Who should have been heard of, and was not. A child that has introduced itself lives: if it says no more it waits for another
-    /// one below it, and knows better which.
-    fn silent(&self, post: &mut Post) -> Option<RankError> {
-        let since = post.now().saturating_sub(self.heard);
+    /// Who should have been heard of, and was not. A child that has introduced itself lives: if it
+    /// says no more it waits for another one below it, and knows better which.
+    fn silent(&self, mailbox: &mut Mailbox) -> Option<RankError> {
+        let since = mailbox.now().saturating_sub(self.heard);
         let absent = self.missing.iter().find(|(_, introduced)| !**introduced);
         let (rank, patience) = match absent {
             Some((child, _)) => (*child, self.patience),
             None => {
                 let waits_for = self.missing.keys().next().copied();
-                let rank = waits_for.or(tree::parent(post.me))?;
+                let rank = waits_for.or(tree::parent(mailbox.me))?;
                 (rank, self.patience * 3 / 2)
             }
         };
         let for_ns = since.as_nanos() as u64;
         (since > patience).then_some(RankError::Trouble {
-            rank: post.me,
+            rank: mailbox.me,
             host: None,
             trouble: Trouble::Silent { rank, for_ns },
         })

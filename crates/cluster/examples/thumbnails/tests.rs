@@ -1,7 +1,5 @@
 //! Thumbnails of folders with all that folders can have in them.
 
-#![cfg(feature = "thumbnails")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,8 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use image::{DynamicImage, GrayImage, ImageFormat, Rgb, RgbImage, RgbaImage};
-use locksley_cluster::programs::thumbnails::{self, Batch, Made, Refused};
 use locksley_cluster::{Local, Panicked};
+
+use crate::batch::{self, Batch, Refused};
+use crate::made::Made;
 
 /// A folder of its own for each test, which is gone afterwards.
 struct Place(PathBuf);
@@ -20,7 +20,7 @@ impl Place {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("thumbnails-{}-{number}", std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let path = std::env::temp_dir().join(name);
         fs::create_dir_all(path.join("in")).unwrap();
         Place(path)
     }
@@ -85,7 +85,7 @@ fn picture(width: u32, height: u32) -> RgbImage {
 fn run(input: &Path, output: &Path, size: u32) -> Result<Made, Panicked> {
     let batch = Batch::new(input, output, size).unwrap();
     let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    let local = Local::new(pool, &thumbnails::program());
+    let local = Local::new(pool, &batch::program());
     local.run([batch.whole()]).map(|(made, _)| made)
 }
 
@@ -140,7 +140,8 @@ fn an_image_that_lies_on_its_side_is_turned() {
     place.picture("side.jpg", 100, 50);
     let path = place.input().join("side.jpg");
     let mut bytes = fs::read(&path).unwrap();
-    // Behind the start of the image a segment with one entry: orientation (0x112), a short, one of them, 6.
+    // Behind the start of the image a segment with one entry: orientation (0x112), a short, one of
+    // them, 6.
     let mut exif = b"Exif\0\0MM\0*\0\0\0\x08\0\x01".to_vec();
     exif.extend([1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]);
     let mut segment = vec![0xff, 0xe1, 0, exif.len() as u8 + 2];
@@ -227,7 +228,7 @@ fn many_images_are_split_into_tasks() {
     }
     let batch = Batch::new(&place.input(), &place.output(), 8).unwrap();
     let pool = locksley::Pool::builder().workers(2).build().unwrap();
-    let local = Local::new(pool, &thumbnails::program());
+    let local = Local::new(pool, &batch::program());
     let (made, usage) = local.run([batch.whole()]).unwrap();
     assert_eq!(made.made, 40);
     assert!(
@@ -245,7 +246,7 @@ fn tasks_are_small_however_many_folders_there_are() {
     }
     let batch = Batch::new(&place.input(), &place.output(), 16).unwrap();
     let pool = locksley::Pool::builder().workers(1).build().unwrap();
-    let local = Local::new(pool, &thumbnails::program());
+    let local = Local::new(pool, &batch::program());
     local.set_appetite(usize::MAX);
     local.submit(Box::new(batch.whole()));
     let mut largest = 0;
@@ -382,7 +383,7 @@ fn a_killed_run_leaves_whole_thumbnails_and_is_resumed() {
         place.picture(&format!("{number}.png"), 320, 240);
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "victim", "--ignored"])
+        .args(["--exact", "tests::victim", "--ignored"])
         .env(VICTIM, &place.0)
         .stdout(Stdio::null())
         .spawn()

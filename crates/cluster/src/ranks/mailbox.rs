@@ -1,7 +1,8 @@
-//! A rank's letters, and what it does when the job has failed.
+//! A rank's packets, and what it does when the job has failed.
 //!
-//! A job has phases ([hello](super::hello), [work](super::engine), [outcome](super::outcome)), each a conversation. Ranks are not in the same
-//! phase at the same time, so a letter may come early: it is put off until its phase begins.
+//! A job has phases ([handshake](super::handshake), [work](super::engine),
+//! [outcome](super::outcome)), each a conversation. Ranks are not in the same phase at the same
+//! time, so a packet may come early: it is put off until its phase begins.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{self, Awake};
 use super::error::RankError;
-use super::letter::{Letter, Sealed};
 use super::peer::{Link, Peer};
+use super::wire::{Packet, Sealed};
 
 /// How many messages and bytes went out and came in.
 ///
@@ -34,21 +35,21 @@ pub struct Traffic {
     pub bytes_received: u64,
 }
 
-/// A rank's letters.
-pub(super) struct Post {
+/// A rank's packets.
+pub(super) struct Mailbox {
     pub(super) me: usize,
     pub(super) count: usize,
     pub(super) traffic: Traffic,
     /// For this phase, from earlier ones.
-    early: VecDeque<(usize, Letter)>,
+    early: VecDeque<(usize, Packet)>,
     /// For later phases.
-    put_off: VecDeque<(usize, Letter)>,
+    put_off: VecDeque<(usize, Packet)>,
     awake: Awake,
 }
 
-impl Post {
-    pub(super) fn new(peer: &dyn Peer) -> Post {
-        Post {
+impl Mailbox {
+    pub(super) fn new(peer: &dyn Peer) -> Mailbox {
+        Mailbox {
             me: peer.me(),
             count: peer.count(),
             traffic: Traffic::default(),
@@ -69,30 +70,30 @@ impl Post {
         (0..self.count).filter(move |&rank| rank != me)
     }
 
-    pub(super) fn send(&mut self, link: &mut dyn Link, to: usize, letter: &Letter) {
-        let bytes = letter.encode();
+    pub(super) fn send(&mut self, link: &mut dyn Link, to: usize, packet: &Packet) {
+        let bytes = packet.encode();
         self.traffic.sent += 1;
         self.traffic.bytes_sent += bytes.len() as u64;
         link.send(to, bytes);
     }
 
-    /// The next letter, if one has come. Who asks for the time is answered at once, in any phase.
+    /// The next packet, if one has come. Who asks for the time is answered at once, in any phase.
     pub(super) fn receive(
         &mut self,
         link: &mut dyn Link,
-    ) -> Result<Option<(usize, Letter)>, RankError> {
+    ) -> Result<Option<(usize, Packet)>, RankError> {
         if let Some(early) = self.early.pop_front() {
             return Ok(Some(early));
         }
         while let Some((from, bytes)) = link.receive() {
             self.traffic.received += 1;
             self.traffic.bytes_received += bytes.len() as u64;
-            match Letter::decode(&bytes) {
-                Ok(Letter::Abort(why)) => return Err(RankError::Told { rank: from, why }),
-                Ok(Letter::Sealed(Sealed::Ping)) => {
-                    self.send(link, from, &Letter::Sealed(Sealed::Pong(clock::wall())));
+            match Packet::decode(&bytes) {
+                Ok(Packet::Abort(why)) => return Err(RankError::Told { rank: from, why }),
+                Ok(Packet::Sealed(Sealed::Ping)) => {
+                    self.send(link, from, &Packet::Sealed(Sealed::Pong(clock::wall())));
                 }
-                Ok(letter) => return Ok(Some((from, letter))),
+                Ok(packet) => return Ok(Some((from, packet))),
                 Err(malformed) => {
                     let why = malformed.to_string();
                     return Err(RankError::Malformed { rank: from, why });
@@ -102,33 +103,34 @@ impl Post {
         Ok(None)
     }
 
-    /// Keeps a letter for a later phase.
-    pub(super) fn put_off(&mut self, from: usize, letter: Letter) {
-        self.put_off.push_back((from, letter));
+    /// Keeps a packet for a later phase.
+    pub(super) fn put_off(&mut self, from: usize, packet: Packet) {
+        self.put_off.push_back((from, packet));
     }
 }
 
-/// One phase: `turn` is called until it breaks or fails. If it fails, the other ranks are told, and the job is given up.
+/// One phase: `turn` is called until it breaks or fails. If it fails, the other ranks are told, and
+/// the job is given up.
 pub(super) fn converse<T>(
     peer: &mut dyn Peer,
-    post: &mut Post,
-    mut turn: impl FnMut(&mut Post, &mut dyn Link) -> Result<ControlFlow<T>, RankError>,
+    mailbox: &mut Mailbox,
+    mut turn: impl FnMut(&mut Mailbox, &mut dyn Link) -> Result<ControlFlow<T>, RankError>,
 ) -> Result<T, RankError> {
-    post.early = std::mem::take(&mut post.put_off);
+    mailbox.early = std::mem::take(&mut mailbox.put_off);
     let mut done = None;
     let mut failing: Option<Failing> = None;
     peer.drive(&mut |link| {
         if let Some(failing) = &mut failing {
-            return failing.turn(post, link);
+            return failing.turn(mailbox, link);
         }
-        match turn(post, link) {
+        match turn(mailbox, link) {
             Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
             Ok(ControlFlow::Break(value)) => {
                 done = Some(value);
                 ControlFlow::Break(())
             }
             Err(error) => {
-                failing = Some(Failing::new(error, post, link));
+                failing = Some(Failing::new(error, mailbox, link));
                 ControlFlow::Continue(())
             }
         }
@@ -140,8 +142,8 @@ pub(super) fn converse<T>(
     }
 }
 
-/// How much longer a rank waits than the one before it, before it says why the job has failed. If several notice at
-/// the same time, one of them is enough.
+/// How much longer a rank waits than the one before it, before it says why the job has failed. If
+/// several notice at the same time, one of them is enough.
 const STEP: Duration = Duration::from_millis(10);
 
 /// How long it waits at most.
@@ -155,31 +157,31 @@ struct Failing {
 }
 
 impl Failing {
-    fn new(error: RankError, post: &mut Post, link: &mut dyn Link) -> Failing {
+    fn new(error: RankError, mailbox: &mut Mailbox, link: &mut dyn Link) -> Failing {
         if !matches!(error, RankError::Told { .. }) {
-            let abort = Letter::Abort(error.to_string());
-            for rank in post.others() {
-                post.send(link, rank, &abort);
+            let abort = Packet::Abort(error.to_string());
+            for rank in mailbox.others() {
+                mailbox.send(link, rank, &abort);
             }
         }
-        let wait = LONGEST.min(STEP * u32::try_from(post.me).unwrap_or(u32::MAX));
+        let wait = LONGEST.min(STEP * u32::try_from(mailbox.me).unwrap_or(u32::MAX));
         Failing {
             error,
-            at: post.now() + wait,
+            at: mailbox.now() + wait,
         }
     }
 
-    fn turn(&mut self, post: &mut Post, link: &mut dyn Link) -> ControlFlow<()> {
+    fn turn(&mut self, mailbox: &mut Mailbox, link: &mut dyn Link) -> ControlFlow<()> {
         if let RankError::Told { .. } = self.error {
             link.give_up(None);
             return ControlFlow::Break(());
         }
-        match post.receive(link) {
-            Err(RankError::Told { rank, why }) if rank < post.me => {
+        match mailbox.receive(link) {
+            Err(RankError::Told { rank, why }) if rank < mailbox.me => {
                 self.error = RankError::Told { rank, why };
             }
             Ok(Some(_)) | Err(_) => {}
-            Ok(None) if post.now() < self.at => thread::sleep(Duration::from_millis(1)),
+            Ok(None) if mailbox.now() < self.at => thread::sleep(Duration::from_millis(1)),
             Ok(None) => {
                 link.give_up(Some(&self.error.to_string()));
                 return ControlFlow::Break(());

@@ -48,7 +48,8 @@ impl FromStr for JobId {
     }
 }
 
-/// A text that comes from elsewhere, for a terminal: what could move its cursor, or worse, is spelt out.
+/// A text that comes from elsewhere, for a terminal: what could move its cursor, or worse, is spelt
+/// out.
 ///
 /// ```
 /// use locksley_cluster::leases::plain;
@@ -67,23 +68,18 @@ pub fn plain(text: &str) -> String {
 }
 
 /// A text that is no name of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a job's name has 1 to 64 letters, digits, dots, dashes and underscores")]
 pub struct BadName;
 
-impl fmt::Display for BadName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a job's name has 1 to 64 letters, digits, dots, dashes and underscores")
-    }
-}
-
-impl std::error::Error for BadName {}
-
-/// How large things may be. Checked by whoever sends them, by the server's scripts, and by whoever gets them.
+/// How large things may be. Checked by the sender, by the server's scripts, and by the
+/// receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a task.
     pub task: usize,
-    /// Entries that are added at once. More first tasks are submitted in chunks, more children in bundles.
+    /// Entries that are added at once. More first tasks are submitted in chunks, more children in
+    /// bundles.
     pub children: usize,
     /// Bytes of a result.
     pub result: usize,
@@ -98,7 +94,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// A mebibyte for a task or a result, and 4096 entries at once. A server holds all tasks in memory.
+    /// A mebibyte for a task or a result, and 4096 entries at once. A server holds all tasks in
+    /// memory.
     fn default() -> Limits {
         Limits {
             task: 1 << 20,
@@ -111,8 +108,8 @@ impl Default for Limits {
 /// What a job's workers keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// A worker that is silent for so long has lost what it leased. With thousands of workers it is longer (7.5 ms for each, up to 75 s),
-    /// so that the server is not asked too often.
+    /// A worker that is silent for so long has lost what it leased. With thousands of workers it is
+    /// longer (7.5 ms for each, up to 75 s), so that the server is not asked too often.
     pub lease: Duration,
     /// After so many tries a task that kills its workers, or panics, is set aside.
     pub tries: u32,
@@ -135,9 +132,9 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Returns `true` if a task is suspect at this try: one of the last two. A worker runs one suspect at a time, beside others, so
-    /// that two of them never die together. What a worker runs for the second time or later it runs without what it
-    /// spawns: others do that.
+    /// Returns `true` if a task is suspect at this try: one of the last two. A worker runs one
+    /// suspect at a time, beside others, so that two of them never die together. What a worker runs
+    /// for the second time or later it runs without what it spawns: others do that.
     ///
     /// ```
     /// let terms = locksley_cluster::leases::Terms { tries: 4, ..Default::default() };
@@ -187,7 +184,8 @@ impl Order {
     }
 }
 
-/// Who leases. The name belongs to one incarnation of a process: none that comes later has the same.
+/// Who leases. The name belongs to one incarnation of a process: none that comes later has the
+/// same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerId {
     /// The name.
@@ -196,8 +194,8 @@ pub struct WorkerId {
     pub build: Build,
 }
 
-/// The right to say what came of a task. It is good for one delivery of it: when the lease runs out, and the task is delivered
-/// again, be it to the same worker, the ticket is void.
+/// The right to say what came of a task. It is good for one delivery of it: when the lease runs
+/// out, and the task is delivered again, be it to the same worker, the ticket is void.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
     /// The job.
@@ -260,7 +258,7 @@ impl Child {
     }
 }
 
-/// A task that nobody can do.
+/// A task that no worker can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The task, encoded.
@@ -295,7 +293,8 @@ impl Completion {
 }
 
 /// Something is too large.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} of {size}, where {limit} is the most")]
 pub struct Oversized {
     /// What is.
     pub what: &'static str,
@@ -314,15 +313,6 @@ impl Oversized {
     }
 }
 
-impl fmt::Display for Oversized {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Oversized { what, size, limit } = self;
-        write!(f, "{what} of {size}, where {limit} is the most")
-    }
-}
-
-impl std::error::Error for Oversized {}
-
 /// What the server made of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completed {
@@ -333,8 +323,9 @@ pub enum Completed {
         /// How many partial results there are.
         results: u64,
     },
-    /// The ticket is void: the lease ran out and somebody else has the task or has completed it, the job is over, or this very
-    /// completion has been counted before. Whatever it is, it must not count.
+    /// The ticket is void: the lease ran out and another worker has the task or has completed it,
+    /// the job is over, or this very completion has been counted before. Whatever it is, it must
+    /// not count.
     Fenced,
 }
 
@@ -379,7 +370,7 @@ pub enum State {
     Running,
     /// There are none, except for those that were set aside.
     Done,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -402,7 +393,8 @@ pub struct Status {
     pub aside: u64,
     /// The first few of those, with reasons.
     pub reasons: Vec<Aside>,
-    /// Who did how much, and has how much: those who did most, and those who have most, at least 64 of each.
+    /// Who did how much, and has how much: those who did most, and those who have most, at least 64
+    /// of each.
     pub shares: Vec<Share>,
     /// How many workers completed leases.
     pub workers: u64,
@@ -410,7 +402,8 @@ pub struct Status {
     pub sealed: bool,
     /// Whether the server's memory is full: no task can be added until there is room.
     pub full: bool,
-    /// When it was submitted, by the server's clock: tells apart what had the same name one after the other.
+    /// When it was submitted, by the server's clock: tells apart what had the same name one after
+    /// the other.
     pub submitted: u64,
     /// For how long it has been running, or was.
     pub age: Duration,
@@ -436,6 +429,31 @@ pub struct Aside {
     pub attempts: u32,
     /// Why it was set aside.
     pub reason: String,
+}
+
+/// A task that was set aside, with the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dead {
+    /// What is known of it.
+    pub aside: Aside,
+    /// The task, encoded; of one that is larger than 64 KiB, the beginning.
+    pub task: Vec<u8>,
+    /// Whether all of the task is there, so that it can be tried again.
+    pub whole: bool,
+}
+
+impl Dead {
+    /// The largest task that is kept whole: there may be a thousand of them.
+    pub(crate) const WHOLE: usize = 64 << 10;
+
+    /// How much is kept of a larger one.
+    pub(crate) const PART: usize = 4 << 10;
+
+    /// The name of its kind, if it is a task.
+    pub fn kind(&self) -> Option<String> {
+        let parcel = Parcel::decode(&self.task).ok()?;
+        Some(plain(&parcel.kind))
+    }
 }
 
 /// All workers that are alive, together.
