@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Continuation, Program, Reduce, Task, Tasks};
 
-/// Sorts a range of the [numbers].
+/// Sorts a range of the numbers.
 ///
 /// ```
 /// use locksley_cluster::Local;
