@@ -17,6 +17,7 @@ pages! {
     first_steps: "first_steps.md";
     from_rayon: "from_rayon.md";
     waiting: "waiting.md";
+    loops: "loops.md";
     dataflow: "dataflow.md";
     strategies: "strategies.md";
     observing: "observing.md";
