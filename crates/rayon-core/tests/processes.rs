@@ -310,10 +310,8 @@ fn child_forks() {
         unsafe { libc::exit(0) };
     }
     // SAFETY: the status is not asked for.
-    assert_eq!(
-        unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) },
-        child
-    );
+    let ended = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    assert_eq!(ended, child);
     println!("answer: {child}");
 }
 
