@@ -6,6 +6,7 @@ mod cluster;
 mod flow;
 mod harness;
 mod joins;
+mod loops;
 mod queues;
 mod rayon_core;
 mod sim;
@@ -68,6 +69,7 @@ Examples:
   locksley-bench rayon                      rayon's own code on Locksley and on rayon, minutes
   locksley-bench steals                     tasks that are worth stealing, about ten minutes
   locksley-bench steals --only scope/in     the same, only scopes that a worker opens back to back
+  locksley-bench loops                      loops that split on request, about five minutes
   locksley-bench sim                        the simulator, about three minutes
   locksley-bench flow                       dataflow beside fork-join and barriers, seconds
   locksley-bench cluster                    several processes, about a minute
@@ -105,6 +107,8 @@ enum Command {
     Rayon,
     /// Tasks that are worth stealing, with rayon's own rayon-core and with ours; what a steal costs.
     Steals,
+    /// Loops that split on request beside the sequential iterator and rayon's.
+    Loops,
     /// The simulator: its speed, and its predictions beside the pool's counters.
     Sim,
     /// Dataflow: what a task costs, and flows beside fork-join and barriers.
@@ -196,6 +200,7 @@ fn main() -> ExitCode {
         Command::Strategies => &[strategies::run],
         Command::Rayon => &[rayon_core::run],
         Command::Steals => &[steals::run],
+        Command::Loops => &[loops::run],
         Command::Sim => &[sim::run],
         Command::Flow => &[flow::run],
         Command::Cluster => &[cluster::run],
@@ -205,6 +210,7 @@ fn main() -> ExitCode {
             strategies::run,
             rayon_core::run,
             steals::run,
+            loops::run,
             sim::run,
             flow::run,
             cluster::run,

@@ -1,8 +1,9 @@
 //! One task program over threads, processes and hosts.
 //!
-//! A [`Task`] is a value that can be serialised and run. Running it gives a result, which is reduced with those of all
-//! others ([`Reduce`]), and may spawn further tasks ([`Tasks::spawn`]). A [`Program`] is the kinds of tasks that belong together,
-//! by name. Closures don't travel; values do.
+//! A [`Task`] is a value that can be serialised and run. Running it gives a result, which is
+//! reduced with those of all others ([`Reduce`]), and may spawn further tasks ([`Tasks::spawn`]). A
+//! [`Program`] is the kinds of tasks that belong together, by name. Closures don't travel; values
+//! do.
 //!
 //! ```
 //! use locksley_cluster::{Local, Program, Sum, Task, Tasks};
@@ -38,15 +39,19 @@
 
 #![forbid(unsafe_code)]
 
-mod build;
+mod build_id;
+pub mod continuation;
 pub mod leases;
 mod local;
 pub mod programs;
 pub mod ranks;
 mod reduce;
+#[cfg(test)]
+mod tangle;
 mod task;
 
-pub use build::Build;
+pub use build_id::Build;
+pub use continuation::{Continuation, Group};
 pub use local::{Failed, Local, Panicked, Usage};
 pub use reduce::{Max, Reduce, Sum};
 pub use task::{Boxed, Malformed, Parcel, Program, Runnable, Task, Tasks};

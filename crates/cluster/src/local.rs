@@ -1,7 +1,8 @@
 //! One process: a Locksley pool, and the tasks that wait in it.
 //!
-//! A [`Local`] is what runs tasks, whoever brings them: alone ([`Local::run`]), for [ranks](crate::ranks), or for
-//! [leases](crate::leases). How tasks wait, and how some of them leave, is in `shared`.
+//! A [`Local`] is what runs tasks, wherever they come from: alone ([`Local::run`]), for
+//! [ranks](crate::ranks), or for [leases](crate::leases). How tasks wait, and how some of them
+//! leave, is in `shared`.
 
 mod lineage;
 mod shared;
@@ -9,19 +10,19 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use locksley::Pool;
 
+use crate::continuation::Slot;
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Program, Task};
-use shared::Origin;
+use crate::task::{Boxed, Malformed, Parcel, Program, Task};
+use shared::{Origin, Waiting};
 
 pub use lineage::Failed;
 pub(crate) use lineage::{Node, Parts};
-pub(crate) use shared::{Cut, Hold, Shared, message};
+pub(crate) use shared::{Cut, Hold, Made, Shared, message};
 
 /// A process's pool with the tasks of a program.
 ///
@@ -50,7 +51,8 @@ pub(crate) use shared::{Cut, Hold, Shared, message};
 /// ```
 #[derive(Debug)]
 pub struct Local<R> {
-    // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not ended from inside.
+    // Not in `Shared`: the last one who drops that may be a job on a worker, and a pool is not
+    // ended from inside.
     pool: Arc<Pool>,
     program: Program<R>,
     shared: Arc<Shared<R>>,
@@ -79,25 +81,14 @@ pub struct Usage {
 /// let panicked = Panicked { kind: "count", message: "overflow".to_owned() };
 /// assert_eq!(panicked.to_string(), "a task of the kind count panicked: overflow");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a task of the kind {kind} panicked: {message}")]
 pub struct Panicked {
     /// The name of its kind.
     pub kind: &'static str,
     /// What it said.
     pub message: String,
 }
-
-impl fmt::Display for Panicked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a task of the kind {} panicked: {}",
-            self.kind, self.message
-        )
-    }
-}
-
-impl std::error::Error for Panicked {}
 
 impl<R: Reduce> Local<R> {
     /// A process with this pool, which it may share with others, and nothing to do yet.
@@ -122,8 +113,8 @@ impl<R: Reduce> Local<R> {
         }
     }
 
-    /// A process that keeps who spawned whom, so that what it can do without can be [cut](Local::cut) off at any time. Results are
-    /// given in parts of at most `limit` bytes.
+    /// A process that keeps who spawned whom, so that what it can do without can be
+    /// [cut](Local::cut) off at any time. Results are given in parts of at most `limit` bytes.
     pub(crate) fn tracked(
         pool: impl Into<Arc<Pool>>,
         program: &Program<R>,
@@ -136,8 +127,53 @@ impl<R: Reduce> Local<R> {
     }
 
     /// Adds a task from outside, which looks like this when it is encoded.
-    pub(crate) fn submit_encoded(&self, task: Boxed<R>, encoded: Vec<u8>) {
-        self.bring(task, Origin::Brought(encoded));
+    pub(crate) fn submit_encoded(&self, task: Boxed<R>, to: Option<Slot>, encoded: Vec<u8>) {
+        let origin = Origin::Brought(encoded);
+        self.bring(Waiting { task, origin, to });
+    }
+
+    /// Sets the first part of the numbers of deferred tasks. No other process of the job has it.
+    pub(crate) fn set_home(&self, home: u64) {
+        self.shared.set_home(home);
+    }
+
+    /// Adds a task that came from another process.
+    pub(crate) fn submit_parcel(&self, parcel: &Parcel) -> Result<(), Malformed> {
+        let task = self.program.unpack(parcel)?;
+        let (origin, to) = (Origin::Untracked, parcel.to);
+        self.bring(Waiting { task, origin, to });
+        Ok(())
+    }
+
+    /// Takes up to this many of the oldest tasks that wait away from here, slots and all.
+    pub(crate) fn withdraw_parcels(&self, at_most: usize) -> Vec<Parcel> {
+        let taken = self.shared.withdraw(at_most, false);
+        taken.iter().map(Waiting::pack).collect()
+    }
+
+    /// Inputs for deferred tasks of other processes.
+    pub(crate) fn take_outbox(&self) -> Vec<(Slot, R)> {
+        self.shared.take_outbox()
+    }
+
+    /// Fills a slot with what came from another process.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such empty slot here.
+    pub(crate) fn deliver(&self, slot: Slot, input: R) -> Result<(), Malformed> {
+        match self.shared.deliver(slot, input) {
+            Some(Some(job)) => self.pool.spawn_detached(job),
+            Some(None) => {}
+            None if self.shared.cancelled() => {}
+            None => {
+                let Slot { of, index } = slot;
+                return Err(Malformed(format!(
+                    "no slot {index} of a deferred task {of}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Takes away what the process can do without; nothing at a bad moment, which passes.
@@ -162,7 +198,8 @@ impl<R: Reduce> Local<R> {
         self.shared.running()
     }
 
-    /// Whether tasks wait that a cut would take; and whether results wait that are more than fits into one.
+    /// Whether tasks wait that a cut would take; and whether results wait that are more than fits
+    /// into one.
     pub(crate) fn has_much(&self) -> (bool, bool) {
         self.shared.has_much()
     }
@@ -182,7 +219,8 @@ impl<R: Reduce> Local<R> {
     ///
     /// # Errors
     ///
-    /// The first task that panicked, when those that were running are done. Those that were waiting are dropped.
+    /// The first task that panicked, when those that were running are done. Those that were waiting
+    /// are dropped.
     pub fn run<T: Task<Output = R>>(
         &self,
         tasks: impl IntoIterator<Item = T>,
@@ -212,11 +250,12 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(&self, task: Boxed<R>) {
-        self.bring(task, Origin::Untracked);
+        let (origin, to) = (Origin::Untracked, None);
+        self.bring(Waiting { task, origin, to });
     }
 
-    fn bring(&self, task: Boxed<R>, origin: Origin<R>) {
-        if let Some(job) = self.shared.clone().enter(task, origin) {
+    fn bring(&self, waiting: Waiting<R>) {
+        if let Some(job) = self.shared.clone().enter(waiting) {
             self.pool.spawn_detached(job);
         }
     }
@@ -253,8 +292,9 @@ impl<R: Reduce> Local<R> {
         &self.pool
     }
 
-    /// From now on tasks are [wanted](crate::Tasks::wanted) while fewer than this many wait. At first it is twice the number of
-    /// workers, or none if there is one worker: enough for the pool, and nothing for other processes.
+    /// From now on tasks are [wanted](crate::Tasks::wanted) while fewer than this many wait. At
+    /// first it is twice the number of workers, or none if there is one worker: enough for the
+    /// pool, and nothing for other processes.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -271,7 +311,8 @@ impl<R: Reduce> Local<R> {
         self.shared.set_appetite(tasks);
     }
 
-    /// How many tasks wait: what could be [withdrawn](Local::withdraw). It may be out of date at once.
+    /// How many tasks wait: what could be [withdrawn](Local::withdraw). It may be out of date at
+    /// once.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -287,7 +328,8 @@ impl<R: Reduce> Local<R> {
         self.shared.waiting()
     }
 
-    /// Takes up to this many of the oldest tasks that wait away from here.
+    /// Takes up to this many of the oldest tasks that wait away from here. Tasks whose results go
+    /// to a [continuation](crate::continuation) stay.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -304,7 +346,8 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn withdraw(&self, at_most: usize) -> Vec<Boxed<R>> {
-        self.shared.withdraw(at_most)
+        let taken = self.shared.withdraw(at_most, true);
+        taken.into_iter().map(|waiting| waiting.task).collect()
     }
 
     /// How many tasks wait or run here. It may be out of date at once.
@@ -312,7 +355,8 @@ impl<R: Reduce> Local<R> {
         self.shared.pending()
     }
 
-    /// Is there nothing to do here, and will there be nothing until somebody submits a task?
+    /// Returns `true` if there is nothing to do here, and will be nothing until a task is
+    /// submitted.
     ///
     /// ```
     /// # use locksley_cluster::Local;
@@ -328,10 +372,10 @@ impl<R: Reduce> Local<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_passive(&self) -> bool {
-        self.shared.pending() == 0
+        self.shared.is_passive()
     }
 
-    /// Waits until the process is passive, or for so long. Is it passive?
+    /// Waits until the process is passive, or for so long. Returns `true` if it is passive.
     ///
     /// ```
     /// # use locksley_cluster::Local;

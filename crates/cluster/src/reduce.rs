@@ -5,8 +5,9 @@ use serde::de::DeserializeOwned;
 
 /// A commutative monoid: results come in any order, and in any grouping.
 ///
-/// **Laws.** `combine` is associative and commutative, and [`identity`](Reduce::identity) changes nothing. Nothing else is
-/// asked of a result for it to be the same on one thread and on a thousand hosts.
+/// **Laws.** `combine` is associative and commutative, and [`identity`](Reduce::identity) changes
+/// nothing. Nothing else is asked of a result for it to be the same on one thread and on a thousand
+/// hosts.
 ///
 /// ```
 /// use locksley_cluster::Reduce;

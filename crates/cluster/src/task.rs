@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::local::{Node, Shared};
+use crate::continuation::{self, Continuation, Group, Merge, Slot, Waits};
+use crate::local::{Made, Node, Shared};
 use crate::reduce::Reduce;
 
 /// A kind of task: a value that can be sent anywhere and run there.
 ///
-/// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share, say). If it has effects
-/// besides its result they must be idempotent: on Redis a task whose worker dies is run again.
+/// What it needs is in it, or can be had from wherever it runs (a file system that all hosts share,
+/// say). If it has effects besides its result they must be idempotent: on Redis a task whose worker
+/// dies is run again.
 ///
 /// ```
 /// use locksley_cluster::{Sum, Task, Tasks};
@@ -53,7 +55,8 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     /// What is known when all tasks have been run.
     type Output: Reduce;
 
-    /// Does what there is to do, or spawns it. It runs on a worker of a Locksley pool, so `locksley::join` and its kin work.
+    /// Does what there is to do, or spawns it. It runs on a worker of a Locksley pool, so
+    /// `locksley::join` and its kin work.
     fn run(self, tasks: &Tasks<Self::Output>) -> Self::Output;
 }
 
@@ -62,26 +65,71 @@ pub struct Tasks<R> {
     pub(crate) shared: Arc<Shared<R>>,
     /// The task that runs, where it is kept who spawned whom.
     pub(crate) node: Option<Arc<Node<R>>>,
+    /// Where the task's result goes, if not into that of the job.
+    pub(crate) to: Option<Slot>,
+    /// What the task has deferred.
+    pub(crate) made: Mutex<Made>,
 }
 
 impl<R: Reduce> Tasks<R> {
-    /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the workers of this process, and
-    /// another process may take it away. On Redis it can leave the process when the task that spawned it has ended.
+    /// Adds a task. Who runs it, and where, is open: the pool's strategy moves it between the
+    /// workers of this process, and another process may take it away. On Redis it can leave the
+    /// process when the task that spawned it has ended.
     ///
-    /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer parallelism inside of a
-    /// process there is `locksley::join`.
+    /// It costs an allocation and a lock, so it should be worth some 10 us or more. For finer
+    /// parallelism inside of a process there is `locksley::join`.
     pub fn spawn<T: Task<Output = R>>(&self, task: T) {
-        self.shared.clone().spawn(Box::new(task), self.node.clone());
+        let to = self
+            .to
+            .map(|_| self.shared.merge_slot(&self.made, &self.node));
+        let shared = self.shared.clone();
+        shared.spawn(Box::new(task), self.node.clone(), to);
     }
 
-    /// Would it be good to have more tasks? True while fewer wait here than others may come for. A task that holds much
-    /// work, such as the nodes of a tree that it has still to visit, looks now and then, every 50 us or so, and spawns a part
-    /// of what it has if so. A good part is one with half of the work.
+    /// Tasks whose results go, in this order, to a [continuation](Continuation) instead of into the
+    /// result of the job. [`continuation`](crate::continuation) has an example, and says what the
+    /// result of a task is.
+    ///
+    /// ```no_run
+    /// # use locksley_cluster::{Continuation, Sum, Task, Tasks};
+    /// # fn example<T: Task<Output = Sum<u64>>, C: Continuation<Output = Sum<u64>>>(
+    /// #     tasks: &Tasks<Sum<u64>>, left: T, right: T, merge: C,
+    /// # ) {
+    /// tasks.spawn_all([left, right]).then(merge);
+    /// # }
+    /// ```
+    pub fn spawn_all<T: Task<Output = R>>(
+        &self,
+        children: impl IntoIterator<Item = T>,
+    ) -> Group<'_, R> {
+        let children = children.into_iter();
+        Group {
+            tasks: self,
+            children: children.map(|task| Box::new(task) as Boxed<R>).collect(),
+        }
+    }
+
+    /// Spawns a group.
+    pub(crate) fn defer(&self, children: Vec<Boxed<R>>, continuation: Box<dyn Waits<R>>) {
+        let (shared, node) = (&self.shared, &self.node);
+        let of = shared.defer(&self.made, continuation, children.len(), node);
+        for (index, child) in children.into_iter().enumerate() {
+            let index = index as u32;
+            let to = Some(Slot { of, index });
+            shared.clone().spawn(child, node.clone(), to);
+        }
+    }
+
+    /// Returns `true` if more tasks are useful: while fewer wait here than others may come for. A
+    /// task that holds much work, such as the nodes of a tree that it has still to visit, looks now
+    /// and then, every 50 us or so, and spawns a part of what it has if so. A good part is one with
+    /// half of the work.
     pub fn wanted(&self) -> bool {
         self.shared.wanted()
     }
 
-    /// Has the run been given up? Nobody wants results any more; a long task may look now and then, and return at once.
+    /// Returns `true` if the run has been given up. Results are not wanted any more; a long task
+    /// may look now and then, and return at once.
     pub fn cancelled(&self) -> bool {
         self.shared.cancelled()
     }
@@ -139,7 +187,7 @@ impl<T: Task> Runnable<T::Output> for T {
 /// ```
 /// use locksley_cluster::Parcel;
 ///
-/// let parcel = Parcel { kind: "count".to_owned(), argument: vec![1, 2] };
+/// let parcel = Parcel::new("count", vec![1, 2]);
 /// assert_eq!(Parcel::decode(&parcel.encode()).unwrap(), parcel);
 /// assert!(Parcel::decode(&[200, 1]).is_err());
 /// ```
@@ -147,23 +195,42 @@ impl<T: Task> Runnable<T::Output> for T {
 pub struct Parcel {
     /// The name of its kind.
     pub kind: String,
+    /// How many results are in the argument: of a [continuation](crate::Continuation) its inputs.
+    pub inputs: u32,
+    /// Where its result goes, if not into that of the job.
+    pub to: Option<Slot>,
     /// The task, serialised.
     pub argument: Vec<u8>,
 }
 
 impl Parcel {
+    /// A task of this kind, whose result goes into that of the job.
+    pub fn new(kind: impl Into<String>, argument: Vec<u8>) -> Parcel {
+        Parcel {
+            kind: kind.into(),
+            inputs: 0,
+            to: None,
+            argument,
+        }
+    }
+
     /// Packs a task.
     pub fn of<T: Task>(task: &T) -> Parcel {
-        Parcel {
-            kind: T::KIND.to_owned(),
-            argument: encode(task),
-        }
+        Parcel::new(T::KIND, encode(task))
+    }
+
+    /// How many results are in an encoded parcel.
+    pub(crate) fn inputs_of(bytes: &[u8]) -> u32 {
+        let front = postcard::take_from_bytes::<(&str, u32)>(bytes);
+        front.map_or(0, |((_, inputs), _)| inputs)
     }
 
     /// Several encoded parcels as one: a parcel of no kind.
     pub(crate) fn bundle(parcels: &[Vec<u8>]) -> Vec<u8> {
-        let (kind, argument) = (String::new(), encode(parcels));
-        Parcel { kind, argument }.encode()
+        let inputs = parcels.iter().map(|parcel| Parcel::inputs_of(parcel));
+        let inputs = inputs.fold(0, u32::saturating_add);
+        let parcel = Parcel::new("", encode(parcels));
+        Parcel { inputs, ..parcel }.encode()
     }
 
     /// The encoded parcels in a bundle, or the one that this is.
@@ -198,7 +265,8 @@ impl Parcel {
 ///
 /// # Panics
 ///
-/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be written to.
+/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be
+/// written to.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).unwrap_or_else(|error| {
         panic!(
@@ -240,18 +308,11 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> 
 /// let malformed = Parcel::decode(&[]).unwrap_err();
 /// assert!(malformed.to_string().starts_with("malformed: "));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed: {0}")]
 pub struct Malformed(pub(crate) String);
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "malformed: {}", self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
-
-type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
+pub(crate) type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 
 /// The kinds of tasks that belong together, by name.
 ///
@@ -261,7 +322,7 @@ type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 ///
 /// let program: Program<uts::Counted> = Program::new("trees").with::<uts::Search>();
 /// assert_eq!(program.kinds().collect::<Vec<_>>(), ["uts/search"]);
-/// let stray = Parcel { kind: "count".to_owned(), argument: Vec::new() };
+/// let stray = Parcel::new("count", Vec::new());
 /// let error = program.unpack(&stray).err().unwrap();
 /// assert_eq!(error.to_string(), "malformed: the program trees has no kind \"count\"");
 /// ```
@@ -273,10 +334,21 @@ pub struct Program<R> {
 impl<R: Reduce> Program<R> {
     /// A program with no kinds yet.
     pub fn new(name: &'static str) -> Program<R> {
-        Program {
+        let program = Program {
             name,
             kinds: BTreeMap::new(),
-        }
+        };
+        program.insert(Merge::<R>::KIND, continuation::unpack::<Merge<R>>())
+    }
+
+    fn insert(mut self, kind: &'static str, unpack: Unpack<R>) -> Program<R> {
+        let before = self.kinds.insert(kind, unpack);
+        assert!(
+            before.is_none(),
+            "the program {} has two kinds of the name {kind}",
+            self.name
+        );
+        self
     }
 
     /// The program with one more kind.
@@ -285,17 +357,22 @@ impl<R: Reduce> Program<R> {
     ///
     /// If it has a kind of that name, or the name is empty.
     #[must_use]
-    pub fn with<T: Task<Output = R>>(mut self) -> Program<R> {
-        let unpack: Unpack<R> = |bytes| decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>);
+    pub fn with<T: Task<Output = R>>(self) -> Program<R> {
         assert!(!T::KIND.is_empty(), "a kind has a name");
-        let before = self.kinds.insert(T::KIND, unpack);
-        assert!(
-            before.is_none(),
-            "the program {} has two kinds of the name {}",
-            self.name,
-            T::KIND
-        );
-        self
+        self.insert(T::KIND, |bytes| {
+            decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>)
+        })
+    }
+
+    /// The program with one more kind of [continuation](Continuation).
+    ///
+    /// # Panics
+    ///
+    /// If it has a kind of that name, or the name is empty.
+    #[must_use]
+    pub fn with_continuation<C: Continuation<Output = R>>(self) -> Program<R> {
+        assert!(!C::KIND.is_empty(), "a kind has a name");
+        self.insert(C::KIND, continuation::unpack::<C>())
     }
 
     /// Its name.
@@ -305,7 +382,8 @@ impl<R: Reduce> Program<R> {
 
     /// The names of its kinds.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
-        self.kinds.keys().copied()
+        let ours = |kind: &&str| *kind != Merge::<R>::KIND;
+        self.kinds.keys().copied().filter(ours)
     }
 
     /// The task in a parcel.

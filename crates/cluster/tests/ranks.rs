@@ -97,7 +97,8 @@ fn counts_are_exact_with_every_protocol_and_several_workers() {
     }
 }
 
-/// A roll of all names that rank 0 sends to each of the others would be 23 times 24 times 10,000 bytes.
+/// A roll of all names that rank 0 sends to each of the others would be 23 times 24 times 10,000
+/// bytes.
 #[test]
 fn names_of_hosts_go_up_a_tree_and_not_back_to_everybody() {
     let names: Vec<String> = (0..24).map(|rank| format!("{rank:->10000}")).collect();
@@ -112,7 +113,8 @@ fn names_of_hosts_go_up_a_tree_and_not_back_to_everybody() {
         .iter()
         .map(|rank| rank.traffic.bytes_sent)
         .sum();
-    // Each name goes over one to three links, and so do its own greeting and its sum; work is small.
+    // Each name goes over one to three links, and so do its own greeting and its sum; work is
+    // small.
     assert!(all < 2 * 3 * 24 * 10_000, "{all} bytes");
 }
 
@@ -272,7 +274,8 @@ fn a_task_is_not_handed_to_and_fro() {
     assert!(counts.given < 300, "{counts:?}");
 }
 
-/// Rank 0 answers others while it adds the first tasks, and nobody thinks that all is done meanwhile.
+/// Rank 0 answers others while it adds the first tasks, and no rank takes all to be done
+/// meanwhile.
 #[test]
 fn first_tasks_may_take_longer_than_the_patience() {
     let program = Program::new("chain").with::<Chain>();

@@ -70,7 +70,7 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Workers { wanted, most } => write!(
                 f,
-                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for none to have one per CPU"
+                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for 0 to have one per CPU"
             ),
             BuildError::Environment { name, value } => write!(
                 f,

@@ -191,6 +191,36 @@ mod tests {
     }
 
     #[test]
+    fn numbers_keep_their_values() {
+        let text = |number: f64| Number(number).to_string();
+        assert_eq!(
+            [0.0, 1.5, -2.0, 1e16].map(text),
+            ["0", "1.5", "-2", "10000000000000000"]
+        );
+        assert_eq!(
+            [1e17, -1e17, 2.5e300].map(text),
+            ["1e17", "-1e17", "2.5e300"]
+        );
+        assert_eq!([f64::NAN, f64::NEG_INFINITY].map(text), ["0", "0"]);
+    }
+
+    #[test]
+    fn events_say_what_they_are() {
+        let json = everything().to_json();
+        for part in [
+            r#""name":"work","cat":"work","ts":0.30000000000000004,"dur":0.000000001,"pid":7,"tid":0"#,
+            r#""name":"parked","cat":"idle""#,
+            r#""args":{"busy":0,"mean":0,"max":0}"#,
+        ] {
+            assert!(json.contains(part), "{part} in {json}");
+        }
+        for (phase, count) in [("M", 2), ("X", 4), ("s", 4), ("f", 4), ("i", 1), ("C", 1)] {
+            let phase = format!("\"ph\":\"{phase}\"");
+            assert_eq!(json.matches(&phase).count(), count, "{phase}");
+        }
+    }
+
+    #[test]
     fn what_json_cannot_say_is_zero() {
         let mut trace = Trace::new();
         trace.slice(Activity::Work, (0, 0), f64::NAN, f64::INFINITY);

@@ -128,8 +128,16 @@ fn programs_of_a_cluster_say_what_they_need() {
     refused("cluster run uts --victims nearst", 2, &["`nearest`"]);
     refused("cluster run uts --ranks 0", 2, &["1.."]);
     refused("cluster run uts --patience 1ms", 2, &["at least 100ms"]);
-    #[cfg(feature = "thumbnails")]
-    refused("cluster run thumbnails nowhere out", 3, &["nowhere"]);
+    #[cfg(not(feature = "redis"))]
+    for command in [
+        "worker --linger 1s",
+        "submit uts",
+        "status",
+        "cancel a",
+        "dead list a",
+    ] {
+        refused(&format!("cluster {command}"), 2, &["--features redis"]);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `locksley cluster worker`, `submit`, `status` and `cancel`, with a server that the tests start.
 
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -237,4 +238,82 @@ fn secrets_stay_out_of_command_lines_and_who_lacks_one_is_told() {
         name.code == 2 && name.err.contains("1 to 64 letters"),
         "{name:?}"
     );
+}
+
+#[test]
+fn a_job_is_watched_until_it_is_over() {
+    let Some(site) = Site::new() else { return };
+    site.json(&format!("submit --job a --detach {SMALL}"));
+    let mut watching = site.command("status a --watch=50ms");
+    let watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watching = watching.spawn().expect("it runs");
+    let mut lines = BufReader::new(watching.stdout.take().expect("it is a pipe")).lines();
+    // It is seen before there is a worker, and so more than once.
+    let running = |line: &std::io::Result<String>| {
+        line.as_ref().is_ok_and(|line| line.contains("running for"))
+    };
+    assert_eq!(lines.by_ref().filter(running).take(2).count(), 2);
+    let mut worker = site.worker();
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert!(watching.wait().expect("it ends").success());
+    assert!(
+        rest.iter().any(|line| line.contains("done after")),
+        "{rest:?}"
+    );
+    let refused = site.run("status a --watch --json");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    worker.kill().expect("it is there");
+    worker.wait().expect("it ends");
+}
+
+#[test]
+fn what_was_set_aside_is_listed_shown_and_tried_again() {
+    let Some(site) = Site::new() else { return };
+    site.json(&format!("submit --job a --detach {SMALL}"));
+    // Another program writes to the server's keys.
+    let cli = |words: &[&str]| {
+        let mut cli = Command::new("redis-cli");
+        cli.args([
+            "-p",
+            &site.port.to_string(),
+            "-a",
+            PASSWORD,
+            "--no-auth-warning",
+        ]);
+        let said = cli.args(words).output().expect("it comes with the server");
+        String::from_utf8_lossy(&said.stdout).trim().to_owned()
+    };
+    let entry = cli(&["HKEYS", "locksley:{a}:tasks"]);
+    let task = cli(&["HGET", "locksley:{a}:tasks", &entry]);
+    assert!(!task.is_empty());
+    cli(&["HSET", "locksley:{a}:tasks", &entry, "garbage"]);
+    let mut worker = site.worker();
+    let start = Instant::now();
+    while site.json("status a")["set_aside"] != 1 {
+        assert!(start.elapsed() < Duration::from_secs(60), "it is none");
+    }
+    let listed = site.json("dead list a");
+    let name = listed["tasks"][0]["task"]
+        .as_str()
+        .expect("it has a name")
+        .to_owned();
+    assert_eq!(listed["tasks"][0]["whole"], true, "{listed}");
+    let shown = site.run(&format!("dead show a {name}"));
+    // "garbage" in bytes.
+    assert!(shown.out.contains("67 61 72 62 61 67 65"), "{shown:?}");
+    assert_eq!(site.run("dead show a 0-0").code, 2);
+    assert_eq!(site.run("dead retry a").code, 2, "which ones?");
+    assert_eq!(site.json("dead retry a --all")["retried"], 1);
+    while site.json("status a")["state"] != "done" {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not end");
+    }
+    let again = site.json("dead list a");
+    assert_ne!(
+        again["tasks"][0]["task"],
+        name.as_str(),
+        "it failed again: {again}"
+    );
+    assert_eq!(site.json(&format!("dead retry a {name}"))["retried"], 0);
+    worker.kill().expect("it is there");
+    worker.wait().expect("it ends");
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use locksley::Pool;
 
+use crate::continuation::{DeferredTask, Slot};
 use crate::local::{Hold, Parts, message};
 use crate::task::{decode, encode};
 use crate::{Failed, Local, Malformed, Panicked, Parcel, Program, Reduce};
@@ -35,6 +36,8 @@ pub struct How {
     pub limit: usize,
     /// Whether what they spawn is left to others.
     pub hand_over: bool,
+    /// The first part of the numbers of deferred tasks: the delivery of the lease.
+    pub home: u64,
 }
 
 /// What a run can do without: with it, its lease can be completed, or go on with what is kept.
@@ -46,6 +49,10 @@ pub struct Piece {
     pub tasks: u64,
     /// Tasks that are still to be done, encoded. They are no longer in the run.
     pub children: Vec<Vec<u8>>,
+    /// Continuations that wait for inputs. They are no longer in the run.
+    pub deferred: Vec<DeferredTask>,
+    /// Inputs of deferred tasks that are not in the run, encoded.
+    pub inputs: Vec<(Slot, Vec<u8>)>,
     /// Tasks that failed.
     pub failed: Vec<Failed>,
     /// Tasks that run, encoded. If there are none the run is at its end.
@@ -54,16 +61,18 @@ pub struct Piece {
 
 /// A task that runs, with all that it spawns: a [`Local`] of any program.
 pub trait Run: Send + Sync {
-    /// Waits until there is nothing to do, or for so long. Is there nothing to do?
+    /// Waits until there is nothing to do, or for so long. Returns `true` if there is nothing
+    /// to do.
     fn wait(&self, at_most: Duration) -> bool;
 
-    /// Has it begun?
+    /// Returns `true` if it has begun.
     fn begun(&self) -> bool;
 
     /// From now on nothing is begun, and what runs is asked to spawn what it can.
     fn wind_down(&self);
 
-    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot leave before.
+    /// Lets tasks be begun again: what still runs may run for long, and what it has spawned cannot
+    /// leave before.
     fn release(&self);
 
     /// Takes away what the run can do without; nothing at a bad moment, which passes.
@@ -94,12 +103,18 @@ impl<R: Reduce> Served for Program<R> {
             Hold::Nothing
         };
         let local = Local::tracked(pool.clone(), self, how.limit, usual);
+        local.set_home(how.home);
         for task in tasks {
-            let read = || self.unpack(&Parcel::decode(&task)?);
+            let read = || {
+                let parcel = Parcel::decode(&task)?;
+                Ok((self.unpack(&parcel)?, parcel.to))
+            };
             // A program's own code reads its arguments, and may panic.
             match catch_unwind(AssertUnwindSafe(read)) {
-                Ok(Ok(boxed)) => local.submit_encoded(boxed, task),
-                Ok(Err(malformed)) => local.reject(task, malformed.to_string(), true),
+                Ok(Ok((boxed, to))) => local.submit_encoded(boxed, to, task),
+                Ok(Err::<_, Malformed>(malformed)) => {
+                    local.reject(task, malformed.to_string(), true)
+                }
                 Err(panic) => {
                     let (program, said) = (Program::name(self), message(&*panic));
                     let why = format!("a value of the program {program} panicked: {said}");
@@ -148,10 +163,16 @@ impl<R: Reduce> Run for Tracked<R> {
         Some(Piece {
             results: cut.results.iter().map(encode).collect(),
             tasks: cut.tasks,
-            children: cut
-                .children
+            children: cut.children,
+            deferred: cut
+                .deferred
                 .iter()
-                .map(|task| task.pack().encode())
+                .map(|(id, task)| task.pack(*id))
+                .collect(),
+            inputs: cut
+                .inputs
+                .iter()
+                .map(|(slot, input)| (*slot, encode(input)))
                 .collect(),
             failed: cut.failed,
             kept: cut.kept,

@@ -105,6 +105,14 @@ impl<P: LeasePool> LeasePool for Flaky<P> {
         self.through(|pool| pool.cancel(job, forget))
     }
 
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+        self.through(|pool| pool.dead(job))
+    }
+
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
+        self.through(|pool| pool.retry_dead(job, entries))
+    }
+
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {
         self.through(|pool| pool.beat(present, alive_for))
     }

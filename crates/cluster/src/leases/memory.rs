@@ -1,17 +1,21 @@
 //! The reference: leases in the memory of one process, with a clock that can be set.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+mod job;
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::terms::plain;
+use super::types::plain;
 use super::{
-    Aside, Completed, Completion, Crowd, GiveUp, JobId, JobInfo, Lease, LeasePool, Order,
-    Oversized, Present, Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
+    Completed, Completion, Crowd, Dead, GiveUp, JobId, Lease, LeasePool, Order, Oversized, Present,
+    Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::Build;
+use job::{Holder, Job};
 
-/// A stand-in for a server, for tests and for a look at what the operations mean: here they are in a few lines each.
+/// A stand-in for a server, for tests and for a look at what the operations mean: here they are in
+/// a few lines each.
 ///
 /// ```
 /// use std::time::Duration;
@@ -53,40 +57,6 @@ struct World {
     workers: BTreeMap<String, (Present, Duration)>,
     /// When they came back, if all were away.
     returned: Duration,
-}
-
-#[derive(Debug)]
-struct Job {
-    info: Arc<JobInfo>,
-    chunks: Vec<Vec<Vec<u8>>>,
-    sealed: bool,
-    state: State,
-    /// All that are outstanding.
-    entries: BTreeMap<u64, Entry>,
-    waiting: VecDeque<u64>,
-    suspects: VecDeque<u64>,
-    leased: BTreeMap<u64, Holder>,
-    results: Vec<Vec<u8>>,
-    aside: Vec<Aside>,
-    done: BTreeMap<String, u64>,
-    tasks: u64,
-    submitted: Duration,
-    ended: Option<Duration>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    task: Vec<u8>,
-    /// How often it was tried in vain.
-    tries: u32,
-    step: u64,
-}
-
-#[derive(Debug)]
-struct Holder {
-    worker: String,
-    delivery: u64,
-    since: Duration,
 }
 
 /// What the clock begins with, so that it can be set back.
@@ -143,8 +113,8 @@ impl World {
         self.numbers
     }
 
-    /// When the workers came back, if all were away. Until then nobody could renew a lease, and that one ran out says nothing about
-    /// its worker.
+    /// When the workers came back, if all were away. Until then no worker could renew a lease, and
+    /// that one ran out says nothing about its worker.
     fn returned(&mut self, now: Duration) -> Duration {
         if self.workers.values().all(|(_, until)| *until <= now) {
             self.returned = now;
@@ -159,126 +129,6 @@ impl World {
         let holder = job.leased.get(&number)?;
         let good = holder.worker == ticket.worker && holder.delivery == ticket.delivery;
         good.then_some((job, number))
-    }
-}
-
-impl Job {
-    fn new(order: &Order, now: Duration) -> Job {
-        Job {
-            info: Arc::new(order.job.clone()),
-            chunks: Vec::new(),
-            sealed: false,
-            state: State::Running,
-            entries: BTreeMap::new(),
-            waiting: VecDeque::new(),
-            suspects: VecDeque::new(),
-            leased: BTreeMap::new(),
-            results: Vec::new(),
-            aside: Vec::new(),
-            done: BTreeMap::new(),
-            tasks: 0,
-            submitted: now,
-            ended: None,
-        }
-    }
-
-    /// Adds a chunk of first tasks. Returns `false` if it is another one than before.
-    fn chunk(&mut self, order: &Order, numbers: &mut u64) -> bool {
-        if let Some(before) = self.chunks.get(order.chunk as usize) {
-            let last = self.sealed && order.chunk as usize + 1 == self.chunks.len();
-            return *before == order.tasks && last == (order.last && self.sealed);
-        }
-        if self.sealed || self.chunks.len() as u64 != order.chunk {
-            return false;
-        }
-        self.chunks.push(order.tasks.clone());
-        self.sealed = order.last;
-        for task in &order.tasks {
-            *numbers += 1;
-            self.add(*numbers, task.clone(), 0);
-        }
-        true
-    }
-
-    /// Lets a task wait.
-    fn add(&mut self, number: u64, task: Vec<u8>, tries: u32) {
-        let entry = Entry {
-            task,
-            tries,
-            step: 0,
-        };
-        self.entries.insert(number, entry);
-        if self.info.terms.suspect(tries + 1) {
-            self.suspects.push_back(number);
-        } else {
-            self.waiting.push_back(number);
-        }
-    }
-
-    /// Ends the job if there is nothing left.
-    fn tidy(&mut self, now: Duration) {
-        if self.state == State::Running && self.sealed && self.entries.is_empty() {
-            self.state = State::Done;
-            self.ended = Some(now);
-        }
-    }
-
-    fn lease(&mut self, number: u64, holder: Holder) -> Lease {
-        let entry = &self.entries[&number];
-        let lease = Lease {
-            job: self.info.clone(),
-            ticket: Ticket {
-                job: self.info.id.clone(),
-                entry: number.to_string(),
-                worker: holder.worker.clone(),
-                delivery: holder.delivery,
-                step: entry.step,
-            },
-            attempt: entry.tries + 1,
-            task: Some(entry.task.clone()),
-        };
-        self.leased.insert(number, holder);
-        lease
-    }
-
-    fn set_aside(&mut self, number: u64, attempts: u32, reason: &str) {
-        self.aside.push(Aside {
-            entry: number.to_string(),
-            attempts,
-            reason: shortened(reason),
-        });
-    }
-
-    /// Takes a leased entry away.
-    fn remove(&mut self, number: u64) -> Option<Entry> {
-        self.leased.remove(&number);
-        self.entries.remove(&number)
-    }
-
-    fn reclaim(&mut self, now: Duration) -> (u64, u64) {
-        let terms = self.info.terms;
-        let late = |(_, holder): &(&u64, &Holder)| now >= holder.since + terms.lease;
-        let late = self.leased.iter().filter(late);
-        let late: Vec<(u64, String)> = late
-            .map(|(number, holder)| (*number, holder.worker.clone()))
-            .collect();
-        let (mut returned, mut aside) = (0, 0);
-        for (number, worker) in late {
-            let Some(entry) = self.remove(number) else {
-                continue;
-            };
-            let attempts = entry.tries + 1;
-            if attempts >= terms.tries {
-                let reason = format!("no worker lived to finish it; the last one was {worker}");
-                self.set_aside(number, attempts, &reason);
-                aside += 1;
-            } else {
-                self.add(number, entry.task, attempts);
-                returned += 1;
-            }
-        }
-        self.tidy(now);
-        (returned, aside)
     }
 }
 
@@ -401,7 +251,9 @@ impl LeasePool for Memory {
         let mut world = self.world();
         let now = self.now(&mut world);
         let first = world.numbers + 1;
-        world.numbers += (completion.children.len() + completion.aside.len()) as u64;
+        let new = completion.children.len() + completion.aside.len();
+        let new = new + completion.deferred.len() + completion.inputs.len();
+        world.numbers += new as u64;
         let mut numbers = first..;
         let Some((job, number)) = world.held(ticket) else {
             return Ok(Completed::Fenced);
@@ -412,7 +264,7 @@ impl LeasePool for Memory {
             results: job.results.len() as u64,
         };
         if step != ticket.step {
-            // Nobody else has this ticket: it is this completion, repeated.
+            // No other worker has this ticket: it is this completion, repeated.
             let repeated = completion.kept.is_some() && step == ticket.step + 1;
             return Ok(if repeated {
                 counted(job)
@@ -421,12 +273,13 @@ impl LeasePool for Memory {
             });
         }
         completion.check(&job.info.terms.limits)?;
-        for (new, child) in numbers.by_ref().zip(&completion.children) {
+        for (child, new) in completion.children.iter().zip(numbers.by_ref()) {
             job.add(new, child.task.clone(), child.tries);
         }
-        for (new, refused) in numbers.zip(&completion.aside) {
-            job.set_aside(new, refused.attempts, &refused.reason);
+        for (refused, new) in completion.aside.iter().zip(numbers.by_ref()) {
+            job.set_aside(new, &refused.task, refused.attempts, &refused.reason);
         }
+        job.defer(completion, &mut numbers);
         let results = completion.results.iter().filter(|part| !part.is_empty());
         job.results.extend(results.cloned());
         job.tasks += completion.tasks;
@@ -434,7 +287,7 @@ impl LeasePool for Memory {
             entry.task.clone_from(kept);
             entry.step += 1;
         } else {
-            // Whoever only gives tasks back has done nothing.
+            // A worker that only gives tasks back has done nothing.
             if completion.tasks > 0 {
                 *job.done.entry(ticket.worker.clone()).or_default() += 1;
             }
@@ -459,9 +312,9 @@ impl LeasePool for Memory {
         let attempts = entry.tries + 1;
         match why {
             GiveUp::Failed(reason) if attempts >= job.info.terms.tries => {
-                job.set_aside(number, attempts, reason)
+                job.set_aside(number, &entry.task, attempts, reason)
             }
-            GiveUp::Hopeless(reason) => job.set_aside(number, attempts, reason),
+            GiveUp::Hopeless(reason) => job.set_aside(number, &entry.task, attempts, reason),
             GiveUp::Failed(_) => job.add(new, entry.task, attempts),
             GiveUp::Stopping => job.add(new, entry.task, entry.tries),
         }
@@ -523,7 +376,12 @@ impl LeasePool for Memory {
                 outstanding: job.entries.len() as u64,
                 in_flight: job.leased.len() as u64,
                 aside: job.aside.len() as u64,
-                reasons: job.aside.iter().take(10).cloned().collect(),
+                reasons: job
+                    .aside
+                    .iter()
+                    .take(10)
+                    .map(|dead| dead.aside.clone())
+                    .collect(),
                 shares: shares.into_iter().map(named).collect(),
                 workers: job.done.len() as u64,
                 sealed: job.sealed,
@@ -564,6 +422,7 @@ impl LeasePool for Memory {
             job.suspects.clear();
             job.leased.clear();
             job.results.clear();
+            job.deferred.clear();
         }
         let state = job.state;
         if forget {
@@ -571,6 +430,24 @@ impl LeasePool for Memory {
         }
         self.changed.notify_all();
         Ok(Some(state))
+    }
+
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+        let world = self.world();
+        let dead = world.jobs.get(job).map(|job| job.aside.iter());
+        Ok(dead.into_iter().flatten().take(1000).cloned().collect())
+    }
+
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let job = world.jobs.get_mut(job);
+        let Some(job) = job.filter(|job| job.state != State::Cancelled) else {
+            return Ok(None);
+        };
+        let again = job.retry_dead(entries, &mut world.numbers);
+        self.changed.notify_all();
+        Ok(Some(again))
     }
 
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {

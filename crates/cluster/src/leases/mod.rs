@@ -9,31 +9,40 @@
 //!                 '────────────────────'
 //! ```
 //!
-//! A [`LeasePool`] is a server, or a stand-in for one in memory ([`Memory`]). A [worker](serve) leases a task, runs it in its
-//! Locksley pool for a while, and [completes](LeasePool::complete) it with the results of what ended, and the tasks that it did
-//! not get to, its *children*. What still runs it may *keep*: then that takes the place of the task in the lease. Of these, the
-//! results are added, the children are added, and the task is taken away or replaced, in one step that happens completely or not
-//! at all.
+//! A [`LeasePool`] is a server, or a stand-in for one in memory ([`Memory`]). A [worker](serve)
+//! leases a task, runs it in its Locksley pool for a while, and [completes](LeasePool::complete) it
+//! with the results of what ended, and the tasks that it did not get to, its *children*. What still
+//! runs it may *keep*: then that takes the place of the task in the lease. Of these, the results
+//! are added, the children are added, and the task is taken away or replaced, in one step that
+//! happens completely or not at all.
 //!
-//! **Invariant.** At any moment, the results in the list, combined with the results of all tasks that wait, are leased, or are set
-//! aside, each run from the start to the end, are the result of the first tasks that were submitted. Every operation keeps it:
+//! **Invariant.** At any moment, the results in the list, combined with the results of all tasks
+//! that wait, are leased, or are set aside, each run from the start to the end, are the result of
+//! the first tasks that were submitted. Every operation keeps it:
 //!
-//! - `submit` makes it true, chunk by chunk, each in one step, and only if there is no such chunk; a job does not end before its last;
+//! - `submit` makes it true, chunk by chunk, each in one step, and only if there is no such chunk;
+//!   a job does not end before its last;
 //! - `lease`, `renew`, `give_up` and `reclaim` change who runs a task, not which tasks there are;
-//! - `complete` replaces a task by its partial results, its children and what is kept, if the [ticket](Ticket) is that of the last
-//!   delivery and of the last step of it;
+//! - `complete` replaces a task by its partial results, its children and what is kept, if the
+//!   [ticket](Ticket) is that of the last delivery and of the last step of it;
 //! - `compact` replaces some results by their combination, if they are still there.
 //!
-//! So when all is submitted and nothing waits or is leased the list is the result, except for what was set aside. Nothing depends on a
-//! client's clock or on a message that arrives: whoever does not know whether an operation was done may repeat it.
+//! A completion also hands over continuations that wait for inputs, and inputs for them: a
+//! *deferred* task belongs to the outstanding tasks that fill its slots, and becomes a task that
+//! waits in the step that fills the last one ([`continuation`](crate::continuation)).
 //!
-//! What may be in a completion is what the worker's process could do without. Which results and tasks that are while others
-//! still run is the subject of `local/lineage.rs`: those of which no ancestor runs. So one task that fails costs itself
-//! and what it has spawned, which it spawns again at its next try, and nothing that ran beside it.
+//! So when all is submitted and nothing waits or is leased the list is the result, except for what
+//! was set aside. Nothing depends on a client's clock or on a message that arrives: a client that
+//! does not know whether an operation was done may repeat it.
 //!
-//! A bundle is several tasks in one entry: what a lease keeps, or children that are too many for entries of their own. At its second try
-//! a bundle is taken apart, and a task runs without what it spawns, which goes to others: so a task that kills its process is
-//! soon on its own.
+//! What may be in a completion is what the worker's process could do without. Which results and
+//! tasks that are while others still run is the subject of `local/lineage.rs`: those of which no
+//! ancestor runs. So one task that fails costs itself and what it has spawned, which it spawns
+//! again at its next try, and nothing that ran beside it.
+//!
+//! A bundle is several tasks in one entry: what a lease keeps, or children that are too many for
+//! entries of their own. At its second try a bundle is taken apart, and a task runs without what it
+//! spawns, which goes to others: so a task that kills its process is soon on its own.
 //!
 //! | what happens | what follows | why nothing is lost or counted twice |
 //! |---|---|---|
@@ -43,18 +52,19 @@
 //! | a request is lost | the worker repeats it | nothing had happened |
 //! | a reply is lost | the worker repeats the request; a completion is `Fenced` now | the entry is gone, so the repetition has no effect |
 //! | ... of a completion that keeps something | it is told the same again | the ticket's step is no longer that of the lease; only this very completion can have changed it |
-//! | the reply to `lease`, or to a completion that leases, is lost | entries are leased by somebody who does not know; they run out | as if the worker had died |
+//! | the reply to `lease`, or to a completion that leases, is lost | entries are leased by a worker that does not know; they run out | as if the worker had died |
 //! | `complete` and the end of the lease at the same time | one of them is first | each is one step; the second finds the delivery count changed, or no entry |
 //! | two submit the same job | one creates it, the other is attached | each chunk is added in one step, which looks first |
-//! | a submitter dies between two chunks | workers do what is there, and the job waits for the rest | whoever submits the same again adds what is missing |
+//! | a submitter dies between two chunks | workers do what is there, and the job waits for the rest | a submitter of the same adds what is missing |
 //! | a job is submitted that is over | the submitter is told so (`Over`) | nothing is run |
 //! | two compact | one of them succeeds | the second finds other results at the front of the list |
 //! | a compaction is repeated after its reply was lost | it fails; or equal results are at the front again | then it replaces these by their combination, which is right too |
 //! | cancel, and a late completion | `Fenced` | there are no entries any more |
 //! | a job is submitted again under the name of one that is over | late tickets are void | entries have other numbers: the time of submission and a sequence |
-//! | ... and somebody still waits for the first one | it is told so (`Vanished`) | the time of submission tells them apart, for submitters and for workers |
+//! | ... and a submitter still waits for the first one | it is told so (`Vanished`) | the time of submission tells them apart, for submitters and for workers |
 //! | a task never ends | its lease is renewed, and its job goes on until it is cancelled | nothing tells it from one that is long |
 //! | a task panics | it is tried again, or set aside; what ran beside it counts | what it had spawned is void, and its result was never there |
+//! | a task of a group is set aside | its continuation never runs, and the job ends without it | its slot stays empty; all that is outstanding is counted, and that is not |
 //! | a task kills its process | all that ran there has a try less; from the second try on nothing runs beside its siblings in one lease, and suspects one at a time in a worker | as when a worker dies |
 //! | a result or a listener panics | the try of the whole lease has failed | no thread of the worker ends with a lease in its hands |
 //! | clients' clocks differ, or jump | nothing | no client's clock is compared with anything |
@@ -67,18 +77,21 @@
 //! | the tasks of a running job are deleted by hand, or evicted | submitters are told so (`Vanished`); it can be submitted anew | a running job has tasks: the last one ends it in the same step |
 //! | the server loses everything | submitters are told so (`Vanished`) | nothing of the job is left that could be counted |
 //!
-//! With `appendfsync always` also the last second is kept, so that a job that was reported to be over remains so. What a server
-//! needs besides is `maxmemory-policy noeviction`: one that throws entries away when memory is short loses tasks.
+//! With `appendfsync always` also the last second is kept, so that a job that was reported to be
+//! over remains so. What a server needs besides is `maxmemory-policy noeviction`: one that throws
+//! entries away when memory is short loses tasks.
 //!
-//! A task that is run twice has its effects outside twice. So those have to be idempotent ([`Task`](crate::Task)).
+//! A task that is run twice has its effects outside twice. So those have to be idempotent
+//! ([`Task`](crate::Task)).
 
 mod catalogue;
+mod error;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
+mod simple;
 mod submit;
-mod terms;
-mod trouble;
+mod types;
 #[cfg(feature = "redis")]
 pub mod url;
 mod worker;
@@ -91,14 +104,15 @@ mod flaky;
 use std::time::Duration;
 
 pub use catalogue::{Catalogue, How, Piece, Run, Served};
+pub use error::Trouble;
 pub use memory::Memory;
 #[cfg(feature = "redis")]
 pub use redis::Redis;
+pub use simple::{JobError, ServeError, serve_until_ctrl_c, submit_and_wait};
 #[cfg(test)]
 use submit::submit_chunks;
 pub use submit::{Ended, Progress, follow, submit};
-pub use terms::*;
-pub use trouble::Trouble;
+pub use types::*;
 #[cfg(feature = "redis")]
 pub use url::{BadServer, Server};
 pub use worker::pace;
@@ -108,12 +122,13 @@ pub use worker::{Notice, Setup, Stop, Tally, serve, worker_name};
 ///
 /// Every operation may fail with [`Trouble`]; then it has been done, or not, and may be repeated.
 pub trait LeasePool: Send + Sync {
-    /// Adds a job, or a chunk of it, unless it is there. A chunk that is there already must be the same.
+    /// Adds a job, or a chunk of it, unless it is there. A chunk that is there already must be the
+    /// same.
     ///
     /// # Errors
     ///
-    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`]; [`Trouble::Vanished`] if the chunks before this one
-    /// are not there.
+    /// [`Trouble::Taken`] if another job has its name; [`Trouble::Oversized`];
+    /// [`Trouble::Vanished`] if the chunks before this one are not there.
     fn submit(&self, order: &Order) -> Result<Submitted, Trouble>;
 
     /// The jobs that are running, of all builds.
@@ -123,8 +138,9 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn running(&self) -> Result<Vec<(JobId, crate::Build)>, Trouble>;
 
-    /// Leases some tasks of jobs of the worker's build, each job in its turn; if `suspect`, one [suspect](Terms::suspect) besides. Where
-    /// there are none it waits. It may give none before the time is over.
+    /// Leases some tasks of jobs of the worker's build, each job in its turn; if `suspect`, one
+    /// [suspect](Terms::suspect) besides. Where there are none it waits. It may give none before
+    /// the time is over.
     ///
     /// # Errors
     ///
@@ -137,8 +153,9 @@ pub trait LeasePool: Send + Sync {
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble>;
 
-    /// Lets tasks wait again whose leases ran out, and sets those aside that were tried too often, of all builds. If no worker was
-    /// [alive](LeasePool::beat) it counts leases from when one was again.
+    /// Lets tasks wait again whose leases ran out, and sets those aside that were tried too often,
+    /// of all builds. If no worker was [alive](LeasePool::beat) it counts leases from when one was
+    /// again.
     ///
     /// # Errors
     ///
@@ -152,16 +169,17 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn renew(&self, tickets: &[Ticket]) -> Result<Vec<bool>, Trouble>;
 
-    /// Replaces a task by its results, its children and what is kept of it, if the ticket is good. If something is kept the lease goes
-    /// on, with the next step in its ticket; and to repeat the completion is to be told the same again.
+    /// Replaces a task by its results, its children and what is kept of it, if the ticket is good.
+    /// If something is kept the lease goes on, with the next step in its ticket; and to repeat the
+    /// completion is to be told the same again.
     ///
     /// # Errors
     ///
     /// [`Trouble::Oversized`].
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
 
-    /// Completes a lease of which nothing is kept, and leases another task at the same time, if one waits: one request instead of two. A
-    /// pool need not do that.
+    /// Completes a lease of which nothing is kept, and leases another task at the same time, if one
+    /// waits: one request instead of two. A pool need not do that.
     ///
     /// # Errors
     ///
@@ -188,7 +206,8 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn results(&self, job: &JobId, at_most: usize) -> Result<Vec<Vec<u8>>, Trouble>;
 
-    /// Replaces the first results by their combination, if they still are the first. Returns `true` if they were.
+    /// Replaces the first results by their combination, if they still are the first. Returns `true`
+    /// if they were.
     ///
     /// # Errors
     ///
@@ -214,23 +233,41 @@ pub trait LeasePool: Send + Sync {
     /// If the server cannot be asked.
     fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble>;
 
-    /// Ends a job, if it is running: its tasks and results are dropped. If it is to be forgotten the name is free then. Where it
-    /// is, or was; nothing if there is none of that name.
+    /// Ends a job, if it is running: its tasks and results are dropped. If it is to be forgotten
+    /// the name is free then. Where it is, or was; nothing if there is none of that name.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
     fn cancel(&self, job: &JobId, forget: bool) -> Result<Option<State>, Trouble>;
 
-    /// Says that a worker is alive, for so long. Every worker does, all the time: where none did, leases ran out because the server
-    /// could not be reached, and [`reclaim`](LeasePool::reclaim) gives them their time again. Returns how many there are.
+    /// The tasks of a job that were set aside: the first thousand.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble>;
+
+    /// Lets tasks wait again that were set aside: these entries, or all if there are none, as if
+    /// they had never been tried. A job that is done runs again. Returns how many there were;
+    /// nothing if there is no such job, or it was cancelled.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be asked.
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble>;
+
+    /// Says that a worker is alive, for so long. Every worker does, all the time: where none did,
+    /// leases ran out because the server could not be reached, and [`reclaim`](LeasePool::reclaim)
+    /// gives them their time again. Returns how many there are.
     ///
     /// # Errors
     ///
     /// If the server cannot be asked.
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble>;
 
-    /// Says that a worker is alive, and lets its leases begin anew: both in one request, if the pool can do that.
+    /// Says that a worker is alive, and lets its leases begin anew: both in one request, if the
+    /// pool can do that.
     ///
     /// # Errors
     ///

@@ -23,9 +23,10 @@ use crate::{Malformed, Parcel, Program, Reduce, Task};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Many tasks are submitted in chunks, and workers begin with the first chunk while the others come; so a million tasks need the memory of
-/// a chunk here. Who is interrupted, or does not know whether it was heard, submits the same again: chunks that are there are
-/// compared, and the others are added.
+/// Many tasks are submitted in chunks, and workers begin with the first chunk while the others
+/// come; so a million tasks need the memory of a chunk here. Who is interrupted, or does not know
+/// whether it was heard, submits the same again: chunks that are there are compared, and the others
+/// are added.
 ///
 /// # Errors
 ///
@@ -118,7 +119,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Over so long the rate is taken.
 const WINDOW: Duration = Duration::from_secs(3);
 
-/// Waits for the end of a job, and tells how far it is every now and then. A server that is away is waited for, for so long.
+/// Waits for the end of a job, and tells how far it is every now and then. A server that is away is
+/// waited for, for so long.
 ///
 /// # Errors
 ///
@@ -130,7 +132,8 @@ pub fn follow(
     mut tell: impl FnMut(Result<&Progress, &Trouble>),
 ) -> Result<Ended, Trouble> {
     let mut seen = VecDeque::new();
-    // Since when the server is away. From the first failure on: a process that was suspended has had no chance to hear anything.
+    // Since when the server is away. From the first failure on: a process that was suspended has
+    // had no chance to hear anything.
     let mut away: Option<Instant> = None;
     let mut submitted = None;
     loop {

@@ -6,8 +6,9 @@
 //! | [`PASSWORD`], else the file that [`PASSWORD_FILE`] names, else the address in [`URL`] | the password |
 //! | the file that [`CA_FILE`] names, else the system | whom to trust to vouch for a server with TLS |
 //!
-//! A command line can be read by everybody on a machine, and gets into logs and histories. So an address with a password is
-//! refused there. What is secret is never shown: not by `Debug`, not by `Display`, and not in an error.
+//! A command line can be read by everybody on a machine, and gets into logs and histories. So an
+//! address with a password is refused there. What is secret is never shown: not by `Debug`, not by
+//! `Display`, and not in an error.
 
 use std::fmt;
 use std::fs;
@@ -28,7 +29,7 @@ pub const PASSWORD_FILE: &str = "LOCKSLEY_REDIS_PASSWORD_FILE";
 /// The variable with the path of a file with certificates of authorities, in PEM format.
 pub const CA_FILE: &str = "LOCKSLEY_REDIS_CA_FILE";
 
-/// The server if nobody says which.
+/// The server if none is named.
 pub const DEFAULT: &str = "redis://127.0.0.1:6379";
 
 /// A server, and what it takes to get in.
@@ -56,7 +57,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If an address makes no sense or has a password where everybody can read it, or a file cannot be read.
+    /// If an address makes no sense or has a password where everybody can read it, or a file cannot
+    /// be read.
     ///
     /// ```
     /// use locksley_cluster::leases::Server;
@@ -129,7 +131,7 @@ impl Server {
         let bad = |what: &str| BadServer(format!("{whence} {what}; {forms}"));
         let url = redis::parse_redis_url(text).ok_or_else(|| bad("is no address of a server"))?;
         if url.fragment().is_some() {
-            // `#insecure` would mean that anybody may pretend to be the server.
+            // `#insecure` would mean that any process may pretend to be the server.
             return Err(bad("has a `#`, which means nothing here"));
         }
         let scheme = url.scheme().to_owned();

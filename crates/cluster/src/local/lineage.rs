@@ -1,9 +1,10 @@
 //! Who spawned whom: which of a process's tasks can be told apart from the rest.
 //!
-//! A task that panics is run again from its start, and so is one whose process dies. What it has spawned by then comes again. So while
-//! a task runs, what it has spawned belongs to it: a result of a descendant waits in the task's [`Node`], and a descendant that
-//! waits stays in this process. When the task ends, all of this goes to its own nearest ancestor that still runs, or, if there is
-//! none, it is *settled*.
+//! A task that panics is run again from its start, and so is one whose process dies. What it has
+//! spawned by then comes again. So while a task runs, what it has spawned belongs to it: a result
+//! of a descendant waits in the task's [`Node`], and a descendant that waits stays in this process.
+//! When the task ends, all of this goes to its own nearest ancestor that still runs, or, if there
+//! is none, it is *settled*.
 //!
 //! ```text
 //!   A ended ── B runs ── C ended: its result waits in B
@@ -12,12 +13,14 @@
 //!      └────── F panicked:        settled, and may be tried elsewhere; what F had spawned is void
 //! ```
 //!
-//! **Invariant.** The settled results that were taken, those that were not, and the results of all settled tasks that wait, run, or
-//! failed, each run from its start, are the result of the tasks that were brought here. A cut (`shared.rs`) takes the settled results, the
-//! settled tasks that wait and those that failed, and names those that run: so whoever has the cut can do without this process.
+//! **Invariant.** The settled results that were taken, those that were not, and the results of all
+//! settled tasks that wait, run, or failed, each run from its start, are the result of the tasks
+//! that were brought here. A cut (`shared.rs`) takes the settled results, the settled tasks that
+//! wait and those that failed, and names those that run: so the holder of the cut can do without
+//! this process.
 //!
-//! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than the number of tasks that ran
-//! at the same time.
+//! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than
+//! the number of tasks that ran at the same time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -110,8 +113,8 @@ impl<R> Default for Parts<R> {
 }
 
 impl<R: Reduce> Parts<R> {
-    /// Adds a result of this size. Results that add up, and do not get larger, are measured again only when the sum of their sizes
-    /// reaches the limit.
+    /// Adds a result of this size. Results that add up, and do not get larger, are measured again
+    /// only when the sum of their sizes reaches the limit.
     pub(crate) fn add(&mut self, result: R, bytes: usize, limit: usize) {
         if let Some((last, bound)) = self.parts.last_mut() {
             if *bound + bytes > limit {
@@ -223,10 +226,11 @@ impl<R: Reduce> Lineage<R> {
         }
     }
 
-    /// A task has ended with a result of this size.
-    pub(super) fn end(&mut self, number: u64, result: R, bytes: usize) {
+    /// A task has ended, with a result of this size unless that goes to a slot. Returns `false` if
+    /// the task is void.
+    pub(super) fn end(&mut self, number: u64, result: Option<(R, usize)>) -> bool {
         let Some(Running { node, .. }) = self.running.remove(&number) else {
-            return;
+            return false;
         };
         let (parent, mut parts) = {
             let mut state = lock(&node.state);
@@ -237,17 +241,25 @@ impl<R: Reduce> Lineage<R> {
         match nearest(parent) {
             Ancestor::Settled => {
                 self.settled.append(parts, self.limit);
-                self.settled.add(result, bytes, self.limit);
+                if let Some((result, bytes)) = result {
+                    self.settled.add(result, bytes, self.limit);
+                }
             }
             Ancestor::Of(ancestor) => {
                 let mut state = lock(&ancestor.state);
                 state.parts.append(parts, self.limit);
-                state.parts.add(result, bytes, self.limit);
+                if let Some((result, bytes)) = result {
+                    state.parts.add(result, bytes, self.limit);
+                }
                 drop(state);
                 lock(&node.state).parent = Some(ancestor);
             }
-            Ancestor::Void => lock(&node.state).phase = Phase::Failed,
+            Ancestor::Void => {
+                lock(&node.state).phase = Phase::Failed;
+                return false;
+            }
         }
+        true
     }
 
     /// A task has failed. What it has spawned is void.
@@ -295,7 +307,8 @@ impl<R: Reduce> Lineage<R> {
         self.settled.parts.len() > 1
     }
 
-    /// Takes the settled results and failures, and names the settled tasks that run; nothing while one of them is being encoded.
+    /// Takes the settled results and failures, and names the settled tasks that run; nothing while
+    /// one of them is being encoded.
     pub(super) fn share(&mut self) -> Option<Share<R>> {
         let mut kept = Vec::new();
         for running in self.running.values() {
@@ -352,13 +365,13 @@ mod tests {
         let a = begin(&mut lineage, 1, None);
         let b = begin(&mut lineage, 2, Some(&a));
         let c = begin(&mut lineage, 3, Some(&b));
-        lineage.end(3, Sum(4), 1);
+        lineage.end(3, Some((Sum(4), 1)));
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(2, Sum(2), 1);
+        lineage.end(2, Some((Sum(2), 1)));
         let d = Some(c.clone());
         assert_eq!(standing(&d), Standing::Owned);
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(1, Sum(1), 1);
+        lineage.end(1, Some((Sum(1), 1)));
         assert_eq!(standing(&d), Standing::Settled);
         assert_eq!(share(&mut lineage), (7, vec![], vec![]));
         assert_eq!(share(&mut lineage), (0, vec![], vec![]), "they are taken");
@@ -371,12 +384,12 @@ mod tests {
         let b = begin(&mut lineage, 2, Some(&a));
         let c = begin(&mut lineage, 3, Some(&b));
         let d = begin(&mut lineage, 4, Some(&c));
-        lineage.end(4, Sum(8), 1);
+        lineage.end(4, Some((Sum(8), 1)));
         lineage.fail(2, "b".to_owned(), false);
         assert!(lineage.begin(5, Some(d), false).is_none());
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(1, Sum(1), 1);
-        lineage.end(3, Sum(4), 1);
+        lineage.end(1, Some((Sum(1), 1)));
+        lineage.end(3, Some((Sum(4), 1)));
         assert_eq!(share(&mut lineage), (1, vec![], vec!["b".to_owned()]));
         assert_eq!(standing(&Some(c)), Standing::Void);
     }

@@ -7,42 +7,48 @@
 //!                 '---- each takes its task out of the line; if that is gone, the newest that waits, or nothing
 //! ```
 //!
-//! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in the line, where its job finds it by
-//! its number; whoever comes first takes it out. So the surplus of a process, and only that, can leave it, and what stays is never
-//! serialised. A job whose task has left is a *ghost*: the next task that comes needs no job of its own, so there are never more jobs
-//! than tasks have waited at the same time.
+//! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in
+//! the line, where its job finds it by its number; the first that comes takes it out. So the
+//! surplus of a process, and only that, can leave it, and what stays is never serialised. A job
+//! whose task has left is a *ghost*: the next task that comes needs no job of its own, so there are
+//! never more jobs than tasks have waited at the same time.
 //!
 //! **Invariants**, of what is behind the lock of the [`Line`]:
 //!
-//! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes: so every task that waits is run, or withdrawn.
-//! - `pending` is the number of tasks that wait or run here: a task is counted before its parent is finished and until it has been run
-//!   and its result is kept, or it was withdrawn. So zero means that nothing will happen here until somebody submits a
-//!   task: the process is *passive*.
+//! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes:
+//!   so every task that waits is run, or withdrawn.
+//! - `pending` is the number of tasks that wait or run here: a task is counted before its parent is
+//!   finished and until it has been run and its result is kept, or it was withdrawn. So zero means
+//!   that nothing will happen here until a task is submitted: the process is *passive*.
 //!
-//! For leases the process is *tracked*: it also keeps who spawned whom ([`lineage`](super::lineage)), each task that runs in its
-//! encoded form, and results as far as they are settled. There a [`Cut`] takes the place of a withdrawal, and a task that panics
-//! ends nothing but itself.
+//! For leases the process is *tracked*: it also keeps who spawned whom
+//! ([`lineage`](super::lineage)), each task that runs in its encoded form, and results as far as
+//! they are settled. There a [`Cut`] takes the place of a withdrawal, and a task that panics ends
+//! nothing but itself.
 //!
-//! **Orderings.** What decides anything is behind a lock. The atomics are hints, read without it so that a task can look often; all are
-//! `Relaxed`, since nothing is read because of what they say.
+//! **Orderings.** What decides anything is behind a lock. The atomics are hints, read without it so
+//! that a task can look often; all are `Relaxed`, since nothing is read because of what they say.
 //!
 //! | tag | atomic | written | what follows from an old value |
 //! |---|---|---|---|
 //! | L1 | `waiting` | with the line locked | a task is spawned that is not wanted any more, or a little later |
-//! | L2 | `appetite` | by whoever owns the process | the same |
-//! | L3 | `cancelled` | before what waits is dropped | a task is run whose result nobody wants |
+//! | L2 | `appetite` | by the owner of the process | the same |
+//! | L3 | `cancelled` | before what waits is dropped | a task is run whose result is not wanted |
+
+mod deferred;
+mod execute;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::lineage::{Failed, Lineage, Node, Standing, standing};
 use super::{Panicked, Usage};
+use crate::continuation::{Deferred, DeferredId, Slot};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Tasks, size};
+use crate::task::{Boxed, Parcel};
 
 /// The tasks that wait, the jobs that will come for them, and how many there were.
 pub(super) struct Line<R> {
@@ -59,6 +65,20 @@ pub(super) struct Line<R> {
     lineage: Option<Lineage<R>>,
     /// What is not begun here.
     hold: Hold,
+    /// Continuations that wait for inputs.
+    deferred: BTreeMap<DeferredId, Deferred<R>>,
+    /// The number of the next one.
+    next_deferred: DeferredId,
+    /// Inputs of deferred tasks that are elsewhere.
+    outbox: Vec<(Slot, R)>,
+}
+
+/// What a running task has deferred.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// What combines the results of the tasks that it spawned, if it has a slot.
+    merge: Option<DeferredId>,
+    groups: Vec<DeferredId>,
 }
 
 /// Which tasks wait for a cut instead of being begun.
@@ -81,9 +101,21 @@ impl Hold {
 }
 
 /// A task that waits.
-struct Waiting<R> {
-    task: Boxed<R>,
-    origin: Origin<R>,
+pub(super) struct Waiting<R> {
+    pub(super) task: Boxed<R>,
+    pub(super) origin: Origin<R>,
+    /// Where its result goes, if not into that of the job.
+    pub(super) to: Option<Slot>,
+}
+
+impl<R> Waiting<R> {
+    /// The task as it travels.
+    pub(super) fn pack(&self) -> Parcel {
+        Parcel {
+            to: self.to,
+            ..self.task.pack()
+        }
+    }
 }
 
 /// Where a task comes from.
@@ -99,6 +131,7 @@ pub(crate) enum Origin<R> {
 /// A task that is to be run.
 pub(super) struct Begun<R> {
     task: Boxed<R>,
+    to: Option<Slot>,
     tracked: Option<Tracked<R>>,
 }
 
@@ -115,8 +148,12 @@ pub(crate) struct Cut<R> {
     pub(crate) results: Vec<R>,
     /// How many tasks gave them.
     pub(crate) tasks: u64,
-    /// Settled tasks that waited. They are no longer here.
-    pub(crate) children: Vec<Boxed<R>>,
+    /// Settled tasks that waited, encoded. They are no longer here.
+    pub(crate) children: Vec<Vec<u8>>,
+    /// Settled deferred tasks. They are no longer here.
+    pub(crate) deferred: Vec<(DeferredId, Deferred<R>)>,
+    /// Inputs of deferred tasks that are not here.
+    pub(crate) inputs: Vec<(Slot, R)>,
     /// Settled tasks that failed.
     pub(crate) failed: Vec<Failed>,
     /// Settled tasks that run, encoded. They go on here.
@@ -130,7 +167,7 @@ pub(crate) struct Shared<R> {
     passive: Condvar,
     /// How many tasks are in the line.
     waiting: AtomicUsize,
-    /// How many had better be, see [`Tasks::wanted`].
+    /// How many had better be, see [`Tasks::wanted`](crate::Tasks::wanted).
     appetite: AtomicUsize,
     cancelled: AtomicBool,
     /// A result for each worker, and one for spares: fewer quarrels about the locks.
@@ -144,7 +181,8 @@ struct Kept<R> {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nobody panics while holding one of these locks, except in a result's `combine`, which is caught and reported.
+    // No thread panics while holding one of these locks, except in a result's `combine`, which is
+    // caught and reported.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -166,6 +204,9 @@ impl<R: Reduce> Shared<R> {
                 withdrawn: 0,
                 lineage: None,
                 hold: Hold::Nothing,
+                deferred: BTreeMap::new(),
+                next_deferred: DeferredId { home: 0, number: 0 },
+                outbox: Vec::new(),
             }),
             passive: Condvar::new(),
             waiting: AtomicUsize::new(0),
@@ -182,19 +223,27 @@ impl<R: Reduce> Shared<R> {
         (line.lineage, line.hold) = (Some(Lineage::new(limit)), hold);
     }
 
+    /// Sets the first part of the numbers of deferred tasks.
+    pub(super) fn set_home(&self, home: u64) {
+        lock(&self.line).next_deferred.home = home;
+    }
+
     /// How many tasks run, of a process that is tracked.
     pub(super) fn running(&self) -> usize {
         let line = lock(&self.line);
         line.lineage.as_ref().map_or(0, Lineage::running)
     }
 
-    /// Whether settled tasks wait, or settled results are more than fits into one.
+    /// Whether a cut would take tasks away that wait, or settled results are more than fits into
+    /// one. Void tasks count: while tasks are held nothing else takes them away, and the process
+    /// would never be passive.
     pub(super) fn has_much(&self) -> (bool, bool) {
         let line = lock(&self.line);
         let waits = line.tasks.values().any(|waiting| match &waiting.origin {
-            Origin::Spawned(parent) => standing(&Some(parent.clone())) == Standing::Settled,
+            Origin::Spawned(parent) => standing(&Some(parent.clone())) != Standing::Owned,
             _ => true,
         });
+        let waits = waits || !line.outbox.is_empty();
         (waits, line.lineage.as_ref().is_some_and(Lineage::is_full))
     }
 
@@ -216,6 +265,18 @@ impl<R: Reduce> Shared<R> {
 
     pub(super) fn pending(&self) -> usize {
         lock(&self.line).pending
+    }
+
+    /// Returns `true` if nothing waits or runs, no continuation waits for inputs, and none are to
+    /// be sent.
+    pub(super) fn is_passive(&self) -> bool {
+        let line = lock(&self.line);
+        line.pending == 0 && line.deferred.is_empty() && line.outbox.is_empty()
+    }
+
+    /// Inputs of deferred tasks that are elsewhere.
+    pub(super) fn take_outbox(&self) -> Vec<(Slot, R)> {
+        std::mem::take(&mut lock(&self.line).outbox)
     }
 
     pub(super) fn wait(&self, at_most: Duration) -> bool {
@@ -258,9 +319,14 @@ impl<R: Reduce> Shared<R> {
 /// What happens.
 impl<R: Reduce> Shared<R> {
     /// Adds a task, from a worker of the pool.
-    pub(crate) fn spawn(self: Arc<Self>, task: Boxed<R>, parent: Option<Arc<Node<R>>>) {
+    pub(crate) fn spawn(
+        self: Arc<Self>,
+        task: Boxed<R>,
+        parent: Option<Arc<Node<R>>>,
+        to: Option<Slot>,
+    ) {
         let origin = parent.map_or(Origin::Untracked, Origin::Spawned);
-        if let Some(job) = self.enter(task, origin) {
+        if let Some(job) = self.enter(Waiting { task, origin, to }) {
             locksley::spawn_detached(job);
         }
     }
@@ -268,27 +334,35 @@ impl<R: Reduce> Shared<R> {
     /// Lets a task wait, and gives the job that runs it, unless there is a ghost that will.
     pub(super) fn enter(
         self: Arc<Self>,
-        task: Boxed<R>,
-        origin: Origin<R>,
+        waiting: Waiting<R>,
     ) -> Option<impl FnOnce() + Send + 'static> {
-        let mut line = lock(&self.line);
-        let held = line.hold.holds(&origin);
+        let number = self.line_up(&mut lock(&self.line), waiting)?;
+        Some(self.job(number))
+    }
+
+    /// The job that runs a task, or another one that waits.
+    fn job(self: Arc<Self>, number: u64) -> impl FnOnce() + Send + 'static {
+        move || {
+            if let Some(task) = self.next(number) {
+                self.execute(task);
+            }
+        }
+    }
+
+    /// Lets a task wait. Returns its number if it needs a job.
+    fn line_up(&self, line: &mut Line<R>, waiting: Waiting<R>) -> Option<u64> {
+        let held = line.hold.holds(&waiting.origin);
         let number = line.added;
         line.added += 1;
         line.pending += 1;
-        line.tasks.insert(number, Waiting { task, origin });
-        self.count(&line);
+        line.tasks.insert(number, waiting);
+        self.count(line);
         // What is held waits for a cut.
         if held || line.jobs >= line.tasks.len() {
             return None;
         }
         line.jobs += 1;
-        drop(line);
-        Some(move || {
-            if let Some(task) = self.next(number) {
-                self.execute(task);
-            }
-        })
+        Some(number)
     }
 
     /// What a job runs: the task that it came with, or else the newest that waits.
@@ -297,15 +371,16 @@ impl<R: Reduce> Shared<R> {
         line.jobs -= 1;
         let own = line.tasks.remove(&number).map(|task| (number, task));
         let next = own.or_else(|| line.tasks.pop_last());
-        let (number, Waiting { task, origin }) = next?;
+        let (number, Waiting { task, origin, to }) = next?;
         if line.hold.holds(&origin) {
-            line.tasks.insert(number, Waiting { task, origin });
+            line.tasks.insert(number, Waiting { task, origin, to });
             return None;
         }
         self.count(&line);
         let Some(lineage) = &mut line.lineage else {
             return Some(Begun {
                 task,
+                to,
                 tracked: None,
             });
         };
@@ -327,83 +402,11 @@ impl<R: Reduce> Shared<R> {
             encoded,
             limit,
         });
-        Some(Begun { task, tracked })
+        Some(Begun { task, to, tracked })
     }
 
     fn count(&self, line: &Line<R>) {
         self.waiting.store(line.tasks.len(), Ordering::Relaxed); // [L1]
-    }
-
-    fn execute(self: Arc<Self>, begun: Begun<R>) {
-        match begun.tracked {
-            _ if self.cancelled() => {}
-            Some(tracked) => self.clone().execute_tracked(begun.task, tracked),
-            None => self.clone().execute_untracked(begun.task),
-        }
-        self.leave(&mut lock(&self.line), 1);
-    }
-
-    fn execute_untracked(self: Arc<Self>, task: Boxed<R>) {
-        let kind = task.kind();
-        let tasks = Tasks {
-            shared: self.clone(),
-            node: None,
-        };
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let result = task.run(&tasks);
-            self.keep(result);
-        }));
-        if let Err(payload) = done {
-            self.give_up(kind, payload.as_ref());
-        }
-    }
-
-    /// Ends the run, because of a panic.
-    fn give_up(&self, kind: &'static str, payload: &(dyn std::any::Any + Send)) {
-        let message = message(payload);
-        lock(&self.fault).get_or_insert(Panicked { kind, message });
-        self.cancel();
-    }
-
-    fn execute_tracked(self: Arc<Self>, task: Boxed<R>, tracked: Tracked<R>) {
-        let (kind, number) = (task.kind(), tracked.number);
-        let encoded = tracked.encoded.map_or_else(
-            || catch_unwind(AssertUnwindSafe(|| task.pack().encode())),
-            Ok,
-        );
-        match encoded {
-            Ok(encoded) => self.on_lineage(|lineage| lineage.describe(number, encoded)),
-            // It cannot be tried anywhere else.
-            Err(payload) => return self.give_up(kind, payload.as_ref()),
-        }
-        let tasks = Tasks {
-            shared: self.clone(),
-            node: Some(tracked.node),
-        };
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let result = task.run(&tasks);
-            let bytes = size(&result);
-            (result, bytes)
-        }));
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            self.on_lineage(|lineage| match done {
-                Ok((_, bytes)) if bytes > tracked.limit => {
-                    let limit = tracked.limit;
-                    let why = format!("{kind} gave a result of {bytes}, where {limit} is the most");
-                    lineage.fail(number, why, true);
-                }
-                Ok((result, bytes)) => lineage.end(number, result, bytes),
-                Err(payload) => {
-                    let message = message(payload.as_ref());
-                    let why = Panicked { kind, message }.to_string();
-                    lineage.fail(number, why, false);
-                }
-            });
-        }));
-        // Results that panic when they are combined are worth nothing any more, and which of them is to blame cannot be known.
-        if let Err(payload) = ended {
-            self.give_up(kind, payload.as_ref());
-        }
     }
 
     fn on_lineage(&self, act: impl FnOnce(&mut Lineage<R>)) {
@@ -421,14 +424,7 @@ impl<R: Reduce> Shared<R> {
         let numbers: Vec<u64> = free.map(|(number, _)| *number).collect();
         let missing = numbers.len().saturating_sub(line.jobs);
         line.jobs += missing;
-        let job = |number: u64| {
-            let shared = self.clone();
-            move || {
-                if let Some(task) = shared.next(number) {
-                    shared.execute(task);
-                }
-            }
-        };
+        let job = |number: u64| self.clone().job(number);
         numbers.into_iter().take(missing).map(job).collect()
     }
 
@@ -448,30 +444,44 @@ impl<R: Reduce> Shared<R> {
                 Origin::Untracked | Origin::Brought(_) => Standing::Settled,
             };
             match standing {
-                Standing::Settled => children.push(waiting.task),
-                Standing::Void => void.push(waiting.task),
+                Standing::Settled => children.push(waiting),
+                Standing::Void => void.push(waiting),
                 Standing::Owned => drop(line.tasks.insert(number, waiting)),
             }
         }
         self.count(&line);
         line.withdrawn += children.len() as u64;
+        let mut deferred = Vec::new();
+        for (id, task) in std::mem::take(&mut line.deferred) {
+            match standing(&task.creator) {
+                Standing::Settled => deferred.push((id, task)),
+                Standing::Void => {}
+                Standing::Owned => drop(line.deferred.insert(id, task)),
+            }
+        }
+        let inputs = std::mem::take(&mut line.outbox);
         self.leave(&mut line, children.len() + void.len());
         drop(line);
         Some(Cut {
             results: share.results,
             tasks: share.tasks,
-            children,
+            children: children.iter().map(|task| task.pack().encode()).collect(),
+            deferred,
+            inputs,
             failed: share.failed,
             kept: share.kept,
         })
     }
 
-    fn keep(&self, result: R) {
+    /// Counts a task that has ended, with its result unless that goes to a slot.
+    fn keep(&self, result: Option<R>) {
         let last = self.results.len() - 1;
         let place = locksley::current_worker_index().map_or(last, |index| index.min(last));
         let mut kept = lock(&self.results[place]);
         kept.tasks += 1;
-        kept.result.combine(result);
+        if let Some(result) = result {
+            kept.result.combine(result);
+        }
     }
 
     /// So many tasks no longer wait or run here.
@@ -482,21 +492,32 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    pub(super) fn withdraw(&self, at_most: usize) -> Vec<Boxed<R>> {
+    /// Takes away up to this many of the oldest tasks that wait; if `free`, of those without a
+    /// slot.
+    pub(super) fn withdraw(&self, at_most: usize, free: bool) -> Vec<Waiting<R>> {
         let mut line = lock(&self.line);
-        let some = at_most.min(line.tasks.len());
-        let oldest = || line.tasks.pop_first().map(|(_, waiting)| waiting.task);
-        let taken: Vec<Boxed<R>> = std::iter::from_fn(oldest).take(some).collect();
+        let eligible = line.tasks.iter();
+        let eligible = eligible.filter(|(_, waiting)| !free || waiting.to.is_none());
+        let numbers: Vec<u64> = eligible.map(|(number, _)| *number).take(at_most).collect();
+        let taken: Vec<Waiting<R>> = numbers
+            .iter()
+            .filter_map(|number| line.tasks.remove(number))
+            .collect();
         self.count(&line);
-        line.withdrawn += some as u64;
-        self.leave(&mut line, some);
+        line.withdrawn += taken.len() as u64;
+        self.leave(&mut line, taken.len());
         taken
     }
 
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed); // [L3]
-        // What waits is dropped, so that nobody must run through it.
-        drop(self.withdraw(usize::MAX));
+        // What waits is dropped, so that no worker must run through it.
+        drop(self.withdraw(usize::MAX, false));
+        let mut line = lock(&self.line);
+        let deferred = std::mem::take(&mut line.deferred);
+        let outbox = std::mem::take(&mut line.outbox);
+        drop(line);
+        drop((deferred, outbox));
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::lock;
 use super::*;
-use crate::{Parcel, Sum, Tasks};
+use crate::{Parcel, Sum, Tasks, tangle};
 
 /// What a task of the tests does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,11 @@ impl Task for Deed {
 fn local(workers: usize) -> Local<Sum<u64>> {
     let pool = Pool::builder().workers(workers).build().unwrap();
     Local::new(pool, &Program::new("deeds").with::<Deed>())
+}
+
+fn free(deed: Deed) -> Waiting<Sum<u64>> {
+    let (task, origin, to) = (Box::new(deed), Origin::Untracked, None);
+    Waiting { task, origin, to }
 }
 
 #[test]
@@ -116,9 +121,7 @@ fn what_is_wanted_depends_on_what_waits() {
     local.set_appetite(1);
     assert!(local.shared.wanted());
     let job = local.shared.clone();
-    let job = job
-        .enter(Box::new(Deed::Give(1)), Origin::Untracked)
-        .unwrap();
+    let job = job.enter(free(Deed::Give(1))).unwrap();
     assert!(!local.shared.wanted());
     assert!(!local.is_passive());
     job();
@@ -133,8 +136,8 @@ fn ghosts_run_what_comes_next() {
     let mut jobs = Vec::new();
     for round in 0..100 {
         for number in 0..5 {
-            let task = Box::new(Deed::Give(1000 * round + number));
-            jobs.extend(local.shared.clone().enter(task, Origin::Untracked));
+            let task = free(Deed::Give(1000 * round + number));
+            jobs.extend(local.shared.clone().enter(task));
         }
         assert_eq!(jobs.len(), 5, "those of the first round serve all");
         if round < 99 {
@@ -174,7 +177,8 @@ fn cancelling_ends_what_runs_and_drops_what_waits() {
     assert_eq!(local.surplus(), 0);
 }
 
-/// Thieves from outside, workers inside, tasks that go round: nothing is lost, nothing is run twice.
+/// Thieves from outside, workers inside, tasks that go round: nothing is lost, nothing is run
+/// twice.
 #[test]
 fn tasks_that_leave_and_return_are_counted_once() {
     let local = local(2);
@@ -197,4 +201,47 @@ fn tasks_that_leave_and_return_are_counted_once() {
     let usage = local.usage();
     assert_eq!(usage.tasks, (1 << 13) - 1);
     assert_eq!(usage.withdrawn, moved as u64);
+}
+
+/// Chains, trees, groups in groups, continuations that spawn: what comes out is what recursion
+/// finds.
+#[test]
+fn continuations_get_the_whole_results_of_their_groups_in_order() {
+    let mut grouped = 0;
+    for (workers, seed) in [1, 2, 3]
+        .into_iter()
+        .flat_map(|w| (0..40).map(move |s| (w, s)))
+    {
+        let pool = Pool::builder().workers(workers).build().unwrap();
+        let local = Local::new(pool, &tangle::program());
+        let knot = tangle::Knot::new(seed, 5);
+        let (Sum(found), usage) = local.run([knot]).unwrap();
+        assert_eq!(found, knot.whole(), "seed {seed}");
+        assert!(local.is_passive());
+        assert_eq!(usage.tasks, usage.added);
+        grouped += usage.tasks;
+    }
+    assert!(grouped > 10_000, "they are tangled: {grouped}");
+}
+
+#[test]
+fn what_is_withdrawn_by_others_is_in_no_group() {
+    let local = local(1);
+    local.set_home(1);
+    let shared = &local.shared;
+    let made = std::sync::Mutex::default();
+    let of = shared.defer(&made, Box::new(crate::continuation::Merge::new()), 1, &None);
+    let slot = Slot { of, index: 0 };
+    let (task, origin) = (Box::new(Deed::Give(1)), Origin::Untracked);
+    let to = Some(slot);
+    let job = shared.clone().enter(Waiting { task, origin, to });
+    assert!(local.withdraw(9).is_empty());
+    let parcels = local.withdraw_parcels(9);
+    assert_eq!(parcels[0].to, to);
+    assert!(!local.is_passive(), "an input is missing");
+    assert!(local.deliver(Slot { of, index: 1 }, Sum(5)).is_err());
+    assert!(local.deliver(slot, Sum(5)).is_ok());
+    assert!(local.deliver(slot, Sum(5)).is_err(), "it is full");
+    drop(job);
+    local.cancel();
 }

@@ -1,8 +1,9 @@
 //! The unbalanced tree search, over as many processes as there are.
 //!
-//! A [`Search`] is some nodes whose subtrees are to be counted. It goes depth first with a stack of its own; where tasks are
-//! [wanted](crate::Tasks::wanted), it spawns every second node of the stack. Not the older half: its nodes lie nearer to the root, and have
-//! nearly all of the work below them, so that work would move rather than be divided.
+//! A [`Search`] is some nodes whose subtrees are to be counted. It goes depth first with a stack of
+//! its own; where tasks are [wanted](crate::Tasks::wanted), it spawns every second node of the
+//! stack. Not the older half: its nodes lie nearer to the root, and have nearly all of the work
+//! below them, so that work would move rather than be divided.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use locksley_workload::{Size, UtsNode, UtsTree};
 
 use crate::{Program, Reduce, Task, Tasks};
 
-/// After so many nodes a search looks whether tasks are wanted: some 50 us, and a task costs less than 1 us.
+/// After so many nodes a search looks whether tasks are wanted: some 50 us, and a task costs less
+/// than 1 us.
 const PATIENCE: u32 = 512;
 
 /// Counts what is below some nodes of a tree, and the nodes themselves.
@@ -108,7 +110,8 @@ impl Task for Search {
     }
 }
 
-/// Takes every second node out of a stack, but not the newest: about half of the work, since siblings lie side by side.
+/// Takes every second node out of a stack, but not the newest: about half of the work, since
+/// siblings lie side by side.
 fn every_second(stack: &mut Vec<UtsNode>) -> Vec<UtsNode> {
     let first = stack.len() % 2;
     let mut given = Vec::with_capacity(stack.len() / 2);
@@ -124,7 +127,8 @@ fn every_second(stack: &mut Vec<UtsNode>) -> Vec<UtsNode> {
     given
 }
 
-/// Counts a tree, or the first so many nodes of it, in the order of a [`Search`], and does nothing else: what the program is compared with.
+/// Counts a tree, or the first so many nodes of it, in the order of a [`Search`], and does nothing
+/// else: what the program is compared with.
 ///
 /// ```
 /// use locksley_cluster::programs::uts;

@@ -34,7 +34,8 @@ fn read(clock: rustix::time::ClockId) -> Duration {
 /// More than this between two readings is not counted.
 const NAP: Duration = Duration::from_millis(250);
 
-/// The time that a rank has spent awake. If it was stopped itself, or its machine had no time for it, that is nobody else's silence.
+/// The time that a rank has spent awake. If it was stopped itself, or its machine had no time for
+/// it, that is no other rank's silence.
 pub(super) struct Awake {
     last: Instant,
     awake: Duration,

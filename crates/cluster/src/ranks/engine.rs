@@ -2,17 +2,19 @@
 //!
 //! ```text
 //!   workers of the pool          the thread that talks, no worker itself
-//!   | task | task | task | <── submit ── Shelf <── take ── Rank <── letters ── Link
-//!                          ── withdraw ──>     ── give ──>      ── letters ──>
+//!   | task | task | task | <── submit ── Shelf <── take ── Rank <── packets ── Link
+//!                          ── withdraw ──>     ── give ──>      ── packets ──>
 //! ```
 //!
-//! What is decided is decided by [`Rank`]; here is what it needs: the time, letters in and out, and the process's tasks.
+//! What is decided is decided by [`Rank`]; here is what it needs: the time, packets in and out, and
+//! the process's tasks.
 //!
-//! **How the thread waits.** No call of MPI waits for a message without burning the processor, so the thread sleeps and looks, and
-//! sleeps longer each time it looks in vain: from [`SHORTEST`] to [`LONGEST`]. It wakes at once when its own process runs out of work.
-//! If a look costs `c` and requests come at a rate `r`, sleeps of `p` cost `c / p` of a processor and make thieves wait for `r p / 2` of
-//! the time, which is least together for `p = sqrt(2 c / r)`. On a virtual machine a look costs some 25 us, and in UTS T1L on two ranks
-//! 40 requests come in a second: 1.1 ms.
+//! **How the thread waits.** No call of MPI waits for a message without burning the processor, so
+//! the thread sleeps and looks, and sleeps longer each time it looks in vain: from [`SHORTEST`] to
+//! [`LONGEST`]. It wakes at once when its own process runs out of work. If a look costs `c` and
+//! requests come at a rate `r`, sleeps of `p` cost `c / p` of a processor and make thieves wait for
+//! `r p / 2` of the time, which is least together for `p = sqrt(2 c / r)`. On a virtual machine a
+//! look costs some 25 us, and in UTS T1L on two ranks 40 requests come in a second: 1.1 ms.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,12 +27,13 @@ use locksley_policy::rank::{Counts, Hosts, Message, Next, Rank, Store, Trouble};
 
 use super::clock;
 use super::error::RankError;
-use super::letter::{Letter, Sealed};
+use super::mailbox::{Mailbox, converse};
 use super::peer::{Link, Peer};
-use super::post::{Post, converse};
+use super::wire::{Packet, Sealed};
+use crate::continuation::Slot;
 use crate::local::Local;
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Parcel};
+use crate::task::{Boxed, Malformed, Parcel, decode, encode};
 
 /// The first sleep after something has come: the system makes 100 us of it.
 const SHORTEST: Duration = Duration::from_micros(50);
@@ -41,10 +44,11 @@ const LONGEST: Duration = Duration::from_millis(1);
 /// A batch of tasks is not made larger than this, unless a single task is.
 const HEAVY: usize = 4 << 20;
 
-/// At most so many letters are read before the rank looks at itself again.
+/// At most so many packets are read before the rank looks at itself again.
 const AT_ONCE: usize = 64;
 
-/// For about this long first tasks are added before the rank looks round: others wait for its answers meanwhile.
+/// For about this long first tasks are added before the rank looks round: others wait for its
+/// answers meanwhile.
 const FIRST: Duration = Duration::from_millis(10);
 
 /// At most so many movements of work are kept for a trace.
@@ -57,7 +61,7 @@ pub(super) struct Move {
     pub(super) ends: (usize, usize),
     /// How many came before it, from this one to that one.
     pub(super) number: u64,
-    /// Was it sent to somebody who was remembered?
+    /// Whether it was sent along a lifeline, to a rank that was remembered.
     pub(super) lifeline: bool,
     pub(super) tasks: usize,
     /// Since when and until when the rank was busy with it, in nanoseconds since 1970.
@@ -74,7 +78,7 @@ pub(super) struct Done {
 /// Works until everybody's work is done. This rank has the `first` tasks.
 pub(super) fn work<R: Reduce>(
     peer: &mut dyn Peer,
-    post: &mut Post,
+    mailbox: &mut Mailbox,
     (local, first): (&Local<R>, &mut dyn Iterator<Item = Boxed<R>>),
     rank: Rank<Hosts>,
     hosts: &BTreeMap<usize, String>,
@@ -88,10 +92,10 @@ pub(super) fn work<R: Reduce>(
         rank,
         hosts,
         sleep: SHORTEST,
-        numbers: vec![(0, 0); post.count],
+        numbers: vec![(0, 0); mailbox.count],
         moves: Vec::new(),
     };
-    converse(peer, post, |post, link| engine.turn(post, link))
+    converse(peer, mailbox, |mailbox, link| engine.turn(mailbox, link))
 }
 
 type Tasks = Vec<Parcel>;
@@ -111,35 +115,37 @@ struct Engine<'a, R> {
 impl<R: Reduce> Engine<'_, R> {
     fn turn(
         &mut self,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
     ) -> Result<ControlFlow<Done>, RankError> {
-        let now = post.now().as_nanos() as u64;
-        let mut letters = 0;
-        while letters < AT_ONCE
-            && let Some((from, letter)) = post.receive(link)?
+        let now = mailbox.now().as_nanos() as u64;
+        let mut packets = 0;
+        while packets < AT_ONCE
+            && let Some((from, packet)) = mailbox.receive(link)?
         {
-            letters += 1;
-            match letter {
-                Letter::Sealed(Sealed::Protocol(message)) => {
-                    self.receive(now, (from, message), post, link)?;
+            packets += 1;
+            match packet {
+                Packet::Sealed(Sealed::Protocol(message)) => {
+                    self.receive(now, (from, message), mailbox, link)?;
                 }
-                letter => post.put_off(from, letter),
+                Packet::Sealed(Sealed::Inputs(inputs)) => self.deliver(from, inputs)?,
+                packet => mailbox.put_off(from, packet),
             }
         }
         self.shelf.fill();
+        self.send_inputs(mailbox, link);
         let mut out = Vec::new();
         let since = clock::wall();
         let next = self.rank.step(now, &mut self.shelf, &mut out);
-        self.send(since, out, post, link);
-        self.check(post)?;
-        match next.map_err(|trouble| self.trouble(post, trouble))? {
+        self.send(since, out, mailbox, link);
+        self.check(mailbox)?;
+        match next.map_err(|trouble| self.trouble(mailbox, trouble))? {
             Next::Done => Ok(ControlFlow::Break(Done {
                 counts: *self.rank.counts(),
                 moves: std::mem::take(&mut self.moves),
             })),
             Next::At(time) => {
-                let busy = letters > 0 || self.shelf.first.is_some();
+                let busy = packets > 0 || self.shelf.first.is_some();
                 self.sleep(busy, Duration::from_nanos(time.saturating_sub(now)));
                 Ok(ControlFlow::Continue(()))
             }
@@ -150,7 +156,7 @@ impl<R: Reduce> Engine<'_, R> {
         &mut self,
         now: u64,
         (from, message): (usize, Message<Tasks>),
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
     ) -> Result<(), RankError> {
         let since = clock::wall();
@@ -165,20 +171,20 @@ impl<R: Reduce> Engine<'_, R> {
             let number = &mut self.numbers[from].1;
             *number += 1;
             let number = *number - 1;
-            self.note((from, post.me), number, (tasks, lifeline), since);
+            self.note((from, mailbox.me), number, (tasks, lifeline), since);
         }
-        self.send(since, out, post, link);
+        self.send(since, out, mailbox, link);
         if let Some(why) = self.shelf.spoiled.take() {
             return Err(RankError::Malformed { rank: from, why });
         }
-        received.map_err(|trouble| self.trouble(post, trouble))
+        received.map_err(|trouble| self.trouble(mailbox, trouble))
     }
 
     fn send(
         &mut self,
         since: u64,
         out: Vec<(usize, Message<Tasks>)>,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
     ) {
         for (to, message) in out {
@@ -186,9 +192,9 @@ impl<R: Reduce> Engine<'_, R> {
                 let number = &mut self.numbers[to].0;
                 *number += 1;
                 let number = *number - 1;
-                self.note((post.me, to), number, (tasks.len(), *lifeline), since);
+                self.note((mailbox.me, to), number, (tasks.len(), *lifeline), since);
             }
-            post.send(link, to, &Letter::Sealed(Sealed::Protocol(message)));
+            mailbox.send(link, to, &Packet::Sealed(Sealed::Protocol(message)));
         }
     }
 
@@ -210,19 +216,45 @@ impl<R: Reduce> Engine<'_, R> {
         }
     }
 
-    /// Has a task panicked here?
-    fn check(&self, post: &Post) -> Result<(), RankError> {
+    /// Sends the inputs of continuations that other ranks own.
+    fn send_inputs(&mut self, mailbox: &mut Mailbox, link: &mut dyn Link) {
+        let mut by_rank: BTreeMap<usize, Vec<(Slot, Vec<u8>)>> = BTreeMap::new();
+        for (slot, input) in self.shelf.local.take_outbox() {
+            let owner = by_rank.entry(slot.of.home as usize).or_default();
+            owner.push((slot, encode(&input)));
+        }
+        for (owner, inputs) in by_rank {
+            mailbox.send(link, owner, &Packet::Sealed(Sealed::Inputs(inputs)));
+        }
+    }
+
+    /// Takes inputs of continuations that this rank owns.
+    fn deliver(&mut self, from: usize, inputs: Vec<(Slot, Vec<u8>)>) -> Result<(), RankError> {
+        let malformed = |why: Malformed| RankError::Malformed {
+            rank: from,
+            why: why.to_string(),
+        };
+        for (slot, input) in inputs {
+            let input = decode(&input).map_err(malformed)?;
+            let delivered = self.shelf.local.deliver(slot, input);
+            delivered.map_err(malformed)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if a task has panicked here.
+    fn check(&self, mailbox: &Mailbox) -> Result<(), RankError> {
         match self.shelf.local.fault() {
             None => Ok(()),
             Some(panicked) => Err(RankError::Panicked {
-                rank: post.me,
-                host: self.hosts.get(&post.me).cloned().unwrap_or_default(),
+                rank: mailbox.me,
+                host: self.hosts.get(&mailbox.me).cloned().unwrap_or_default(),
                 panicked,
             }),
         }
     }
 
-    fn trouble(&self, post: &Post, trouble: Trouble) -> RankError {
+    fn trouble(&self, mailbox: &Mailbox, trouble: Trouble) -> RankError {
         let to_blame = match trouble {
             Trouble::OtherBuild { rank, .. }
             | Trouble::Silent { rank, .. }
@@ -231,7 +263,7 @@ impl<R: Reduce> Engine<'_, R> {
         };
         let host = to_blame.and_then(|rank| self.hosts.get(&rank)).cloned();
         RankError::Trouble {
-            rank: post.me,
+            rank: mailbox.me,
             host,
             trouble,
         }
@@ -245,7 +277,7 @@ impl<R: Reduce> Engine<'_, R> {
         }
         let sleep = self.sleep.min(due);
         self.sleep = (self.sleep * 2).min(LONGEST);
-        if self.shelf.is_passive() {
+        if self.shelf.local.pending() == 0 {
             thread::sleep(sleep);
         } else if self.shelf.local.wait(sleep) {
             // Work has just run out: an answer is wanted soon.
@@ -285,17 +317,20 @@ impl<R: Reduce> Shelf<'_, R> {
 impl<R: Reduce> Store for Shelf<'_, R> {
     type Work = Tasks;
 
-    /// Without those that a free worker is about to take: two hungry ranks could hand a task to and fro for ever.
+    /// Without those that a free worker is about to take: two hungry ranks could hand a task to and
+    /// fro for ever.
     fn surplus(&self) -> usize {
         let beyond = self.local.pending().saturating_sub(self.workers());
         beyond.min(self.local.surplus())
     }
 
+    /// A rank that owns a continuation which waits for inputs is not passive: see
+    /// [`continuation`](crate::continuation).
     fn is_passive(&self) -> bool {
         self.first.is_none() && self.local.is_passive()
     }
 
-    /// Is a worker without a task? Then it need not wait until all are.
+    /// Returns `true` if a worker is without a task: it need not wait until all are.
     fn is_hungry(&self) -> bool {
         self.local.pending() < self.workers()
     }
@@ -305,9 +340,8 @@ impl<R: Reduce> Store for Shelf<'_, R> {
         // One by one, so that nothing is withdrawn that then is too heavy to go with the others.
         while work.len() < at_most
             && bytes < HEAVY
-            && let Some(task) = self.local.withdraw(1).pop()
+            && let Some(parcel) = self.local.withdraw_parcels(1).pop()
         {
-            let parcel = task.pack();
             bytes += parcel.kind.len() + parcel.argument.len();
             work.push(parcel);
         }
@@ -316,9 +350,8 @@ impl<R: Reduce> Store for Shelf<'_, R> {
 
     fn take(&mut self, work: Tasks) {
         for parcel in &work {
-            match self.local.program().unpack(parcel) {
-                Ok(task) => self.local.submit(task),
-                Err(malformed) => self.spoiled = Some(malformed.to_string()),
+            if let Err(malformed) = self.local.submit_parcel(parcel) {
+                self.spoiled = Some(malformed.to_string());
             }
         }
     }
@@ -391,8 +424,7 @@ mod tests {
             first: None,
             spoiled: None,
         };
-        let (kind, argument) = ("stray".to_owned(), Vec::new());
-        shelf.take(vec![Parcel { kind, argument }]);
+        shelf.take(vec![Parcel::new("stray", Vec::new())]);
         assert!(shelf.spoiled.unwrap().contains("stray"));
         assert!(local.is_passive());
     }

@@ -1,6 +1,5 @@
-//! Why ranks could not finish.
+//! Errors of ranks.
 
-use std::fmt;
 use std::io;
 
 use locksley::BuildError;
@@ -10,44 +9,64 @@ use crate::local::Panicked;
 
 /// Why ranks could not finish. Each says what to do.
 ///
-/// The ranks of a job stand or fall together: whoever meets one of these tells the others, and all end.
-#[derive(Debug)]
+/// The ranks of a job stand or fall together: the rank that meets one of these tells the others,
+/// and all end.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankError {
-    /// The executable could not be read, so that nobody can tell whether all ranks run the same.
-    Executable(io::Error),
+    /// The executable could not be read, so that builds cannot be told apart.
+    #[error(
+        "the executable cannot be read, to compare it with that of other ranks ({0}): make it \
+         readable, or give a build number"
+    )]
+    Executable(#[source] io::Error),
     /// The pool of this rank could not be started.
-    Pool(BuildError),
+    #[error("{0}")]
+    Pool(#[source] BuildError),
     /// The MPI library does not let a process have several threads.
+    #[error(
+        "this MPI library does not support threads (MPI_THREAD_FUNNELED): use a build of it that \
+         does"
+    )]
     Threading,
     /// MPI was in use in this process before.
+    #[error("MPI can be used once in a process: connect to it once, at the start")]
     Used,
     /// What the protocol between ranks has found out.
+    #[error("{trouble} (noticed by rank {rank}{})", blamed(host))]
     Trouble {
-        /// Who has found it out.
+        /// The rank that has found it out.
         rank: usize,
-        /// The host of the rank that is to blame, if it has said so far.
+        /// The host of the rank that is to blame, if it is known.
         host: Option<String>,
         /// What it is.
+        #[source]
         trouble: Trouble,
     },
     /// A task panicked.
+    #[error("on rank {rank} ({host}) {panicked}")]
     Panicked {
         /// On which rank.
         rank: usize,
         /// On which host.
         host: String,
         /// Which one, and what it said.
+        #[source]
         panicked: Panicked,
     },
     /// A message, a task in it or a result could not be read.
+    #[error(
+        "rank {rank} sent what cannot be read: {why}; start all ranks from the same executable, or \
+         change the build number with the format of tasks"
+    )]
     Malformed {
-        /// Who sent it.
+        /// The sender.
         rank: usize,
         /// What is wrong with it.
         why: String,
     },
     /// Another rank gave up, and said this.
+    #[error("rank {rank} gave up: {why}")]
     Told {
         /// Which one.
         rank: usize,
@@ -55,57 +74,11 @@ pub enum RankError {
         why: String,
     },
     /// This rank is dead: its network says so.
+    #[error("this rank has died")]
     Dead,
 }
 
-impl fmt::Display for RankError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RankError::Executable(error) => write!(
-                f,
-                "the executable cannot be read, to compare it with that of other ranks ({error}): make it readable"
-            ),
-            RankError::Pool(error) => write!(f, "{error}"),
-            RankError::Threading => f.write_str(
-                "this MPI library does not support threads (MPI_THREAD_FUNNELED): use a build of it that does",
-            ),
-            RankError::Used => {
-                f.write_str("MPI can be used once in a process: connect to it once, at the start")
-            }
-            RankError::Trouble {
-                rank,
-                host,
-                trouble,
-            } => {
-                write!(f, "{trouble} (noticed by rank {rank}")?;
-                if let Some(host) = host {
-                    write!(f, "; the host is {host}")?;
-                }
-                f.write_str(")")
-            }
-            RankError::Panicked {
-                rank,
-                host,
-                panicked,
-            } => write!(f, "on rank {rank} ({host}) {panicked}"),
-            RankError::Malformed { rank, why } => write!(
-                f,
-                "rank {rank} sent what cannot be read: {why}; start all ranks from the same executable"
-            ),
-            RankError::Told { rank, why } => write!(f, "rank {rank} gave up: {why}"),
-            RankError::Dead => f.write_str("this rank has died"),
-        }
-    }
-}
-
-impl std::error::Error for RankError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            RankError::Executable(error) => Some(error),
-            RankError::Pool(error) => Some(error),
-            RankError::Trouble { trouble, .. } => Some(trouble),
-            RankError::Panicked { panicked, .. } => Some(panicked),
-            _ => None,
-        }
-    }
+fn blamed(host: &Option<String>) -> String {
+    let host = host.as_ref().map(|host| format!("; the host is {host}"));
+    host.unwrap_or_default()
 }

@@ -6,40 +6,45 @@
 //!        '- the pool's strategy inside of a rank, the protocol between ranks
 //! ```
 //!
-//! All ranks run the same executable with the same program and options ([`run`]). Rank 0 has the first tasks; a rank that runs out
-//! of work asks another for half of its surplus; when nobody has any, and nothing is on its way, all of them notice, and rank 0
-//! gets the results. How ranks choose and when they stop is [`locksley_policy::rank`].
+//! All ranks have the same [build number](crate::Build), and the same program and options
+//! ([`run`]). Rank 0 has the first tasks; a rank that runs out of work asks another for half of its
+//! surplus; when no rank has any, and nothing is on its way, all of them notice, and rank 0 gets
+//! the results. How ranks choose and when they stop is [`locksley_policy::rank`].
 //!
-//! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name, is this process's place among those that
-//! `mpirun` has started.
+//! [`threads`] makes ranks out of threads of this process; `mpi`, with the feature of that name, is
+//! this process's place among those that `mpirun` has started.
 //!
 //! ```text
 //! mpirun -n 4 --bind-to none \
 //!   --mca oob_tcp_keepalive_time 1 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2 program
 //! ```
 //!
-//! Without `--bind-to none` Open MPI gives each of two ranks a single core, and with it a single worker. The other options are for
-//! several hosts: with them `mpirun` notices within seconds that the link to one is cut.
+//! Without `--bind-to none` Open MPI gives each of two ranks a single core, and with it a single
+//! worker. The other options are for several hosts: with them `mpirun` notices within seconds that
+//! the link to one is cut.
 //!
-//! **All or nothing.** A rank that dies, is stopped, loses its link, runs another build, or whose task panics ends the whole job, within
-//! twice the protocol's patience, with one message that says why.
+//! **All or nothing.** A rank that dies, is stopped, loses its link, runs another build, or whose
+//! task panics ends the whole job, within twice the protocol's patience, with one message that says
+//! why.
 
 mod clock;
 mod engine;
 mod error;
-mod hello;
-mod letter;
+mod handshake;
+mod mailbox;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod outcome;
 mod peer;
-mod post;
 mod threads;
+#[cfg_attr(not(feature = "trace"), allow(dead_code))]
 mod timeline;
 mod tree;
 #[cfg(feature = "mpi")]
 mod watchdog;
+mod wire;
 
+#[cfg(feature = "trace")]
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::thread;
@@ -47,23 +52,22 @@ use std::time::{Duration, Instant};
 
 use locksley::{Pool, Strategy};
 use locksley_policy::rank::{Hosts, Protocol, Rank};
-use locksley_trace::Trace;
 
-use crate::build::Build;
+use crate::build_id::Build;
 use crate::local::Local;
 use crate::reduce::Reduce;
 use crate::task::{Boxed, Program, Task};
 
 pub use error::RankError;
+pub use mailbox::Traffic;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use outcome::{Outcome, Report};
 pub use peer::{Link, Peer};
-pub use post::Traffic;
 pub use threads::{Network, Threads};
 
+use mailbox::{Mailbox, converse};
 use outcome::Parts;
-use post::{Post, converse};
 
 /// How ranks run. All ranks of a job have the same.
 ///
@@ -71,7 +75,7 @@ use post::{Post, converse};
 /// use locksley_cluster::ranks::Options;
 ///
 /// let options = Options { workers: 2, ..Options::default() };
-/// assert!(options.trace.is_none());
+/// assert!(options.build.is_none());
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -82,7 +86,10 @@ pub struct Options {
     /// How ranks do.
     pub protocol: Protocol,
     /// Trace everything, and keep so many entries of each worker.
+    #[cfg(feature = "trace")]
     pub trace: Option<usize>,
+    /// The build number, which must be that of all ranks; if nothing, that of the executable.
+    pub build: Option<Build>,
     /// Where random choices start from.
     pub seed: u64,
 }
@@ -94,26 +101,41 @@ impl Default for Options {
             workers: 0,
             strategy: Strategy::default(),
             protocol: Protocol::default(),
+            #[cfg(feature = "trace")]
             trace: None,
+            build: None,
             seed: 42,
         }
     }
 }
 
-/// Runs a rank's part of a program. On rank 0 this gives the outcome; `first` is looked at only there.
+impl Options {
+    /// How many entries of a trace each worker keeps, if there is to be one.
+    fn entries(&self) -> Option<usize> {
+        #[cfg(feature = "trace")]
+        let entries = self.trace;
+        #[cfg(not(feature = "trace"))]
+        let entries = None;
+        entries
+    }
+}
+
+/// Runs a rank's part of a program. On rank 0 this gives the outcome; `first` is looked at only
+/// there.
 ///
 /// The calling thread talks to the other ranks until all is done.
 ///
 /// # Errors
 ///
-/// Why the job failed. On MPI most of these are said on standard error instead, and end the process.
+/// Why the job failed. On MPI most of these are said on standard error instead, and end the
+/// process.
 pub fn run<R: Reduce, T: Task<Output = R>>(
     program: &Program<R>,
     first: impl IntoIterator<Item = T>,
     options: &Options,
     mut peer: impl Peer,
 ) -> Result<Option<Outcome<R>>, RankError> {
-    let mut post = Post::new(&peer);
+    let mut mailbox = Mailbox::new(&peer);
     peer.be_patient(Duration::from_nanos(options.protocol.patience));
     let (local, build) = match prepare(program, options) {
         Ok(prepared) => prepared,
@@ -121,20 +143,20 @@ pub fn run<R: Reduce, T: Task<Output = R>>(
         Err(error) => {
             let mut error = Some(error);
             let mut failed = || error.take().unwrap_or(RankError::Dead);
-            return converse(&mut peer, &mut post, |_, _| Err(failed()));
+            return converse(&mut peer, &mut mailbox, |_, _| Err(failed()));
         }
     };
     let first = first.into_iter();
-    let worked = work(&local, build, first, options, &mut peer, &mut post);
+    let worked = work(&local, build, first, options, &mut peer, &mut mailbox);
     if worked.is_err() {
         local.cancel();
     }
     let worked = worked?;
-    let rank = post.me;
-    // All ranks leave at the same time; nobody waits for what is left to do.
+    let rank = mailbox.me;
+    // All ranks leave at the same time; no rank waits for what is left to do.
     peer.leave();
     match rank {
-        0 => combine(worked, options.trace.is_some()).map(Some),
+        0 => combine(worked, options.entries().is_some()).map(Some),
         _ => Ok(None),
     }
 }
@@ -144,12 +166,13 @@ fn prepare<R: Reduce>(
     program: &Program<R>,
     options: &Options,
 ) -> Result<(Local<R>, Build), RankError> {
-    let build = Build::current().map_err(RankError::Executable)?;
+    let build = options.build.map_or_else(Build::current, Ok);
+    let build = build.map_err(RankError::Executable)?;
     let pool = Pool::builder()
         .workers(options.workers)
         .strategy(options.strategy)
         .seed(options.seed)
-        .trace(options.trace.unwrap_or(0));
+        .trace(options.entries().unwrap_or(0));
     let pool = pool.build().map_err(RankError::Pool)?;
     Ok((Local::new(pool, program), build))
 }
@@ -167,34 +190,37 @@ fn work<R: Reduce, T: Task<Output = R>>(
     first: impl Iterator<Item = T>,
     options: &Options,
     peer: &mut dyn Peer,
-    post: &mut Post,
+    mailbox: &mut Mailbox,
 ) -> Result<Worked<R>, RankError> {
     let patience = Duration::from_nanos(options.protocol.patience);
-    let roll = hello::hello(peer, post, build, options.trace.is_some(), patience)?;
+    let roll = handshake::handshake(peer, mailbox, build, options.entries().is_some(), patience)?;
     let (start, used) = (Instant::now(), processor_time(local, peer));
     let hosts = Hosts::new(roll.numbers.iter());
     let protocol = adapted(options.protocol, local.pool().workers());
-    let rank = Rank::new(post.me, protocol, hosts, build.0, options.seed);
-    if post.count > 1 {
+    let rank = Rank::new(mailbox.me, protocol, hosts, build.0, options.seed);
+    local.set_home(mailbox.me as u64);
+    if mailbox.count > 1 {
         local.set_appetite(APPETITE * local.pool().workers());
     }
-    let first = first.take(if post.me == 0 { usize::MAX } else { 0 });
+    let first = first.take(if mailbox.me == 0 { usize::MAX } else { 0 });
     let mut first = first.map(|task| Box::new(task) as Boxed<R>);
-    let done = engine::work(peer, post, (local, &mut first), rank, &roll.names)?;
+    let done = engine::work(peer, mailbox, (local, &mut first), rank, &roll.names)?;
     let wall = start.elapsed();
     let now = processor_time(local, peer);
     let processor_time = now.zip(used).map(|(now, used)| now.saturating_sub(used));
-    let parts = report(local, peer, post, (&roll, processor_time), done)?;
-    let parts = outcome::gather(peer, post, parts, patience)?;
+    let parts = report(local, peer, mailbox, (&roll, processor_time), done)?;
+    let parts = outcome::gather(peer, mailbox, parts, patience)?;
     Ok(Worked { parts, wall })
 }
 
-/// How many tasks for each worker had better wait: one to keep, one to give, and as many again for the next thief. Where tasks are
-/// halves of halves, as in a tree search, there are hardly ever more: with 16 instead of 4, UTS T1L spawns as many and moves as many.
+/// How many tasks for each worker had better wait: one to keep, one to give, and as many again for
+/// the next thief. Where tasks are halves of halves, as in a tree search, there are hardly ever
+/// more: with 16 instead of 4, UTS T1L spawns as many and moves as many.
 const APPETITE: usize = 4;
 
-/// The protocol with a floor for tasks like these. Workers share what waits, and a waiting task is a chunk of work rather than a node of
-/// a tree, so that one for each worker is enough to bridge the time until somebody spawns or sends more.
+/// The protocol with a floor for tasks like these. Workers share what waits, and a waiting task is
+/// a chunk of work rather than a node of a tree, so that one for each worker is enough to bridge
+/// the time until a task spawns or a rank sends more.
 fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     Protocol {
         floor: protocol.floor.min(workers),
@@ -202,7 +228,8 @@ fn adapted(protocol: Protocol, workers: usize) -> Protocol {
     }
 }
 
-/// The processor time that this rank has used so far: as its network knows it, or that of its workers and of this thread.
+/// The processor time that this rank has used so far: as its network knows it, or that of its
+/// workers and of this thread.
 fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Duration> {
     peer.processor_time().or_else(|| {
         let workers = local.pool().broadcast(|_| clock::thread());
@@ -214,23 +241,23 @@ fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Durati
 fn report<R: Reduce>(
     local: &Local<R>,
     peer: &mut dyn Peer,
-    post: &mut Post,
-    (roll, processor_time): (&hello::Roll, Option<Duration>),
+    mailbox: &mut Mailbox,
+    (roll, processor_time): (&handshake::Roll, Option<Duration>),
     done: engine::Done,
 ) -> Result<Parts<R>, RankError> {
     let report = Report {
-        rank: post.me,
-        host: roll.names.get(&post.me).cloned().unwrap_or_default(),
+        rank: mailbox.me,
+        host: roll.names.get(&mailbox.me).cloned().unwrap_or_default(),
         workers: local.pool().workers(),
         usage: local.usage(),
         counts: done.counts,
-        traffic: post.traffic,
+        traffic: mailbox.traffic,
         processor_time,
     };
-    let most = outcome::TRACES / post.count;
+    let most = outcome::TRACES / mailbox.count;
     thread::scope(|scope| {
         let writing = scope.spawn(|| write_down(local, report, done.moves, roll.ahead, most));
-        outcome::bridge(peer, post, || writing.is_finished())?;
+        outcome::bridge(peer, mailbox, || writing.is_finished())?;
         Ok(writing.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
@@ -272,25 +299,35 @@ fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, Ran
         let why = format!("a report of rank {other} in the place of that of rank {rank}");
         return Err(RankError::Malformed { rank, why });
     }
-    parts.traces.sort_by_key(|(rank, _, _)| *rank);
-    let (mut talkers, mut traces) = (BTreeMap::new(), Vec::new());
-    for (rank, talker, text) in &parts.traces {
-        let trace = Trace::from_json(text).map_err(|error| RankError::Malformed {
-            rank: *rank as usize,
-            why: error.to_string(),
-        })?;
-        traces.push(trace);
-        talkers.insert(*rank as usize, *talker);
-    }
-    let left_out = parts.reports.len() - traces.len();
-    let trace = traced.then(|| timeline::merge(traces, &talkers, &parts.moves));
+    let left_out = parts.reports.len() - parts.traces.len();
     Ok(Outcome {
+        #[cfg(feature = "trace")]
+        trace: if traced {
+            Some(merged(&mut parts)?)
+        } else {
+            None
+        },
         result: parts.result,
         ranks: parts.reports,
         wall: worked.wall,
         traces_left_out: if traced { left_out } else { 0 },
-        trace,
     })
+}
+
+/// One trace of those of all ranks.
+#[cfg(feature = "trace")]
+fn merged<R>(parts: &mut Parts<R>) -> Result<locksley_trace::Trace, RankError> {
+    parts.traces.sort_by_key(|(rank, _, _)| *rank);
+    let (mut talkers, mut traces) = (BTreeMap::new(), Vec::new());
+    for (rank, talker, text) in &parts.traces {
+        let trace = locksley_trace::Trace::from_json(text);
+        traces.push(trace.map_err(|error| RankError::Malformed {
+            rank: *rank as usize,
+            why: error.to_string(),
+        })?);
+        talkers.insert(*rank as usize, *talker);
+    }
+    Ok(timeline::merge(traces, &talkers, &parts.moves))
 }
 
 /// Ranks that are threads of this process, for [`run`] on as many threads.
@@ -305,7 +342,8 @@ pub fn threads(count: usize) -> Vec<Threads> {
     Network::default().connect(&vec!["localhost"; count])
 }
 
-/// This process's place among those that `mpirun` has started, or alone without it. Once in a process, on its main thread.
+/// This process's place among those that `mpirun` has started, or alone without it. Once in a
+/// process, on its main thread.
 ///
 /// # Errors
 ///

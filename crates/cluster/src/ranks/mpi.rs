@@ -1,19 +1,25 @@
 //! Ranks that are processes, which MPI starts and connects (feature `mpi`).
 //!
-//! Two-sided messages only, from the one thread that MPI was started on (`MPI_THREAD_FUNNELED`). Sends are immediate, so that two ranks
-//! that send each other large batches cannot wait for each other; receiving is a matched probe and the receipt of what it found.
+//! Two-sided messages only, from the one thread that MPI was started on (`MPI_THREAD_FUNNELED`).
+//! Sends are immediate, so that two ranks that send each other large batches cannot wait for each
+//! other; receiving is a matched probe and the receipt of what it found.
 //!
-//! **Buffers.** An immediate send reads its buffer until it is complete, and the `mpi` crate's types insist that the buffer lives
-//! longer than the scope in which the send was started. So the buffers of a scope live in an [`Arena`] around it, which only grows;
-//! when it has become large, the next moment in which no send is under way ends the scope and the arena, and new ones begin.
-//! If that moment does not come by itself, large messages are held back until it does, and with them what follows them to the same rank;
-//! signs of life to others go on. Nobody ever waits: messages are received all the time, here and by those who must receive.
+//! **Buffers.** An immediate send reads its buffer until it is complete, and the `mpi` crate's
+//! types insist that the buffer lives longer than the scope in which the send was started. So the
+//! buffers of a scope live in an [`Arena`] around it, which only grows; when it has become large,
+//! the next moment in which no send is under way ends the scope and the arena, and new ones begin.
+//! If that moment does not come by itself, large messages are held back until it does, and with
+//! them what follows them to the same rank; signs of life to others go on. No call ever waits:
+//! messages are received all the time, here and by those who must receive.
 //!
-//! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its standard error and calls `MPI_Abort`; if
-//! that, or any other call, does not return, the [`Watchdog`] ends the process by force, and with it goes the job. Open MPI's own processes
-//! may hang, too, when they end a job (4.1 does now and then); so [a helper](end_parent_soon) sees to the one that has started this rank.
-//! What the ranks cannot end is `mpirun` itself, if the link to one of its daemons is cut: Open MPI's parameters `oob_tcp_keepalive_time`,
-//! `oob_tcp_keepalive_intvl` and `oob_tcp_keepalive_probes`, which are minutes by default, let it notice in seconds.
+//! **Fail-stop.** MPI has no way to go on without a rank. A rank that gives up says why on its
+//! standard error and calls `MPI_Abort`; if that, or any other call, does not return, the
+//! [`Watchdog`] ends the process by force, and with it goes the job. Open MPI's own processes may
+//! hang, too, when they end a job (4.1 does now and then); so [a helper](end_parent_soon) sees to
+//! the one that has started this rank. What the ranks cannot end is `mpirun` itself, if the link to
+//! one of its daemons is cut: Open MPI's parameters `oob_tcp_keepalive_time`,
+//! `oob_tcp_keepalive_intvl` and `oob_tcp_keepalive_probes`, which are minutes by default, let it
+//! notice in seconds.
 
 use std::cell::{Cell, OnceCell};
 use std::marker::PhantomData;
@@ -31,7 +37,7 @@ use super::clock;
 use super::error::RankError;
 use super::peer::{Link, Peer};
 use super::watchdog::{Watchdog, end_by_force, end_parent_soon};
-use crate::build::Build;
+use crate::build_id::Build;
 
 /// An arena as large as this is replaced when no send is under way.
 const LARGE: usize = 1 << 20;
@@ -39,11 +45,12 @@ const LARGE: usize = 1 << 20;
 /// An arena as large as this takes no more large messages.
 const FULL: usize = 64 << 20;
 
-/// A message as large as this is a large one. MPI copies smaller ones away, so that their sends are soon complete.
+/// A message as large as this is a large one. MPI copies smaller ones away, so that their sends are
+/// soon complete.
 const LARGE_MESSAGE: usize = 4 << 10;
 
-/// How long any call may take that should return at once, in tenths of the patience. Longer than it takes to notice a silent rank, which
-/// says more.
+/// How long any call may take that should return at once, in tenths of the patience. Longer than it
+/// takes to notice a silent rank, which says more.
 const STUCK: u32 = 14;
 
 /// How long `MPI_Abort` may take.
@@ -68,8 +75,9 @@ pub struct Mpi {
 impl Mpi {
     /// Starts MPI.
     pub(super) fn start() -> Result<Mpi, RankError> {
-        // Hashing takes a while. In `MPI_Init` all ranks wait for each other, later they lose patience.
-        Build::current().map_err(RankError::Executable)?;
+        // Hashing takes a while. In `MPI_Init` all ranks wait for each other, later they lose
+        // patience.
+        let _ = Build::current();
         let dog = Watchdog::start(|doing| {
             eprintln!(
                 "error: {doing} does not return: a host or a link is gone, or MPI's own processes are; this rank ends by force"
@@ -91,7 +99,7 @@ impl Mpi {
         })
     }
 
-    /// Turns in one scope. Is that all?
+    /// Turns in one scope. Returns `true` if that is all.
     fn drive_for_a_while(
         &self,
         held: &mut Held,
@@ -140,7 +148,8 @@ impl std::fmt::Debug for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // Without `MPI_Finalize`, which would wait for the others: the process ends, and `mpirun` sees that it has failed.
+        // Without `MPI_Finalize`, which would wait for the others: the process ends, and `mpirun`
+        // sees that it has failed.
         std::mem::forget(self.universe.take());
     }
 }
@@ -227,7 +236,7 @@ impl Link for Scoped<'_, '_> {
     fn give_up(&mut self, why: Option<&str>) {
         match why {
             Some(why) => eprintln!("error: {why}"),
-            // Whoever has said why ends this process, too.
+            // The rank that has said why ends this process, too.
             None => std::thread::sleep(ABORT),
         }
         end_parent_soon();

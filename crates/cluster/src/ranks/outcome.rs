@@ -1,8 +1,9 @@
 //! The third phase: what every rank has found and done goes up the [tree], to rank 0.
 //!
-//! A rank waits for those below, adds its own part to theirs, and passes the sum on: one result, since results are a monoid, and as many
-//! reports as there are ranks below. Traces are passed on as long as they are no more than [`TRACES`] in all. The thanks of rank 0
-//! come down the tree: a rank that has them may leave.
+//! A rank waits for those below, adds its own part to theirs, and passes the sum on: one result,
+//! since results are a monoid, and as many reports as there are ranks below. Traces are passed on
+//! as long as they are no more than [`TRACES`] in all. The thanks of rank 0 come down the tree: a
+//! rank that has them may leave.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,14 +14,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use locksley_policy::rank::{Counts, Trouble};
-use locksley_trace::Trace;
 
 use super::engine::Move;
 use super::error::RankError;
-use super::letter::{Letter, Sealed};
+use super::mailbox::{Mailbox, Traffic, converse};
 use super::peer::{Link, Peer};
-use super::post::{Post, Traffic, converse};
 use super::tree;
+use super::wire::{Packet, Sealed};
 use crate::local::Usage;
 use crate::reduce::Reduce;
 use crate::task::{decode, encode};
@@ -35,8 +35,10 @@ pub struct Outcome<R> {
     pub ranks: Vec<Report>,
     /// How long it took rank 0, from when all had said hello until all work was done.
     pub wall: Duration,
-    /// What every worker of every rank did when, if [`Options::trace`](super::Options) asked for it.
-    pub trace: Option<Trace>,
+    /// What every worker of every rank did when, if [`Options::trace`](super::Options) asked for
+    /// it.
+    #[cfg(feature = "trace")]
+    pub trace: Option<locksley_trace::Trace>,
     /// How many ranks have left their part of it out, because it was too large.
     pub traces_left_out: usize,
 }
@@ -78,8 +80,8 @@ pub struct Report {
     pub counts: Counts,
     /// Its messages.
     pub traffic: Traffic,
-    /// How much processor time it took, from when all had said hello until all work was done, that of the thread that talks
-    /// included, where the system can tell.
+    /// How much processor time it took, from when all had said hello until all work was done, that
+    /// of the thread that talks included, where the system can tell.
     pub processor_time: Option<Duration>,
 }
 
@@ -103,11 +105,11 @@ impl<R: Reduce> Parts<R> {
     }
 }
 
-/// Bytes of the traces of all ranks together, which are in the memory of rank 0 in the end. A rank whose trace is larger than its share
-/// of this leaves it out.
+/// Bytes of the traces of all ranks together, which are in the memory of rank 0 in the end. A rank
+/// whose trace is larger than its share of this leaves it out.
 pub(super) const TRACES: usize = 1 << 30;
 
-/// A letter has at most so many bytes of a report.
+/// A packet has at most so many bytes of a report.
 const PIECE: usize = 1 << 20;
 
 /// How often a rank says that it still waits.
@@ -116,25 +118,25 @@ const BEAT: Duration = Duration::from_millis(500);
 /// How long a rank sleeps that waits.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Talks while something is done that takes its time, such as writing a long trace down: its parent and its children see that this rank lives.
-/// What comes is kept for later.
+/// Talks while something is done that takes its time, such as writing a long trace down: its parent
+/// and its children see that this rank lives. What comes is kept for later.
 pub(super) fn bridge(
     peer: &mut dyn Peer,
-    post: &mut Post,
+    mailbox: &mut Mailbox,
     is_done: impl Fn() -> bool,
 ) -> Result<(), RankError> {
-    let mut beat = post.now() + BEAT;
-    converse(peer, post, |post, link| {
+    let mut beat = mailbox.now() + BEAT;
+    converse(peer, mailbox, |mailbox, link| {
         let done = is_done();
         let mut came = false;
-        while let Some((from, letter)) = post.receive(link)? {
-            post.put_off(from, letter);
+        while let Some((from, packet)) = mailbox.receive(link)? {
+            mailbox.put_off(from, packet);
             came = true;
         }
-        let now = post.now();
+        let now = mailbox.now();
         if now >= beat {
             beat = now + BEAT;
-            live(post, link);
+            live(mailbox, link);
         }
         match done {
             true => Ok(ControlFlow::Break(())),
@@ -149,41 +151,41 @@ pub(super) fn bridge(
 }
 
 /// A sign of life, to the parent and to the children.
-fn live(post: &mut Post, link: &mut dyn Link) {
-    if let Some(parent) = tree::parent(post.me) {
+fn live(mailbox: &mut Mailbox, link: &mut dyn Link) {
+    if let Some(parent) = tree::parent(mailbox.me) {
         let nothing = Sealed::Piece {
             last: false,
             bytes: Vec::new(),
         };
-        post.send(link, parent, &Letter::Sealed(nothing));
+        mailbox.send(link, parent, &Packet::Sealed(nothing));
     }
-    thank(post, link, false);
+    thank(mailbox, link, false);
 }
 
-fn thank(post: &mut Post, link: &mut dyn Link, last: bool) {
-    for child in tree::children(post.me, post.count) {
-        post.send(link, child, &Letter::Sealed(Sealed::Thanks { last }));
+fn thank(mailbox: &mut Mailbox, link: &mut dyn Link, last: bool) {
+    for child in tree::children(mailbox.me, mailbox.count) {
+        mailbox.send(link, child, &Packet::Sealed(Sealed::Thanks { last }));
     }
 }
 
-/// Gathers what all below this rank have to say, adds it to `parts`, passes it on, and stays until all has come to rank 0. There this is
-/// the sum of all.
+/// Gathers what all below this rank have to say, adds it to `parts`, passes it on, and stays until
+/// all has come to rank 0. There this is the sum of all.
 pub(super) fn gather<R: Reduce>(
     peer: &mut dyn Peer,
-    post: &mut Post,
+    mailbox: &mut Mailbox,
     parts: Parts<R>,
     patience: Duration,
 ) -> Result<Parts<R>, RankError> {
-    let now = post.now();
+    let now = mailbox.now();
     let mut collector = Collector {
-        inboxes: tree::children(post.me, post.count)
+        inboxes: tree::children(mailbox.me, mailbox.count)
             .map(|rank| (rank, Inbox::new(now)))
             .collect(),
         beat: now,
         patience,
     };
-    let below = converse(peer, post, |post, link| collector.turn(post, link))?;
-    let is_root = post.me == 0;
+    let below = converse(peer, mailbox, |mailbox, link| collector.turn(mailbox, link))?;
+    let is_root = mailbox.me == 0;
     // A program's own code reads, adds and writes results, and may take its time.
     let (parts, bytes) = thread::scope(|scope| {
         let adding = scope.spawn(|| {
@@ -191,17 +193,17 @@ pub(super) fn gather<R: Reduce>(
             let bytes = if is_root { Vec::new() } else { encode(&parts) };
             Ok((parts, bytes))
         });
-        bridge(peer, post, || adding.is_finished())?;
+        bridge(peer, mailbox, || adding.is_finished())?;
         adding.join().unwrap_or_else(|panic| resume_unwind(panic))
     })?;
-    let now = post.now();
+    let now = mailbox.now();
     let mut sender = Sender {
         bytes: Some(bytes),
         heard: now,
         beat: now,
         patience,
     };
-    converse(peer, post, |post, link| sender.turn(post, link))?;
+    converse(peer, mailbox, |mailbox, link| sender.turn(mailbox, link))?;
     Ok(parts)
 }
 
@@ -255,19 +257,19 @@ struct Collector {
 impl Collector {
     fn turn(
         &mut self,
-        post: &mut Post,
+        mailbox: &mut Mailbox,
         link: &mut dyn Link,
     ) -> Result<ControlFlow<Below>, RankError> {
-        let now = post.now();
-        match post.receive(link)? {
-            Some((from, Letter::Sealed(Sealed::Piece { last, bytes }))) => {
+        let now = mailbox.now();
+        match mailbox.receive(link)? {
+            Some((from, Packet::Sealed(Sealed::Piece { last, bytes }))) => {
                 if let Some(inbox) = self.inboxes.get_mut(&from) {
                     inbox.bytes.extend(bytes);
                     (inbox.heard, inbox.complete) = (now, last);
                 }
             }
-            Some((from, letter @ Letter::Sealed(Sealed::Thanks { .. }))) => {
-                post.put_off(from, letter);
+            Some((from, packet @ Packet::Sealed(Sealed::Thanks { .. }))) => {
+                mailbox.put_off(from, packet);
             }
             Some(_) => {}
             None if self.inboxes.is_empty() => {}
@@ -275,7 +277,7 @@ impl Collector {
         }
         if now >= self.beat {
             self.beat = now + BEAT;
-            live(post, link);
+            live(mailbox, link);
         }
         let waiting = self.inboxes.iter().find(|(_, inbox)| !inbox.complete);
         let Some((&rank, inbox)) = waiting else {
@@ -285,7 +287,7 @@ impl Collector {
         };
         let since = now.saturating_sub(inbox.heard);
         if since > self.patience {
-            return Err(silent(post.me, rank, since));
+            return Err(silent(mailbox.me, rank, since));
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -301,9 +303,13 @@ struct Sender {
 }
 
 impl Sender {
-    fn turn(&mut self, post: &mut Post, link: &mut dyn Link) -> Result<ControlFlow<()>, RankError> {
-        let Some(parent) = tree::parent(post.me) else {
-            thank(post, link, true);
+    fn turn(
+        &mut self,
+        mailbox: &mut Mailbox,
+        link: &mut dyn Link,
+    ) -> Result<ControlFlow<()>, RankError> {
+        let Some(parent) = tree::parent(mailbox.me) else {
+            thank(mailbox, link, true);
             return Ok(ControlFlow::Break(()));
         };
         if let Some(bytes) = self.bytes.take() {
@@ -313,13 +319,13 @@ impl Sender {
                     last: pieces.peek().is_none(),
                     bytes: piece.to_vec(),
                 };
-                post.send(link, parent, &Letter::Sealed(piece));
+                mailbox.send(link, parent, &Packet::Sealed(piece));
             }
         }
-        let now = post.now();
-        match post.receive(link)? {
-            Some((from, Letter::Sealed(Sealed::Thanks { last: true }))) if from == parent => {
-                thank(post, link, true);
+        let now = mailbox.now();
+        match mailbox.receive(link)? {
+            Some((from, Packet::Sealed(Sealed::Thanks { last: true }))) if from == parent => {
+                thank(mailbox, link, true);
                 return Ok(ControlFlow::Break(()));
             }
             Some((from, _)) if from == parent => self.heard = now,
@@ -328,11 +334,11 @@ impl Sender {
         }
         if now >= self.beat {
             self.beat = now + BEAT;
-            thank(post, link, false);
+            thank(mailbox, link, false);
         }
         let since = now.saturating_sub(self.heard);
         if since > self.patience {
-            return Err(silent(post.me, parent, since));
+            return Err(silent(mailbox.me, parent, since));
         }
         Ok(ControlFlow::Continue(()))
     }

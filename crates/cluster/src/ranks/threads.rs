@@ -1,4 +1,5 @@
-//! Ranks that are threads of one process, on a network that can be made bad: for programs that are tried out, and for tests.
+//! Ranks that are threads of one process, on a network that can be made bad: for programs that are
+//! tried out, and for tests.
 //!
 //! ```text
 //!   rank 0 ── send ──> | due 5 | due 3 |  ── receive, when due ──> rank 1
@@ -57,7 +58,7 @@ impl Network {
 /// Messages from one rank to another.
 #[derive(Debug, Default)]
 struct Mailbox {
-    letters: VecDeque<(Instant, Vec<u8>)>,
+    packets: VecDeque<(Instant, Vec<u8>)>,
 }
 
 /// A rank that is a thread. See [`threads`](super::threads) and [`Network`].
@@ -119,8 +120,8 @@ impl Link for Threads {
         let delay = Duration::from_nanos(self.random.below(most + 1) as u64);
         let due = Instant::now() + delay;
         let mut mailbox = self.mailbox(self.me, to);
-        let before = mailbox.letters.back().map_or(due, |(before, _)| *before);
-        mailbox.letters.push_back((due.max(before), message));
+        let before = mailbox.packets.back().map_or(due, |(before, _)| *before);
+        mailbox.packets.push_back((due.max(before), message));
     }
 
     fn receive(&mut self) -> Option<(usize, Vec<u8>)> {
@@ -128,16 +129,16 @@ impl Link for Threads {
             let from = self.next;
             self.next = (self.next + 1) % self.count;
             let mut mailbox = self.mailbox(from, self.me);
-            let due = mailbox.letters.front().map(|(due, _)| *due);
+            let due = mailbox.packets.front().map(|(due, _)| *due);
             if due.is_some_and(|due| due <= Instant::now()) {
-                let letter = mailbox.letters.pop_front();
-                return letter.map(|(_, message)| (from, message));
+                let packet = mailbox.packets.pop_front();
+                return packet.map(|(_, message)| (from, message));
             }
         }
         None
     }
 
-    /// Nothing: whoever joins the threads is told.
+    /// Nothing: the thread that joins this one is told.
     fn give_up(&mut self, _: Option<&str>) {}
 }
 

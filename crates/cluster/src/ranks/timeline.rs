@@ -1,4 +1,5 @@
-//! One trace of all ranks: their pools' traces, on one clock, and work that moved from rank to rank as arrows.
+//! One trace of all ranks: their pools' traces, on one clock, and work that moved from rank to rank
+//! as arrows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -8,8 +9,8 @@ use locksley_trace::{Arrow, Subject, Trace, TraceEvent};
 use super::engine::Move;
 use super::outcome::Report;
 
-/// A rank's own part: what its pool did, and what its thread that talks gave and took. The clock of rank 0 is `ahead`. With the
-/// number of that thread.
+/// A rank's own part: what its pool did, and what its thread that talks gave and took. The clock of
+/// rank 0 is `ahead`. With the number of that thread.
 pub(super) fn of_rank(
     mut trace: Trace,
     report: &Report,
@@ -48,8 +49,8 @@ pub(super) fn of_rank(
     (trace, tid)
 }
 
-/// The traces of all ranks in one, with arrows between those ends of movements that belong together. `talkers` are the numbers of the
-/// threads that talk.
+/// The traces of all ranks in one, with arrows between those ends of movements that belong
+/// together. `talkers` are the numbers of the threads that talk.
 pub(super) fn merge(traces: Vec<Trace>, talkers: &BTreeMap<usize, u32>, moves: &[Move]) -> Trace {
     let mut traces = traces.into_iter();
     let mut whole = traces.next().unwrap_or_default();

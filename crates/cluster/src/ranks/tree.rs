@@ -1,7 +1,9 @@
-//! The tree along which ranks say hello and report: rank `r` has the children `4 r + 1` to `4 r + 4`, as in Safra's waves.
+//! The tree along which ranks say hello and report: rank `r` has the children `4 r + 1` to `4 r +
+//! 4`, as in Safra's waves.
 //!
-//! With `P` ranks no rank talks to more than five others, and what goes through a link is what is below it: names of hosts and
-//! reports, each once for each link on its way, and one result. Nothing is larger at rank 0 than the sum of what all have to say.
+//! With `P` ranks no rank talks to more than five others, and what goes through a link is what is
+//! below it: names of hosts and reports, each once for each link on its way, and one result.
+//! Nothing is larger at rank 0 than the sum of what all have to say.
 
 /// How many children a rank has.
 pub(super) const ARITY: usize = 4;

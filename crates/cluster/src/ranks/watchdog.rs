@@ -1,7 +1,7 @@
 //! A thread that ends the process by force if the one that talks to other ranks is stuck.
 //!
-//! A call of the MPI library should return at once, the way it is used here. If a link is cut or a daemon is gone it may not, and
-//! nor may `MPI_Abort` itself. So somebody else must watch.
+//! A call of the MPI library should return at once, the way it is used here. If a link is cut or a
+//! daemon is gone it may not, and nor may `MPI_Abort` itself. So another thread must watch.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,8 @@ use std::time::Duration;
 /// How often the dog looks.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Watches one thread. Time is counted in looks of the dog, so that a process that was stopped as a whole is not blamed for it.
+/// Watches one thread. Time is counted in looks of the dog, so that a process that was stopped as a
+/// whole is not blamed for it.
 pub(super) struct Watchdog {
     shared: Arc<Shared>,
 }
@@ -19,15 +20,16 @@ pub(super) struct Watchdog {
 struct Shared {
     /// How often the dog was fed.
     fed: AtomicU64,
-    /// Is there nothing to watch any more?
+    /// Whether there is nothing to watch any more.
     over: AtomicBool,
     /// What the watched one is about to do, and how many looks it may take.
     doing: Mutex<(&'static str, u32)>,
 }
 
 impl Watchdog {
-    /// Starts to watch. When the watched one has not [fed](Watchdog::feed) the dog for too long, `bite` is called with what it was doing.
-    /// Without a thread for it, which the system may refuse, nobody watches.
+    /// Starts to watch. When the watched one has not [fed](Watchdog::feed) the dog for too long,
+    /// `bite` is called with what it was doing. Without a thread for it, which the system may
+    /// refuse, no thread watches.
     pub(super) fn start(bite: impl Fn(&str) + Send + 'static) -> Watchdog {
         let shared = Arc::new(Shared {
             fed: AtomicU64::new(0),
@@ -73,7 +75,8 @@ fn watch(shared: &Shared, bite: &impl Fn(&str)) {
     let (mut seen, mut looks) = (0, 0);
     while !shared.over.load(Ordering::Relaxed) {
         thread::sleep(TICK);
-        // In this order: whoever sees what is expected now sees that the dog was fed for it. Else the looks of a long rest would count.
+        // In this order: a thread that sees what is expected now sees that the dog was fed for it.
+        // Else the looks of a long rest would count.
         let (doing, most) = *lock(&shared.doing);
         let fed = shared.fed.load(Ordering::Relaxed);
         looks = if fed == seen { looks + 1 } else { 0 };
@@ -105,8 +108,8 @@ const LAUNCHERS: [&str; 6] = [
     "hydra_pmi_proxy",
 ];
 
-/// If the process that has started this one starts ranks, and is still there when the job should have ended long ago, a
-/// helper ends it. The helper outlives this process.
+/// If the process that has started this one starts ranks, and is still there when the job should
+/// have ended long ago, a helper ends it. The helper outlives this process.
 pub(super) fn end_parent_soon() {
     #[cfg(unix)]
     {
@@ -128,7 +131,7 @@ pub(super) fn end_parent_soon() {
         let mut helper = Command::new("sh");
         helper.arg("-c").arg(script).process_group(0);
         let null = Stdio::null;
-        // If it cannot be started, nobody sees to it.
+        // If it cannot be started, no thread sees to it.
         let _ = helper.stdin(null()).stdout(null()).stderr(null()).spawn();
     }
 }

@@ -1,5 +1,5 @@
-//! Several hosts, imitated by network namespaces with a bridge between them. A namespace of its own for each host and one for `mpirun`,
-//! so that nothing of it is seen outside.
+//! Several hosts, imitated by network namespaces with a bridge between them. A namespace of its own
+//! for each host and one for `mpirun`, so that nothing of it is seen outside.
 //!
 //! ```text
 //!   mpirun in NAME-0 (10.77.7.1, the bridge) ──┬── NAME-1 (10.77.7.2): orted, rank 0
@@ -13,10 +13,11 @@ use std::process::Command;
 use crate::job::{Job, demanded, signal, within};
 use crate::rank;
 
-/// The network of the bridge. Nobody outside of the namespaces sees it.
+/// The network of the bridge. No process outside of the namespaces sees it.
 const NETWORK: &str = "10.77.7.0/24";
 
-/// MPI's parameters for hosts on the bridge. The last three let its daemons notice within seconds that a link is gone.
+/// MPI's parameters for hosts on the bridge. The last three let its daemons notice within seconds
+/// that a link is gone.
 const PARAMETERS: [(&str, &str); 7] = [
     ("pml", "ob1"),
     ("btl", "tcp,self"),

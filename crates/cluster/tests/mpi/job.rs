@@ -12,7 +12,7 @@ use locksley_workload::Uts;
 
 use crate::rank;
 
-/// Must everything be there that the tests need?
+/// Returns `true` if everything must be there that the tests need.
 pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_MPI").is_some()
 }
@@ -20,7 +20,8 @@ pub(crate) fn demanded() -> bool {
 /// How often a waiting test looks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Looks until something is there, for so many seconds. They are counted in looks, so that a test that is stopped does not fail.
+/// Looks until something is there, for so many seconds. They are counted in looks, so that a test
+/// that is stopped does not fail.
 pub(crate) fn within<T>(seconds: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 0..seconds * 1000 / LOOK.as_millis() as u32 {
         if let Some(found) = look() {
@@ -169,7 +170,8 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until the job ends, which must take less than ten seconds, and then nothing is left of it.
+    /// Waits until the job ends, which must take less than ten seconds, and then nothing is left of
+    /// it.
     pub(crate) fn end_soon(mut self) -> Done {
         let processes = self.processes();
         let status = within(10, || self.child.try_wait().unwrap());
@@ -214,7 +216,7 @@ impl Drop for Running {
     }
 }
 
-/// Is there such a process, and is it no mere memory of one?
+/// Returns `true` if there is such a process, and it is no zombie.
 fn is_alive(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))

@@ -1,7 +1,9 @@
-//! Ranks that are processes, for real: started by `mpirun`, killed, stopped, of different builds, on hosts whose links are cut.
+//! Ranks that are processes, for real: started by `mpirun`, killed, stopped, of different builds,
+//! on hosts whose links are cut.
 //!
-//! This program is the tester and, started by `mpirun`, the tested. Its tests come one after another, since each wants all processors.
-//! Where there is no `mpirun`, or hosts cannot be imitated, they are skipped, unless `LOCKSLEY_TEST_MPI` is set.
+//! This program is the tester and, started by `mpirun`, the tested. Its tests come one after
+//! another, since each wants all processors. Where there is no `mpirun`, or hosts cannot be
+//! imitated, they are skipped, unless `LOCKSLEY_TEST_MPI` is set.
 
 mod faults;
 mod hosts;
@@ -16,10 +18,11 @@ use locksley_trace::{Trace, TraceEvent};
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 10] = [
+const TESTS: [Test; 11] = [
     ("counts_are_exact_on_1_to_4_ranks", counts),
     ("a_trace_has_all_ranks_and_their_steals", trace),
     ("large_tasks_travel_both_ways", heavy),
+    ("continuations_get_results_of_other_ranks", continuations),
     ("a_panic_ends_all_ranks", faults::panic),
     ("a_killed_rank_ends_the_job", faults::kill),
     (
@@ -86,4 +89,15 @@ fn heavy() {
     let done = Job::new(rank::HEAVY).ranks(3).start().end();
     assert!(done.success, "{done:?}");
     assert!(done.out.contains(&rank::heavy_result()), "{done:?}");
+}
+
+/// A merge sort and a Cholesky factorisation. With one worker each, what moves moves between ranks,
+/// and so do results.
+fn continuations() {
+    for program in [rank::SORT, rank::CHOLESKY] {
+        let done = Job::new(program).ranks(4).start().end();
+        assert!(done.success, "{done:?}");
+        assert!(done.out.contains(rank::VERIFIED), "{done:?}");
+        assert!(!done.out.contains("moved 0 "), "{done:?}");
+    }
 }

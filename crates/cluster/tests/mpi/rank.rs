@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, fs};
 
+use locksley_cluster::programs::cholesky::{self, Factor};
+use locksley_cluster::programs::merge_sort::{self, Sort};
 use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::ranks::{self, Options, Outcome, Peer, RankError};
 use locksley_cluster::{Program, Reduce, Sum, Task, Tasks};
@@ -24,6 +26,24 @@ pub(crate) const SEARCH: &str = "search";
 pub(crate) const ENDLESS: &str = "endless";
 pub(crate) const HEAVY: &str = "heavy";
 pub(crate) const FRAGILE: &str = "fragile";
+pub(crate) const SORT: &str = "sort";
+pub(crate) const CHOLESKY: &str = "cholesky";
+
+const NUMBERS: Sort = Sort {
+    seed: 3,
+    from: 0,
+    to: 300_000,
+    grain: 500,
+};
+
+const MATRIX: Factor = Factor {
+    tiles: 10,
+    size: 24,
+    seed: 11,
+};
+
+/// What rank 0 says of a result that is what it must be.
+pub(crate) const VERIFIED: &str = "result verified";
 
 /// Some 50,000 nodes.
 pub(crate) fn tree() -> UtsTree {
@@ -34,6 +54,12 @@ pub(crate) fn tree() -> UtsTree {
 pub(crate) fn run(program: &str) -> ExitCode {
     let ran = match program {
         SEARCH => part(&uts::program(), [Search::whole(tree())]),
+        SORT => shown(&merge_sort::program(), [NUMBERS], |sorted| {
+            verdict(*sorted == merge_sort::expected(NUMBERS.seed, NUMBERS.to))
+        }),
+        CHOLESKY => shown(&cholesky::program(), [MATRIX], |factor| {
+            verdict(*factor == MATRIX.expected() && MATRIX.residual(factor) < 1e-12)
+        }),
         // A billion and a half of nodes take an hour.
         ENDLESS => UtsTree::named("T1XL").map_or(Err(RankError::Dead), |tree| {
             part(&uts::program(), [Search::whole(tree)])
@@ -51,19 +77,34 @@ pub(crate) fn run(program: &str) -> ExitCode {
     }
 }
 
+fn verdict(right: bool) -> String {
+    let word = if right { "verified" } else { "wrong" };
+    word.to_owned()
+}
+
 fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
     program: &Program<R>,
     first: [T; 1],
 ) -> Result<(), RankError> {
+    shown(program, first, |result| format!("{result:?}"))
+}
+
+fn shown<R: Reduce, T: Task<Output = R>>(
+    program: &Program<R>,
+    first: [T; 1],
+    show: impl Fn(&R) -> String,
+) -> Result<(), RankError> {
     let peer = ranks::mpi()?;
     let folder = PathBuf::from(env::var_os(FOLDER).unwrap_or_default());
     let mark = folder.join(format!("rank.{}", peer.me()));
-    // First elsewhere, each rank in a file of its own: whoever sees the mark finds the number in it.
+    // First elsewhere, each rank in a file of its own: a test that sees the mark finds the number
+    // in it.
     let unfinished = folder.join(format!("new.{}", peer.me()));
     fs::write(&unfinished, std::process::id().to_string()).map_err(RankError::Executable)?;
     fs::rename(&unfinished, mark).map_err(RankError::Executable)?;
     let trace = env::var_os(TRACE);
-    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job within ten seconds.
+    // With little patience, so that a rank that is stopped, or whose link is cut, ends the job
+    // within ten seconds.
     let protocol = Protocol {
         patience: 5_000_000_000,
         ..Protocol::default()
@@ -75,6 +116,7 @@ fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
         ..Options::default()
     };
     if let Some(outcome) = ranks::run(program, first, &options, peer)? {
+        println!("result {}", show(&outcome.result));
         print(&outcome);
         if let (Some(file), Some(trace)) = (trace, &outcome.trace) {
             fs::write(file, trace.to_json()).map_err(RankError::Executable)?;
@@ -83,8 +125,7 @@ fn part<R: Reduce + std::fmt::Debug, T: Task<Output = R>>(
     Ok(())
 }
 
-fn print<R: std::fmt::Debug>(outcome: &Outcome<R>) {
-    println!("result {:?}", outcome.result);
+fn print<R>(outcome: &Outcome<R>) {
     let counts = outcome.counts();
     println!("moved {} {}", counts.given, counts.taken);
     let hosts: Vec<&str> = outcome.ranks.iter().map(|rank| &*rank.host).collect();

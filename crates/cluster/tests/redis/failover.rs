@@ -61,7 +61,8 @@ fn workers_leave_a_server_that_became_a_replica() {
     );
     let worker = Process::spawn(&mut program);
     worker.until_it_works(&redis, &job.id);
-    // The second one gets all that the first one has, and takes its place. Connections to the first one stay.
+    // The second one gets all that the first one has, and takes its place. Connections to the first
+    // one stay.
     let port = |server: &Started| server.port().to_string();
     second.ask(&["REPLICAOF", "127.0.0.1", &port(&first)]);
     until("it is a replica", || {

@@ -151,7 +151,7 @@ fn a_job_that_is_submitted_twice_is_done_once() {
 fn two_builds_at_once_do_not_mix() {
     let Some(server) = Started::new() else { return };
     let (_, size) = small();
-    // Another build: the same executable with one more byte, which nobody looks at.
+    // Another build: the same executable with one more byte, which is never read.
     let other = server.folder.join("other-build");
     let mut bytes = std::fs::read(this()).expect("it can be read");
     bytes.push(0);

@@ -1,11 +1,12 @@
 //! Real processes and a real server, and what can happen to them.
 //!
-//! The workers are this very executable, in another role (see `processes`). Each test has a server of its own. Where there is no
-//! `redis-server` the tests are skipped, and say so; `LOCKSLEY_TEST_REDIS=1` makes that an error,
-//! and 0 leaves them out.
+//! The workers are this very executable, in another role (see `processes`). Each test has a server
+//! of its own. Where there is no `redis-server` the tests are skipped, and say so;
+//! `LOCKSLEY_TEST_REDIS=1` makes that an error, and 0 leaves them out.
 
 #![cfg(unix)]
 
+mod continuations;
 mod failover;
 mod faults;
 mod links;
@@ -13,3 +14,4 @@ mod processes;
 mod refusals;
 mod secrets;
 mod server;
+mod storm;

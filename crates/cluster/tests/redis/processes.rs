@@ -11,6 +11,7 @@ use locksley_cluster::leases::{
     WorkerId, follow, serve, submit, worker_name,
 };
 use locksley_cluster::programs::uts::{self, Search};
+use locksley_cluster::programs::{cholesky, merge_sort};
 use locksley_cluster::{Build, Program, Sum, Task, Tasks};
 use locksley_workload::{Shape, Size, Uts, UtsTree};
 use rustix::process::{Pid, Signal, kill_process};
@@ -179,7 +180,7 @@ impl Process {
         kill_process(Pid::from_child(&self.child), signal).expect("it is there");
     }
 
-    /// Does a worker of this process hold a lease of a job?
+    /// Returns `true` if a worker of this process holds a lease of a job.
     pub(crate) fn holds(&self, status: &Status) -> bool {
         let mark = format!("-{}-", self.child.id());
         status
@@ -272,6 +273,9 @@ fn work(redis: Redis) {
         build: Build::current().expect("it can be read"),
     };
     let catalogue = Catalogue::default().with(uts::program()).with(deeds());
+    let catalogue = catalogue
+        .with(merge_sort::program())
+        .with(cholesky::program());
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(25);
     setup.slots = 2;

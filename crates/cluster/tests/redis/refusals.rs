@@ -1,4 +1,5 @@
-//! Tasks that nobody can do are set aside, with a reason, and nothing else is lost. Jobs that nobody wants are cancelled.
+//! Tasks that no worker can do are set aside, with a reason, and nothing else is lost. Jobs that
+//! are not wanted are cancelled.
 
 use std::time::Duration;
 
@@ -206,7 +207,8 @@ fn an_idle_worker_blocks_and_does_not_poll() {
     let before = commands(&server);
     std::thread::sleep(Duration::from_secs(3));
     let asked = commands(&server) - before;
-    // A few a second: it blocks for a second at a time, looks what is running, and says that it is alive.
+    // A few a second: it blocks for a second at a time, looks what is running, and says that it is
+    // alive.
     assert!(asked < 60, "{asked} commands in three seconds");
     worker.stop();
 }

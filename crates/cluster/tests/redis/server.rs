@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use locksley_cluster::leases::{Redis, Server};
 
-/// Must what is needed be there?
+/// Returns `true` if what is needed must be there.
 pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0")
 }
 
-/// Is a program there that a test needs? If not, the test is skipped, and says why, or fails if that is demanded. All are skipped if
-/// `LOCKSLEY_TEST_REDIS` is 0.
+/// Returns `true` if a program is there that a test needs. If not, the test is skipped, and says
+/// why, or fails if that is demanded. All are skipped if `LOCKSLEY_TEST_REDIS` is 0.
 pub(crate) fn there_is(program: &str) -> bool {
     if std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value == "0") {
         eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");

@@ -4,3 +4,5 @@ pub(crate) mod insertion;
 pub(crate) mod pinning;
 pub(crate) mod share;
 pub(crate) mod topology;
+#[cfg(all(windows, not(miri)))]
+mod windows;

@@ -140,6 +140,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| (1..1000).sum::<u64>());
     /// assert_eq!(profile.parallelism(), 1.0);
     /// ```
+    #[must_use]
     pub fn parallelism(&self) -> f64 {
         ratio(self.work, self.span).max(1.0)
     }
@@ -151,6 +152,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
     /// assert!(profile.burdened_parallelism() <= profile.parallelism());
     /// ```
+    #[must_use]
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span)
     }
@@ -162,6 +164,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
     /// assert_eq!(profile.bounds(1).most, 1.0);
     /// ```
+    #[must_use]
     pub fn bounds(&self, workers: usize) -> Bounds {
         let workers = workers.max(1);
         let count = workers as f64;
@@ -204,6 +207,7 @@ impl Recording {
     /// // What was forked is on the longest path now.
     /// assert!(profile.burdened_span > profile.burden);
     /// ```
+    #[must_use]
     pub fn profile(&self, burden: Duration, cost: Duration) -> Profile {
         let nodes = self.nodes();
         let [burden, cost] =

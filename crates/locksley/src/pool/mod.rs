@@ -3,6 +3,7 @@
 pub(crate) mod builder;
 pub(crate) mod process;
 pub(crate) mod thread_builder;
+mod unwind;
 
 use std::fmt;
 use std::hash::Hash;
@@ -15,6 +16,8 @@ use crate::strategy::HAS_STRATEGIES;
 use crate::task::affinity::{spawn_near_in, worker_for};
 use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
+use crate::error::BuildError;
+use crate::flow::Flow;
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
@@ -85,7 +88,10 @@ pub fn max_num_workers() -> usize {
     MOST_WORKERS
 }
 
-/// A pool of workers. Dropping it lets it finish what was spawned, and ends its threads.
+/// A pool of workers.
+///
+/// Dropping it waits until everything that was spawned is done and its threads have ended. That blocks
+/// the calling thread: asynchronous code uses [`retire`](Pool::retire) instead.
 ///
 /// ```
 /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -100,6 +106,20 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Builds a pool with the defaults: one worker for each CPU that this process may use.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Builder::build`].
+    ///
+    /// ```
+    /// let pool = locksley::Pool::new().unwrap();
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// ```
+    pub fn new() -> Result<Pool, BuildError> {
+        Pool::builder().build()
+    }
+
     /// A builder with the defaults.
     ///
     /// ```
@@ -124,6 +144,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(5).build().unwrap();
     /// assert_eq!(pool.workers(), 5);
     /// ```
+    #[must_use]
     pub fn workers(&self) -> usize {
         self.registry.size()
     }
@@ -149,6 +170,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert_eq!(pool.loads(), [0, 0]);
     /// ```
+    #[must_use]
     pub fn loads(&self) -> Vec<usize> {
         let workers = 0..self.registry.workers();
         workers
@@ -246,6 +268,26 @@ impl Pool {
         R: Send,
     {
         self.run(|worker| scope_here(worker, body))
+    }
+
+    /// [`flow`](crate::flow()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut n = 1;
+    /// pool.flow(|f| {
+    ///     let n = f.object(&mut n);
+    ///     f.fork(n.update(), |n| *n += 1);
+    ///     f.fork(n.update(), |n| *n *= 10);
+    /// });
+    /// assert_eq!(n, 20);
+    /// ```
+    pub fn flow<'env, F, R>(&self, body: F) -> R
+    where
+        F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::flow::flow(body))
     }
 
     /// [`scope_fifo`](crate::scope_fifo) in this pool.
@@ -470,6 +512,7 @@ impl Pool {
     /// assert_eq!((pool.stats() - before).total().tasks, 1);
     /// ```
     #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
     pub fn stats(&self) -> crate::Stats {
         self.registry.stats()
     }
@@ -485,6 +528,7 @@ impl Pool {
     /// assert_eq!(observer.stats().total().tasks, 1);
     /// ```
     #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
     pub fn observer(&self) -> crate::Observer {
         crate::Observer::new(self.registry.clone())
     }
@@ -503,6 +547,7 @@ impl Pool {
     /// assert_eq!(pool.take_recording().unwrap().forks(), 1);
     /// assert!(pool.take_recording().is_none(), "it has been taken");
     /// ```
+    #[must_use = "what was recorded is gone from the pool"]
     pub fn take_recording(&self) -> Option<Recording> {
         self.registry.take_recording()
     }
@@ -521,6 +566,7 @@ impl Pool {
     /// });
     /// assert_eq!((sum, recording.forks()), (3, 1));
     /// ```
+    #[must_use = "without a look at the recording, `install` costs less"]
     pub fn record<F, R>(&self, f: F) -> (R, Recording)
     where
         F: FnOnce() -> R + Send,
@@ -552,6 +598,7 @@ impl Pool {
     /// assert_eq!(profile.spawns, 15);
     /// println!("{profile}");
     /// ```
+    #[must_use = "without a look at the profile, `install` costs less"]
     pub fn profile<F, R>(&self, f: F) -> (R, Profile)
     where
         F: FnOnce() -> R + Send,
@@ -582,6 +629,7 @@ impl Pool {
     /// let untraced = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert!(untraced.take_trace().is_empty());
     /// ```
+    #[must_use = "what was traced is gone from the pool"]
     pub fn take_trace(&self) -> Trace {
         self.registry.take_trace()
     }

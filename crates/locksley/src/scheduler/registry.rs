@@ -31,7 +31,8 @@ use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
 use crate::pool::process;
 use crate::pool::thread_builder::{self, Report, Reports, Roll, ThreadBuilder};
-use crate::scheduler::idle::sleep::{Sleepers, leave_call};
+use crate::scheduler::idle::counts::{AtomicCounts, Counts};
+use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
@@ -68,19 +69,14 @@ pub(crate) struct Registry {
     size: usize,
     pub(crate) injector: Injector,
     pub(crate) config: Config,
-    sleepers: Sleepers,
+    /// Who sleeps, who is blocked, and which spares are up.
+    counts: AtomicCounts,
     /// How many processors there are for its workers.
     processors: usize,
     /// How many workers have a processor, while that changes.
     share: Share,
-    /// How many workers are blocked in a wait, each with a spare to take its place.
-    blocked: CachePadded<AtomicUsize>,
-    /// How many spares there can be: fewer than there are slots once the system has refused a thread.
-    most_spares: AtomicUsize,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
     pub(crate) broadcasting: Mutex<()>,
-    /// How many spares are up.
-    spares_up: AtomicUsize,
     /// The highest number of places ever taken.
     taken: AtomicUsize,
     /// Spawned tasks that are not done.
@@ -118,13 +114,10 @@ impl Registry {
             size,
             injector: Injector::new(),
             config,
-            sleepers: Sleepers::new(),
+            counts: AtomicCounts::new(spares),
             processors,
             share: Share::new(size),
-            blocked: CachePadded::new(AtomicUsize::new(0)),
-            most_spares: AtomicUsize::new(spares),
             broadcasting: Mutex::new(()),
-            spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
@@ -283,7 +276,7 @@ impl Registry {
         worker.targeted_jobs.push(QueuedJob { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
         fence(Ordering::SeqCst);
-        self.sleepers.wake(&worker.sleep);
+        self.counts.wake(&worker.sleep);
         worker.unpark();
     }
 
@@ -293,21 +286,21 @@ impl Registry {
         // A spare that waits sleeps like any other worker.
         let workers = self.furnished(0..self.workers());
         let states = workers.map(|worker| (worker, &worker.sleep));
-        match self.sleepers.choose(states) {
+        match self.counts.choose(states) {
             Some(worker) => {
                 self.count(Event::Woken);
                 worker.unpark();
             }
             None => self.call_spare(),
         }
-        self.sleepers.any() || self.spare_wanted()
+        self.counts.get().wants_work()
     }
 
     /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt.
     pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>) -> bool {
         match dealt_to {
             // Woken to search, so that it passes it on if it has something else to do.
-            Some(index) if self.wake_near(index) => self.sleepers.any() || self.spare_wanted(),
+            Some(index) if self.wake_near(index) => self.counts.get().wants_work(),
             _ => self.wake_one(),
         }
     }
@@ -319,27 +312,12 @@ impl Registry {
             return false;
         }
         let worker = self.worker(index);
-        let woken = self.sleepers.wake_to_search(&worker.sleep);
+        let woken = self.counts.wake_to_search(&worker.sleep);
         if woken {
             self.count(Event::Woken);
             worker.unpark();
         }
         woken
-    }
-
-    fn spare_wanted(&self) -> bool {
-        let up = self.spares_up.load(Ordering::Relaxed);
-        up < self.blocked.load(Ordering::Relaxed) && up < self.most_spares()
-    }
-
-    /// How many spares there can be.
-    fn most_spares(&self) -> usize {
-        self.most_spares.load(Ordering::Relaxed)
-    }
-
-    /// Are more spares up than workers blocked?
-    fn spare_is_left_over(&self) -> bool {
-        self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
     }
 
     /// Is there anything that a worker could take?
@@ -387,7 +365,7 @@ impl Registry {
         worker.close_to_offers();
         // It looks again whether there is work once it is asleep.
         worker.summoned.set(false);
-        self.sleepers.begin(&worker.sleep);
+        self.counts.begin_sleep(&worker.sleep);
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
         if self.call_and_look() || awake() {
             self.end_sleep(worker);
@@ -426,7 +404,7 @@ impl Registry {
 
     /// Ends the sleep of the calling worker.
     fn end_sleep(&self, worker: &Worker) {
-        if self.sleepers.end(&worker.sleep) {
+        if self.counts.end_sleep(&worker.sleep) {
             worker.summoned.set(true);
         }
     }
@@ -446,22 +424,15 @@ impl Registry {
         }
         self.count(Event::Park);
         wait();
-        self.blocked.fetch_sub(1, Ordering::Relaxed);
+        self.counts.change(Counts::end_block);
         true
     }
 
     /// Counts the caller as blocked, if there is a spare for it.
     fn begin_block(&self, block: Block) -> bool {
-        let blocked = self
-            .blocked
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |blocked| {
-                (blocked < self.most_spares()).then_some(blocked + 1)
-            });
-        if blocked.is_err() {
+        if !self.counts.try_change(Counts::begin_block) {
             return false;
         }
-        // Against a spare that goes to sleep: one of the two sees the other's count.
-        fence(Ordering::SeqCst);
         let work = match block {
             Block::Briefly => self.call_and_look(),
             Block::Indefinitely => self.call_for_work() != Some(false),
@@ -470,8 +441,8 @@ impl Registry {
             self.wake_one();
         }
         // The spare that was called may have been refused.
-        if self.blocked.load(Ordering::Relaxed) > self.most_spares() {
-            self.blocked.fetch_sub(1, Ordering::Relaxed);
+        if self.counts.get().lacks_spares() {
+            self.counts.change(Counts::end_block);
             return false;
         }
         true
@@ -479,15 +450,8 @@ impl Registry {
 
     /// Calls up a spare if one is wanted.
     fn call_spare(&self) {
-        while self.spare_wanted() {
-            let up = self.spares_up.load(Ordering::Relaxed);
-            let race =
-                self.spares_up
-                    .compare_exchange(up, up + 1, Ordering::AcqRel, Ordering::Relaxed);
-            if race.is_ok() {
-                self.rouse_spare();
-                return;
-            }
+        if self.counts.try_change(Counts::call_spare) {
+            self.rouse_spare();
         }
     }
 
@@ -500,7 +464,7 @@ impl Registry {
         if let Some(worker) = spares.find(|worker| worker.sleep.end_spare()) {
             worker.unpark();
         } else if !self.start_spare() {
-            self.spares_up.fetch_sub(1, Ordering::AcqRel);
+            self.counts.change(Counts::lower_spare);
             self.limit_spares();
         }
     }
@@ -509,7 +473,11 @@ impl Registry {
     #[cold]
     fn limit_spares(&self) {
         let started = self.workers() - self.size;
-        if self.closed() || self.most_spares.swap(started, Ordering::SeqCst) <= started {
+        if self.closed()
+            || !self
+                .counts
+                .try_change(|counts| counts.limit_spares(started))
+        {
             return;
         }
         fence(Ordering::SeqCst);
@@ -590,7 +558,7 @@ impl Registry {
             if worker.index() >= self.share.active() {
                 self.hold_back(worker);
             }
-            if spare && worker.was_refused() && self.spare_is_left_over() {
+            if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.lie_down(worker);
             }
@@ -599,7 +567,7 @@ impl Registry {
             } else if let Some(injected) = worker.find_work() {
                 worker.run_job(injected);
                 idle = 0;
-                if spare && self.spare_is_left_over() {
+                if spare && self.counts.get().has_spare_left_over() {
                     self.lie_down(worker);
                 }
             } else if self.closed() && worker.has_settled() {
@@ -675,11 +643,9 @@ impl Registry {
     fn lie_down(&self, worker: &Worker) {
         worker.open_pile();
         worker.sleep.begin_spare();
-        self.spares_up.fetch_sub(1, Ordering::Release);
-        // Against `blocking`: one of the two sees the other's count.
-        fence(Ordering::SeqCst);
-        // Whoever offered work before it saw this must not have done so in vain.
-        if self.spare_wanted() && self.call_for_work() != Some(false) {
+        self.counts.change(Counts::lower_spare);
+        // A push that came before that has not called it up.
+        if self.counts.get().wants_spare() && self.call_for_work() != Some(false) {
             self.call_spare();
         }
         worker.counters.count(Event::Park);
@@ -722,7 +688,7 @@ impl Registry {
         fence(Ordering::SeqCst);
         for worker in self.furnished(0..self.workers()) {
             if worker.index() < self.size {
-                self.sleepers.wake(&worker.sleep);
+                self.counts.wake(&worker.sleep);
             } else {
                 self.raise_spare(worker);
             }
@@ -736,11 +702,10 @@ impl Registry {
             return;
         }
         // Before it can be up: it may lie down again at once.
-        self.spares_up.fetch_add(1, Ordering::AcqRel);
+        self.counts.change(Counts::raise_spare);
         if !worker.sleep.end_spare() {
-            self.spares_up.fetch_sub(1, Ordering::AcqRel);
-            // Somebody may have taken the count for that of a spare that is up, and called none.
-            fence(Ordering::SeqCst);
+            self.counts.change(Counts::lower_spare);
+            // Another thread may have taken the count for that of a spare that is up, and called none.
             self.call_spare();
         }
     }

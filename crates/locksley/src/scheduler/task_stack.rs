@@ -116,6 +116,16 @@ impl TaskStack {
         self.depth.load(Ordering::Relaxed)
     }
 
+    /// Returns `true` if the owner is out of work, or waits. For loops of other workers.
+    #[inline]
+    pub(crate) fn is_hungry(&self) -> bool {
+        let Some(last) = self.depth().checked_sub(1) else {
+            return true;
+        };
+        let entry = self.entries.get(last);
+        entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & WAIT != 0)
+    }
+
     /// Is the owner executing a task of this family? If so, `waits` is told what it waits for on
     /// the way.
     pub(crate) fn sight(&self, group: GroupId, mut waits: impl FnMut(GroupId)) -> Option<Sighting> {

@@ -8,7 +8,7 @@ use std::thread::Thread;
 
 use locksley_queue::Steal;
 use locksley_queue::barrier::{self, Payer};
-use locksley_queue::split::{Embedded, Forced, Place};
+use locksley_queue::split::{Embedded, Forced, PushToken};
 use locksley_trace::{Activity, Arrow};
 
 use crate::observe::record::Deck;
@@ -322,7 +322,7 @@ impl Worker {
 
     /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come back for
     /// want of room.
-    pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<Place>, JobRef> {
+    pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
         if !self.reference {
             // SAFETY: only the owner's thread has a `&Worker`.
             let (place, attention) = unsafe { self.deque.push(job) };

@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, Spell, StealHalf,
-    Target, Theta, Victims, When, Writer,
+    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf, Target,
+    TextForm, Theta, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -27,7 +27,8 @@ use locksley_policy::{
 /// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
-/// use locksley::{Strategy, Victims};
+/// use locksley::policy::Victims;
+/// use locksley::Strategy;
 ///
 /// let strategy: Strategy = "chase-lev".parse().unwrap();
 /// assert_eq!(strategy.to_string(), "chase-lev");
@@ -119,7 +120,8 @@ impl Strategy {
     /// [`Strategy::Flexible`] with this choice of victims.
     ///
     /// ```
-    /// use locksley::{Strategy, Victims};
+    /// use locksley::policy::Victims;
+    /// use locksley::Strategy;
     ///
     /// assert_eq!(Strategy::flexible(Victims::STICKY).to_string(), "flexible:sticky");
     /// ```
@@ -130,7 +132,8 @@ impl Strategy {
     /// [`Strategy::StealHalf`] that balances at these times, and this much.
     ///
     /// ```
-    /// use locksley::{Amount, Pool, Strategy, When};
+    /// use locksley::policy::{Amount, When};
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
     /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
@@ -144,7 +147,8 @@ impl Strategy {
     /// [`Strategy::Sharing`] with this heuristic, and anybody as a target.
     ///
     /// ```
-    /// use locksley::{Heuristic, Pool, Sharing, Strategy, Target};
+    /// use locksley::policy::{Heuristic, Sharing, Target};
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
     /// assert_eq!(strategy.to_string(), "sharing:tit-for-tat");
@@ -170,7 +174,8 @@ impl Strategy {
     /// [`Strategy::Dealing`] with this oracle.
     ///
     /// ```
-    /// use locksley::{Oracle, Pool, Strategy};
+    /// use locksley::policy::Oracle;
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::dealing(Oracle::Locality { l: 3 });
     /// assert_eq!(strategy.to_string(), "dealing:locality,l=3");
@@ -205,7 +210,7 @@ impl Strategy {
     }
 }
 
-impl Spell for Strategy {
+impl TextForm for Strategy {
     fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
         Ok(match reader.word("strategy", &Strategy::NAMED)? {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
@@ -238,7 +243,7 @@ impl FromStr for Strategy {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Spell::parse(text)
+        TextForm::parse(text)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::panic;
 
-use locksley_queue::split::{Place, TakenBack};
+use locksley_queue::split::{PushToken, TakenBack};
 
 use crate::scheduler::worker::Worker;
 use crate::task::job::{Payload, StackJob, catch, discard};
@@ -231,7 +231,7 @@ impl Worker {
     /// because this worker forks the slow way.
     #[cold]
     #[inline(never)]
-    fn attend_fork(&self, place: Place) -> bool {
+    fn attend_fork(&self, place: PushToken) -> bool {
         // The request stands, so the next fork comes here too.
         // SAFETY: only the owner's thread has a `&Worker`, and nothing was pushed since.
         if self.forks_slowly() && unsafe { self.deque.take_back(place) } == TakenBack::Yes {
@@ -345,7 +345,7 @@ impl Worker {
 
     /// Takes a job out of the worker's queue, if it is still there. What was spawned since lies on
     /// top of it, and stays. `place` is where it lies in the deque, if it does.
-    fn regain<B, RB>(&self, job: &StackJob<B, RB>, place: Option<Place>) -> TakenBack
+    fn regain<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>) -> TakenBack
     where
         B: FnOnce(&Worker, bool) -> RB,
     {
@@ -376,7 +376,7 @@ impl Worker {
     /// panic. The second closure runs here as any other, since this panic was caught.
     #[cold]
     #[inline(never)]
-    fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<Place>, payload: Payload) -> !
+    fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>, payload: Payload) -> !
     where
         B: FnOnce(&Worker, bool) -> RB,
     {

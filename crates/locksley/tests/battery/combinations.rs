@@ -4,9 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::{
-    Amount, Heuristic, Oracle, Pool, Sharing, Strategy, Target, Victims, Waiting, When,
-};
+use locksley::policy::{Amount, Heuristic, Oracle, Sharing, Target, Victims, When};
+use locksley::{Pool, Strategy, Waiting};
 
 use crate::random_graphs;
 

@@ -1,9 +1,11 @@
-use locksley_queue::split::{Deque, Embedded, Forced, Stealer, TakenBack};
+use locksley_queue::barrier::{self, Payer};
+use locksley_queue::split::{Deque, Embedded, Forced, Stealer, TakenBack, model};
 use locksley_queue::{Owner, Thief};
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::support::{Payload, assert_each_once, pop, push};
+use crate::support::{Payload, assert_each_once, deep, pop, push};
 
 /// What a thief does, once.
 fn take(thief: &Stealer<Payload>) -> Vec<usize> {
@@ -29,6 +31,17 @@ fn force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
     take(thief)
 }
 
+fn force_and_take_two(thief: &Stealer<Payload>) -> Vec<usize> {
+    thief.force();
+    take_two(thief)
+}
+
+fn take_force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
+    let mut loot = take(thief);
+    loot.extend(force_and_take(thief));
+    loot
+}
+
 fn ask_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
     thief.request();
     take(thief)
@@ -44,8 +57,20 @@ fn race(
     owner: impl Fn(&mut Deque<Payload>, &mut Vec<usize>) + Sync + Send + 'static,
     total: usize,
 ) {
-    loom::model(move || {
-        let mut deque = Deque::new();
+    loom::model(run(0, items, public, thieves, owner, total));
+}
+
+/// One run of [`race`], with indices from `start` on.
+fn run(
+    start: u64,
+    items: usize,
+    public: usize,
+    thieves: &'static [Act],
+    owner: impl Fn(&mut Deque<Payload>, &mut Vec<usize>) + Sync + Send + 'static,
+    total: usize,
+) -> impl Fn() + Sync + Send + 'static {
+    move || {
+        let mut deque = Deque::starting_at(0, start);
         for value in 0..items {
             push(&mut deque, value);
         }
@@ -66,7 +91,7 @@ fn race(
             pop(&mut deque, &mut seen);
         }
         assert_each_once(seen, total);
-    });
+    }
 }
 
 fn pop_twice(deque: &mut Deque<Payload>, seen: &mut Vec<usize>) {
@@ -156,7 +181,8 @@ fn force_against_the_last_pop() {
 
 #[test]
 fn force_against_push() {
-    race(
+    deep(run(
+        0,
         0,
         0,
         &[force_and_take, take],
@@ -166,7 +192,7 @@ fn force_against_push() {
             pop(deque, seen);
         },
         2,
-    );
+    ));
 }
 
 #[test]
@@ -200,6 +226,27 @@ fn force_against_marks() {
     );
 }
 
+/// While the owner does nothing, a force makes everything public.
+#[test]
+fn force_without_resistance() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        push(&mut deque, 1);
+        let thief = deque.thief();
+        assert_eq!(thief.force(), Forced::Public);
+        assert_eq!(take_two(&thief), [0, 1]);
+        assert_eq!(thief.force(), Forced::Empty);
+    });
+}
+
+/// The owner takes public items back and lowers the limit, while a thief that found the rest public
+/// forces what has become private.
+#[test]
+fn force_against_a_lowered_limit() {
+    race(3, 3, &[take_force_and_take], pop_twice, 3);
+}
+
 #[test]
 fn force_against_expose() {
     race(
@@ -217,13 +264,14 @@ fn force_against_expose() {
 
 #[test]
 fn two_forces() {
-    race(2, 0, &[force_and_take, force_and_take], pop, 2);
+    deep(run(0, 2, 0, &[force_and_take, force_and_take], pop, 2));
 }
 
 /// A force that the owner cancels does not come true later, though another one follows.
 #[test]
 fn two_forces_against_pop_and_push() {
-    race(
+    deep(run(
+        0,
         1,
         0,
         &[force_and_take, force_and_take],
@@ -233,32 +281,93 @@ fn two_forces_against_pop_and_push() {
             pop(deque, seen);
         },
         2,
-    );
+    ));
 }
 
-/// The circle has two slots under loom: the third push doubles it.
+#[test]
+fn steal_of_many_against_force() {
+    deep(run(0, 2, 0, &[force_and_take_two, take_two], pop, 2));
+}
+
+/// The circle has two slots under loom, and the push that fills it doubles it.
 #[test]
 fn grow_against_steal() {
-    race(2, 2, &[take, take], |deque, _| push(deque, 2), 3);
+    race(1, 1, &[take, take], |deque, _| push(deque, 1), 2);
 }
 
 #[test]
 fn grow_against_force() {
-    race(2, 0, &[force_and_take], |deque, _| push(deque, 2), 3);
+    race(1, 0, &[force_and_take], |deque, _| push(deque, 1), 2);
 }
 
+/// As [`race`], but the one thief comes first, and lets the owner run when it has claimed items and
+/// not read them yet. The owner only loads the span when it makes room, and loom does not try by
+/// itself to put a compare-and-swap before such a load that follows another load.
+fn behind_a_claim(
+    items: usize,
+    public: usize,
+    act: Act,
+    owner: fn(&mut Deque<Payload>, &mut Vec<usize>),
+    total: usize,
+) {
+    model::thieves_pause();
+    loom::model(move || {
+        let mut deque = Deque::new();
+        for value in 0..items {
+            push(&mut deque, value);
+        }
+        deque.expose(public);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || act(&thief));
+        let owning = thread::spawn(move || {
+            let mut seen = Vec::new();
+            owner(&mut deque, &mut seen);
+            (deque, seen)
+        });
+        let mut seen = robber.join().unwrap();
+        let (mut deque, kept) = owning.join().unwrap();
+        seen.extend(kept);
+        while !deque.is_empty() {
+            pop(&mut deque, &mut seen);
+        }
+        assert_each_once(seen, total);
+    });
+}
+
+/// A thief has claimed two items of a circle of four, and not read them, when the owner fills it.
 #[test]
-fn slot_reuse_against_steal() {
-    race(
-        2,
-        2,
-        &[take_two],
-        |deque, seen| {
-            pop(deque, seen);
-            push(deque, 2);
+fn grow_behind_a_claim() {
+    behind_a_claim(3, 3, take_two, |deque, _| push(deque, 3), 4);
+}
+
+/// The same, and the owner goes on to the slots of these items.
+#[test]
+fn slot_reuse_behind_a_claim() {
+    behind_a_claim(
+        3,
+        3,
+        take_two,
+        |deque, _| {
             push(deque, 3);
+            push(deque, 4);
         },
-        4,
+        5,
+    );
+}
+
+/// The owner finds the last item stolen, and shrinks the circle.
+#[test]
+fn shrink_behind_a_claim() {
+    behind_a_claim(
+        3,
+        1,
+        take,
+        |deque, seen| {
+            for _ in 0..3 {
+                pop(deque, seen);
+            }
+        },
+        3,
     );
 }
 
@@ -276,6 +385,141 @@ fn shrink_against_steal() {
         },
         4,
     );
+}
+
+/// The 40 bits of `top` in the span wrap round between the two items.
+const LAST_TOP: u64 = ((1 << 40) - 1) * 8;
+
+#[test]
+fn top_wraps_round_under_steals() {
+    loom::model(run(LAST_TOP, 2, 2, &[take_two, take], pop_twice, 2));
+}
+
+#[test]
+fn top_wraps_round_under_a_force() {
+    loom::model(run(LAST_TOP, 2, 0, &[force_and_take], pop_twice, 2));
+}
+
+/// A force whose barrier is refused takes its mark away, and nothing is lost.
+#[test]
+fn refused_force_against_pops() {
+    barrier::model_refusal(true);
+    let act: Act = |thief| {
+        assert_ne!(thief.force(), Forced::Public);
+        take(thief)
+    };
+    let thieves: &'static [Act] = Box::leak(Box::new([act]));
+    race(
+        2,
+        0,
+        thieves,
+        |deque, seen| {
+            pop(deque, seen);
+            push(deque, 2);
+            pop(deque, seen);
+        },
+        3,
+    );
+}
+
+/// Without `membarrier` the owner exposes after every push.
+#[test]
+fn attentive_owner_against_two_thieves() {
+    barrier::model_payer(Payer::Both);
+    race(
+        1,
+        0,
+        &[take, take],
+        |deque, seen| {
+            push(deque, 1);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+/// A thief of several items skips the hole of one that was taken back from between them.
+#[test]
+fn hole_against_a_thief_of_two() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        let token = deque.push_for_take_back(Payload::new(1));
+        push(&mut deque, 2);
+        deque.expose(2);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || take_two(&thief));
+        let mut seen: Vec<_> = deque
+            .take_back(token)
+            .map(Payload::open)
+            .into_iter()
+            .collect();
+        pop(&mut deque, &mut seen);
+        seen.extend(robber.join().unwrap());
+        seen.extend(std::iter::from_fn(|| deque.pop()).map(Payload::open));
+        assert_each_once(seen, 3);
+    });
+}
+
+/// A sleeper calls, passes the heavy barrier, and looks; an owner pushes, and looks whether it was
+/// called. One of them sees the other.
+#[test]
+fn sleeper_against_push() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        let sleeper = deque.clone();
+        let asleep = thread::spawn(move || {
+            sleeper.call();
+            assert!(barrier::heavy());
+            sleeper.is_empty()
+        });
+        // SAFETY: this thread is the owner, for both.
+        let (_, attention) = unsafe { deque.push(1_usize) };
+        let woken = attention && unsafe { deque.attend() }.requested;
+        assert!(!asleep.join().unwrap() || woken);
+    });
+}
+
+/// A request that comes while the owner makes room stands, or the owner has seen it.
+#[test]
+fn request_against_making_room() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        // SAFETY: this thread is the owner, for all of these.
+        unsafe { deque.push(0_usize) };
+        let thief = deque.clone();
+        let asking = thread::spawn(move || thief.call());
+        // SAFETY: as above.
+        let (_, attention) = unsafe { deque.push(1) };
+        assert!(attention, "the circle is full");
+        // SAFETY: as above.
+        let seen = unsafe { deque.attend() }.requested;
+        asking.join().unwrap();
+        assert!(seen || deque.is_called());
+    });
+}
+
+/// What a thief did before its request is visible to the owner that clears it.
+#[test]
+fn request_brings_its_reason() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        let thief = deque.clone();
+        let reason = Arc::new(UnsafeCell::new(0));
+        let written = reason.clone();
+        let asking = thread::spawn(move || {
+            // SAFETY: the owner reads it only if it has seen the request; loom checks that.
+            written.with_mut(|reason| unsafe { *reason = 1 });
+            thief.request();
+        });
+        // SAFETY: this thread is the owner, for both.
+        let (_, attention) = unsafe { deque.push(1_usize) };
+        if attention && unsafe { deque.attend() }.requested {
+            // SAFETY: the thief writes it before its request alone.
+            assert_eq!(reason.with(|reason| unsafe { *reason }), 1);
+        }
+        asking.join().unwrap();
+    });
 }
 
 /// A join's item is taken back from under a spawned one, public or not, or a thief has it.

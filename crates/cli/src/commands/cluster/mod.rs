@@ -2,6 +2,8 @@
 
 #[cfg(feature = "redis")]
 mod cancel;
+#[cfg(feature = "redis")]
+mod dead;
 mod engine;
 mod programs;
 mod run;
@@ -12,8 +14,6 @@ mod simulate;
 mod status;
 #[cfg(feature = "redis")]
 mod submit;
-#[cfg(feature = "thumbnails")]
-mod thumbnails;
 mod waiting;
 #[cfg(feature = "redis")]
 mod worker;
@@ -26,9 +26,8 @@ use crate::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1               counts a tree in this process: nothing to install
-  locksley cluster run thumbnails photos small     thumbnails of all images below a folder
   mpirun -n 4 locksley cluster run uts --tree T1L  on ranks that steal from each other (a build with the feature mpi)
-  locksley cluster worker                          takes tasks from a Redis server, and may come and go
+  locksley cluster worker                          takes tasks from a Redis server, and may come and go (feature redis)
   locksley cluster submit uts --tree T1L           hands such tasks out, and waits for the result
   locksley cluster run --help                      all programs, and all options
   locksley cluster simulate                        how far would it scale? Up to 10,000 hosts and more";
@@ -38,6 +37,19 @@ pub(crate) const EXAMPLES: &str = "  \
 pub(crate) struct Cluster {
     #[command(subcommand)]
     command: Command,
+}
+
+/// How to get a build that has the commands for a server.
+#[cfg(not(feature = "redis"))]
+const NO_REDIS: &str = "this build cannot use a Redis server: build one that can, with \
+    cargo build --release -p locksley-cli --features redis";
+
+/// The command line of a command that this build does not have.
+#[cfg(not(feature = "redis"))]
+#[derive(Args)]
+struct Left {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _rest: Vec<String>,
 }
 
 #[derive(Subcommand)]
@@ -64,6 +76,30 @@ enum Command {
     #[cfg(feature = "redis")]
     #[command(after_help = served(cancel::EXAMPLES))]
     Cancel(cancel::Cancel),
+    /// List tasks that were set aside, show one, or let them be tried again.
+    #[cfg(feature = "redis")]
+    #[command(after_help = served(dead::EXAMPLES))]
+    Dead(dead::DeadTasks),
+    /// Take tasks from a server (a build with the feature redis).
+    #[cfg(not(feature = "redis"))]
+    #[command(disable_help_flag = true)]
+    Worker(Left),
+    /// Hand a program to the workers at a server (a build with the feature redis).
+    #[cfg(not(feature = "redis"))]
+    #[command(disable_help_flag = true)]
+    Submit(Left),
+    /// Show what a server has to do (a build with the feature redis).
+    #[cfg(not(feature = "redis"))]
+    #[command(disable_help_flag = true)]
+    Status(Left),
+    /// End a job (a build with the feature redis).
+    #[cfg(not(feature = "redis"))]
+    #[command(disable_help_flag = true)]
+    Cancel(Left),
+    /// Tasks that were set aside (a build with the feature redis).
+    #[cfg(not(feature = "redis"))]
+    #[command(disable_help_flag = true)]
+    Dead(Left),
 }
 
 /// Help for what needs a server.
@@ -85,6 +121,14 @@ impl Cluster {
             Command::Status(status) => status.run(output),
             #[cfg(feature = "redis")]
             Command::Cancel(cancel) => cancel.run(output),
+            #[cfg(feature = "redis")]
+            Command::Dead(dead) => dead.run(output),
+            #[cfg(not(feature = "redis"))]
+            Command::Worker(_)
+            | Command::Submit(_)
+            | Command::Status(_)
+            | Command::Cancel(_)
+            | Command::Dead(_) => Err(Failure::usage(NO_REDIS)),
         }
     }
 }

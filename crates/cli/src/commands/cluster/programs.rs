@@ -8,8 +8,6 @@ use locksley_workload::catalog::nearest;
 use locksley_workload::{Shape, Size, UtsTree};
 use serde_json::{Value, json};
 
-#[cfg(feature = "thumbnails")]
-use super::thumbnails;
 use crate::cli::help;
 use crate::failure::Failure;
 use crate::names::meant;
@@ -25,10 +23,6 @@ pub(crate) enum Chosen {
     /// Count the nodes of a tree that nobody knows before it is searched (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
-    /// Make thumbnails of all images below a folder.
-    #[cfg(feature = "thumbnails")]
-    #[command(after_help = help(thumbnails::EXAMPLES))]
-    Thumbnails(thumbnails::ThumbnailsOptions),
 }
 
 /// What is to be done: the first tasks of a program, and what to make of its result.
@@ -78,8 +72,6 @@ impl Chosen {
     pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, Failure> {
         match self {
             Chosen::Uts(options) => Ok(visitor.visit(options.job()?)),
-            #[cfg(feature = "thumbnails")]
-            Chosen::Thumbnails(options) => Ok(visitor.visit(options.job()?)),
         }
     }
 }
@@ -87,10 +79,7 @@ impl Chosen {
 /// All programs, for a worker.
 #[cfg(feature = "redis")]
 pub(crate) fn catalogue() -> locksley_cluster::leases::Catalogue {
-    let catalogue = locksley_cluster::leases::Catalogue::default().with(uts::program());
-    #[cfg(feature = "thumbnails")]
-    let catalogue = catalogue.with(locksley_cluster::programs::thumbnails::program());
-    catalogue
+    locksley_cluster::leases::Catalogue::default().with(uts::program())
 }
 
 /// Names of the trees of the literature.

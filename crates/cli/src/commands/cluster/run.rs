@@ -24,7 +24,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1 --ranks 4       four ranks in this process, which steal from each other by messages
   mpirun -n 4 locksley cluster run uts --tree T1L    four processes, or more on several hosts (a build with the feature mpi)
   mpirun -n 64 --hostfile hosts locksley cluster run uts --tree T1XL --victims nearest --lifelines
-  locksley cluster run thumbnails photos small --trace small.json --json";
+  locksley cluster run uts --ranks 4 --trace steals.json --json";
 
 /// Runs a program to its end, compares the result where it is known, and tells who did what. It runs in this process;
 /// with --ranks, on ranks in it that steal from each other by messages; and if mpirun has started it, on MPI. A rank that dies, is stopped

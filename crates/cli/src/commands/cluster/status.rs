@@ -1,6 +1,9 @@
 //! `locksley cluster status`: what a server has to do, and who does it.
 
 use std::collections::BTreeMap;
+use std::io::{IsTerminal, stdout};
+use std::thread::sleep;
+use std::time::Duration;
 
 use clap::Args;
 use locksley_cluster::leases::{JobId, LeasePool, Present, State, Status, Trouble};
@@ -8,12 +11,14 @@ use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Output;
-use crate::units::{count, several, time};
+use crate::units::{self, count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster status            all running jobs, and all workers
-  locksley cluster status nightly    one job, running or over, and who did how much of it";
+  locksley cluster status nightly    one job, running or over, and who did how much of it
+  locksley cluster status --watch    again every two seconds, until Ctrl-C";
 
 /// Shows the jobs that are running and the workers that are alive, or one job.
 #[derive(Args)]
@@ -23,18 +28,51 @@ pub(crate) struct ShowStatus {
     /// A job, running or over.
     #[arg(value_name = "JOB", value_parser = server::job)]
     job: Option<JobId>,
+    /// Show it again every 2 s, or as often as `--watch=TIME` says; one job until it is over.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2s", value_parser = units::duration)]
+    watch: Option<Duration>,
 }
 
 impl ShowStatus {
     pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
         let redis = self.server.connect()?;
+        let Some(every) = self.watch else {
+            return self.show(&redis, output).map(drop);
+        };
+        if output.json {
+            return Err(Failure::usage(
+                "--watch is for people: a program calls `status --json` as often as it likes",
+            ));
+        }
+        interrupt::keep(|| "jobs go on without being watched".to_owned());
+        loop {
+            if stdout().is_terminal() {
+                // Clears the screen, and goes to its top.
+                print!("\u{1b}[2J\u{1b}[H");
+            }
+            match self.show(&redis, output) {
+                Ok(true) => sleep(every),
+                Ok(false) => return Ok(()),
+                // A server that is away may come back.
+                Err(Failure::System(why)) => {
+                    output.say(why);
+                    sleep(every);
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Shows everything, or one job. Returns `true` if there may be more to show later.
+    fn show(&self, redis: &dyn LeasePool, output: &Output) -> Result<bool, Failure> {
         let workers = redis.workers()?;
         if let Some(id) = &self.job {
             let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;
             output.say(text(&status, &workers));
             let mut document = document(&status);
             document["command"] = "cluster status".into();
-            return output.document(&document);
+            output.document(&document)?;
+            return Ok(status.state == State::Running);
         }
         let mut jobs = Vec::new();
         for (id, _) in redis.running()? {
@@ -59,7 +97,8 @@ impl ShowStatus {
                 "build": present.worker.build.to_string(),
                 "leases": present.slots,
             })).collect::<Vec<_>>(),
-        }))
+        }))?;
+        Ok(true)
     }
 }
 

@@ -10,8 +10,8 @@ use redis::{Client, Cmd, Connection, ErrorKind, FromRedisValue, RedisError, Redi
 use crate::leases::url::{PASSWORD, PASSWORD_FILE, Server};
 use crate::leases::{Trouble, plain};
 
-/// So long a server may take to accept a connection, and to answer: a link that is cut says nothing. Scripts take far less than a
-/// millisecond, and a server that loads its file says so.
+/// So long a server may take to accept a connection, and to answer: a link that is cut says
+/// nothing. Scripts take far less than a millisecond, and a server that loads its file says so.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a server says that was the primary one, and is a replica now.
@@ -34,7 +34,8 @@ impl Connections {
         self.with(Duration::ZERO, |connection| command.query(connection))
     }
 
-    /// Does something with a connection, on which the server lets us wait for so long; perhaps more than once.
+    /// Does something with a connection, on which the server lets us wait for so long; perhaps more
+    /// than once.
     pub(super) fn with<T>(
         &self,
         wait: Duration,
@@ -42,8 +43,8 @@ impl Connections {
     ) -> Result<T, Trouble> {
         loop {
             match self.once(wait, &act) {
-                // A process that is stopped and goes on is told so where it waits: the server is as it was. What it answers to that
-                // question we cannot know any more.
+                // A process that is stopped and goes on is told so where it waits: the server is as
+                // it was. What it answers to that question we cannot know any more.
                 Err(error) if kind(&error) == Some(io::ErrorKind::Interrupted) => {}
                 done => return done.map_err(|error| self.trouble(&error)),
             }
@@ -63,7 +64,8 @@ impl Connections {
         let stale = |error: &RedisError| match code(error) {
             // Something may still be under way on it; and where one is broken, all are.
             None => true,
-            // The server is none any more that takes changes: another one has its address, or soon will.
+            // The server is none any more that takes changes: another one has its address, or soon
+            // will.
             Some(code) => MOVED_ON.contains(&code.as_str()),
         };
         match &done {
@@ -114,7 +116,8 @@ impl Connections {
     }
 }
 
-/// The word with which an answer of the server begins that is an error, if it is one: of a command, or of the first one of several.
+/// The word with which an answer of the server begins that is an error, if it is one: of a command,
+/// or of the first one of several.
 fn code(error: &RedisError) -> Option<String> {
     let of_several = || {
         let errors = error.clone().into_server_errors()?;
@@ -130,7 +133,7 @@ fn kind(error: &RedisError) -> Option<io::ErrorKind> {
     cause.downcast_ref().map(io::Error::kind)
 }
 
-/// Is it the server's certificate that is wrong?
+/// Returns `true` if the server's certificate is wrong.
 fn certificate(error: &RedisError) -> bool {
     error.to_string().contains("certificate")
 }

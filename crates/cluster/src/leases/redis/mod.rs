@@ -1,14 +1,18 @@
-//! A server: Redis 6.2 or later, with streams and consumer groups. One that stands alone, with replicas or without, but no Redis
-//! Cluster: which jobs are running is known in one place, and scripts change that together with the jobs.
+//! A server: Redis 6.2 or later, with streams and consumer groups. One that stands alone, with
+//! replicas or without, but no Redis Cluster: which jobs are running is known in one place, and
+//! scripts change that together with the jobs.
 //!
-//! What changes or reads more than one thing is a script: Redis runs one at a time, and writes what it did to its append-only file as one
-//! transaction. The keys are listed in `scripts/prelude.lua`, and each script says what it costs. None goes through all tasks, all
-//! workers or all jobs, but for the one that lists the workers for people.
+//! What changes or reads more than one thing is a script: Redis runs one at a time, and writes what
+//! it did to its append-only file as one transaction. The keys are listed in `scripts/prelude.lua`,
+//! and each script says what it costs. None goes through all tasks, all workers or all jobs, but
+//! for the one that lists the workers for people.
 //!
-//! A lease is an entry of a sorted set, by when it runs out, with its holder in a hash. There is no counter of outstanding tasks that
-//! could be wrong; it is the length of the hash of tasks. Workers that have nothing to do block on a list; whoever adds tasks puts
-//! elements there, as many as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the next. An element that is
-//! lost, with a worker that dies, costs a second: nobody blocks for long without a look.
+//! A lease is an entry of a sorted set, by when it runs out, with its holder in a hash. There is no
+//! counter of outstanding tasks that could be wrong; it is the length of the hash of tasks. Workers
+//! that have nothing to do block on a list; a script that adds tasks puts elements there, as many
+//! as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the
+//! next. An element that is lost, with a worker that dies, costs a second: no worker blocks for
+//! long without a look.
 
 mod connections;
 mod values;
@@ -25,10 +29,10 @@ use sha1::{Digest, Sha1};
 
 use super::url::Server;
 use super::{
-    Completed, Completion, Crowd, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
+    Completed, Completion, Crowd, Dead, GiveUp, JobId, JobInfo, Lease, LeasePool, Order, Oversized,
     Present, Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
-use crate::Build;
+use crate::{Build, Parcel};
 use connections::Connections;
 
 const RUNNING: &str = "locksley:running";
@@ -40,7 +44,8 @@ const KNOWN: usize = 4096;
 #[derive(Debug)]
 pub struct Redis {
     connections: Connections,
-    /// What a job is never changes, but for its name, which may go to another one: so the time of its submission is a part of the key.
+    /// What a job is never changes, but for its name, which may go to another one: so the time of
+    /// its submission is a part of the key.
     known: Mutex<HashMap<(JobId, u64), Arc<JobInfo>>>,
     scripts: Scripts,
 }
@@ -53,7 +58,8 @@ macro_rules! scripts {
         impl Default for Scripts {
             fn default() -> Scripts {
                 let prelude = include_str!("../scripts/prelude.lua");
-                // What is not needed is left out of those that every worker runs all the time: Lua makes it anew each time.
+                // What is not needed is left out of those that every worker runs all the time: Lua
+                // makes it anew each time.
                 let jobs = include_str!("../scripts/jobs.lua");
                 Scripts {
                     $($lean: Script::new(&[
@@ -70,7 +76,7 @@ macro_rules! scripts {
 
 scripts!(
     workers: beat renew live leave workers;
-    jobs: submit lease complete give_up reclaim compact cancel status
+    jobs: submit lease complete give_up reclaim compact cancel status retry_dead
 );
 
 fn key(job: &JobId, what: &str) -> String {
@@ -103,7 +109,8 @@ impl Redis {
             .with(Duration::ZERO, |connection| invocation.invoke(connection))
     }
 
-    /// What a job is, from what is known or from the server; nothing if its name is free again, or another one's.
+    /// What a job is, from what is known or from the server; nothing if its name is free again, or
+    /// another one's.
     fn info(&self, id: &JobId, submitted: u64) -> Result<Option<Arc<JobInfo>>, Trouble> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key_of = (id.clone(), submitted);
@@ -167,15 +174,33 @@ impl Redis {
         ask.arg(completion.results.len());
         ask.arg(completion.children.len());
         ask.arg(completion.aside.len());
+        // What is filled already goes the way of other inputs.
+        let filled = completion.deferred.iter().flat_map(|deferred| {
+            let slot = |index: u32| (deferred.id, index);
+            let filled = deferred.filled.iter();
+            filled.map(move |(index, input)| (slot(*index), input))
+        });
+        let inputs = completion.inputs.iter();
+        let inputs = inputs.map(|(slot, input)| ((slot.of, slot.index), input));
+        let inputs: Vec<_> = filled.chain(inputs).collect();
+        ask.arg(completion.deferred.len()).arg(inputs.len());
         for result in &completion.results {
             ask.arg(result);
         }
         for child in &completion.children {
             ask.arg(&child.task).arg(child.tries);
+            ask.arg(Parcel::inputs_of(&child.task));
         }
         for aside in &completion.aside {
             ask.arg(&aside.task).arg(aside.attempts);
             ask.arg(super::memory::shortened(&aside.reason));
+        }
+        for deferred in &completion.deferred {
+            ask.arg(deferred.id.to_string()).arg(&deferred.front);
+            ask.arg(&deferred.head).arg(deferred.slots);
+        }
+        for ((of, index), input) in inputs {
+            ask.arg(of.to_string()).arg(index).arg(input);
         }
         if let Some(kept) = &completion.kept {
             ask.arg(kept);
@@ -342,7 +367,7 @@ impl LeasePool for Redis {
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
         let reply = self.script(&self.about(&self.scripts.status, job))?;
         let status = values::status(job, reply);
-        // The last task ends the job in the same step. So somebody else took tasks away.
+        // The last task ends the job in the same step. So another program took tasks away.
         let robbed = |status: &Status| {
             status.state == State::Running && status.sealed && status.outstanding == 0
         };
@@ -366,6 +391,28 @@ impl LeasePool for Redis {
         let mut ask = self.about(&self.scripts.cancel, job);
         ask.arg(u8::from(forget));
         Ok(values::state(&values::text(self.script(&ask)?)))
+    }
+
+    fn dead(&self, job: &JobId) -> Result<Vec<Dead>, Trouble> {
+        let mut ask = redis::cmd("XRANGE");
+        ask.arg(key(job, "aside")).arg("-").arg("+");
+        ask.arg("COUNT").arg(1000);
+        let entries = values::entries(self.connections.query(&ask)?);
+        Ok(entries
+            .iter()
+            .map(|(_, fields)| values::dead(fields))
+            .collect())
+    }
+
+    fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
+        let mut ask = self.about(&self.scripts.retry_dead, job);
+        for entry in entries {
+            ask.arg(entry);
+        }
+        match self.script(&ask)? {
+            Value::Int(again) => Ok(u64::try_from(again).ok()),
+            _ => Ok(None),
+        }
     }
 
     fn beat(&self, present: &Present, alive_for: Duration) -> Result<Crowd, Trouble> {

@@ -17,7 +17,8 @@ struct Started {
 }
 
 impl Started {
-    /// Starts a server; nothing where there is none, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if that is 0.
+    /// Starts a server; nothing where there is none, unless `LOCKSLEY_TEST_REDIS` demands it; and
+    /// nothing if that is 0.
     fn new(options: &[&str]) -> Option<Started> {
         let wish = std::env::var_os("LOCKSLEY_TEST_REDIS");
         if wish.as_ref().is_some_and(|wish| wish == "0") {
@@ -94,7 +95,8 @@ impl World for Real {
         sleep(time);
     }
 
-    /// The machine's clock is not the test's. But what the server has seen may be of a time when it was ahead.
+    /// The machine's clock is not the test's. But what the server has seen may be of a time when it
+    /// was ahead.
     fn set_back(&self, time: Duration) {
         let later = format!(
             "local at = redis.call('TIME')[1] * 1000 + {0} \
@@ -247,7 +249,7 @@ fn a_server_without_memory_or_room_is_away_and_changes_nothing() {
     assert_eq!(redis.running(), Ok(vec![]));
 
     let server = Started::new(&["--maxclients", "1"]).expect("it was there");
-    // Whoever looked whether it has started may still be there.
+    // The connection that looked whether it has started may still be there.
     let _first = loop {
         match Redis::connect(server.server()) {
             Ok(first) => break first,
@@ -282,10 +284,7 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     assert!(full.is_err_and(|full| full.passes()));
     assert_eq!(redis.renew(&[leases[0].ticket.clone()]), Ok(vec![true]));
     let status = redis.status(&order.job.id).expect("it is there");
-    assert!(
-        status.expect("it is known").full,
-        "whoever waits is told so"
-    );
+    assert!(status.expect("it is known").full, "a submitter is told so");
     completion.children.clear();
     let (outstanding, results) = (1, 1);
     let counted = Completed::Counted {

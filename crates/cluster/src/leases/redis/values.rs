@@ -7,8 +7,8 @@ use redis::Value;
 
 use crate::Build;
 use crate::leases::{
-    Aside, Completed, Crowd, JobId, JobInfo, Lease, Limits, Oversized, Present, Reclaimed, Share,
-    State, Status, Terms, Ticket, Trouble, WorkerId, plain,
+    Aside, Completed, Crowd, Dead, JobId, JobInfo, Lease, Limits, Oversized, Present, Reclaimed,
+    Share, State, Status, Terms, Ticket, Trouble, WorkerId, plain,
 };
 
 /// Names and values.
@@ -111,7 +111,8 @@ pub(super) fn info(id: &JobId, fields: &Fields) -> Option<JobInfo> {
     })
 }
 
-/// An entry that was leased: the name of its job, when that was submitted, and the lease but for what is known of the job.
+/// An entry that was leased: the name of its job, when that was submitted, and the lease but for
+/// what is known of the job.
 pub(super) struct Delivered {
     pub(super) job: JobId,
     pub(super) submitted: u64,
@@ -236,6 +237,14 @@ fn reason(fields: &Fields) -> Aside {
         entry: text_of(fields, "entry"),
         attempts: number_of(fields, "attempts") as u32,
         reason: text_of(fields, "reason"),
+    }
+}
+
+pub(super) fn dead(fields: &Fields) -> Dead {
+    Dead {
+        aside: reason(fields),
+        task: field(fields, "task").unwrap_or_default().to_vec(),
+        whole: number_of(fields, "whole") == 1,
     }
 }
 

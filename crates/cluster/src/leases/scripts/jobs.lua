@@ -1,6 +1,6 @@
 -- Before every script about jobs, after the prelude.
 
--- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then nobody could
+-- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then no worker could
 -- renew a lease, and that one ran out says nothing about its worker. O(log w)
 local function returned(at)
   if redis.call('ZCOUNT', WORKERS, at, '+inf') > 0 then
@@ -30,13 +30,13 @@ local function in_turn(set, id)
   redis.call('ZADD', set, redis.call('INCR', GLOBAL .. 'turn'), id)
 end
 
--- Has the server lost the tasks of a job that is in this state? No script leaves a running job that is complete without tasks: they
+-- Returns true if the server has lost the tasks of a job that is in this state. No script leaves a running job that is complete without tasks: they
 -- were deleted by hand, or thrown away when memory was short. O(1)
 local function lost(j, state, sealed)
   return state == 'running' and sealed == '1' and redis.call('EXISTS', j.tasks) == 0
 end
 
--- Is this the last delivery of the entry, and to this worker? O(1)
+-- Returns true if this is the last delivery of the entry, and to this worker. O(1)
 local function held(j, entry, worker, delivery)
   return redis.call('HGET', j.holders, entry) == worker .. ' ' .. delivery
 end
@@ -72,6 +72,48 @@ local function add(j, submitted, task)
   return entry
 end
 
+-- A number as postcard writes it: 7 bits at a time, lowest first. O(1)
+local function varint(number)
+  local bytes = {}
+  while number >= 128 do
+    bytes[#bytes + 1] = string.char(number % 128 + 128)
+    number = math.floor(number / 128)
+  end
+  bytes[#bytes + 1] = string.char(number)
+  return table.concat(bytes)
+end
+
+-- Keeps a deferred task. O(1)
+local function defer(j, id, front, head, slots)
+  redis.call('HSET', j.deferred, id, slots)
+  redis.call('HSET', j.inputs, id .. ' front', front, id .. ' head', head, id .. ' slots', slots)
+end
+
+-- Fills a slot, once. O(1)
+local function fill(j, id, index, input)
+  if redis.call('HEXISTS', j.deferred, id) == 1 and redis.call('HSETNX', j.inputs, id .. ' ' .. index, input) == 1 then
+    redis.call('HINCRBY', j.deferred, id, -1)
+  end
+end
+
+-- Makes an entry of a deferred task whose slots are full. Gives 1 if it did. O(k) for k slots
+local function undefer(j, submitted, id, tries)
+  if redis.call('HGET', j.deferred, id) ~= '0' then
+    return 0
+  end
+  local made = redis.call('HMGET', j.inputs, id .. ' front', id .. ' head', id .. ' slots')
+  local argument = { made[2] }
+  for i = 0, tonumber(made[3]) - 1 do
+    argument[#argument + 1] = redis.call('HGET', j.inputs, id .. ' ' .. i) or ''
+    redis.call('HDEL', j.inputs, id .. ' ' .. i)
+  end
+  argument = table.concat(argument)
+  line_up(j, add(j, submitted, made[1] .. varint(#argument) .. argument), 0, tries)
+  redis.call('HDEL', j.inputs, id .. ' front', id .. ' head', id .. ' slots')
+  redis.call('HDEL', j.deferred, id)
+  return 1
+end
+
 -- Takes the lease of an entry away. O(log n)
 local function release(j, entry, worker)
   redis.call('ZREM', j.leases, entry)
@@ -98,7 +140,11 @@ local function finish(j, state)
   redis.call('ZREM', ready_of(job[1]), j.id)
   redis.call('ZREM', suspects_of(job[1]), j.id)
   redis.call('XADD', j.over, '*', 'state', state)
-  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.over }) do
+  if state ~= 'done' or redis.call('EXISTS', j.aside) == 0 then
+    redis.call('UNLINK', j.deferred, j.inputs)
+  end
+  -- What was set aside may be tried again, and then its slots are filled.
+  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs }) do
     redis.call('PEXPIRE', key, job[2])
   end
 end
@@ -112,12 +158,16 @@ local function tidy(j, sealed)
   return left
 end
 
--- Notes a task that nobody can do. All are counted. Of the first ones the first bytes are kept to be looked at: of a program that
+-- Notes a task that no worker can do. All are counted. Of the first ones the first bytes are kept to be looked at: of a program that
 -- fails everywhere there may be millions. O(1)
 local function set_aside(j, entry, task, attempts, reason)
   if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
-    local kept = string.sub(task or '', 1, 4096)
-    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept)
+    local kept = task or ''
+    local whole = #kept <= 65536 and 1 or 0
+    if whole == 0 then
+      kept = string.sub(kept, 1, 4096)
+    end
+    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept, 'whole', whole)
   end
 end
 

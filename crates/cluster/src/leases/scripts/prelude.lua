@@ -35,6 +35,8 @@ end
 -- holders    a hash: the worker of each lease, and the number of its delivery
 -- holding    a sorted set: workers by how many leases they hold
 -- results    a list of partial results
+-- deferred   a hash: of each continuation that waits for inputs, how many are missing
+-- inputs     a hash: what a deferred task is made of (front, head, slots), and its inputs by their indices
 -- aside      a stream of tasks that were set aside, with reasons
 -- shares     a sorted set: workers by how many leases they completed
 -- prints     a list: a hash of each chunk of first tasks

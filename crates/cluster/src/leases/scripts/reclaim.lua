@@ -15,7 +15,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
   local job = redis.call('HMGET', j.job, 'build', 'lease', 'tries', 'state', 'sealed')
   local lease, tries = tonumber(job[2]), tonumber(job[3])
   if job[4] ~= 'running' or lost(j, job[4], job[5]) then
-    -- Nobody shall look for its tasks any more.
+    -- No worker shall look for its tasks any more.
     redis.call('HDEL', RUNNING, id)
     redis.call('ZREM', DUE, id)
   elseif at < back + lease then
@@ -28,7 +28,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
       local attempts = (tonumber(redis.call('HGET', j.tries, entry)) or 0) + 1
       release(j, entry, last)
       if not task then
-        -- Somebody deleted the entry by hand.
+        -- The entry was deleted by hand.
         remove(j, entry)
       elseif attempts >= tries then
         set_aside(j, entry, task, attempts, 'no worker lived to finish it; the last one was ' .. last)

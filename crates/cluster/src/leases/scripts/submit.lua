@@ -15,7 +15,7 @@ if new then
   -- What needs memory comes first: from the first change on the server does not refuse any more.
   redis.call('HSET', RUNNING, id, build .. ' ' .. submitted)
   redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding,
-    j.results, j.aside, j.shares, j.prints, j.over)
+    j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs)
   redis.call('HSET', j.job, 'build', build, 'program', program, 'lease', lease, 'tries', tries, 'keep', keep,
     'task', task, 'children', children, 'result', result, 'state', 'running', 'submitted', submitted, 'sealed', '0')
   redis.call('ZADD', DUE, submitted + lease, id)

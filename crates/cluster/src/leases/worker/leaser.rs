@@ -18,7 +18,8 @@ pub(super) struct Leaser<'a> {
     jitter: Jitter,
     /// When it looks for leases that ran out.
     reclaim: Instant,
-    /// When it wants a free slot, whatever else there is to do: a suspect may wait, which only the leaser takes.
+    /// When it wants a free slot, whatever else there is to do: a suspect may wait, which only the
+    /// leaser takes.
     reserve: Instant,
     look: Instant,
     foreign: BTreeSet<JobId>,
@@ -76,7 +77,7 @@ impl<'a> Leaser<'a> {
         self.service.stop.is_set() || bored
     }
 
-    /// Waits for a free slot, or until there is something else to do. How many are there?
+    /// Waits for a free slot, or until there is something else to do. Returns how many there are.
     fn free_slots(&self) -> usize {
         let now = Instant::now();
         let reserve = now >= self.reserve;

@@ -7,20 +7,23 @@
 //!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
 //! ```
 //!
-//! There are as many slots as the pool has workers, so that tasks that spawn nothing keep all of them busy; a task that does spawn is
-//! balanced by the pool, and takes as many slots as its tasks run on workers. The *quantum* is what makes one large task into many:
-//! when it is over the tasks that wait go to the server, in bundles if they are many, and running tasks are asked for more
-//! ([`Tasks::wanted`](crate::Tasks::wanted)). Those that go on nevertheless are what the lease is about from then on; and whatever
-//! they spawn is handed over every now and then. The quantum is shorter while there is less on the server than all workers could
-//! take.
+//! There are as many slots as the pool has workers, so that tasks that spawn nothing keep all of
+//! them busy; a task that does spawn is balanced by the pool, and takes as many slots as its tasks
+//! run on workers. The *quantum* is what makes one large task into many: when it is over the tasks
+//! that wait go to the server, in bundles if they are many, and running tasks are asked for more
+//! ([`Tasks::wanted`](crate::Tasks::wanted)). Those that go on nevertheless are what the lease is
+//! about from then on; and whatever they spawn is handed over every now and then. The quantum is
+//! shorter while there is less on the server than all workers could take.
 //!
-//! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it does the more rarely the more
-//! workers there are, and not all at the same time ([`pace`]).
+//! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it
+//! does the more rarely the more workers there are, and not all at the same time ([`pace`]).
 
 mod leaser;
 pub mod pace;
 mod slot;
 
+#[cfg(test)]
+mod tangled;
 #[cfg(test)]
 mod tests;
 
@@ -52,17 +55,20 @@ pub struct Setup {
     pub catalogue: Catalogue,
     /// How many leases it holds at once.
     pub slots: usize,
-    /// For how long it runs a lease before it withdraws the rest. Leases that take milliseconds cost little
-    /// in comparison; ones that take seconds keep others waiting, and are lost with the process.
+    /// For how long it runs a lease before it withdraws the rest. Leases that take milliseconds
+    /// cost little in comparison; ones that take seconds keep others waiting, and are lost with the
+    /// process.
     pub quantum: Duration,
-    /// How long leases may take to come to an end when it is told to stop. What is not done by then is given back.
+    /// How long leases may take to come to an end when it is told to stop. What is not done by then
+    /// is given back.
     pub grace: Duration,
     /// It ends when there has been nothing to do for so long; if nothing, never.
     pub linger: Option<Duration>,
 }
 
 impl Setup {
-    /// A worker with this pool, as many slots as it has workers, a quantum of 100 ms, and a grace of 10 s.
+    /// A worker with this pool, as many slots as it has workers, a quantum of 100 ms, and a grace
+    /// of 10 s.
     pub fn new(worker: WorkerId, pool: Pool, catalogue: Catalogue) -> Setup {
         Setup {
             worker,
@@ -108,12 +114,12 @@ impl Stop {
         self.0.1.notify_all();
     }
 
-    /// Shall it stop?
+    /// Returns `true` if it is to stop.
     pub fn is_set(&self) -> bool {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps for so long, or until it shall stop. Shall it?
+    /// Sleeps for so long, or until it is to stop. Returns `true` if it is.
     fn sleep(&self, time: Duration) -> bool {
         let told = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let slept = self.0.1.wait_timeout_while(told, time, |told| !*told);
@@ -159,7 +165,7 @@ impl fmt::Display for Notice {
             Notice::OtherBuild { job, build, ours } => write!(
                 f,
                 "the job {job} is of build {build}, and this worker of build {ours}: it takes none of its tasks; submit the job with the \
-                 same executable that the workers run"
+                 build number of the workers (the same executable, or Build::named)"
             ),
             Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
             Notice::Back => f.write_str("the server is back"),
@@ -271,11 +277,12 @@ struct Service {
     everybody: AtomicU32,
     /// How many workers there are.
     workers: AtomicU32,
-    /// Is the server away, as far as we have told?
+    /// Whether the server is away, according to the last notice.
     away: AtomicBool,
-    /// Slots that are done shall be free, and not take the next task at once: the leaser needs them.
+    /// Slots that are done shall be free, and not take the next task at once: the leaser needs
+    /// them.
     reserved: AtomicBool,
-    /// Nobody waits for the slots any more.
+    /// Set when the worker does not wait for its slots any more.
     abandoned: AtomicBool,
 }
 
@@ -318,8 +325,8 @@ impl Service {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A listener that panics, because nobody reads what it prints, say, must not take a thread along: its lease would be renewed for
-    /// ever and never be completed.
+    /// A listener that panics, because its output is closed, say, must not take a thread
+    /// along: its lease would be renewed for ever and never be completed.
     fn tell(&self, notice: Notice) {
         let _ = catch_unwind(AssertUnwindSafe(|| (self.notice)(notice)));
     }
@@ -436,7 +443,8 @@ impl Service {
         }
     }
 
-    /// The end: what waits on the desk is given back, and what runs may come to an end. Did it?
+    /// The end: what waits on the desk is given back, and what runs may come to an end. Returns
+    /// `true` if it did.
     fn close(&self) -> bool {
         let queued: Vec<(u64, Lease)> = {
             let mut desk = self.desk();
@@ -483,7 +491,7 @@ impl Service {
         }
     }
 
-    /// A lease is no longer here, and another one is. Nobody has to know: no slot is free.
+    /// A lease is no longer here, and another one is. No thread has to know: no slot is free.
     fn replace(&self, number: u64, next: &Lease) -> u64 {
         let mut desk = self.desk();
         desk.held.remove(&number);

@@ -1,4 +1,5 @@
-//! How often a worker does what nothing asks for: the more workers there are, the more rarely, and never all at the same time.
+//! How often a worker does what nothing asks for: the more workers there are, the more rarely, and
+//! never all at the same time.
 //!
 //! | what | how often | of 10,000 workers, in a second |
 //! |---|---|---|
@@ -16,10 +17,12 @@ pub const BEAT: Duration = Duration::from_secs(2);
 /// So many workers look for leases that ran out where one would do: some of them may be gone.
 pub const LOOKERS: u32 = 4;
 
-/// So long it takes until all workers together have each made one request: 400 in a second, and each every 25 s at least.
+/// So long it takes until all workers together have each made one request: 400 in a second, and
+/// each every 25 s at least.
 ///
-/// A request, with eight leases to renew, costs a server that has something else to do on its processor some 0.18 ms, and one of its
-/// own much less. So this is less than a tenth of a processor.
+/// A request, with eight leases to renew, costs a server that has something else to do on its
+/// processor some 0.18 ms, and one of its own much less. So this is less than a tenth of a
+/// processor.
 fn crowded(workers: u32) -> Duration {
     (Duration::from_micros(2500) * workers).min(Duration::from_secs(25))
 }
@@ -29,8 +32,8 @@ pub fn beat(workers: u32) -> Duration {
     crowded(workers).max(BEAT)
 }
 
-/// How often a worker renews a lease of this length: three times in it. With many workers leases are longer than that, as long as three
-/// [beats](beat).
+/// How often a worker renews a lease of this length: three times in it. With many workers leases
+/// are longer than that, as long as three [beats](beat).
 pub fn renew(workers: u32, lease: Duration) -> Duration {
     (lease / 3)
         .max(crowded(workers))

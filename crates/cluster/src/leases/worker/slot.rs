@@ -25,14 +25,15 @@ enum Outcome {
     Lost,
 }
 
-/// With so many partial results, and at every multiple, the first ones are combined: few enough to be read at once, and
-/// enough that it costs little for each.
+/// With so many partial results, and at every multiple, the first ones are combined: few enough to
+/// be read at once, and enough that it costs little for each.
 const RESULTS: u64 = 64;
 
 /// Longest between two looks whether the worker is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// So long tasks may take to spawn what they hold and end, before anything is handed over: most do, and one request is enough then.
+/// So long tasks may take to spawn what they hold and end, before anything is handed over: most do,
+/// and one request is enough then.
 const DRAIN: Duration = Duration::from_millis(5);
 
 /// From then on what is spawned is begun here again: what still runs may run for long.
@@ -66,8 +67,8 @@ impl Service {
 
     /// Runs a lease, and says what came of it. Gives the next one, if that came with the answer.
     fn process(&self, number: u64, lease: &Lease) -> Option<(u64, Lease)> {
-        // A program's own code is called here too, to read its tasks and to add its results up. If that panicked through, the lease
-        // would be renewed for ever and never be completed.
+        // A program's own code is called here too, to read its tasks and to add its results up. If
+        // that panicked through, the lease would be renewed for ever and never be completed.
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.run(number, lease))) {
             Ok(outcome) => outcome,
             Err(panic) => {
@@ -125,6 +126,7 @@ impl Service {
         let how = How {
             limit: lease.job.terms.limits.result,
             hand_over: lease.attempt > 1,
+            home: lease.ticket.delivery,
         };
         let run: Arc<dyn Run> = program.start(&self.setup.pool, tasks, how).into();
         if let Some(held) = self.desk().held.get_mut(&number) {
@@ -166,13 +168,15 @@ impl Service {
         let terms = lease.job.terms;
         let mut completion = Completion {
             results: piece.results,
+            inputs: piece.inputs,
             tasks: piece.tasks,
             kept: (!piece.kept.is_empty()).then(|| Parcel::bundle(&piece.kept)),
             ..Completion::default()
         };
         let mut children = Vec::new();
         for task in piece.children {
-            match Oversized::check("a task", task.len(), terms.limits.task) {
+            let limit = terms.limits.task_with(Parcel::inputs_of(&task));
+            match Oversized::check("a task", task.len(), limit) {
                 Ok(()) => children.push(task),
                 Err(oversized) => completion.aside.push(Refused {
                     reason: oversized.to_string(),
@@ -182,6 +186,18 @@ impl Service {
             }
         }
         completion.children = bundled(children, 0, &terms.limits);
+        for deferred in piece.deferred {
+            let size = deferred.front.len() + deferred.head.len();
+            match Oversized::check("a task", size, terms.limits.task_with(1)) {
+                Ok(()) => completion.deferred.push(deferred),
+                // Its slots are filled in vain: what it would have made of them is lost.
+                Err(oversized) => completion.aside.push(Refused {
+                    reason: oversized.to_string(),
+                    attempts: 1,
+                    task: deferred.front,
+                }),
+            }
+        }
         for failed in piece.failed {
             let attempts = if failed.first { lease.attempt } else { 1 };
             let Failed { task, reason, .. } = failed;
@@ -214,7 +230,8 @@ impl Service {
         let task = lease.task.as_ref().ok_or("there is no task in the entry")?;
         let tasks = Parcel::unbundle(task).map_err(|why| why.to_string())?;
         for task in &tasks {
-            Oversized::check("a task", task.len(), lease.job.terms.limits.task)
+            let limit = lease.job.terms.limits.task_with(Parcel::inputs_of(task));
+            Oversized::check("a task", task.len(), limit)
                 .map_err(|oversized| oversized.to_string())?;
         }
         Ok((program.clone(), tasks))
@@ -231,8 +248,9 @@ impl Service {
                 return true;
             }
             if !run.begun() {
-                // Its task waits for a worker of the pool, and its time has not begun. If other leases have taken more workers
-                // since it was asked for, it is given back: others may have one that is free.
+                // Its task waits for a worker of the pool, and its time has not begun. If other
+                // leases have taken more workers since it was asked for, it is given back: others
+                // may have one that is free.
                 if self.stop.is_set()
                     || (came.elapsed() >= CROWDED && self.desk().busy() > self.setup.slots)
                 {
@@ -358,7 +376,7 @@ impl Service {
         ours
     }
 
-    /// Does something with the server until there is an answer, or nobody waits for it any more.
+    /// Does something with the server until there is an answer, or the worker has been abandoned.
     fn retried<T>(
         &self,
         mut act: impl FnMut() -> Result<T, Trouble>,
@@ -420,12 +438,20 @@ pub(super) fn bundled(tasks: Vec<Vec<u8>>, tries: u32, limits: &Limits) -> Vec<C
         // Each takes a length besides, and the bundle a header.
         let more = task.len() + 10;
         if bundle.len() >= together || (!bundle.is_empty() && bytes + more > limits.task) {
-            bundles.push(Parcel::bundle(&bundle));
+            bundles.push(tied(bundle));
             (bundle, bytes) = (Vec::new(), 0);
         }
         bytes += more;
         bundle.push(task);
     }
-    bundles.push(Parcel::bundle(&bundle));
+    bundles.push(tied(bundle));
     bundles.into_iter().map(child).collect()
+}
+
+/// A bundle of several tasks. One alone stays as it is: with a header it might be too large.
+fn tied(mut tasks: Vec<Vec<u8>>) -> Vec<u8> {
+    match tasks.as_mut_slice() {
+        [only] => std::mem::take(only),
+        _ => Parcel::bundle(&tasks),
+    }
 }

@@ -22,7 +22,7 @@ fn tree() -> (UtsTree, Size) {
     (tree, Uts::new(tree).size())
 }
 
-fn job(program: &str, lease: Duration) -> JobInfo {
+pub(super) fn job(program: &str, lease: Duration) -> JobInfo {
     JobInfo {
         id: "job".parse().expect("it is plain"),
         build: BUILD,
@@ -118,7 +118,7 @@ impl Task for Fragile {
     }
 }
 
-fn setup(name: &str, threads: usize) -> Setup {
+pub(super) fn setup(name: &str, threads: usize) -> Setup {
     let pool = Pool::builder()
         .workers(threads)
         .build()
@@ -191,7 +191,8 @@ fn lost_requests_and_replies_change_nothing() {
         let flaky = Arc::new(flaky);
         let pool: Arc<dyn LeasePool> = flaky.clone();
         let mut job = job("uts", Duration::from_millis(40));
-        // Leases whose replies are lost run out, and so often that nothing shall be set aside for it.
+        // Leases whose replies are lost run out, and so often that nothing shall be set aside for
+        // it.
         job.terms.tries = 1000;
         while submit(&*pool, &job, [Search::whole(tree)]).is_err() {}
         while flaky
@@ -222,10 +223,7 @@ fn tasks_that_panic_or_are_malformed_or_give_too_much_are_set_aside() {
         .map(|task| crate::Parcel::of(task).encode())
         .collect();
     tasks.push(vec![0xFF; 10]);
-    let stranger = crate::Parcel {
-        kind: "stranger".to_owned(),
-        argument: Vec::new(),
-    };
+    let stranger = crate::Parcel::new("stranger", Vec::new());
     tasks.push(stranger.encode());
     let order = crate::leases::Order::whole(job, tasks);
     pool.submit(&order).expect("it is new");
@@ -430,10 +428,7 @@ fn a_short_lease_is_renewed_often_while_it_is_held_and_not_for_ever() {
 #[test]
 fn values_that_panic_are_set_aside_and_cost_no_thread() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
-    let parcel = |number: u8| {
-        let (kind, argument) = ("fragile".to_owned(), vec![number]);
-        crate::Parcel { kind, argument }.encode()
-    };
+    let parcel = |number: u8| crate::Parcel::new("fragile", vec![number]).encode();
     let job = job("fragile", Duration::from_secs(60));
     let order = crate::leases::Order::whole(job, vec![parcel(1), parcel(0)]);
     pool.submit(&order).expect("it is new");

@@ -109,8 +109,8 @@ pub struct Topology {
     layers: Vec<Layer>,
 }
 
-/// What the operating system says about this machine: on Linux from `/sys/devices/system`.
-/// Elsewhere, or where that is unreadable, all CPUs are equally far from each other.
+/// What the operating system says about this machine: on Linux from `/sys/devices/system`, on
+/// Windows by `GetLogicalProcessorInformation`. Elsewhere, or where that is unreadable, all CPUs are equally far from each other.
 ///
 /// Read once, on the first call; the CPUs that the process may use are those of that time.
 ///

@@ -1,0 +1,33 @@
+//! Loops that split on request, beside the sequential iterator and rayon's.
+//!
+//! | measurement | what is measured | bar |
+//! |---|---|---|
+//! | [`alone`] | loops on one worker | the sequential iterator |
+//! | [`uniform`] | loops on two workers, large and small | rayon, the sequential iterator |
+//! | [`irregular`] | loops whose items cost very different amounts | rayon with its best `min_len` |
+//! | [`early`] | the first hit, and what was looked at in vain | rayon |
+//! | [`order`] | prefix sums and sorts | the sequential scan, rayon's sorts |
+//!
+//! All contenders run inside of their pools, so nothing is injected. An operation is a loop.
+
+mod alone;
+mod case;
+mod early;
+mod inputs;
+mod irregular;
+mod order;
+mod uniform;
+
+use crate::harness::report::Outcome;
+use crate::harness::{Plan, Wrong};
+
+/// Measures everything.
+pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
+    let mut outcome = Outcome::default();
+    alone::measure(plan, &mut outcome)?;
+    uniform::measure(plan, &mut outcome)?;
+    irregular::measure(plan, &mut outcome)?;
+    early::measure(plan, &mut outcome)?;
+    order::measure(plan, &mut outcome)?;
+    Ok(outcome)
+}

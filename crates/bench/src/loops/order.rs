@@ -1,0 +1,102 @@
+//! Prefix sums and sorts.
+
+use std::sync::Arc;
+
+use locksley::prelude::*;
+use rayon::prelude::*;
+
+use super::case::{Case, LOCKSLEY, Pools, RAYON, SEQUENTIAL, bar};
+use super::inputs::{many, nearly_sorted, numbers, words};
+use crate::harness::report::Outcome;
+use crate::harness::{Plan, Wrong};
+
+/// What part of the sequential time a scan may take on two workers: half, and the second pass, which
+/// is made in the cache.
+const SCAN: f64 = 0.65;
+
+/// What part of rayon's time a sort may take.
+const SORT: f64 = 1.03;
+
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+    let pools = Pools::new(2);
+    scan(plan, outcome, &pools)?;
+    let many = many(plan.quick);
+    sorts(plan, outcome, &pools, "u64", numbers(many))?;
+    sorts(plan, outcome, &pools, "nearly sorted", nearly_sorted(many))?;
+    sorts(plan, outcome, &pools, "strings", words(many / 10))
+}
+
+fn scan(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong> {
+    let input = Arc::new(numbers(many(plan.quick)));
+    let add = |a: &u64, b: &u64| a.wrapping_add(*b);
+    let total = input.iter().fold(0, |a, b| add(&a, b));
+    let [a, b] = [0; 2].map(|_| input.clone());
+    let case = Case::new("scan 10^7 P=2".to_owned(), "prefix sums in place", pools)
+        .changing(
+            SEQUENTIAL,
+            move || a.to_vec(),
+            move |v| {
+                let mut sum = 0;
+                for n in v {
+                    sum = add(&sum, n);
+                    *n = sum;
+                }
+            },
+            move |v| v.last() == Some(&total),
+        )
+        .changing(
+            LOCKSLEY,
+            move || b.to_vec(),
+            move |v| v.par_scan(add),
+            move |v| v.last() == Some(&total),
+        );
+    let measured = case.run(plan, 2)?;
+    let bar = bar(&measured, "scan 10^7 P=2", SEQUENTIAL, SCAN);
+    outcome.bars.push(bar);
+    outcome.workloads.extend(measured);
+    Ok(())
+}
+
+fn sorts<T>(
+    plan: &Plan,
+    outcome: &mut Outcome,
+    pools: &Pools,
+    what: &str,
+    input: Vec<T>,
+) -> Result<(), Wrong>
+where
+    T: Ord + Clone + Send + Sync + 'static,
+{
+    let input = Arc::new(input);
+    type Sort<T> = fn(&mut Vec<T>);
+    let kinds: [(&str, [Sort<T>; 3]); 2] = [
+        (
+            "stable",
+            [
+                |v| v.sort(),
+                |v| ParSort::par_sort(&mut **v),
+                |v| ParallelSliceMut::par_sort(&mut **v),
+            ],
+        ),
+        (
+            "unstable",
+            [
+                |v| v.sort_unstable(),
+                |v| ParSort::par_sort_unstable(&mut **v),
+                |v| ParallelSliceMut::par_sort_unstable(&mut **v),
+            ],
+        ),
+    ];
+    for (kind, sorts) in kinds {
+        let name = format!("sort {kind} {what} P=2");
+        let mut case = Case::new(name.clone(), "sorts", pools);
+        for (contender, sort) in [SEQUENTIAL, LOCKSLEY, RAYON].into_iter().zip(sorts) {
+            let input = input.clone();
+            case = case.changing(contender, move || input.to_vec(), sort, |v| v.is_sorted());
+        }
+        let measured = case.run(plan, 10)?;
+        outcome.bars.push(bar(&measured, &name, RAYON, SORT));
+        outcome.workloads.extend(measured);
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! `locksley cluster dead`: tasks that were set aside.
+
+use clap::{Args, Subcommand};
+use locksley_cluster::leases::{Dead, JobId, LeasePool};
+use serde_json::{Value, json};
+
+use super::server::{self, ServerOptions};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::units::several;
+
+pub(crate) const EXAMPLES: &str = "  \
+  locksley cluster dead list nightly                 tasks of a job that were set aside, and why
+  locksley cluster dead show nightly 1700000000-7    one of them, with its bytes
+  locksley cluster dead retry nightly 1700000000-7   lets it wait again, as if it had never been tried
+  locksley cluster dead retry nightly --all          all of them";
+
+/// Lists the tasks of a job that were set aside, shows one, or lets them be tried again.
+#[derive(Args)]
+pub(crate) struct DeadTasks {
+    #[command(flatten)]
+    server: ServerOptions,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List them: the first thousand.
+    List {
+        /// The job.
+        #[arg(value_name = "JOB", value_parser = server::job)]
+        job: JobId,
+    },
+    /// Show one, with its bytes.
+    Show {
+        /// The job.
+        #[arg(value_name = "JOB", value_parser = server::job)]
+        job: JobId,
+        /// The task, as it is listed.
+        #[arg(value_name = "TASK")]
+        task: String,
+    },
+    /// Let them be tried again; a job that is done runs again.
+    Retry {
+        /// The job.
+        #[arg(value_name = "JOB", value_parser = server::job)]
+        job: JobId,
+        /// The tasks, as they are listed.
+        #[arg(value_name = "TASK", required_unless_present = "all")]
+        tasks: Vec<String>,
+        /// All of them.
+        #[arg(long, conflicts_with = "tasks")]
+        all: bool,
+    },
+}
+
+impl DeadTasks {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+        let redis = self.server.connect()?;
+        match &self.command {
+            Command::List { job } => list(&redis, job, output),
+            Command::Show { job, task } => show(&redis, job, task, output),
+            Command::Retry { job, tasks, .. } => retry(&redis, job, tasks, output),
+        }
+    }
+}
+
+/// The tasks of a job that were set aside.
+fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<Dead>, Failure> {
+    redis.status(job)?.ok_or_else(|| server::unknown(job))?;
+    Ok(redis.dead(job)?)
+}
+
+fn line(dead: &Dead) -> String {
+    let kind = dead.kind().unwrap_or_else(|| "no task".to_owned());
+    let tries = several(dead.aside.attempts as usize, "time");
+    format!(
+        "{} ({kind}), tried {tries}: {}",
+        dead.aside.entry, dead.aside.reason
+    )
+}
+
+fn document(dead: &Dead) -> Value {
+    json!({
+        "task": dead.aside.entry,
+        "kind": dead.kind(),
+        "attempts": dead.aside.attempts,
+        "reason": dead.aside.reason,
+        "bytes": dead.task.len(),
+        "whole": dead.whole,
+    })
+}
+
+fn list(redis: &dyn LeasePool, job: &JobId, output: &Output) -> Result<(), Failure> {
+    let dead = dead(redis, job)?;
+    if dead.is_empty() {
+        output.say(format!("no task of the job {job} was set aside"));
+    }
+    dead.iter().for_each(|dead| output.say(line(dead)));
+    output.document(&json!({
+        "command": "cluster dead list",
+        "job": job.as_str(),
+        "tasks": dead.iter().map(document).collect::<Vec<_>>(),
+    }))
+}
+
+fn show(redis: &dyn LeasePool, job: &JobId, task: &str, output: &Output) -> Result<(), Failure> {
+    let all = dead(redis, job)?;
+    let found = all.iter().find(|dead| dead.aside.entry == task);
+    let found = found.ok_or_else(|| {
+        Failure::usage(format!(
+            "no task {task} of the job {job} was set aside; `locksley cluster dead list {job}` has those that were"
+        ))
+    })?;
+    output.say(line(found));
+    let hex: Vec<String> = found
+        .task
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    for (row, bytes) in hex.chunks(16).enumerate() {
+        output.say(format!("  {:06x}  {}", 16 * row, bytes.join(" ")));
+    }
+    if !found.whole {
+        output.say("  the beginning of a larger task, which cannot be tried again");
+    }
+    let mut document = document(found);
+    document["command"] = "cluster dead show".into();
+    document["job"] = job.as_str().into();
+    document["hex"] = hex.concat().into();
+    output.document(&document)
+}
+
+fn retry(
+    redis: &dyn LeasePool,
+    job: &JobId,
+    tasks: &[String],
+    output: &Output,
+) -> Result<(), Failure> {
+    redis.status(job)?.ok_or_else(|| server::unknown(job))?;
+    let again = redis.retry_dead(job, tasks)?;
+    let again = again.ok_or_else(|| Failure::usage(format!("the job {job} was cancelled")))?;
+    if again < tasks.len() as u64 {
+        output.say("some of these tasks are not listed, or too large to be kept");
+    }
+    output.say(format!("{} of the job {job} tried again", waits(again)));
+    output.document(&json!({
+        "command": "cluster dead retry", "job": job.as_str(), "retried": again,
+    }))
+}
+
+fn waits(again: u64) -> String {
+    let verb = if again == 1 { "is" } else { "are" };
+    format!("{} {verb}", several(again as usize, "task"))
+}

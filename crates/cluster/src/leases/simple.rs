@@ -1,0 +1,201 @@
+//! A program of one's own in two calls: one for its workers, one for who submits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use locksley::Pool;
+
+use super::{
+    Catalogue, JobId, JobInfo, LeasePool, Setup, State, Stop, Submitted, Tally, Terms, Trouble,
+    WorkerId, follow, serve, submit, worker_name,
+};
+use crate::{Build, Malformed, Program, Reduce, Task};
+
+/// Why a worker could not serve.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The pool could not be built.
+    #[error("the pool cannot be built: {0}")]
+    Pool(#[from] locksley::BuildError),
+    /// The process has another handler for Ctrl-C: use [`serve`] with a [`Stop`] of its own.
+    #[error("Ctrl-C cannot be handled: {0}; use `serve` if the program has a handler already")]
+    Signal(#[from] ctrlc::Error),
+    /// The server does not let it in, or cannot do what it is asked.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+}
+
+/// Runs tasks of a program until Ctrl-C or SIGTERM, with a pool that has a worker for each
+/// processor. What happens besides is printed on standard error. Once in a process: it installs the
+/// handler of the signals. [`serve`] is the same with everything to choose.
+///
+/// # Errors
+///
+/// If the pool or the handler cannot be set up, and trouble with the server that does not pass.
+pub fn serve_until_ctrl_c<R: Reduce>(
+    leases: Arc<dyn LeasePool>,
+    build: Build,
+    program: Program<R>,
+) -> Result<Tally, ServeError> {
+    let (stop, name) = (Stop::default(), worker_name());
+    let told = stop.clone();
+    ctrlc::set_handler(move || told.stop())?;
+    let pool = Pool::builder().build()?;
+    let catalogue = Catalogue::default().with(program);
+    let setup = Setup::new(WorkerId { name, build }, pool, catalogue);
+    Ok(serve(leases, setup, &stop, |notice| eprintln!("{notice}"))?)
+}
+
+/// Why there is no result of a job.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The server cannot be used, or has another job of that name.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+    /// A job of that name is over. Its results are there until it is forgotten ([`follow`]).
+    #[error("the job {0} is over already: choose another name, or forget it first")]
+    Over(JobId),
+    /// The job was cancelled.
+    #[error("the job {0} was cancelled")]
+    Cancelled(JobId),
+    /// Tasks were set aside, so the result is not complete.
+    #[error("{aside} tasks were set aside; the first one: {reason}")]
+    Incomplete {
+        /// How many.
+        aside: u64,
+        /// Why the first one was.
+        reason: String,
+    },
+    /// What is on the server is no result of the program.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+}
+
+/// How long a submitter waits for a server that is away.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Submits a job under a name, with the usual [terms](Terms), and waits for its result. If it is
+/// interrupted, the same call waits on: a job that is running is not submitted twice.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use locksley_cluster::leases::*;
+/// use locksley_cluster::programs::merge_sort::{self, Sort};
+/// use locksley_cluster::Build;
+///
+/// let leases = Arc::new(Memory::default());
+/// let (build, program) = (Build::named("sort 1"), merge_sort::program());
+/// let worker = WorkerId { name: worker_name(), build };
+/// let pool = locksley::Pool::builder().workers(2).build()?;
+/// let mut setup = Setup::new(worker, pool, Catalogue::default().with(program.clone()));
+/// setup.linger = Some(Duration::from_secs(1));
+/// let server = leases.clone();
+/// let serving = std::thread::spawn(move || serve(server, setup, &Stop::default(), |_| {}));
+///
+/// let sort = Sort { seed: 7, from: 0, to: 10_000, grain: 1000 };
+/// let sorted = submit_and_wait(&*leases, build, &program, "sort".parse()?, [sort])?;
+/// assert_eq!(sorted, merge_sort::expected(7, 10_000));
+/// serving.join().unwrap()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If there is no result, or not all of it.
+pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
+    leases: &dyn LeasePool,
+    build: Build,
+    program: &Program<R>,
+    name: JobId,
+    tasks: impl IntoIterator<Item = T>,
+) -> Result<R, JobError> {
+    let job = JobInfo {
+        id: name,
+        build,
+        program: program.name().to_owned(),
+        terms: Terms::default(),
+    };
+    if let Submitted::Over(_) = submit(leases, &job, tasks)? {
+        return Err(JobError::Over(job.id));
+    }
+    let ended = follow(leases, &job.id, PATIENCE, |_| {})?;
+    if ended.status.state == State::Cancelled {
+        return Err(JobError::Cancelled(job.id));
+    }
+    if ended.status.aside > 0 {
+        let first = ended.status.reasons.into_iter().next();
+        return Err(JobError::Incomplete {
+            aside: ended.status.aside,
+            reason: first.map(|aside| aside.reason).unwrap_or_default(),
+        });
+    }
+    Ok(ended.result(program)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leases::Memory;
+    use crate::tangle::{self, Knot};
+
+    const BUILD: Build = Build(9);
+
+    fn ask(memory: &Memory, knot: Knot) -> Result<tangle::Number, JobError> {
+        let name = "knots".parse().expect("it is plain");
+        submit_and_wait(memory, BUILD, &tangle::program(), name, [knot])
+    }
+
+    fn served(memory: &Arc<Memory>) {
+        let pool = Pool::builder().workers(1).build().expect("it is small");
+        let catalogue = Catalogue::default().with(tangle::program());
+        let (name, build) = (worker_name(), BUILD);
+        let mut setup = Setup::new(WorkerId { name, build }, pool, catalogue);
+        setup.linger = Some(Duration::from_millis(300));
+        let leases = memory.clone();
+        serve(leases, setup, &Stop::default(), |_| {}).expect("no trouble");
+    }
+
+    #[test]
+    fn a_result_comes_once_and_what_is_missing_is_told() {
+        let memory = Arc::new(Memory::default());
+        let knot = Knot::new(4, 3);
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| ask(&memory, knot));
+            while memory.running().expect("it is in memory").is_empty() {
+                std::thread::yield_now();
+            }
+            served(&memory);
+            let found = asking.join().expect("no panic").expect("it is complete");
+            assert_eq!(found.0, knot.whole());
+        });
+        assert!(matches!(ask(&memory, knot), Err(JobError::Over(_))));
+        assert!(matches!(
+            ask(&memory, Knot::new(5, 3)),
+            Err(JobError::Trouble(_))
+        ));
+    }
+
+    #[test]
+    fn an_incomplete_result_is_none() {
+        let memory = Arc::new(Memory::default());
+        let knot = Knot {
+            panics: 1,
+            ..Knot::new(4, 3)
+        };
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| ask(&memory, knot));
+            while memory.running().expect("it is in memory").is_empty() {
+                std::thread::yield_now();
+            }
+            served(&memory);
+            let error = asking
+                .join()
+                .expect("no panic")
+                .expect_err("it always panics");
+            assert!(error.to_string().contains("stumbled"), "{error}");
+        });
+    }
+}

@@ -1,0 +1,130 @@
+//! Continuations over leases: workers as threads, with a pool in memory.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use super::tests::{job, setup};
+use super::*;
+use crate::leases::flaky::Flaky;
+use crate::leases::{Memory, State, follow, submit};
+use crate::programs::merge_sort::{self, Sort};
+use crate::tangle::{self, Knot};
+use crate::{Parcel, Sum};
+
+/// Time enough to begin, and for little else.
+const SHORT: Duration = Duration::from_micros(300);
+
+/// Serves with this many workers until each has been idle for a moment.
+fn work(pool: &Arc<dyn LeasePool>, workers: usize, quantum: Duration) {
+    let serve_one = |number: usize| {
+        let mut setup = setup(&format!("w{number}"), 2);
+        setup.quantum = quantum;
+        setup.catalogue = Catalogue::default()
+            .with(tangle::program())
+            .with(merge_sort::program());
+        let pool = pool.clone();
+        thread::spawn(move || serve(pool, setup, &Stop::default(), |_| {}))
+    };
+    let threads: Vec<_> = (0..workers).map(serve_one).collect();
+    for thread in threads {
+        let _ = thread.join().expect("it does not panic");
+    }
+}
+
+fn knots(panics: u64) -> Vec<Knot> {
+    let knot = |seed| Knot {
+        panics,
+        ..Knot::new(seed, 4)
+    };
+    (0..12).map(knot).collect()
+}
+
+/// Runs knots until they are done, and compares.
+fn tie(flaky: Flaky<Memory>, panics: u64, quantum: Duration) -> u64 {
+    let flaky = Arc::new(flaky);
+    let pool: Arc<dyn LeasePool> = flaky.clone();
+    // Leases run out where their replies are lost, and only there.
+    let lease = if flaky.one_in < u64::MAX { 100 } else { 60_000 };
+    let mut job = job("tangle", Duration::from_millis(lease));
+    job.terms.tries = 1000;
+    while submit(&*pool, &job, knots(panics)).is_err() {}
+    let status = || flaky.pool.status(&job.id).expect("it is in memory");
+    while status().expect("it was submitted").state == State::Running {
+        work(&pool, 2, quantum);
+    }
+    let ended = follow(&flaky.pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    let found = ended.result(&tangle::program()).expect("it is a result");
+    let expected = knots(0).iter().map(Knot::whole).sum();
+    assert_eq!((found, ended.status.aside), (Sum(expected), 0));
+    ended.status.done
+}
+
+fn flaky(one_in: u64, seed: u64) -> Flaky<Memory> {
+    Flaky {
+        pool: Memory::default(),
+        one_in,
+        random: Mutex::new(seed << 40 | 0x9E37_79B9),
+        refusals: AtomicU64::new(0),
+    }
+}
+
+/// With a short quantum most of what is spawned is handed over: groups are torn apart.
+#[test]
+fn continuations_are_exact_when_groups_are_torn_apart() {
+    let done = tie(flaky(u64::MAX, 1), 0, SHORT);
+    assert!(done > 30, "they were: {done} leases");
+    tie(flaky(u64::MAX, 1), 0, Duration::from_millis(1));
+}
+
+#[test]
+fn continuations_are_exact_when_tasks_panic() {
+    for quantum in [SHORT, Duration::from_millis(2)] {
+        tie(flaky(u64::MAX, 1), 40, quantum);
+    }
+}
+
+#[test]
+fn continuations_are_exact_when_requests_and_replies_are_lost() {
+    tie(flaky(16, 1), 60, SHORT);
+}
+
+/// A task of a group that is set aside leaves its slot empty, and the job ends without the rest.
+#[test]
+fn a_job_ends_without_a_continuation_whose_input_was_set_aside() {
+    let memory = Arc::new(Memory::default());
+    let pool: Arc<dyn LeasePool> = memory.clone();
+    let mut job = job("tangle", Duration::from_secs(60));
+    job.terms.tries = 1;
+    let always = Knot {
+        panics: 1,
+        ..Knot::new(3, 4)
+    };
+    submit(&*pool, &job, [always]).expect("it is new");
+    work(&pool, 1, SHORT);
+    let status = pool.status(&job.id).expect("it is in memory");
+    let status = status.expect("it was submitted");
+    assert_eq!((status.state, status.aside > 0), (State::Done, true));
+}
+
+/// Inputs may be as large as results, though together they are larger than a task.
+#[test]
+fn a_continuation_may_be_larger_than_a_task() {
+    let memory = Arc::new(Memory::default());
+    let pool: Arc<dyn LeasePool> = memory.clone();
+    let mut job = job("merge-sort", Duration::from_secs(60));
+    job.terms.limits.task = 200;
+    let sort = Sort {
+        seed: 5,
+        from: 0,
+        to: 3000,
+        grain: 100,
+    };
+    assert!(Parcel::of(&sort).encode().len() < 200);
+    submit(&*pool, &job, [sort]).expect("it is new");
+    work(&pool, 2, SHORT);
+    let ended = follow(&*memory, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    let found = ended
+        .result(&merge_sort::program())
+        .expect("it is a result");
+    assert_eq!(found, merge_sort::expected(5, 3000));
+}

@@ -1,0 +1,288 @@
+//! The first phase: all ranks introduce themselves, up a [tree], and are told where all are, down
+//! the tree.
+//!
+//! ```text
+//!   rank r  ── greeting: build, host ──> parent              another build: the job ends
+//!   rank r  ── the hosts of all below ──> parent             when all of these have come
+//!   rank r  <── roll: the number of each rank's host ── parent
+//!   rank r  ── ping, pong, 8 times ──     rank 0             if there will be a trace
+//! ```
+//!
+//! If two ranks are of different builds then so are the ends of some link of the tree, and one of
+//! them notices. Names of hosts go to rank 0 only, once over each link on their way; the others
+//! need to know which ranks share a host, which takes a few bytes for each host.
+//!
+//! The fastest of the pongs tells how the clocks differ, up to half of its round trip (Cristian,
+//! "Probabilistic clock synchronization").
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::Duration;
+
+use locksley_policy::rank::Trouble;
+
+use super::clock;
+use super::error::RankError;
+use super::mailbox::{Mailbox, converse};
+use super::peer::{Link, Peer};
+use super::tree;
+use super::wire::{Packet, Sealed};
+use crate::build_id::Build;
+
+/// How often a rank asks for the time.
+const PINGS: u32 = 8;
+
+/// How long a rank sleeps that waits for an answer: about a round trip.
+const NAP: Duration = Duration::from_micros(50);
+
+/// What a rank knows after the first phase.
+pub(super) struct Roll {
+    /// The number of each rank's host.
+    pub(super) numbers: Vec<u32>,
+    /// The names of all ranks' hosts, on rank 0; elsewhere those of the ranks below.
+    pub(super) names: BTreeMap<usize, String>,
+    /// By how much the clock of rank 0 is ahead of this one's, in nanoseconds. 0 if it was not
+    /// asked for.
+    pub(super) ahead: i64,
+}
+
+/// Says hello, and waits until everybody has. A rank waits for those below for as long as
+/// `patience`, and longer for its parent, since if another one is missing it is not the parent that
+/// is to blame.
+pub(super) fn handshake(
+    peer: &mut dyn Peer,
+    mailbox: &mut Mailbox,
+    build: Build,
+    clocks: bool,
+    patience: Duration,
+) -> Result<Roll, RankError> {
+    let host = peer.host();
+    let mut guest = Guest {
+        build,
+        greeting: Some(host.clone()),
+        missing: tree::children(mailbox.me, mailbox.count)
+            .map(|rank| (rank, false))
+            .collect(),
+        names: BTreeMap::from([(mailbox.me, host)]),
+        told: false,
+        roll: None,
+        numbers: None,
+        clocks: if clocks && mailbox.me > 0 { PINGS } else { 0 },
+        asked: None,
+        best: (u64::MAX, 0),
+        heard: mailbox.now(),
+        patience,
+    };
+    converse(peer, mailbox, |mailbox, link| guest.turn(mailbox, link))
+}
+
+/// A rank's part.
+struct Guest {
+    build: Build,
+    /// Its host, until it has introduced itself.
+    greeting: Option<String>,
+    /// The children of which not all below has come, and whether they have introduced themselves.
+    missing: BTreeMap<usize, bool>,
+    /// The hosts that are known.
+    names: BTreeMap<usize, String>,
+    /// Whether the parent knows them too.
+    told: bool,
+    /// What the parent has told, until it is passed on.
+    roll: Option<Vec<(u32, u32)>>,
+    numbers: Option<Vec<u32>>,
+    /// How often it will still ask for the time.
+    clocks: u32,
+    /// When it asked.
+    asked: Option<u64>,
+    /// The shortest round trip, and how far ahead the other clock was.
+    best: (u64, i64),
+    heard: Duration,
+    patience: Duration,
+}
+
+impl Guest {
+    fn turn(
+        &mut self,
+        mailbox: &mut Mailbox,
+        link: &mut dyn Link,
+    ) -> Result<ControlFlow<Roll>, RankError> {
+        let parent = tree::parent(mailbox.me);
+        if let (Some(host), Some(parent)) = (self.greeting.take(), parent) {
+            let build = self.build.0;
+            mailbox.send(link, parent, &Packet::Greeting { build, host });
+        }
+        match mailbox.receive(link)? {
+            Some((rank, Packet::Greeting { build, host })) => {
+                self.enter(mailbox, rank, build, host)?
+            }
+            Some((rank, Packet::Sealed(Sealed::Below(names))))
+                if self.missing.remove(&rank).is_some() =>
+            {
+                let names = names.into_iter();
+                self.names
+                    .extend(names.map(|(rank, name)| (rank as usize, name)));
+                self.heard = mailbox.now();
+            }
+            Some((rank, Packet::Sealed(Sealed::Roll(runs)))) if Some(rank) == parent => {
+                self.roll = Some(runs);
+            }
+            Some((0, Packet::Sealed(Sealed::Pong(theirs)))) => self.compare(theirs),
+            Some((from, packet)) => mailbox.put_off(from, packet),
+            None => thread::sleep(NAP),
+        }
+        if let Some(error) = self.silent(mailbox) {
+            return Err(error);
+        }
+        if !self.missing.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        match parent {
+            None if self.numbers.is_none() => self.roll = Some(runs(&self.names)),
+            None => {}
+            Some(parent) if !self.told => {
+                self.told = true;
+                let names = self.names.iter();
+                let names = names.map(|(rank, name)| (*rank as u32, name.clone()));
+                let below = Sealed::Below(names.collect());
+                mailbox.send(link, parent, &Packet::Sealed(below));
+            }
+            Some(_) => {}
+        }
+        self.leave(mailbox, link)
+    }
+
+    /// The end of the phase, if this rank knows all.
+    fn leave(
+        &mut self,
+        mailbox: &mut Mailbox,
+        link: &mut dyn Link,
+    ) -> Result<ControlFlow<Roll>, RankError> {
+        let Some(numbers) = &self.numbers else {
+            let Some(runs) = self.roll.take() else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            self.numbers = Some(self.pass_on(mailbox, link, runs)?);
+            return Ok(ControlFlow::Continue(()));
+        };
+        if self.asked.is_some() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if self.clocks > 0 {
+            self.clocks -= 1;
+            self.asked = Some(clock::wall());
+            mailbox.send(link, 0, &Packet::Sealed(Sealed::Ping));
+            return Ok(ControlFlow::Continue(()));
+        }
+        Ok(ControlFlow::Break(Roll {
+            numbers: numbers.clone(),
+            names: std::mem::take(&mut self.names),
+            ahead: self.best.1,
+        }))
+    }
+
+    /// The number of each rank's host, which the children are told too.
+    fn pass_on(
+        &self,
+        mailbox: &mut Mailbox,
+        link: &mut dyn Link,
+        runs: Vec<(u32, u32)>,
+    ) -> Result<Vec<u32>, RankError> {
+        let ranks: u64 = runs.iter().map(|&(_, ranks)| u64::from(ranks)).sum();
+        if ranks != mailbox.count as u64 {
+            let why = format!("a list of {ranks} hosts for {} ranks", mailbox.count);
+            let rank = tree::parent(mailbox.me).unwrap_or(0);
+            return Err(RankError::Malformed { rank, why });
+        }
+        let each = |&(host, ranks): &(u32, u32)| std::iter::repeat_n(host, ranks as usize);
+        let numbers = runs.iter().flat_map(each).collect();
+        let roll = Packet::Sealed(Sealed::Roll(runs));
+        for child in tree::children(mailbox.me, mailbox.count) {
+            mailbox.send(link, child, &roll);
+        }
+        Ok(numbers)
+    }
+
+    fn enter(
+        &mut self,
+        mailbox: &mut Mailbox,
+        rank: usize,
+        theirs: u64,
+        host: String,
+    ) -> Result<(), RankError> {
+        if theirs != self.build.0 {
+            let ours = self.build.0;
+            return Err(RankError::Trouble {
+                rank: mailbox.me,
+                host: Some(host),
+                trouble: Trouble::OtherBuild { rank, theirs, ours },
+            });
+        }
+        if let Some(introduced) = self.missing.get_mut(&rank) {
+            *introduced = true;
+            self.heard = mailbox.now();
+        }
+        Ok(())
+    }
+
+    /// Who should have been heard of, and was not. A child that has introduced itself lives: if it
+    /// says no more it waits for another one below it, and knows better which.
+    fn silent(&self, mailbox: &mut Mailbox) -> Option<RankError> {
+        let since = mailbox.now().saturating_sub(self.heard);
+        let absent = self.missing.iter().find(|(_, introduced)| !**introduced);
+        let (rank, patience) = match absent {
+            Some((child, _)) => (*child, self.patience),
+            None => {
+                let waits_for = self.missing.keys().next().copied();
+                let rank = waits_for.or(tree::parent(mailbox.me))?;
+                (rank, self.patience * 3 / 2)
+            }
+        };
+        let for_ns = since.as_nanos() as u64;
+        (since > patience).then_some(RankError::Trouble {
+            rank: mailbox.me,
+            host: None,
+            trouble: Trouble::Silent { rank, for_ns },
+        })
+    }
+
+    /// The answer has come: it was given about half way.
+    fn compare(&mut self, theirs: u64) {
+        let Some(asked) = self.asked.take() else {
+            return;
+        };
+        let trip = clock::wall().saturating_sub(asked);
+        if trip < self.best.0 {
+            let ahead = theirs.wrapping_sub(asked + trip / 2) as i64;
+            self.best = (trip, ahead);
+        }
+    }
+}
+
+/// Which rank is on which host, by numbers in the order in which they come.
+fn runs(names: &BTreeMap<usize, String>) -> Vec<(u32, u32)> {
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for name in names.values() {
+        let next = known.len() as u32;
+        let host = *known.entry(name).or_insert(next);
+        match runs.last_mut() {
+            Some((last, ranks)) if *last == host => *ranks += 1,
+            _ => runs.push((host, 1)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_told_as_numbers_and_runs() {
+        let names = ["b", "b", "a", "b", "c", "c"];
+        let names = names.iter().map(|name| (*name).to_owned()).enumerate();
+        let expected = [(0, 2), (1, 1), (0, 1), (2, 2)];
+        assert_eq!(runs(&names.collect()), expected);
+    }
+}

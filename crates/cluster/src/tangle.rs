@@ -1,0 +1,139 @@
+//! A program for tests: tasks that spawn, make groups, and go on from continuations, at random by a
+//! seed; with an oracle that does the same by recursion.
+
+use std::num::Wrapping;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Continuation, Program, Sum, Task, Tasks};
+
+/// Results, which are not just sums where a continuation makes them.
+pub(crate) type Number = Sum<Wrapping<u64>>;
+
+/// A task with what follows from its seed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Knot {
+    pub(crate) seed: u64,
+    pub(crate) depth: u32,
+    /// Of so many runs of a task one panics; 0 for none.
+    pub(crate) panics: u64,
+}
+
+/// A continuation whose result depends on the order of its inputs.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Tie(Knot);
+
+fn mix(seed: u64, salt: u64) -> u64 {
+    let high = u64::from(crate::programs::merge_sort::number(seed, 2 * salt));
+    high << 32 | u64::from(crate::programs::merge_sort::number(seed, 2 * salt + 1))
+}
+
+fn fold(inputs: impl Iterator<Item = Wrapping<u64>>) -> Wrapping<u64> {
+    inputs.fold(Wrapping(17), |sum, input| sum * Wrapping(31) + input)
+}
+
+impl Knot {
+    pub(crate) fn new(seed: u64, depth: u32) -> Knot {
+        Knot {
+            seed,
+            depth,
+            panics: 0,
+        }
+    }
+
+    fn own(&self) -> Wrapping<u64> {
+        Wrapping(mix(self.seed, 0))
+    }
+
+    fn child(&self, number: u64) -> Knot {
+        Knot {
+            seed: mix(self.seed, 100 + number),
+            depth: self.depth - 1,
+            ..*self
+        }
+    }
+
+    /// What it spawns.
+    fn spawned(&self) -> Vec<Knot> {
+        let count = [0, 0, 1, 2][mix(self.seed, 1) as usize % 4];
+        let some = 0..if self.depth == 0 { 0 } else { count };
+        some.map(|number| self.child(number)).collect()
+    }
+
+    /// The groups that it makes.
+    fn groups(&self) -> Vec<(Tie, Vec<Knot>)> {
+        let count = [0, 1, 1, 2][mix(self.seed, 2) as usize % 4];
+        let group = |number: u64| {
+            let size = mix(self.seed, 3 + number) % 4;
+            let members = (0..size).map(|member| self.child(10 * (number + 1) + member));
+            (Tie(self.child(90 + number)), members.collect())
+        };
+        let some = 0..if self.depth == 0 { 0 } else { count };
+        some.map(group).collect()
+    }
+
+    /// The whole result of a task, found by recursion.
+    pub(crate) fn whole(&self) -> Wrapping<u64> {
+        let spawned = self.spawned();
+        let spawned: Wrapping<u64> = spawned.iter().map(Knot::whole).sum();
+        let groups = self.groups().into_iter().map(|(tie, members)| {
+            let inputs = members.iter().map(Knot::whole);
+            // A continuation goes on as a task does.
+            fold(inputs) + tie.0.whole()
+        });
+        self.own() + spawned + groups.sum::<Wrapping<u64>>()
+    }
+
+    fn go_on(self, tasks: &Tasks<Number>) -> Wrapping<u64> {
+        // Half of it is there when it panics.
+        for knot in self.spawned() {
+            tasks.spawn(knot);
+        }
+        for (number, (tie, members)) in self.groups().into_iter().enumerate() {
+            tasks.spawn_all(members).then(tie);
+            if number == 0 {
+                self.stumble();
+            }
+        }
+        self.stumble();
+        self.own()
+    }
+
+    fn stumble(&self) {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        if self.panics > 0 {
+            let run = RUNS.fetch_add(1, Ordering::Relaxed);
+            if mix(run, 7).is_multiple_of(self.panics) {
+                // Without the hook, which would print them all.
+                resume_unwind(Box::new("stumbled"));
+            }
+        }
+    }
+}
+
+impl Task for Knot {
+    const KIND: &'static str = "knot";
+    type Output = Number;
+
+    fn run(self, tasks: &Tasks<Number>) -> Number {
+        Sum(self.go_on(tasks))
+    }
+}
+
+impl Continuation for Tie {
+    const KIND: &'static str = "tie";
+    type Output = Number;
+
+    fn run(self, inputs: Vec<Number>, tasks: &Tasks<Number>) -> Number {
+        let folded = fold(inputs.into_iter().map(|Sum(input)| input));
+        Sum(folded + self.0.go_on(tasks))
+    }
+}
+
+pub(crate) fn program() -> Program<Number> {
+    Program::new("tangle")
+        .with::<Knot>()
+        .with_continuation::<Tie>()
+}

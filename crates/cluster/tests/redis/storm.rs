@@ -1,0 +1,169 @@
+//! A storm of faults, by seeds: workers are killed and stopped, connections cut, the server killed,
+//! restarted, filled up, and made to forget its scripts; and the results are exact each time.
+//!
+//! It takes `LOCKSLEY_STORM_SECONDS`, or 20, and begins with the seed `LOCKSLEY_STORM_SEED`, or 1.
+//! A round that fails names its seed.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use locksley_cluster::leases::{LeasePool, Redis, State, follow, submit};
+use locksley_cluster::programs::cholesky::{self, Factor};
+use locksley_cluster::programs::merge_sort::{self, Sort};
+use locksley_cluster::programs::uts::{self, Search};
+use locksley_cluster::{Program, Reduce, Task};
+use rustix::process::Signal;
+
+use crate::processes::{self, LEASE, Process, tree};
+use crate::server::Started;
+
+/// A number of the environment.
+fn number(name: &str, usual: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(usual, |value| value.parse().expect("it is a number"))
+}
+
+/// Chance, by a seed.
+struct Dice {
+    seed: u64,
+    thrown: u64,
+}
+
+impl Dice {
+    fn throw(&mut self, sides: u64) -> u64 {
+        self.thrown += 1;
+        u64::from(merge_sort::number(self.seed, self.thrown)) % sides
+    }
+}
+
+#[test]
+fn results_are_exact_in_a_storm_of_faults() {
+    let start = Instant::now();
+    let budget = Duration::from_secs(number("LOCKSLEY_STORM_SECONDS", 20));
+    let (mut seed, mut faults) = (number("LOCKSLEY_STORM_SEED", 1), 0);
+    while start.elapsed() < budget {
+        let Some(server) = Started::new() else { return };
+        eprintln!("seed {seed}");
+        faults += Storm::new(seed, server).round();
+        seed += 1;
+    }
+    eprintln!("{faults} faults");
+    assert!(faults > 0, "nothing happened");
+}
+
+struct Storm {
+    seed: u64,
+    dice: Dice,
+    server: Started,
+    workers: Vec<Process>,
+    faults: u64,
+}
+
+impl Storm {
+    fn new(seed: u64, server: Started) -> Storm {
+        let workers = (0..3).map(|_| Process::worker(&server)).collect();
+        let dice = Dice { seed, thrown: 0 };
+        Storm {
+            seed,
+            dice,
+            server,
+            workers,
+            faults: 0,
+        }
+    }
+
+    /// Runs one program in the storm. Returns how many faults there were.
+    fn round(mut self) -> u64 {
+        let seed = self.seed;
+        match seed % 3 {
+            0 => {
+                let (tree, size) = tree();
+                let found = self.run(&uts::program(), Search::whole(tree));
+                assert_eq!(found.0, size, "seed {seed}");
+            }
+            1 => {
+                let sort = Sort {
+                    seed,
+                    from: 0,
+                    to: 100_000,
+                    grain: 200,
+                };
+                let found = self.run(&merge_sort::program(), sort);
+                assert!(found == merge_sort::expected(seed, sort.to), "seed {seed}");
+            }
+            _ => {
+                let (tiles, size) = (9, 16);
+                let matrix = Factor { tiles, size, seed };
+                let found = self.run(&cholesky::program(), matrix);
+                assert!(found == matrix.expected(), "seed {seed}");
+            }
+        }
+        self.faults
+    }
+
+    fn run<R: Reduce, T: Task<Output = R>>(&mut self, program: &Program<R>, first: T) -> R {
+        let redis = self.server.connect();
+        let mut job = processes::job("storm", program.name());
+        // However often a task is unlucky, it is not to blame.
+        job.terms.tries = 10_000;
+        (job.terms.limits.task, job.terms.limits.result) = (8 << 20, 8 << 20);
+        submit(&redis, &job, [first]).expect("it is new");
+        while self.is_running(&redis, &job.id) {
+            sleep(Duration::from_millis(100 + self.dice.throw(500)));
+            self.fault();
+        }
+        let ended = follow(&redis, &job.id, Duration::from_secs(30), |_| {});
+        let ended = ended.unwrap_or_else(|trouble| panic!("seed {}: {trouble}", self.seed));
+        assert_eq!(
+            ended.status.aside, 0,
+            "seed {}: {:?}",
+            self.seed, ended.status
+        );
+        ended.result(program).expect("it is a result")
+    }
+
+    fn is_running(&self, redis: &Redis, id: &locksley_cluster::leases::JobId) -> bool {
+        match redis.status(id) {
+            Ok(status) => status.is_none_or(|status| status.state == State::Running),
+            // A server that is just coming back.
+            Err(trouble) => {
+                assert!(trouble.passes(), "seed {}: {trouble}", self.seed);
+                true
+            }
+        }
+    }
+
+    fn fault(&mut self) {
+        self.faults += 1;
+        let unlucky = self.dice.throw(self.workers.len() as u64) as usize;
+        match self.dice.throw(7) {
+            0 | 1 => {
+                self.workers[unlucky].signal(Signal::KILL);
+                self.workers[unlucky] = Process::worker(&self.server);
+            }
+            2 => {
+                // For longer than a lease, or not.
+                let time = LEASE.mul_f64(self.dice.throw(20) as f64 / 10.0);
+                self.workers[unlucky].signal(Signal::STOP);
+                sleep(time);
+                self.workers[unlucky].signal(Signal::CONT);
+            }
+            3 => {
+                self.server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
+            }
+            4 => {
+                self.server.kill();
+                sleep(Duration::from_millis(self.dice.throw(1000)));
+                self.server.restart();
+            }
+            5 => {
+                self.server.ask(&["SCRIPT", "FLUSH"]);
+            }
+            _ => {
+                self.server.ask(&["CONFIG", "SET", "maxmemory", "1mb"]);
+                sleep(Duration::from_millis(self.dice.throw(500)));
+                self.server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+            }
+        }
+    }
+}
