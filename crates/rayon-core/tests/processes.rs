@@ -255,6 +255,27 @@ fn timeline_profile_and_recording_are_written_at_exit_if_asked_for() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+#[test]
+fn a_program_that_exits_inside_of_the_pool_is_recorded() {
+    let file = std::env::temp_dir().join(format!("locksley-exit-{}", std::process::id()));
+    let name = file.display().to_string();
+    let output = child("child_exits_inside", &[("LOCKSLEY_RECORD", &name)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let record = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(forks(&record), 88, "{record}");
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+#[ignore = "a child process of `a_program_that_exits_inside_of_the_pool_is_recorded`"]
+fn child_exits_inside() {
+    let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
+    builder.build().unwrap().install(|| {
+        assert_eq!(fib(10), 55);
+        std::process::exit(0)
+    })
+}
+
 /// How many nodes of a recorded graph lead to two others.
 fn forks(record: &str) -> usize {
     let forks = record.lines().filter(|line| {
@@ -310,10 +331,8 @@ fn child_forks() {
         unsafe { libc::exit(0) };
     }
     // SAFETY: the status is not asked for.
-    assert_eq!(
-        unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) },
-        child
-    );
+    let ended = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    assert_eq!(ended, child);
     println!("answer: {child}");
 }
 

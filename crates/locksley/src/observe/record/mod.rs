@@ -126,6 +126,18 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on with
+    /// another one. Inside of a fork that is the forked strand alone.
+    pub(crate) fn split_run(&self, worker: &Worker) {
+        if let Some(mut tape) = worker.take_tape() {
+            tape.stop();
+            lock(&self.runs).push(Arc::new(tape.strand));
+            worker.put_tape(Some(ActiveStrand::start()));
+        }
+    }
+}
+
 /// Runs what was called for from outside of the pool; or from within, which is a part of what calls.
 #[inline]
 pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {

@@ -9,6 +9,7 @@ use locksley_trace::Trace;
 use super::{Event, with_events};
 use crate::observe::record::Recording;
 use crate::scheduler::registry::Registry;
+use crate::scheduler::worker::Worker;
 
 macro_rules! worker_stats {
     ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
@@ -257,7 +258,15 @@ impl Observer {
     /// drop(pool);
     /// assert_eq!(observer.take_recording().unwrap().forks(), 1);
     /// ```
+    ///
+    /// Called on a worker of the pool, it has what that worker has run so far too: a program may exit
+    /// inside of [`Pool::install`](crate::Pool::install).
     pub fn take_recording(&self) -> Option<Recording> {
+        if let Some(worker) = Worker::current_in(&self.registry)
+            && let Some(recorder) = &self.registry.config.recorder
+        {
+            recorder.split_run(worker);
+        }
         self.registry.take_recording()
     }
 }
