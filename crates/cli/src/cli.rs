@@ -2,22 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     cluster, compare, completions, experiment, list, profile, record, replay, report, run,
     simulate, theory, topology, trace,
 };
-use crate::failure::EXIT_CODES;
+use crate::error::EXIT_CODES;
 
 const EXAMPLES: &str = "  \
-  locksley                                   a tour: this machine, three programs, every strategy, who wins
-  locksley run queens --stats                one run, checked, and what each worker did
-  locksley compare fib sort --workers 1:4    strategies and rivals side by side, with a page to look at
-  locksley replay sort -p 1,2,64             what would it do on 64 cores?
-  locksley list                              workloads, strategies, rivals";
+  locksley                                  a tour: three programs under every strategy
+  locksley run queens --stats               one run, checked, and what each worker did
+  locksley compare fib sort --workers 1:4   strategies and rivals side by side, as a page
+  locksley replay sort -p 1,2,64            a forecast for 64 processors
+  locksley list                             workloads, strategies, rivals";
 
-/// The lab of Locksley, a task runtime: what each way of scheduling does to a program on this machine.
+/// The lab of Locksley, a task runtime: what each way of scheduling does to a program on this
+/// machine.
 ///
 /// Without a command: a short tour.
 #[derive(Parser)]
@@ -86,19 +87,79 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
+/// The commands by what they are for, in the order of `--help`.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Measure", &["run", "compare", "experiment"]),
+    ("Understand", &["profile", "trace", "record", "topology"]),
+    ("Simulate", &["simulate", "replay", "theory"]),
+    ("Cluster", &["cluster"]),
+    ("Other", &["report", "list", "completions", "help"]),
+];
+
+impl Cli {
+    /// Reads the arguments of the process.
+    pub(crate) fn read() -> Cli {
+        let matches = grouped(Cli::command()).get_matches();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// The command with its subcommands in groups. clap lists them one after another.
+fn grouped(mut command: clap::Command) -> clap::Command {
+    command.build();
+    let mut list = String::new();
+    for (group, names) in GROUPS {
+        list += &format!("\u{1b}[1m\u{1b}[4m{group}:\u{1b}[0m\n");
+        for name in names {
+            let about = command
+                .find_subcommand(name)
+                .and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            list += &format!("  \u{1b}[1m{name:<12}\u{1b}[0m {about}\n");
+        }
+        list.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\u{1b}[1m\u{1b}[4mOptions:\u{1b}[0m\n\
+         {{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
 pub(crate) fn help(examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{EXIT_CODES}")
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut command = Cli::command();
+        command.build();
+        for name in command.get_subcommands().map(clap::Command::get_name) {
+            let groups = GROUPS.iter().filter(|(_, names)| names.contains(&name));
+            assert_eq!(groups.count(), 1, "{name}");
+        }
+        for name in GROUPS.iter().flat_map(|(_, names)| *names) {
+            assert!(command.find_subcommand(name).is_some(), "{name}");
+        }
+        let help = grouped(Cli::command()).render_help().to_string();
+        let places = [
+            "Measure:",
+            "Understand:",
+            "Simulate:",
+            "Cluster:",
+            "Examples:",
+        ];
+        let places = places.map(|heading| help.find(heading).expect(heading));
+        assert!(places.is_sorted(), "{help}");
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub enum BuildError {
     AlreadyWorker,
     /// The global pool exists already.
     GlobalExists,
+    /// The strategy was left out when the program was built.
+    StrategyLeftOut,
 }
 
 impl fmt::Display for BuildError {
@@ -68,7 +70,7 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Workers { wanted, most } => write!(
                 f,
-                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for none to have one per CPU"
+                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for 0 to have one per CPU"
             ),
             BuildError::Environment { name, value } => write!(
                 f,
@@ -105,6 +107,10 @@ impl fmt::Display for BuildError {
             BuildError::AlreadyWorker => f.write_str(
                 "the calling thread is a worker already: build the pool on another one, \
                  or without `use_current_thread`",
+            ),
+            BuildError::StrategyLeftOut => f.write_str(
+                "this program was built without the strategy that is asked for: \
+                 use `stealing`, or the feature `strategies`",
             ),
             BuildError::GlobalExists => {
                 f.write_str("the global pool exists already: configure it before anything uses it")

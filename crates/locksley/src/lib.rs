@@ -12,6 +12,9 @@
 //! assert_eq!(fib(20), 6765);
 //! ```
 //!
+//! The [guide] begins with [first steps](guide::first_steps), has a page for
+//! [rayon's users](guide::from_rayon) with all names, and one of [promises](guide::promises).
+//!
 //! # What there is
 //!
 //! | to | use |
@@ -19,13 +22,17 @@
 //! | run two closures, or more | [`join()`], [`join_context`], [`join!`] |
 //! | the same without looking up the worker | [`Worker::join`], from [`Pool::run`] |
 //! | spawn tasks that borrow, and wait for them | [`scope`], [`in_place_scope`], [`scope_fifo`] |
-//! | spawn tasks on their own; wait for them or `.await` them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
+//! | spawn tasks on their own; join or await them | [`spawn`], [`spawn_fifo`], [`JoinHandle`] |
+//! | loop over data in parallel, without a chunk size | [`mod@par`], [`prelude`] |
 //! | fork tasks that say what they read and write | [`flow()`], [`mod@flow`] |
 //! | run something on every worker | [`broadcast`], [`spawn_broadcast`] |
 //! | let other work go first | [`yield_now`], [`yield_local`] |
 //! | wait for a future | [`block_on`] |
+//! | call something that blocks | [`blocking`] |
 //! | give up early | [`Scope::cancel`], [`CancelToken`] |
+//! | keep a task near its data | [`spawn_near`], [`worker_for_key`] |
 //! | have a pool of one's own | [`Pool::builder`], [`Pool::install`] |
+//! | choose a scheduler | [`Strategy`], [`policy`] |
 //! | see what the workers did | [`Pool::stats`](Pool) (feature `stats`) |
 //! | see how parallel a program is | [`Pool::profile`] |
 //! | record a run for the simulator | [`Pool::record`], [`Builder::record`] |
@@ -42,41 +49,56 @@
 //! # Waiting
 //!
 //! A worker whose job was stolen takes only work that descends from it ([`Waiting::Leapfrog`]). So
-//! a task may hold a lock while it waits, and leaving a scope runs no stranger's task. Where there is
-//! nothing of that kind to do the worker blocks, and a *spare* worker takes its place, so that
+//! a task may hold a lock while it waits, and leaving a scope runs no unrelated task. If there is
+//! nothing of that kind to do, the worker blocks, and a *spare* worker takes its place, so that
 //! the pool keeps as many running as it has workers. Spares have indices from the number of
-//! workers on. There are as many spares as workers, or 64: where more tasks than that are blocked
-//! inside each other, as by pools that call into each other without end, the pool can stand still.
+//! workers on. There are as many spares as workers, and at least 64. If more tasks than that are
+//! blocked inside each other, a waiting worker takes any work. [More](guide::waiting).
 //! [`Waiting::TakeAny`] takes whatever there is, as most other runtimes do.
+//!
+//! # Forked processes
+//!
+//! A process that was forked has none of its parent's threads. The global pool starts anew there, on
+//! first use. A pool of the parent's own, or a task handle of it, panics when it is used instead of
+//! waiting for ever; so does a child that was forked inside of a task and then waits for the rest of
+//! it. `exec`, `vfork` and `posix_spawn` change nothing. This holds on Linux. [`shutdown_global`] ends
+//! the global pool for a library that is unloaded.
 //!
 //! # Strategies
 //!
-//! [`Strategy`] says which pile the workers have. Under the default,
-//! [`Stealing`](Strategy::Stealing), a fork is a dozen plain instructions, and a thief pays with
-//! a system call. Some strategies have policies, which are written behind the name:
-//! `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
+//! [`Strategy`] says how work gets to idle workers. Under the default,
+//! [`Stealing`](Strategy::Stealing), a fork is a dozen plain instructions; a thief asks, and the
+//! owner answers at its next fork. Some strategies have policies, which are written behind the
+//! name: `"flexible:steal-back,theta_r=0.25".parse()`. Under any of them
 //! [`Builder::victims`] or [`Builder::balancer`] says whom an idle worker tries first.
+//! [More](guide::strategies).
 //!
 //! # Panics
 //!
-//! A panic in either closure of a join, or in a task of a scope, reaches whoever waits for it when
-//! everything else that it waits for is done. That of a spawned task reaches whoever joins or awaits it,
-//! or else the pool's [panic handler](Builder::panic_handler).
+//! A panic in either closure of a join, or in a task of a scope, reaches the caller when everything
+//! else that it waits for is done. A panic of a spawned task reaches the caller that joins or
+//! awaits its handle; without one it goes to the pool's [panic handler](Builder::panic_handler).
+//! [More](guide::promises).
 //!
 //! # Features
 //!
 //! `stats` (on by default): counters of each worker. Without it they compile to nothing. The fast
 //! path of a join counts nothing in any case.
 //!
+//! `strategies` (on by default): strategies with queues of their own ([`HAS_STRATEGIES`]).
+//!
 //! # Environment
 //!
-//! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool that is not told otherwise.
-//! `LOCKSLEY_NO_MEMBARRIER`: if set, fences are used where `membarrier` would be.
+//! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool without another one.
+//! `LOCKSLEY_NO_MEMBARRIER`: if set, thieves ask only, and never force with a `membarrier`.
 
 mod error;
 pub mod flow;
+pub mod guide;
 mod machine;
 mod observe;
+pub mod par;
+pub mod policy;
 mod pool;
 mod scheduler;
 mod strategy;
@@ -85,11 +107,7 @@ mod task;
 
 pub use error::BuildError;
 pub use flow::flow;
-pub use locksley_policy::{
-    Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
-    Outcome, ParseError, Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View,
-    When,
-};
+pub use locksley_policy::ParseError;
 pub use locksley_trace::Trace;
 pub use machine::pinning::{Pinning, UnknownPinning};
 pub use machine::topology::{Available, Level, Topology, available_cpus, topology};
@@ -97,13 +115,17 @@ pub use observe::profile::{Bounds, Profile};
 pub use observe::record::Recording;
 #[cfg(all(feature = "stats", not(loom)))]
 pub use observe::stats::{Observer, Stats, WorkerStats};
+#[doc(hidden)]
+pub use policy::*;
 pub use pool::builder::Builder;
+#[doc(hidden)]
+pub use pool::process::PerProcess;
 pub use pool::thread_builder::ThreadBuilder;
-pub use pool::{Pool, max_num_workers};
+pub use pool::{Pool, max_num_workers, shutdown_global};
 pub use scheduler::worker::{
     Worker, current_num_workers, current_worker_has_pending_tasks, current_worker_index,
 };
-pub use strategy::{Idle, Strategy, Waiting};
+pub use strategy::{HAS_STRATEGIES, Idle, Strategy, Waiting};
 pub use task::affinity::{spawn_near, worker_for_key};
 pub use task::block_on::block_on;
 pub use task::blocking::blocking;
@@ -115,7 +137,12 @@ pub use task::scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub use task::spawn::{JoinHandle, spawn, spawn_detached, spawn_fifo, spawn_fifo_detached};
 pub use task::yield_now::{Yield, yield_local, yield_now};
 
-/// The examples of the project's README, as tests.
+/// What parallel loops need in scope: `use locksley::prelude::*;`.
+pub mod prelude {
+    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split};
+}
+
+/// The examples of the README, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct ReadMe;

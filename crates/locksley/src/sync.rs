@@ -13,6 +13,11 @@ pub(crate) use std::sync::atomic::{
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Condvar, Mutex};
 
+/// The machine's atomics, under loom too: for statics, which loom's cannot be.
+pub(crate) mod statics {
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+}
+
 /// Locks a mutex whose data no panic can leave half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex

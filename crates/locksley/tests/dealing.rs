@@ -5,7 +5,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use locksley::{Idle, Oracle, Pool, Strategy, Waiting};
+use locksley::policy::Oracle;
+use locksley::{Idle, Pool, Strategy, Waiting};
 
 /// The oracles, and some combinations.
 fn policies() -> impl Iterator<Item = Strategy> {

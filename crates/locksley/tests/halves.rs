@@ -5,7 +5,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use locksley::{Amount, Pool, Strategy, Waiting, When};
+use locksley::policy::{Amount, When};
+use locksley::{Pool, Strategy, Waiting};
 
 fn pool(workers: usize, when: When, amount: Amount) -> Pool {
     let strategy = Strategy::steal_half(when, amount);

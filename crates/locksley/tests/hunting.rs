@@ -4,7 +4,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
-use locksley::{Balancer, Outcome, Pool, Seeker, Source, Strategy, Theta, Victims, View, Waiting};
+use locksley::policy::{Balancer, Outcome, Seeker, Source, Theta, Victims, View};
+use locksley::{Pool, Strategy, Waiting};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {

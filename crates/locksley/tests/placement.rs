@@ -3,7 +3,8 @@
 
 use std::sync::Mutex;
 
-use locksley::{BuildError, Pinning, Pool, Strategy, Theta, Victims, available_cpus};
+use locksley::policy::{Theta, Victims};
+use locksley::{BuildError, Pinning, Pool, Strategy, available_cpus};
 
 fn fib(n: u64) -> u64 {
     if n < 2 {

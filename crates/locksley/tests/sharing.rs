@@ -4,7 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use locksley::{Heuristic, Pool, Strategy, Waiting};
+use locksley::policy::Heuristic;
+use locksley::{Pool, Strategy, Waiting};
 
 /// The thesis's heuristics, and some combinations with the other policies.
 fn policies() -> impl Iterator<Item = Strategy> {

@@ -15,13 +15,13 @@ pub mod machine;
 pub mod progress;
 pub mod runner;
 pub mod runtimes;
-pub mod stats;
 pub mod table;
 mod verify;
 
 pub use clock::{ThreadClock, WallClock};
+pub use locksley_figures as stats;
+pub use locksley_figures::Summary;
 pub use machine::Machine;
 pub use progress::Progress;
 pub use runner::{Contender, Measured, Plan, Sample, Series, Workload};
-pub use stats::{Figure, Summary};
 pub use verify::{Wrong, verify};

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use crate::clock::WallClock;
 use crate::progress::Progress;
-use crate::stats::{Figure, Summary};
+use crate::stats::{Summary, median, number};
 use crate::table::Table;
 use crate::verify::Wrong;
 
@@ -66,7 +66,7 @@ pub struct Sample {
     pub elapsed: Duration,
     /// How many operations there were.
     pub operations: u64,
-    /// Whatever else the workload counts; see [`Workload::note`].
+    /// What else the workload counts; see [`Workload::note`].
     pub note: f64,
 }
 
@@ -162,7 +162,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Is something of this name to be measured?
+    /// Returns `true` if a workload of this name is to be measured.
     pub fn includes(&self, name: &str) -> bool {
         (self.only.as_ref()).is_none_or(|only| name.contains(only.as_str()))
     }
@@ -193,7 +193,7 @@ impl<'a> Workload<'a> {
     }
 
     /// The same; each sample is shown as soon as it is there, with the number of its contender. So
-    /// whoever ends the run early has what came before.
+    /// a run that ends early keeps what came before.
     ///
     /// # Errors
     ///
@@ -263,10 +263,7 @@ fn calibrate(turn: &mut Turn<'_>, plan: &Plan) -> Result<u64, Wrong> {
 impl Measured<'_> {
     /// The median ratio of a contender's time to another's; nothing if either took no part.
     pub fn ratio(&self, contender: &str, to: &str) -> Option<Summary> {
-        Some(Summary::of_ratios(
-            self.samples(contender)?,
-            self.samples(to)?,
-        ))
+        Summary::of_ratios(self.samples(contender)?, self.samples(to)?)
     }
 
     fn samples(&self, contender: &str) -> Option<&[f64]> {
@@ -287,15 +284,15 @@ impl Measured<'_> {
             let time = Summary::of(&series.samples);
             let mut row = vec![
                 series.contender.to_owned(),
-                Figure(time.median).to_string(),
-                time.spread(),
+                number(median(&series.samples)),
+                time.map_or_else(String::new, |time| time.spread()),
             ];
             match self.ratio(series.contender, self.reference) {
                 Some(ratio) => row.extend([format!("{:.3}", ratio.median), ratio.spread()]),
                 None => row.extend([String::new(), String::new()]),
             }
             if self.note.is_some() {
-                row.push(Figure(Summary::of(&series.notes).median).to_string());
+                row.push(number(median(&series.notes)));
             }
             table.row(row);
         }

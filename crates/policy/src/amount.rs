@@ -1,14 +1,14 @@
 //! How much a thief takes, and the policy of the steal-half strategy.
 //!
-//! In Hendler and Shavit's extended deque about half of the items are in a *range* that can be taken
-//! at once; `tryToSteal` (Figure 7) takes of it what balances the two loads.
+//! In Hendler and Shavit's extended deque about half of the items are in a *range* that can be
+//! taken at once; `tryToSteal` (Figure 7) takes of it what balances the two loads.
 //!
 //! **Deviations from the paper.** With an empty range nothing is taken: `2*rangeLen - 2` would wrap
-//! around. Nobody takes more than there is.
+//! around. No thief takes more than there is.
 
 use std::fmt;
 
-use crate::text::{ParseError, Reader, Spell, Writer, name_of, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, name_of, text_form};
 use crate::when::When;
 
 /// How many items a thief takes at once.
@@ -70,7 +70,7 @@ impl Amount {
     }
 }
 
-impl Spell for Amount {
+impl TextForm for Amount {
     fn read(reader: &mut Reader<'_>) -> Result<Amount, ParseError> {
         reader.word("amount", &Amount::NAMED)
     }
@@ -105,13 +105,14 @@ pub struct StealHalf {
     pub amount: Amount,
 }
 
-impl Spell for StealHalf {
+impl TextForm for StealHalf {
     const NAME: Option<&'static str> = Some("steal-half");
 
     fn read(reader: &mut Reader<'_>) -> Result<StealHalf, ParseError> {
-        let when = match reader.has_word() {
-            true => When::read(reader)?,
-            false => When::default(),
+        let when = if reader.has_word() {
+            When::read(reader)?
+        } else {
+            When::default()
         };
         let amount = reader.choice("amount", Amount::default(), &Amount::NAMED)?;
         Ok(StealHalf { when, amount })
@@ -123,7 +124,7 @@ impl Spell for StealHalf {
     }
 }
 
-spell!(Amount, StealHalf);
+text_form!(Amount, StealHalf);
 
 #[cfg(test)]
 mod tests {

@@ -12,24 +12,25 @@
 //! ```
 //!
 //! *Sharing* pays where many are idle: stealing then is slow to find the few that have work. The
-//! thesis (Rito, "Scheduling computations", section 5.3) shows that from a ratio of idle processors of
+//! thesis (Rito, "Scheduling computations", section 5.3) shows that from a ratio of idle processors
+//! of
 //! [`GREEDY_STABLE`] on piles shrink under Greedy and from [`TIT_FOR_TAT_STABLE`] on under
 //! Tit-for-tat, which costs the busy ones less; so above the second threshold it is Tit-for-tat.
 //! Below one half the gain that it proves is less than 1.40 for Greedy and 1.18 for Tit-for-tat
 //! ([`gain_of_greedy`](crate::gain_of_greedy)), and sharing ends.
 //!
-//! *Stealing half* pays where there is much work in few piles: thieves find something, but come back
-//! soon, since one item at a time does not even the loads out (Hendler and Shavit, "Non-Blocking
-//! Steal-Half Work Queues", section 1.2). The paper gives no threshold. Ours are that a quarter of the
-//! executed tasks were stolen, one by one, and an eighth to go back.
+//! *Stealing half* pays where there is much work in few piles: thieves find something, but come
+//! back soon, since one item at a time does not even the loads out (Hendler and Shavit,
+//! "Non-Blocking Steal-Half Work Queues", section 1.2). The paper gives no threshold. Ours are that
+//! a quarter of the executed tasks were stolen, one by one, and an eighth to go back.
 //!
-//! A change takes [`patience`](Tuning::patience) periods in a row that ask for the same, and the two
-//! thresholds of each pair lie apart, so that chance does not make it go back and forth.
+//! A change takes [`patience`](Tuning::patience) periods in a row that ask for the same, and the
+//! two thresholds of each pair lie apart, so that chance does not make it go back and forth.
 
 use std::fmt;
 
 use crate::heuristic::Heuristic;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::theory::{GREEDY_STABLE, TIT_FOR_TAT_STABLE};
 
 /// What happened in a period.
@@ -114,7 +115,7 @@ impl Default for Tuning {
     }
 }
 
-impl Spell for Tuning {
+impl TextForm for Tuning {
     const NAME: Option<&'static str> = Some("auto");
 
     fn read(reader: &mut Reader<'_>) -> Result<Tuning, ParseError> {
@@ -127,7 +128,7 @@ impl Spell for Tuning {
     }
 }
 
-spell!(Tuning);
+text_form!(Tuning);
 
 /// Below this ratio of idle workers sharing ends.
 const FEW_IDLE: f64 = 0.5;

@@ -1,6 +1,6 @@
 //! The seam for a user's own choice of victims.
 
-use crate::numbers::Theta;
+use crate::params::Theta;
 use crate::random::Source;
 use crate::view::{View, other};
 
@@ -22,7 +22,7 @@ pub enum Outcome {
     Success,
     /// The victim had nothing.
     Empty,
-    /// Somebody else was quicker.
+    /// Another thief was quicker.
     Abort,
 }
 
@@ -44,7 +44,7 @@ pub struct Memory {
     last_victim: u32,
 }
 
-/// Stands for nobody. No pool and no simulation has so many processors.
+/// Stands for no processor. No pool and no simulation has so many processors.
 const NOBODY: u32 = u32::MAX;
 
 fn known(processor: u32) -> Option<usize> {
@@ -73,19 +73,19 @@ impl Memory {
         known(self.last_victim)
     }
 
-    /// Somebody has stolen from this processor.
+    /// Notes that a thief has stolen from this processor.
     #[inline]
     pub fn robbed_by(&mut self, thief: usize) {
         self.last_thief = thief as u32;
     }
 
-    /// This processor has tried to steal from somebody.
+    /// Notes that this processor has tried to steal from a victim.
     #[inline]
     pub fn tried(&mut self, victim: usize, outcome: Outcome) {
         match outcome {
             Outcome::Success => self.last_victim = victim as u32,
             Outcome::Empty => self.last_victim = NOBODY,
-            // Somebody else was quicker: there may be more.
+            // Another thief was quicker: there may be more.
             Outcome::Abort | Outcome::Skipped => {}
         }
     }
@@ -97,7 +97,7 @@ impl Default for Memory {
     }
 }
 
-/// Whoever looks for work, or has some to give.
+/// A processor that looks for work, or has some to give.
 ///
 /// ```
 /// use locksley_policy::{Blind, Memory, Random, Seeker, Victims};
@@ -118,7 +118,7 @@ pub struct Seeker {
 ///
 /// A balancer that a thief always follows may starve it, for instance by naming a victim that never
 /// has anything. So a thief asks its balancer with a probability theta below 1 and tries
-/// somebody at random otherwise ([`Mixed`]); then the expected run time is O(T1/P + Tinf/(1 - theta)),
+/// a random victim otherwise ([`Mixed`]); then the expected run time is O(T1/P + Tinf/(1 - theta)),
 /// whatever the balancer says (Rito, "Scheduling computations", section 4.5).
 ///
 /// ```
@@ -141,11 +141,11 @@ pub struct Seeker {
 /// ```
 pub trait Balancer {
     /// Whom to try; `None` to make no attempt this time. To answer oneself or a number
-    /// that nobody has counts as making none.
+    /// that does not exist counts as making none.
     fn choose(&mut self, seeker: Seeker, view: &dyn View, random: &mut dyn Source)
     -> Option<usize>;
 
-    /// What came of an attempt, whoever chose the victim.
+    /// What came of an attempt, the balancer's own or a random one.
     fn tried(&mut self, victim: usize, outcome: Outcome) {
         let _ = (victim, outcome);
     }
@@ -166,7 +166,7 @@ impl<B: Balancer + ?Sized> Balancer for Box<B> {
     }
 }
 
-/// Follows a balancer with probability theta, and tries somebody at random otherwise: the thesis's
+/// Follows a balancer with probability theta, and tries a random victim otherwise: the thesis's
 /// CFLFWS (Algorithm 2) with the room that it leaves filled.
 ///
 /// ```

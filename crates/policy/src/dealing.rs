@@ -2,25 +2,26 @@
 //! (Hendler and Shavit, "Work Dealing", sections 2.3 and 3).
 //!
 //! Each of n processes has a buffer from each of n producers. A producer asks its [`Dealer`] whose
-//! buffer a new item goes into; a consumer asks its [`Collector`] which of its buffers to look into.
+//! buffer a new item goes into; a consumer asks its [`Collector`] which of its buffers to look
+//! into.
 //!
 //! **Theorem 3.** Under `simple`, the numbers of items dealt to two processes differ by at most n.
 //!
 //! **Theorem 11.** Under `locality`, an item is dealt to the process that it has affinity to with
 //! probability at least 1 - 1/L, if no process is too popular.
 //!
-//! **Deviations from the paper.** Figure 5's `nextPCB` has no initial value, and `nextPCB = ++nextPCB
-//! % n` none that is defined: a dealer begins with itself, as in Figure 1. `distAvg` runs ahead of the
-//! average by up to one, so the L-balance holds against the average plus one. The adaptive
-//! policy is left to the full paper: here an item goes to that one of a few sampled processes for
-//! which the producer has the fewest items pending (produced and not consumed); its affinity, if it
-//! has one, is one of the samples and wins a tie. A collector that drains a buffer until it is empty may
-//! starve the others, so it goes on after `batch` items.
+//! **Deviations from the paper.** Figure 5's `nextPCB` has no initial value, and `nextPCB =
+//! ++nextPCB % n` none that is defined: a dealer begins with itself, as in Figure 1. `distAvg` runs
+//! ahead of the average by up to one, so the L-balance holds against the average plus one. The
+//! adaptive policy is left to the full paper: here an item goes to that one of a few sampled
+//! processes for which the producer has the fewest items pending (produced and not consumed); its
+//! affinity, if it has one, is one of the samples and wins a tie. A collector that drains a buffer
+//! until it is empty may starve the others, so it goes on after `batch` items.
 
 use std::fmt;
 
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, probe};
 
 /// To whom a producer deals.
@@ -269,7 +270,7 @@ impl Collector {
     }
 }
 
-impl Spell for Oracle {
+impl TextForm for Oracle {
     fn read(reader: &mut Reader<'_>) -> Result<Oracle, ParseError> {
         Ok(match reader.word("way to deal", &Oracle::NAMED)? {
             Oracle::Simple => Oracle::Simple,
@@ -297,13 +298,14 @@ impl Spell for Oracle {
     }
 }
 
-impl Spell for Dealing {
+impl TextForm for Dealing {
     const NAME: Option<&'static str> = Some("dealing");
 
     fn read(reader: &mut Reader<'_>) -> Result<Dealing, ParseError> {
-        let oracle = match reader.has_word() {
-            true => Oracle::read(reader)?,
-            false => Oracle::default(),
+        let oracle = if reader.has_word() {
+            Oracle::read(reader)?
+        } else {
+            Oracle::default()
         };
         let batch = reader.number("batch", Dealing::BATCH, 0..=u32::MAX)?;
         Ok(Dealing { oracle, batch })
@@ -315,4 +317,4 @@ impl Spell for Dealing {
     }
 }
 
-spell!(Oracle, Dealing);
+text_form!(Oracle, Dealing);

@@ -1,10 +1,10 @@
 //! When a busy processor gives work away: the thesis's heuristics.
 //!
 //! Each processor has a flag, *spreading*. While it is set, the processor tries to give away one of
-//! the two nodes that it enables. The flag is changed by the processor itself after each opportunity
-//! to spread, and by thieves, who change that of a random processor after each opportunity to steal.
-//! A heuristic says how: a value of D = {true, false, unchanged} for each thing that can happen (Rito,
-//! "Scheduling computations", sections 5.2 and 5.3.2).
+//! the two nodes that it enables. The flag is changed by the processor itself after each
+//! opportunity to spread, and by thieves, who change that of a random processor after each
+//! opportunity to steal. A heuristic says how: a value of D = {true, false, unchanged} for each
+//! thing that can happen (Rito, "Scheduling computations", sections 5.2 and 5.3.2).
 //!
 //! | | flag at first | after spreading: unmade, success, failure | by thieves: skipped, success, empty, abort |
 //! |---|---|---|---|
@@ -22,7 +22,7 @@
 use std::fmt;
 
 use crate::balancer::Outcome;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
 /// What happens to a flag.
 ///
@@ -48,7 +48,8 @@ impl Update {
         self.value().unwrap_or(flag)
     }
 
-    /// What to write into the flag, if anything. A thief that changes another's flag writes blindly.
+    /// What to write into the flag, if anything. A thief that changes another's flag writes
+    /// blindly.
     #[inline]
     pub fn value(self) -> Option<bool> {
         match self {
@@ -84,9 +85,9 @@ impl Update {
 pub enum Spread {
     /// The processor decided not to.
     Unmade,
-    /// Somebody idle was offered the work.
+    /// An idle processor was offered the work.
     Success,
-    /// Whoever was chosen was not idle.
+    /// The chosen processor was not idle.
     Failure,
 }
 
@@ -148,8 +149,8 @@ impl Heuristic {
         thief: [T; 4],
     };
 
-    /// When a thief's attempt was aborted, spread as long as it works: attempts are aborted where many
-    /// are idle.
+    /// When a thief's attempt was aborted, spread as long as it works: attempts are aborted where
+    /// many are idle.
     pub const CONTINUOUS_ABORT_FOR_TAT: Heuristic = Heuristic {
         initial: false,
         spread: [U, U, F],
@@ -222,7 +223,7 @@ fn tuple<const N: usize>(
     })
 }
 
-impl Spell for Heuristic {
+impl TextForm for Heuristic {
     fn read(reader: &mut Reader<'_>) -> Result<Heuristic, ParseError> {
         if let Some(known) = reader.word("heuristic", &Heuristic::NAMED)? {
             return Ok(known);
@@ -247,7 +248,7 @@ impl Spell for Heuristic {
     }
 }
 
-spell!(Heuristic);
+text_form!(Heuristic);
 
 #[cfg(test)]
 mod tests {

@@ -2,28 +2,28 @@
 //!
 //! No threads, clocks, atomics or I/O: a policy is told what it may know ([`View`], [`Memory`]), is
 //! given a [`Source`] of random numbers, and answers. So the runtime and a simulator run the same
-//! code, and the same seed gives the same decisions. What a policy *is* is a small `Copy` value that
-//! a whole pool shares; what it remembers for each worker is smaller still, and deciding
+//! code, and the same seed gives the same decisions. What a policy *is* is a small `Copy` value
+//! that a whole pool shares; what it remembers for each worker is smaller still, and deciding
 //! allocates nothing.
 //!
 //! | decision | policy | remembered per worker | from |
 //! |---|---|---|---|
-//! | whom does a thief try? | [`Victims`], [`Balancer`] for your own | [`Memory`] | thesis, Alg. 1, 2, 10, 11 |
-//! | in which order, all of them? | [`Order`] | | thesis, Alg. 11 |
-//! | when does it try? | [`When`] | [`Since`] | steal-half, 2.2.1 |
-//! | how much does it take? | [`Amount`] | | steal-half, Fig. 7 |
-//! | how soon does it try again? | [`Thrift`] | itself | |
-//! | when does a busy worker give? | [`Heuristic`], [`Sharing`] | a flag | thesis, 5.2, 5.3 |
-//! | to whom? | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
-//! | to whom is an item dealt? | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
-//! | which of these? | [`Auto`] | | thesis, 5.3 |
-//! | all of this between processes, and when are they done? | [`rank::Protocol`] | [`rank::Rank`] | EWD998; Saraswat et al. |
+//! | whom a thief tries | [`Victims`], [`Balancer`] for your own | [`Memory`] | thesis, Alg. 1, 2, 10, 11 |
+//! | in which order, if it tries all | [`Order`] | | thesis, Alg. 11 |
+//! | when it tries | [`When`] | [`Since`] | steal-half, 2.2.1 |
+//! | how much it takes | [`Amount`] | | steal-half, Fig. 7 |
+//! | how soon it tries again | [`Thrift`] | itself | |
+//! | when a busy worker gives | [`Heuristic`], [`Sharing`] | a flag | thesis, 5.2, 5.3 |
+//! | to whom | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
+//! | to whom an item is dealt | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
+//! | which of these | [`Auto`] | | thesis, 5.3 |
+//! | all of this between processes, and when they are done | [`rank::Protocol`] | [`rank::Rank`] | EWD998; Saraswat et al. |
 //!
-//! Each module says which part of which paper it is, what the paper proves of it, and where the code
-//! differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit, "Non-Blocking
-//! Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
+//! Each module says which part of which paper it is, what the paper proves of it, and where the
+//! code differs. The papers: Rito, "Scheduling computations" (the thesis); Hendler and Shavit,
+//! "Non-Blocking Steal-Half Work Queues" (PODC 2002) and "Work Dealing" (SPAA 2002).
 //!
-//! Every policy can be read from a text and prints itself as one ([`Spell`]):
+//! Every policy can be read from a text and prints itself as one ([`TextForm`]):
 //!
 //! | strategy | type | examples |
 //! |---|---|---|
@@ -57,8 +57,8 @@ pub mod auto;
 pub mod balancer;
 pub mod dealing;
 pub mod heuristic;
-pub mod numbers;
 pub mod order;
+pub mod params;
 pub mod random;
 pub mod rank;
 pub mod sharing;
@@ -76,12 +76,12 @@ pub use auto::{Auto, Mode, Period, Tuning};
 pub use balancer::{Balancer, Memory, Mixed, Outcome, Seeker};
 pub use dealing::{Collector, Dealer, Dealing, Oracle};
 pub use heuristic::{Heuristic, Spread, Update};
-pub use numbers::{Factor, Mu, OutOfRange, Theta};
 pub use order::{Order, Sweep};
-pub use random::{Random, Source};
+pub use params::{Factor, Mu, OutOfRange, Theta};
+pub use random::{Random, Source, SplitMix64, mix};
 pub use rank::Lifelines;
 pub use sharing::{Offer, Sharing, Target};
-pub use text::{ParseError, Reader, Spell, Writer};
+pub use text::{ParseError, Part, Reader, TextForm, Writer};
 pub use theory::{
     GREEDY_STABLE, TIT_FOR_TAT_STABLE, gain_of_greedy, gain_of_tit_for_tat, leaving_greedy,
     leaving_tit_for_tat,

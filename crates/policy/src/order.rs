@@ -9,20 +9,20 @@
 //!                                                 ring 0  1      2          3
 //! ```
 //!
-//! Where a sweep starts is drawn as in Rito's thesis, Algorithm 11: with probability
-//! 1 - theta at a victim that is uniform over all; otherwise in the neighbourhood: in ring 0 with
-//! probability 1/2, in ring 1 with 1/4, and so on, the last but one ring of known victims taking what
-//! is left; those of the last are neighbours to nobody more than to others. Within a ring the sweep starts at a random victim and goes round. Then come
-//! the other rings, the nearest first.
+//! Where a sweep starts is drawn as in Rito's thesis, Algorithm 11: with probability 1 - theta at a
+//! victim that is uniform over all; otherwise in the neighbourhood: in ring 0 with probability 1/2,
+//! in ring 1 with 1/4, and so on, the last but one ring of known victims taking what is left; those
+//! of the last are equally far from all. Within a ring the sweep starts at a random victim and goes
+//! round. Then come the other rings, the nearest first.
 //!
-//! **Theorem** (thesis, section 6.3.1). Since the first attempt of a sweep is uniform with probability
-//! at least 1 - theta, the expected run time is O(T1/P + Tinf/(1 - theta)).
+//! **Theorem** (thesis, section 6.3.1). Since the first attempt of a sweep is uniform with
+//! probability at least 1 - theta, the expected run time is O(T1/P + Tinf/(1 - theta)).
 //!
 //! **Deviations from the paper.** The number of levels is the machine's, not three. Empty
 //! neighbourhoods, which the paper's algorithm would draw a victim from, do not become rings. The
-//! paper makes one attempt and then draws again; a sweep goes on through the other victims, so that a
-//! thief that finds nothing knows that everybody had nothing. Uniform means uniform over
-//! the others: the paper lets a thief draw itself.
+//! paper makes one attempt and then draws again; a sweep goes on through the other victims, so that
+//! a thief that finds nothing knows that every victim had nothing. Uniform means uniform over the
+//! others: the paper lets a thief draw itself.
 
 use crate::random::Source;
 
@@ -42,7 +42,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// The order of a thief that knows nothing of distances: everybody is in one ring.
+    /// The order of a thief that knows nothing of distances: all are in one ring.
     ///
     /// ```
     /// use locksley_policy::{Order, Random};
@@ -67,8 +67,8 @@ impl Order {
     /// package, the cache, the core that it is in, from the widest level to the narrowest. Two
     /// processors are the nearer, the longer the common start of their addresses.
     ///
-    /// `theta` is the probability that a sweep starts in the neighbourhood. An address that is empty
-    /// is unknown. Where there are no two rings, or more processors than 2^16, this is
+    /// `theta` is the probability that a sweep starts in the neighbourhood. An address that is
+    /// empty is unknown. Where there are no two rings, or more processors than 2^16, this is
     /// [`uniform`](Order::uniform).
     pub fn nearest<A: AsRef<[u32]>>(me: usize, addresses: &[A], theta: f64) -> Order {
         let own = addresses.get(me).map_or(&[][..], AsRef::as_ref);
@@ -88,7 +88,7 @@ impl Order {
             .filter(|&other| other != me)
             .map(|other| (nearness(other), other))
             .collect();
-        victims.sort_by_key(|&(nearness, other)| (usize::MAX - nearness, other));
+        victims.sort_unstable_by_key(|&(nearness, other)| (usize::MAX - nearness, other));
         let ends: Box<[u16]> = (1..=victims.len())
             .filter(|&end| end == victims.len() || victims[end].0 != victims[end - 1].0)
             .map(|end| end as u16)
@@ -121,14 +121,14 @@ impl Order {
     /// let order = Order::nearest(0, &groups, 0.9);
     /// assert_eq!(order.neighbourhood(), 1);
     /// assert_eq!(order.neighbour(0, 4, &mut Random::new(1, 0)), Some(1));
-    /// assert_eq!(order.neighbour(0, 1, &mut Random::new(1, 0)), None, "of the first one nobody");
+    /// assert_eq!(order.neighbour(0, 1, &mut Random::new(1, 0)), None, "nothing of the first one");
     /// ```
     pub fn neighbourhood(&self) -> usize {
         self.neighbourhood
     }
 
     /// One of a ring, with equal probability, that is among the first `count` processors; `None` if
-    /// whoever is drawn is not.
+    /// the drawn one is not.
     pub fn neighbour<S: Source + ?Sized>(
         &self,
         ring: usize,
@@ -143,7 +143,8 @@ impl Order {
         Some(usize::from(drawn)).filter(|&drawn| drawn < count)
     }
 
-    /// Starts a search among the first `count` processors: an iterator over all of them but the thief.
+    /// Starts a search among the first `count` processors: an iterator over all of them but the
+    /// thief.
     #[inline]
     pub fn sweep<S: Source>(&self, count: usize, random: S) -> Sweep<'_, S> {
         let mut sweep = Sweep {
@@ -172,8 +173,8 @@ impl Order {
     }
 }
 
-/// The ring in which Algorithm 11 looks for a neighbour, for a number drawn below theta: it compares
-/// with theta/2, theta/4, ... from above.
+/// The ring in which Algorithm 11 looks for a neighbour, for a number drawn below theta: it
+/// compares with theta/2, theta/4, ... from above.
 pub(crate) fn ring(choice: f64, theta: f64, rings: usize) -> usize {
     let mut ring = 0;
     let mut bound = theta / 2.0;
@@ -199,7 +200,7 @@ struct Part {
     /// How far behind the start it begins, and how many are still to come.
     offset: usize,
     left: usize,
-    /// Are these places in `Order::victims`?
+    /// Set if these are places in `Order::victims`.
     listed: bool,
 }
 
@@ -239,8 +240,8 @@ pub struct Sweep<'a, S> {
 }
 
 impl<S: Source> Sweep<'_, S> {
-    /// The others as one part, without regard to rings. If the thief is one of the first `count`, the
-    /// places count from the one behind it.
+    /// The others as one part, without regard to rings. If the thief is one of the first `count`,
+    /// the places count from the one behind it.
     fn others(&mut self) -> Part {
         let others = self.count - usize::from(self.order.me < self.count);
         Part::new(0..others, false, &mut self.random)
@@ -259,7 +260,7 @@ impl<S: Source> Sweep<'_, S> {
         self.part = Part::new(self.order.ring(ring), true, &mut self.random);
     }
 
-    /// Enters the next part. Is there one?
+    /// Enters the next part. Returns `false` if there is none.
     #[cold]
     fn enter_next(&mut self) -> bool {
         let rings = self.order.ends.len();
@@ -275,7 +276,7 @@ impl<S: Source> Sweep<'_, S> {
             return true;
         }
         self.next = DONE;
-        // Whoever was not known when the order was made.
+        // Those that were not known when the order was made.
         let strangers = self.order.known.min(self.count)..self.count;
         self.part = Part::new(strangers, false, &mut self.random);
         self.part.left > 0

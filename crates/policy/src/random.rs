@@ -27,6 +27,44 @@ impl<S: Source + ?Sized> Source for &mut S {
     }
 }
 
+/// The increment of [`SplitMix64`]: 2^64 over the golden ratio, odd.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// One step of [`SplitMix64`]: mixes all bits of a word into all others.
+///
+/// ```
+/// assert_eq!(locksley_policy::mix(0), 0xe220_a839_7b1d_cdaf);
+/// ```
+#[inline]
+pub const fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(GOLDEN);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Steele, Lea and Flood's SplitMix64 ("Fast splittable pseudorandom number generators", 2014): any
+/// state is as good as any other, so it can be computed.
+///
+/// ```
+/// use locksley_policy::{Source, SplitMix64};
+///
+/// let mut random = SplitMix64(0);
+/// assert_eq!(random.next(), 0xe220_a839_7b1d_cdaf);
+/// assert_eq!(random.next(), 0x6e78_9e6a_a1b9_65f4);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitMix64(pub u64);
+
+impl Source for SplitMix64 {
+    #[inline]
+    fn next(&mut self) -> u64 {
+        let number = mix(self.0);
+        self.0 = self.0.wrapping_add(GOLDEN);
+        number
+    }
+}
+
 /// Vigna's xorshift64*, seeded through Steele, Lea and Flood's SplitMix64.
 ///
 /// One word of state, three shifts and a multiplication: good enough to choose a victim, and
@@ -51,11 +89,8 @@ pub struct Random {
 impl Random {
     /// The generator of a seed and a stream, such as the number of a worker.
     pub fn new(seed: u64, stream: u64) -> Random {
-        let mut x = seed.wrapping_add(stream.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         Random {
-            state: (x ^ (x >> 31)).max(1),
+            state: mix(seed.wrapping_add(stream.wrapping_mul(GOLDEN))).max(1),
         }
     }
 }
@@ -76,6 +111,21 @@ impl Source for Random {
 mod tests {
     use super::*;
     use crate::statistics::distributed;
+
+    /// The first numbers of the reference implementation, for the seed 1234567.
+    #[test]
+    fn split_mix_is_the_published_one() {
+        let mut random = SplitMix64(1_234_567);
+        let numbers: [u64; 3] = std::array::from_fn(|_| random.next());
+        assert_eq!(
+            numbers,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+    }
 
     #[test]
     fn below_is_uniform() {

@@ -1,10 +1,12 @@
-//! Ranks: how processes without a common memory balance their loads, and how they find out that all work is done.
+//! Ranks: how processes without a common memory balance their loads, and how they find out that all
+//! work is done.
 //!
-//! A [`Rank`] is the part of one process in a protocol of messages: steal-half between processes, with the choice of
-//! victims and amounts of this crate, [lifelines](Lifelines), Safra's detection of termination, and a watch over the
-//! others' life. It has no clock, no thread and no connection: it is told the time and what came, and says what is to be
-//! sent. So MPI, threads in a test and a simulation of ten thousand hosts run the same code. The transport delivers what
-//! one rank sends another once and in order, as MPI does; different pairs may be as much out of step as they like.
+//! A [`Rank`] is the part of one process in a protocol of messages: steal-half between processes,
+//! with the choice of victims and amounts of this crate, [lifelines](Lifelines), Safra's detection
+//! of termination, and a watch over the others' life. It has no clock, no thread and no connection:
+//! it is told the time and what came, and says what is to be sent. So MPI, threads in a test and a
+//! simulation of ten thousand hosts run the same code. The transport delivers what one rank sends
+//! another once and in order, as MPI does; different pairs may be as much out of step as they like.
 //!
 //! ```text
 //!            requests go anywhere                        everything else goes along a tree
@@ -23,33 +25,37 @@
 //!
 //! # Beginning
 //!
-//! A rank says Hello with its build to its parent, which answers as soon as it has been answered itself. So whoever has an
-//! answer knows that its build is the root's. Before that it asks for nothing and gives nothing; another build ends
-//! the job, on both sides.
+//! A rank says Hello with its build to its parent, which answers as soon as it has been answered
+//! itself. So a rank that has an answer knows that its build is the root's. Before that it asks for
+//! nothing and gives nothing; another build ends the job, on both sides.
 //!
 //! # Stealing
 //!
-//! A rank whose store is [hungry](Store::is_hungry) has one request under way at a time. The victim gives the oldest half of its
-//! surplus, but keeps a floor ([`Protocol::share`]). After a failure the thief waits, each time twice as long up to a limit; or it
-//! has lifelines, and falls silent after `w + z` failures for z lifelines. So with lifelines an idle rank costs
-//! a bounded number of messages until somebody has work for it.
+//! A rank whose store is [hungry](Store::is_hungry) has one request under way at a time. The victim
+//! gives the oldest half of its surplus, but keeps a floor ([`Protocol::share`]). After a failure
+//! the thief waits, each time twice as long up to a limit; or it has lifelines, and falls silent
+//! after `w + z` failures for z lifelines. So with lifelines an idle rank costs a bounded number of
+//! messages until a rank has work for it.
 //!
 //! # Termination
 //!
-//! From Dijkstra, "Shmuel Safra's version of termination detection" (EWD998). A rank is *active* or *passive*; only an active one sends
-//! `Work`, and only `Work` makes a passive one active. Each rank counts `Work` messages sent minus received, its *balance* c,
-//! and turns *black* when it receives one. In a wave every rank once, and only when passive, adds its balance and colour to a
+//! From Dijkstra, "Shmuel Safra's version of termination detection" (EWD998). A rank is *active* or
+//! *passive*; only an active one sends `Work`, and only `Work` makes a passive one active. Each
+//! rank counts `Work` messages sent minus received, its *balance* c, and turns *black* when it
+//! receives one. In a wave every rank once, and only when passive, adds its balance and colour to a
 //! token, and turns white.
 //!
-//! **Deviation from the paper.** There the token goes round a ring, which takes P messages one after the other: ten seconds for
-//! ten thousand hosts and a latency of 1 ms. Here tokens are summed up along the tree, in 2 log4 P steps; and a
-//! wave begins when the last has failed, not when it is sent for. The paper's proof needs no ring:
+//! **Deviation from the paper.** There the token goes round a ring, which takes P messages one
+//! after the other: ten seconds for ten thousand hosts and a latency of 1 ms. Here tokens are
+//! summed up along the tree, in 2 log4 P steps; and a wave begins when the last has failed, not
+//! when it is sent for. The paper's proof needs no ring:
 //!
-//! **Theorem.** If the sum of all tokens of a wave is white and its balance is zero, then all ranks are passive and no work is on
-//! its way.
+//! **Theorem.** If the sum of all tokens of a wave is white and its balance is zero, then all ranks
+//! are passive and no work is on its way.
 //!
-//! *Proof sketch.* Let V be the ranks that have added their token in this wave, U the others, q the sum of the balances added, and B the number of
-//! `Work` messages on their way. Always B = the sum of all c. At each moment one of these holds:
+//! *Proof sketch.* Let V be the ranks that have added their token in this wave, U the others, q the
+//! sum of the balances added, and B the number of `Work` messages on their way. Always B = the sum
+//! of all c. At each moment one of these holds:
 //!
 //! | | |
 //! |---|---|
@@ -58,32 +64,36 @@
 //! | P3 | a rank in U is black |
 //! | P4 | a token that was added is black |
 //!
-//! At the beginning V is empty, and P1 holds. P1 ends only when a rank in V receives work; then B was above zero before, and
-//! B = q + the sum of c over U, which is P2. P2 ends only when a rank in U receives work, and that turns black: P3. P3 ends only when
-//! the black rank adds its token: P4, which stays. (A white, passive rank that goes from U to V changes none of them.) At the
-//! end U is empty: P3 is false, P4 is false if the sum is white, P2 is false if q is zero; so P1 holds, and B = q = 0.
+//! At the beginning V is empty, and P1 holds. P1 ends only when a rank in V receives work; then B
+//! was above zero before, and B = q + the sum of c over U, which is P2. P2 ends only when a rank in
+//! U receives work, and that turns black: P3. P3 ends only when the black rank adds its token: P4,
+//! which stays. (A white, passive rank that goes from U to V changes none of them.) At the end U is
+//! empty: P3 is false, P4 is false if the sum is white, P2 is false if q is zero; so P1 holds, and
+//! B = q = 0.
 //!
-//! **Liveness.** When all work is done, nobody turns black any more, so the wave after the one that is under way is white; and
-//! all balances add up to zero.
+//! **Liveness.** When all work is done, no rank turns black any more, so the wave after the one
+//! that is under way is white; and all balances add up to zero.
 //!
 //! # End
 //!
-//! The root sends Done down the tree. Requests may still be under way, so everybody goes on answering them, with Nothing; a rank that
-//! waits for no answer, and whose children have said Bye, says Bye. When the root has all of them, it sends Leave. Bye is the last
-//! message of a child to its parent, Leave the last of a parent to its child, and all requests were answered: so a
-//! rank that [leaves](Next::Done) has received everything that was ever sent to it.
+//! The root sends Done down the tree. Requests may still be under way, so every rank goes on
+//! answering them, with Nothing; a rank that waits for no answer, and whose children have said Bye,
+//! says Bye. When the root has all of them, it sends Leave. Bye is the last message of a child to
+//! its parent, Leave the last of a parent to its child, and all requests were answered: so a rank
+//! that [leaves](Next::Done) has received everything that was ever sent to it.
 //!
 //! # Failures
 //!
-//! Everything is fail-stop: a rank that dies takes tasks with it, which nobody can bring back. It must be noticed, and end the job.
-//! Ranks that are neighbours in the tree send each other signs of life; whoever is silent for too long, or leaves a request
-//! unanswered, is [`Trouble`]. A process that was itself stopped for a while accuses nobody because of that time.
+//! Everything is fail-stop: a rank that dies takes tasks with it, which cannot be brought back. It
+//! must be noticed, and end the job. Ranks that are neighbours in the tree send each other signs of
+//! life; a rank that is silent for too long, or leaves a request unanswered, is [`Trouble`]. A
+//! process that was itself stopped for a while accuses no other because of that time.
 //!
 //! ```
 //! use locksley_policy::rank::{Message, Next, Protocol, Rank, Store};
 //! use locksley_policy::Blind;
 //!
-//! /// Tasks that are done at once when somebody looks.
+//! /// Tasks that are done as soon as they are looked at.
 //! struct Pile(Vec<u32>);
 //!
 //! impl Store for Pile {
@@ -126,6 +136,7 @@ use crate::balancer::Memory;
 use crate::random::Random;
 use crate::view::View;
 
+mod heartbeat;
 mod hosts;
 mod lifelines;
 mod message;
@@ -135,17 +146,17 @@ mod safra;
 mod step;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 pub use hosts::Hosts;
 pub use lifelines::Lifelines;
 pub use message::{Counts, Message, Next, Store, Token, Trouble};
 pub use protocol::Protocol;
 
+use heartbeat::Heartbeat;
 use safra::Safra;
-use watch::Watch;
 
-/// How many children a rank has in the tree. Few, since the root waits for all of them; not two, since each level costs a latency.
+/// How many children a rank has in the tree. Few, since the root waits for all of them; not two,
+/// since each level costs a latency.
 const FAN: usize = 4;
 
 /// What is to be sent: to whom, and what.
@@ -177,7 +188,8 @@ enum Phase {
 
 /// One rank of the protocol: the root is rank 0. See the [module](self).
 ///
-/// What [`receive`](Rank::receive) and [`step`](Rank::step) put into `out` is to be sent, in that order, also after
+/// What [`receive`](Rank::receive) and [`step`](Rank::step) put into `out` is to be sent, in that
+/// order, also after
 /// [`Trouble`].
 ///
 /// ```
@@ -210,13 +222,13 @@ pub struct Rank<V> {
     safra: Safra,
     /// How many children have said Bye.
     byes: usize,
-    watch: Watch,
+    heartbeat: Heartbeat,
     counts: Counts,
 }
 
 impl<V: View> Rank<V> {
-    /// One of as many ranks as the view shows. `build` tells builds apart, and the choice of victims is a function of
-    /// `seed`, the rank, and what comes.
+    /// One of as many ranks as the view shows. `build` tells builds apart, and the choice of
+    /// victims is a function of `seed`, the rank, and what comes.
     pub fn new(me: usize, protocol: Protocol, view: V, build: u64, seed: u64) -> Rank<V> {
         let count = view.count().max(me + 1);
         let children = children(me, count);
@@ -237,7 +249,7 @@ impl<V: View> Rank<V> {
             remembered: VecDeque::new(),
             safra: Safra::new(children.len()),
             byes: 0,
-            watch: Watch::new(neighbours, protocol.beat, protocol.patience),
+            heartbeat: Heartbeat::new(neighbours, protocol.beat, protocol.patience),
             counts: Counts::default(),
             view,
         }
@@ -248,13 +260,13 @@ impl<V: View> Rank<V> {
         &self.counts
     }
 
-    /// How many ranks wait on their lifelines for work from here. If there are any, a [`step`](Rank::step) is due as soon
-    /// as there is surplus.
+    /// How many ranks wait on their lifelines for work from here. If there are any, a
+    /// [`step`](Rank::step) is due as soon as there is surplus.
     pub fn remembered(&self) -> usize {
         self.remembered.len()
     }
 
-    /// Has this rank heard that all work is done?
+    /// Returns `true` if this rank has heard that all work is done.
     ///
     /// ```
     /// # use locksley_policy::{Blind, rank::{Protocol, Rank}};

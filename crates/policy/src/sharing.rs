@@ -3,24 +3,24 @@
 //! A processor that enables two nodes while its flag is set offers one of them with probability
 //! 1 - theta_s (Rito, "Scheduling computations", Algorithm 7, `SPREAD`). To whom:
 //!
-//! - [`Target::Random`]: somebody at random, who takes the offer if idle;
+//! - [`Target::Random`]: a random processor, which takes the offer if idle;
 //! - [`Target::SpreadBack`]: the same, and with probability theta_s the last thief (Algorithm 12);
 //! - [`Target::Threshold`]: up to L_p others are probed one after the other, and the first that has
 //!   less than a threshold gets the offer (Eager, Lazowska, Zahorjan; section 2.4.4);
 //! - [`Target::Shortest`]: the one that has least of L_p others.
 //!
 //! **Deviations from the paper.** Random means one of the others. In Algorithm 12 the offer to the
-//! last thief counts as unmade for the flag, and so it does here ([`Offer::Back`]). What Eager et al.
-//! call the queue's length includes the task being executed; so a processor that is busy counts for one
-//! more than waits in its pile.
+//! last thief counts as unmade for the flag, and so it does here ([`Offer::Back`]). What Eager et
+//! al. call the queue's length includes the task being executed; so a processor that is busy counts
+//! for one more than waits in its pile.
 
 use std::fmt;
 
 use crate::balancer::Seeker;
 use crate::heuristic::{Heuristic, Spread};
-use crate::numbers::Theta;
+use crate::params::Theta;
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// To whom work is offered.
@@ -34,10 +34,10 @@ use crate::view::{MOST_PROBES, View, other, probe};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
-    /// Anybody.
+    /// Any processor.
     #[default]
     Random,
-    /// Anybody; and whoever stole last, where nothing would be offered.
+    /// Any processor; and the last thief, where nothing would be offered.
     SpreadBack,
     /// The first that has less than `below`, of `probes` that are drawn.
     Threshold {
@@ -88,7 +88,7 @@ impl Target {
         }
     }
 
-    /// Whom to offer work to; `None` if nobody is fit.
+    /// Whom to offer work to; `None` if none is fit.
     ///
     /// ```
     /// use locksley_policy::{Random, Target};
@@ -144,7 +144,7 @@ fn length<V: View + ?Sized>(view: &V, processor: usize) -> usize {
 pub enum Offer {
     /// It keeps the work, and has not tried.
     Skip,
-    /// It has probed, and nobody was fit: a failure.
+    /// It has probed, and none was fit: a failure.
     Nobody,
     /// It offers the work to this one: a success if that is idle, or else a failure.
     To(usize),
@@ -153,7 +153,7 @@ pub enum Offer {
 }
 
 impl Offer {
-    /// To whom, if anybody.
+    /// The receiver, if there is one.
     pub fn target(self) -> Option<usize> {
         match self {
             Offer::Skip | Offer::Nobody => None,
@@ -194,7 +194,7 @@ pub struct Sharing {
     pub heuristic: Heuristic,
     /// How often it does not, though it might.
     pub theta_s: Theta,
-    /// How often a thief makes no attempt, and how often it changes nobody's flag.
+    /// How often a thief makes no attempt, and how often it changes no flag.
     pub theta_r: Theta,
     /// To whom.
     pub target: Target,
@@ -235,13 +235,14 @@ impl Sharing {
     }
 }
 
-impl Spell for Sharing {
+impl TextForm for Sharing {
     const NAME: Option<&'static str> = Some("sharing");
 
     fn read(reader: &mut Reader<'_>) -> Result<Sharing, ParseError> {
-        let heuristic = match reader.has_word() {
-            true => Heuristic::read(reader)?,
-            false => Heuristic::default(),
+        let heuristic = if reader.has_word() {
+            Heuristic::read(reader)?
+        } else {
+            Heuristic::default()
         };
         let mut theta =
             |key| reader.value(key, Theta::ZERO, Theta::WANTED, |found| found.parse().ok());
@@ -276,7 +277,7 @@ impl Spell for Sharing {
     }
 }
 
-spell!(Sharing);
+text_form!(Sharing);
 
 #[cfg(test)]
 mod tests {
@@ -307,7 +308,7 @@ mod tests {
         offers.iter().filter(|&&offer| wanted(offer)).count()
     }
 
-    /// Algorithm 7: with probability theta_s nothing, otherwise anybody.
+    /// Algorithm 7: with probability theta_s nothing, otherwise any processor.
     #[test]
     fn random_targets_are_anybody() {
         let made = offers("sharing:greedy,theta_s=0.3", Some(2), &Blind(5));

@@ -1,6 +1,8 @@
-//! What tests of random choices measure with. Their seeds are fixed, so none of them fails by chance.
+//! What tests of random choices measure with. Their seeds are fixed, so none of them fails by
+//! chance.
 
-/// Is a count of successes what a probability predicts, within five standard deviations?
+/// Returns `true` if a count of successes is within five standard deviations of what a probability
+/// predicts.
 pub(crate) fn fits(count: usize, of: usize, probability: f64) -> bool {
     let mean = of as f64 * probability;
     let deviation = (mean * (1.0 - probability)).sqrt();
@@ -34,8 +36,8 @@ fn limit(freedom: usize) -> f64 {
     freedom as f64 * (1.0 - spread + 3.0902 * spread.sqrt()).powi(3)
 }
 
-/// Do counts fit probabilities? A chi-squared test that a right distribution fails once in a
-/// thousand seeds.
+/// Returns `true` if counts fit probabilities: a chi-squared test that a right distribution fails
+/// once in a thousand seeds.
 pub(crate) fn distributed(counts: &[usize], probabilities: &[f64]) -> bool {
     let cases = probabilities.iter().filter(|&&p| p > 0.0).count();
     chi_squared(counts, probabilities) < limit(cases - 1)

@@ -10,7 +10,7 @@
 //! (`steal-back:theta_r=0.25`) and as a part of another (`flexible:steal-back,theta_r=0.25`). The
 //! order of the words matters, that of the pairs does not.
 //!
-//! A policy says how it is written by implementing [`Spell`]; a macro makes `FromStr` and
+//! A policy says how it is written by implementing [`TextForm`]; a macro makes `FromStr` and
 //! `Display` of that. What is not written has its default, and defaults are not written.
 
 use std::fmt;
@@ -101,6 +101,59 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
+/// A part of a text: a word, or a key with its value.
+///
+/// ```
+/// use locksley_policy::Part;
+///
+/// let (name, parts) = Part::split("rope:long,knots=3");
+/// assert_eq!(name, "rope");
+/// assert_eq!(parts[0], Part { at: 5, key: None, value: "long" });
+/// assert_eq!(parts[1], Part { at: 10, key: Some("knots"), value: "3" });
+/// assert_eq!(parts[1].text(), "knots=3");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// Where in the text it begins, in bytes.
+    pub at: usize,
+    /// The key; `None` for a word.
+    pub key: Option<&'a str>,
+    /// The value, or the word.
+    pub value: &'a str,
+}
+
+impl<'a> Part<'a> {
+    /// Splits `name:part,part,...`. Parts that are empty are left out.
+    pub fn split(text: &'a str) -> (&'a str, Vec<Part<'a>>) {
+        let (name, list) = text.split_once(':').unwrap_or((text, ""));
+        let mut at = name.len() + 1;
+        let mut parts = Vec::new();
+        for part in list.split(',') {
+            if !part.is_empty() {
+                parts.push(Part::new(at, part));
+            }
+            at += part.len() + 1;
+        }
+        (name, parts)
+    }
+
+    fn new(at: usize, text: &'a str) -> Part<'a> {
+        let (key, value) = match text.split_once('=') {
+            Some((key, value)) => (Some(key), value),
+            None => (None, text),
+        };
+        Part { at, key, value }
+    }
+
+    /// The part as it is written.
+    pub fn text(&self) -> String {
+        match self.key {
+            Some(key) => format!("{key}={}", self.value),
+            None => self.value.to_owned(),
+        }
+    }
+}
+
 /// Takes a text apart.
 ///
 /// ```
@@ -118,7 +171,7 @@ impl std::error::Error for ParseError {}
 pub struct Reader<'a> {
     text: &'a str,
     /// What has not been read, in order.
-    parts: Vec<&'a str>,
+    parts: Vec<Part<'a>>,
     /// The keys that were asked for.
     keys: Vec<&'static str>,
 }
@@ -126,11 +179,11 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at the beginning of a text.
     pub fn new(text: &'a str) -> Reader<'a> {
-        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let parts = std::iter::once(name).chain(rest.split(','));
+        let (name, rest) = Part::split(text);
+        let name = Some(Part::new(0, name)).filter(|_| !name.is_empty());
         Reader {
             text,
-            parts: parts.filter(|part| !part.is_empty()).collect(),
+            parts: name.into_iter().chain(rest).collect(),
             keys: Vec::new(),
         }
     }
@@ -145,8 +198,8 @@ impl<'a> Reader<'a> {
         what: &'static str,
         named: &[(&'static str, T)],
     ) -> Result<T, ParseError> {
-        let place = self.parts.iter().position(|part| !part.contains('='));
-        let found = place.map_or("", |place| self.parts.remove(place));
+        let place = self.parts.iter().position(|part| part.key.is_none());
+        let found = place.map_or("", |place| self.parts.remove(place).value);
         let known = named.iter().find(|(name, _)| *name == found);
         known
             .map(|&(_, thing)| thing)
@@ -158,9 +211,9 @@ impl<'a> Reader<'a> {
             })
     }
 
-    /// Is there another word?
+    /// Returns `true` if there is another word.
     pub fn has_word(&self) -> bool {
-        self.parts.iter().any(|part| !part.contains('='))
+        self.parts.iter().any(|part| part.key.is_none())
     }
 
     /// The value of a key, or the default.
@@ -176,12 +229,10 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, ParseError> {
         self.keys.push(key);
-        let pair = |part: &&str| part.split_once('=').is_some_and(|(name, _)| name == key);
-        let Some(place) = self.parts.iter().position(pair) else {
+        let Some(place) = self.parts.iter().position(|part| part.key == Some(key)) else {
             return Ok(default);
         };
-        let part = self.parts.remove(place);
-        let found = &part[key.len() + 1..];
+        let found = self.parts.remove(place).value;
         read(found).ok_or_else(|| ParseError::Value {
             text: self.text.to_owned(),
             key: key.to_owned(),
@@ -236,9 +287,9 @@ impl<'a> Reader<'a> {
     pub fn finish(self) -> Result<(), ParseError> {
         match self.parts.first() {
             None => Ok(()),
-            Some(&part) => Err(ParseError::Surplus {
+            Some(part) => Err(ParseError::Surplus {
                 text: self.text.to_owned(),
-                found: part.to_owned(),
+                found: part.text(),
                 possible: self.keys,
             }),
         }
@@ -318,7 +369,7 @@ impl<'a, 'b> Writer<'a, 'b> {
 /// Something that can be written as a part of a text.
 ///
 /// ```
-/// use locksley_policy::{Reader, Spell, Theta, Victims};
+/// use locksley_policy::{Reader, TextForm, Theta, Victims};
 ///
 /// let mut reader = Reader::new("flexible:sticky,theta_r=0.25");
 /// reader.word("strategy", &[("flexible", ()), ("sharing", ())]).unwrap();
@@ -326,7 +377,7 @@ impl<'a, 'b> Writer<'a, 'b> {
 /// reader.finish().unwrap();
 /// assert_eq!(victims, Victims::Sticky { theta: Theta::new(0.25).unwrap() });
 /// ```
-pub trait Spell: Sized {
+pub trait TextForm: Sized {
     /// The name that comes first where it stands on its own, if there is one.
     const NAME: Option<&'static str> = None;
 
@@ -373,26 +424,26 @@ pub trait Spell: Sized {
     }
 }
 
-/// Makes `FromStr` and `Display` of [`Spell`].
-macro_rules! spell {
+/// Makes `FromStr` and `Display` of [`TextForm`].
+macro_rules! text_form {
     ($($policy:ty),*) => {$(
         impl std::str::FromStr for $policy {
             type Err = $crate::ParseError;
 
             fn from_str(text: &str) -> Result<Self, $crate::ParseError> {
-                $crate::Spell::parse(text)
+                $crate::TextForm::parse(text)
             }
         }
 
         impl std::fmt::Display for $policy {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                $crate::Spell::print(self, f)
+                $crate::TextForm::print(self, f)
             }
         }
     )*};
 }
 
-pub(crate) use spell;
+pub(crate) use text_form;
 
 /// The name of something in a table of names.
 pub(crate) fn name_of<T: PartialEq>(named: &[(&'static str, T)], thing: &T) -> &'static str {

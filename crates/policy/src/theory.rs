@@ -10,7 +10,7 @@ fn share(x: f64) -> f64 {
 }
 
 /// The gain of Greedy sharing over stealing: how many times the work leaves a busy processor
-/// (section 5.3.3; the thesis's psi). From 1, where nobody is idle, to 2.
+/// (section 5.3.3; the thesis's psi). From 1, where no processor is idle, to 2.
 ///
 /// ```
 /// assert!((locksley_policy::gain_of_greedy(0.5) - 1.39347).abs() < 1e-5);

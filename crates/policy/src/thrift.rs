@@ -1,14 +1,14 @@
 //! When a steal does not pay.
 //!
-//! A steal has its price: the thief's time, and often the victim's too (a barrier that interrupts it, cache lines
-//! that change hands). Where tasks are shorter than that, as in a scope with a hundred thousand tiny ones, the
-//! victim would be done sooner if it were left alone. A thief cannot know how long a task is before it has run it;
-//! but flat tasks of one kind tend to be alike. So a thief that got a short one waits before it
-//! steals the next, each time twice as long, up to a limit; one that got a long one
-//! forgets about it.
+//! A steal has its price: the thief's time, and often the victim's too (a barrier that interrupts
+//! it, cache lines that change hands). Where tasks are shorter than that, as in a scope with a
+//! hundred thousand tiny ones, the victim would be done sooner if it were left alone. A thief
+//! cannot know how long a task is before it has run it; but flat tasks of one kind tend to be
+//! alike. So a thief that got a short one waits before it steals the next, each time twice as long,
+//! up to a limit; one that got a long one forgets about it.
 //!
-//! With a longest wait of `w` and a price of `p` to the victim, short tasks cost it at most `p/w` of its time, and a long
-//! task that lies behind short ones is found at most `w` later.
+//! With a longest wait of `w` and a price of `p` to the victim, short tasks cost it at most `p/w`
+//! of its time, and a long task that lies behind short ones is found at most `w` later.
 
 use std::time::Duration;
 
@@ -34,7 +34,8 @@ pub struct Thrift {
 }
 
 impl Thrift {
-    /// A task below `short` does not pay. The first wait after one is `first`, the longest `longest`.
+    /// A task below `short` does not pay. The first wait after one is `first`, the longest
+    /// `longest`.
     pub const fn new(short: Duration, first: Duration, longest: Duration) -> Thrift {
         Thrift {
             short,
@@ -44,7 +45,7 @@ impl Thrift {
         }
     }
 
-    /// A stolen task took so long. How long does the thief wait now?
+    /// Notes how long a stolen task took. Returns how long the thief waits now.
     pub fn wait_after(&mut self, task: Duration) -> Duration {
         if task >= self.short {
             self.next = self.first;

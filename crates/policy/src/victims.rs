@@ -1,25 +1,25 @@
 //! The choices of victims that are built in.
 //!
 //! All of them are the thesis's CFLFWS (Rito, "Scheduling computations", Algorithm 2): with
-//! probability 1 - theta_r a thief tries somebody at random; what it does otherwise is the policy's.
+//! probability 1 - theta_r a thief tries a random victim; what it does otherwise is the policy's.
 //!
 //! **Theorem** (section 4.5.1). The expected run time is O(T1/P + Tinf/(1 - theta_r)), since every
 //! attempt hits each processor with probability at least (1 - theta_r)/P.
 //!
-//! **Deviations from the paper.** Random means one of the others: the paper lets a thief draw itself.
-//! A thief that has no last thief, no last victim or no neighbour tries somebody at random. In
-//! Algorithm 10 a steal-back does not tell the victim who its last thief is; here every success does,
-//! so that two processors that steal from each other keep doing so. Sticky and longest are not in
-//! the thesis: the first goes on where work was found, the second is the bias by length of BWoS
-//! (Wang et al., OSDI 2023).
+//! **Deviations from the paper.** Random means one of the others: the paper lets a thief draw
+//! itself. A thief that has no last thief, no last victim or no neighbour tries a random victim. In
+//! Algorithm 10 a steal-back does not tell the victim who its last thief is; here every success
+//! does, so that two processors that steal from each other keep doing so. Sticky and longest are
+//! not in the thesis: the first goes on where work was found, the second is the bias by length of
+//! BWoS (Wang et al., OSDI 2023).
 
 use std::fmt;
 
 use crate::balancer::{Balancer, Outcome, Seeker};
-use crate::numbers::Theta;
 use crate::order::ring;
+use crate::params::Theta;
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 use crate::view::{MOST_PROBES, View, other, probe};
 
 /// How a thief chooses whom to steal from.
@@ -28,12 +28,13 @@ use crate::view::{MOST_PROBES, View, other, probe};
 /// |---|---|---|
 /// | `uniform` | | Algorithm 1 |
 /// | `skip` | nothing at all | Algorithm 2 |
-/// | `steal-back` | whoever stole from it last | Algorithm 10 |
+/// | `steal-back` | the processor that stole from it last | Algorithm 10 |
 /// | `nearest` | a neighbour, see [`Order`](crate::Order) | Algorithm 11 |
 /// | `sticky` | whom it stole from, if the last attempt was a success | |
 /// | `longest` | the one with most items of `probes` others | BWoS |
 ///
-/// Behind the name may stand `theta_r`, a probability below 1, by default 1/2: `sticky:theta_r=0.9`.
+/// Behind the name may stand `theta_r`, a probability below 1, by default 1/2:
+/// `sticky:theta_r=0.9`.
 ///
 /// ```
 /// use locksley_policy::{Theta, Victims};
@@ -48,15 +49,15 @@ use crate::view::{MOST_PROBES, View, other, probe};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Victims {
-    /// Anybody, with equal probability.
+    /// Any processor, with equal probability.
     #[default]
     Uniform,
-    /// Nobody, sometimes.
+    /// None, sometimes.
     Skip {
         /// How often.
         theta: Theta,
     },
-    /// Whoever stole from the thief last.
+    /// The processor that stole from the thief last.
     StealBack {
         /// How often.
         theta: Theta,
@@ -120,7 +121,7 @@ impl Victims {
         ("longest", Victims::LONGEST),
     ];
 
-    /// How often the thief does something else than try somebody at random.
+    /// How often the thief does something else than try a random victim.
     pub fn theta(&self) -> Theta {
         match *self {
             Victims::Uniform => Theta::ZERO,
@@ -152,12 +153,12 @@ impl Victims {
         victims
     }
 
-    /// Does the choice depend on the loads?
+    /// Returns `true` if the choice depends on the loads.
     pub fn looks_at_loads(&self) -> bool {
         matches!(self, Victims::Longest { .. })
     }
 
-    /// Whom to try; `None` to make no attempt, or if there is nobody else.
+    /// Whom to try; `None` to make no attempt, or if there is no other.
     ///
     /// ```
     /// use locksley_policy::{Memory, Random, Seeker, Theta, Victims};
@@ -208,7 +209,7 @@ where
     (ring(choice, theta, rings)..rings).find_map(|ring| view.neighbour(me, ring, random))
 }
 
-/// The one with most items of some that are drawn; nobody if none has any.
+/// The one with most items of some that are drawn; `None` if none has any.
 fn longest<V, S>(me: usize, probes: u32, view: &V, random: &mut S) -> Option<usize>
 where
     V: View + ?Sized,
@@ -238,7 +239,7 @@ impl Balancer for Victims {
     fn tried(&mut self, _: usize, _: Outcome) {}
 }
 
-impl Spell for Victims {
+impl TextForm for Victims {
     fn read(reader: &mut Reader<'_>) -> Result<Victims, ParseError> {
         let mut victims = reader.word("choice of victims", &Victims::NAMED)?;
         if victims != Victims::Uniform {
@@ -293,13 +294,14 @@ impl Default for Flexible {
     }
 }
 
-impl Spell for Flexible {
+impl TextForm for Flexible {
     const NAME: Option<&'static str> = Some("flexible");
 
     fn read(reader: &mut Reader<'_>) -> Result<Flexible, ParseError> {
-        let victims = match reader.has_word() {
-            true => Victims::read(reader)?,
-            false => Flexible::default().victims,
+        let victims = if reader.has_word() {
+            Victims::read(reader)?
+        } else {
+            Flexible::default().victims
         };
         Ok(Flexible { victims })
     }
@@ -309,7 +311,7 @@ impl Spell for Flexible {
     }
 }
 
-spell!(Victims, Flexible);
+text_form!(Victims, Flexible);
 
 #[cfg(test)]
 mod tests;

@@ -23,13 +23,13 @@ pub trait View {
     /// How many items wait in a processor's pile.
     fn load(&self, processor: usize) -> usize;
 
-    /// Does a processor have nothing to do?
+    /// Returns `true` if a processor has nothing to do.
     fn is_idle(&self, processor: usize) -> bool {
         self.load(processor) == 0
     }
 
-    /// How many rings of neighbours a processor has, the nearest first; those beyond the last are no
-    /// nearer than anybody. 0 if nothing is known of distances.
+    /// How many rings of neighbours a processor has, the nearest first; those beyond the last are
+    /// no nearer than others. 0 if nothing is known of distances.
     fn rings(&self, me: usize) -> usize {
         let _ = me;
         0
@@ -68,8 +68,8 @@ macro_rules! slices {
 
 slices!(u16, u32, usize);
 
-/// A view that shows how many processors there are, and nothing else: everybody seems to have one
-/// item.
+/// A view that shows how many processors there are, and nothing else: every processor seems to have
+/// one item.
 ///
 /// ```
 /// use locksley_policy::{Blind, View};
@@ -90,7 +90,7 @@ impl View for Blind {
     }
 }
 
-/// One of the others, with equal probability; `None` if there is nobody else.
+/// One of the others, with equal probability; `None` if there is no other.
 ///
 /// ```
 /// use locksley_policy::{Random, other};
@@ -112,8 +112,8 @@ pub fn other<S: Source + ?Sized>(me: usize, count: usize, random: &mut S) -> Opt
 /// The most processors that a policy probes before it decides.
 pub const MOST_PROBES: u32 = 16;
 
-/// Calls `probe` with up to `limit` different ones of the others, drawn without preference, until it
-/// says that this is enough.
+/// Calls `probe` with up to `limit` different ones of the others, drawn without preference, until
+/// it says that this is enough.
 pub(crate) fn probe<S: Source + ?Sized>(
     me: usize,
     count: usize,
@@ -139,8 +139,8 @@ pub(crate) fn probe<S: Source + ?Sized>(
     }
 }
 
-/// Processors in nested groups of equal sizes: cores in caches in sockets in hosts, say. It takes no
-/// memory per processor, so it serves where there are a million of them.
+/// Processors in nested groups of equal sizes: cores in caches in sockets in hosts, say. It takes
+/// no memory per processor, so it serves where there are a million of them.
 ///
 /// ```text
 ///   Nest::new([2, 8]):   | 0 1 | 2 3 | 4 5 | 6 7 || 8 9 | ...
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The last of three probes is anybody, like the first.
+    /// The last of three probes is uniform, like the first.
     #[test]
     fn probes_have_no_preference() {
         let mut random = Random::new(9, 0);

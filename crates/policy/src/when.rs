@@ -1,13 +1,13 @@
-//! When to balance: the `shouldBalance` of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues",
-//! section 2.2.1.
+//! When to balance: the `shouldBalance` of Hendler and Shavit's "Non-Blocking Steal-Half Work
+//! Queues", section 2.2.1.
 //!
 //! A processor asks every so often (Figure 2), whether or not it has work.
 //!
 //! **Theorem 3.9.** If all ask at least once in every time in which no pile changes by more than u
-//! items, the rule is [`When::Probabilistic`], and half of the difference of the loads moves, then the
-//! expected load of every processor is below a constant times the average, which depends on u and not
-//! on the number of processors. Where processors steal one item when they are empty there is no such
-//! constant.
+//! items, the rule is [`When::Probabilistic`], and half of the difference of the loads moves, then
+//! the expected load of every processor is below a constant times the average, which depends on u
+//! and not on the number of processors. Where processors steal one item when they are empty there
+//! is no such constant.
 //!
 //! **Deviations from the paper.** A processor that is empty always tries, whatever the rule: under
 //! the rule of the factor one that found nothing would otherwise never try again, since its load
@@ -15,9 +15,9 @@
 
 use std::fmt;
 
-use crate::numbers::{Factor, Mu};
+use crate::params::{Factor, Mu};
 use crate::random::Source;
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
 /// When a processor tries to balance.
 ///
@@ -84,7 +84,7 @@ impl When {
         ("factor", When::FACTOR),
     ];
 
-    /// Shall a processor with this load try to balance? If so, that is an attempt.
+    /// Returns `true` if a processor with this load tries to balance; that is an attempt.
     #[inline]
     pub fn should_balance<S>(&self, since: &mut Since, load: usize, random: &mut S) -> bool
     where
@@ -106,13 +106,13 @@ impl When {
         should
     }
 
-    /// May a processor that has work be told to balance? If not, it need not ask.
+    /// Returns `true` if a processor that has work may be told to balance. If not, it need not ask.
     pub fn asks_the_busy(&self) -> bool {
         *self != When::Empty
     }
 }
 
-impl Spell for When {
+impl TextForm for When {
     fn read(reader: &mut Reader<'_>) -> Result<When, ParseError> {
         Ok(match reader.word("time to balance", &When::NAMED)? {
             When::Empty => When::Empty,
@@ -141,7 +141,7 @@ impl Spell for When {
     }
 }
 
-spell!(When);
+text_form!(When);
 
 #[cfg(test)]
 mod tests {

@@ -127,6 +127,64 @@ fn adaptive_follows_affinity_in_a_tie() {
     }
 }
 
+/// With as many samples as there are processes, the one with the least is found, wherever it is.
+#[test]
+fn adaptive_looks_at_as_many_as_it_is_told() {
+    let count = 5;
+    for samples in 1..=5 {
+        let mut adaptive = dealer(Oracle::Adaptive { samples }, 0, count);
+        let mut random = Random::new(4, 4);
+        for _ in 0..200 {
+            let mut looked = Vec::new();
+            adaptive.deal(
+                Some(2),
+                |process| {
+                    looked.push(process);
+                    9 - process
+                },
+                &mut random,
+            );
+            assert_eq!(looked.len(), samples as usize, "{looked:?}");
+            assert_eq!(looked[0], 2, "its affinity is one of the samples");
+            assert!(!looked[1..].contains(&2), "{looked:?}");
+        }
+    }
+    // Of two samples, the one with less pending.
+    let mut adaptive = dealer(Oracle::ADAPTIVE, 0, count);
+    let mut random = Random::new(5, 5);
+    for _ in 0..200 {
+        let mut looked = Vec::new();
+        let to = adaptive.deal(
+            None,
+            |process| {
+                looked.push(process);
+                10 + process
+            },
+            &mut random,
+        );
+        assert_eq!(Some(&to), looked.iter().min(), "{looked:?}");
+    }
+}
+
+/// A process with nothing pending cannot be beaten: the search ends there.
+#[test]
+fn adaptive_stops_at_an_idle_process() {
+    let mut adaptive = dealer(Oracle::Adaptive { samples: 5 }, 0, 5);
+    let mut random = Random::new(6, 6);
+    for _ in 0..200 {
+        let mut looked = Vec::new();
+        let to = adaptive.deal(
+            Some(2),
+            |process| {
+                looked.push(process);
+                usize::from(process != 4)
+            },
+            &mut random,
+        );
+        assert_eq!((to, looked.last()), (4, Some(&4)), "{looked:?}");
+    }
+}
+
 #[test]
 fn affinity_to_nobody_is_none() {
     let mut random = Random::new(1, 0);

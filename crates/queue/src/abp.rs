@@ -2,8 +2,8 @@
 //!
 //! The classic non-blocking deque: an array that does not wrap around, a `bottom` that only the
 //! owner writes, and an `age` word that holds the thieves' index `top` together with a `tag`. The
-//! owner needs an atomic read-modify-write only for the last item, and when it sees that at most one
-//! item is left it needs no fence: the compare-and-swap on `age` settles everything.
+//! owner needs an atomic read-modify-write only for the last item, and when it sees that at most
+//! one item is left it needs no fence: the compare-and-swap on `age` settles everything.
 //!
 //! ```text
 //!               age.top               bottom
@@ -19,34 +19,35 @@
 //!
 //! # Invariant
 //!
-//! The items are in the slots `top..bottom`. Within one tag, `top` only rises, and only thieves raise
-//! it; only the owner changes the tag, with `top := 0`, and only when the deque is empty or becomes
-//! empty by that very step. `bottom = 0` is visible to everyone who sees the new tag. So an `age` word
-//! never comes back, and a thief whose compare-and-swap succeeds had read the slot of the item that is
-//! topmost at that moment.
+//! The items are in the slots `top..bottom`. Within one tag, `top` only rises, and only thieves
+//! raise it; only the owner changes the tag, with `top := 0`, and only when the deque is empty or
+//! becomes empty by that very step. `bottom = 0` is visible to everyone who sees the new tag. So an
+//! `age` word never comes back, and a thief whose compare-and-swap succeeds had read the slot of
+//! the item that is topmost at that moment.
 //!
-//! `top` has as many bits as the capacity needs, and the tag has the others. With 1024 slots that is
-//! 53 bits: an owner that pushes and pops one item every 4 ns, each time with a reset, comes back to
-//! the same age after a year. The largest capacity leaves 32 bits, or 17 seconds, and a thief that
-//! sleeps for exactly so long between its look at the age and its compare-and-swap could be misled.
+//! `top` has as many bits as the capacity needs, and the tag has the others. With 1024 slots that
+//! is 53 bits: an owner that pushes and pops one item every 4 ns, each time with a reset, comes
+//! back to the same age after a year. The largest capacity leaves 32 bits, or 17 seconds, and a
+//! thief that sleeps for exactly so long between its look at the age and its compare-and-swap could
+//! be misled.
 //!
 //! # Operations
 //!
 //! - `push` (pushBottom): write the slot at `bottom`, raise `bottom`.
-//! - `pop` (popBottom): with more than one item, lower `bottom`, fence, and read `age` again: if `top`
-//!   is still below, the item is the owner's. With at most one, set `bottom := 0` and try to swing
-//!   `age` from `(tag, top)` to `(tag + 1, 0)`: if that succeeds the last item is the owner's, if it
-//!   fails a thief has it and the owner resets `age` with a plain store.
-//! - `steal` (popTop): read `age`, fence, read `bottom`; if `top < bottom`, read the slot and try to
-//!   swing `age` to `(tag, top + 1)`.
+//! - `pop` (popBottom): with more than one item, lower `bottom`, fence, and read `age` again: if
+//!   `top` is still below, the item is the owner's. With at most one, set `bottom := 0` and try to
+//!   swing `age` from `(tag, top)` to `(tag + 1, 0)`: if that succeeds the last item is the
+//!   owner's, if it fails a thief has it and the owner resets `age` with a plain store.
+//! - `steal` (popTop): read `age`, fence, read `bottom`; if `top < bottom`, read the slot and try
+//!   to swing `age` to `(tag, top + 1)`.
 //!
 //! ## What the capacity bounds
 //!
 //! The array does not wrap around, so what is bounded is the *drift* of the indices, not the number
-//! of items: each theft moves `top` up for good, and only a reset brings it back. `push` may find no
-//! room although few items are there, when thieves have taken the others. The indices are reset to 0
-//! when `pop` takes the last item or finds the deque empty, and when `push` finds the end of the array
-//! reached and everything stolen.
+//! of items: each theft moves `top` up for good, and only a reset brings it back. `push` may find
+//! no room although few items are there, when thieves have taken the others. The indices are reset
+//! to 0 when `pop` takes the last item or finds the deque empty, and when `push` finds the end of
+//! the array reached and everything stolen.
 //!
 //! ```
 //! use locksley_queue::{Owner, Steal, Thief, abp};
@@ -66,28 +67,29 @@
 //!
 //! With one owner the deque is constant-time (every operation takes a constant number of steps,
 //! whatever the others do) and meets the relaxed semantics: the operations are linearizable, except
-//! that a steal may abort ([`Steal::Retry`]), and only if during the call another invocation removed
-//! the topmost item. (Arora, Blumofe, Plaxton 2001; proved by Blumofe, Plaxton, Ray 1999; section 4.4
-//! of Rito's thesis.) Given this, the work stealer runs a computation in expected time
+//! that a steal may abort ([`Steal::Retry`]), and only if during the call another invocation
+//! removed the topmost item. (Arora, Blumofe, Plaxton 2001; proved by Blumofe, Plaxton, Ray 1999;
+//! section 4.4 of Rito's thesis.) Given this, the work stealer runs a computation in expected time
 //! `O(T1/P + Tinf)`.
 //!
 //! Why the owner may skip the fence when its possibly old reading of `top` shows at most one item:
-//! within one tag `top` only rises, so there *is* at most one item, and nothing is decided by what the
-//! owner reads. If the item is there, the compare-and-swap decides; if it is not, no thief can succeed
-//! until the tag changes, because `top = bottom`. The fence is needed only to take an item *without* a
-//! compare-and-swap: then either the owner sees that a thief has come up to the item, or that thief
-//! sees the lowered `bottom`.
+//! within one tag `top` only rises, so there *is* at most one item, and nothing is decided by what
+//! the owner reads. If the item is there, the compare-and-swap decides; if it is not, no thief can
+//! succeed until the tag changes, because `top = bottom`. The fence is needed only to take an item
+//! *without* a compare-and-swap: then either the owner sees that a thief has come up to the item,
+//! or that thief sees the lowered `bottom`.
 //!
 //! # Deviations from the paper
 //!
-//! - Fences as above; the paper assumes sequential consistency. `bottom := 0` is published before the
-//!   new age, or a thief could pair the new age with the old `bottom` and steal garbage.
-//! - `bottom := 0` on every path that resets `age`. The student's report on deques does so only when
-//!   one item is left, and hands out stolen items again after three pushes and three steals.
-//! - The original aborts a steal whenever its compare-and-swap fails. A failure with a *changed tag*
-//!   means that the owner has reset the deque during the call, and a deque is empty at its reset; here
-//!   this steal answers [`Steal::Empty`]. (Otherwise: the last item is stolen, a thief reads `age`,
-//!   the owner pops nothing and pushes two, and the thief aborts although nobody removed anything.)
+//! - Fences as above; the paper assumes sequential consistency. `bottom := 0` is published before
+//!   the new age, or a thief could pair the new age with the old `bottom` and steal garbage.
+//! - `bottom := 0` on every path that resets `age`. The student's report on deques does so only
+//!   when one item is left, and hands out stolen items again after three pushes and three steals.
+//! - The original aborts a steal whenever its compare-and-swap fails. A failure with a *changed
+//!   tag* means that the owner has reset the deque during the call, and a deque is empty at its
+//!   reset; here this steal answers [`Steal::Empty`]. (Otherwise: the last item is stolen, a thief
+//!   reads `age`, the owner pops nothing and pushes two, and the thief aborts although nothing was
+//!   removed.)
 //! - The array's end is checked, and `push` may reset (see above).
 //!
 //! # Orderings
@@ -107,18 +109,18 @@
 //! | O11 | steal: compare-and-swap of `age`, success | Release | O2, O5, O7, O12 | as O2. It also carries the release sequence of O6 and O10 on to later thieves, as every read-modify-write does | `slots_are_used_again_after_thefts` |
 //! | O12 | push at the end of the array: load `age` | Acquire | O11 | as O2 | `push_at_the_end_after_a_theft` |
 //!
-//! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads it takes nothing.
-//! Slots are loaded and stored Relaxed: a late thief may read a slot that the owner rewrites, and
-//! then its compare-and-swap fails.
+//! `bottom := 0` is stored Relaxed, since O6 or O10 publishes it; a thief that reads it takes
+//! nothing. Slots are loaded and stored Relaxed: a late thief may read a slot that the owner
+//! rewrites, and then its compare-and-swap fails.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
 
-use crate::pile::{Full, Owner, Steal, Thief};
 use crate::sync::trace::Trace;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::traits::{Full, Owner, Steal, Thief};
 use crate::word::Word;
 
 /// The word that thieves and owner compete for: `tag | top`, with the top in the lowest bits.
@@ -184,8 +186,8 @@ struct Shared<T: Word> {
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an item
-// is only moved out, to one taker.
+// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an
+// item is only moved out, to one taker.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
 
 impl<T: Word> Drop for Shared<T> {
@@ -193,8 +195,8 @@ impl<T: Word> Drop for Shared<T> {
         let top = self.bits.top(self.age.load(Ordering::Relaxed));
         let bottom = self.bottom.load(Ordering::Relaxed);
         for slot in self.slots.get(top..bottom).unwrap_or_default() {
-            // SAFETY: the slots from top to bottom hold the words of items that nobody has taken, and
-            // nobody can take any more: this was the last handle.
+            // SAFETY: the slots from top to bottom hold the words of items that were not taken, and
+            // no thread can take them any more: this was the last handle.
             drop(unsafe { T::from_word(slot.load(Ordering::Relaxed)) });
         }
     }
@@ -293,8 +295,8 @@ impl<T: Word> Deque<T> {
                 Ordering::Acquire, // [O7]
             );
             match won {
-                // SAFETY: the word was pushed to this slot in this tag, and the compare-and-swap gave
-                // it to the owner: every thief that has read the old age will fail.
+                // SAFETY: the word was pushed to this slot in this tag, and the compare-and-swap
+                // gave it to the owner: every thief that has read the old age will fail.
                 Ok(_) => return Some(unsafe { T::from_word(word) }),
                 Err(now) => self.note(now),
             }
@@ -307,7 +309,8 @@ impl<T: Word> Deque<T> {
     #[cold]
     #[inline(never)]
     fn publish_reset(&self, age: Age) {
-        // No thief's compare-and-swap can come between: there was nothing left to steal in this tag.
+        // No thief's compare-and-swap can come between: there was nothing left to steal in this
+        // tag.
         let fresh = self.shared.bits.next_tag(age);
         self.shared.age.store(fresh, Ordering::Release); // [O10]
     }
@@ -413,8 +416,8 @@ impl<T: Word> Thief for Stealer<T> {
             Ordering::Relaxed,
         );
         match won {
-            // SAFETY: the age has not changed since it was read, so this slot's item was the topmost
-            // and is now this thief's alone.
+            // SAFETY: the age has not changed since it was read, so this slot's item was the
+            // topmost and is now this thief's alone.
             Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
             Err(now) if bits.tag(now) == bits.tag(age) => Steal::Retry,
             Err(_) => Steal::Empty,

@@ -15,8 +15,8 @@
 //!
 //! **Operations.** *pushBottom* writes the slot and then raises `bottom`. *popTop* reads `top`,
 //! then `bottom`, then the slot, and takes the item by raising `top`. *popBottom* with two items
-//! or more lowers `bottom`, passes a fence, and reads `top` again: if it is still below, no thief can
-//! have got as far as this item. With one item the owner is a thief like any other and
+//! or more lowers `bottom`, passes a fence, and reads `top` again: if it is still below, no thief
+//! can have got as far as this item. With one item the owner is a thief like any other and
 //! raises `top` by compare-and-swap, without lowering `bottom` and without the fence.
 //!
 //! **Theorem** (Chase and Lev, SPAA 2005; on weak memory, Lê, Pop, Cohen and Zappa Nardelli,
@@ -56,10 +56,10 @@ use std::marker::PhantomData;
 use crossbeam_utils::CachePadded;
 
 use crate::handle::Handle;
-use crate::pile::{Full, Owner, Steal, Thief};
 use crate::ring::{Index, Ring, STRIDE, View, distance, length};
 use crate::sync::trace::Trace;
 use crate::sync::{AtomicU64, Ordering, fence};
+use crate::traits::{Full, Owner, Steal, Thief};
 use crate::word::Word;
 
 struct Shared<T: Word> {
@@ -83,7 +83,7 @@ impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         let top = self.top.load(Ordering::Relaxed);
         let bottom = self.bottom.load(Ordering::Relaxed);
-        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
+        // SAFETY: the words between the indices have not been taken, and no handle is left.
         self.ring
             .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
     }
@@ -175,7 +175,7 @@ impl<T: Word> Deque<T> {
         let top = self.shared.top.load(Ordering::Acquire); // [C3]
         if self.view.limit(top) == self.bottom {
             // SAFETY: this is the owner, and the items are those from `top` to `bottom`; that a
-            // thief takes some meanwhile only copies words that nobody will ask for.
+            // thief takes some meanwhile only copies words that no thread will ask for.
             unsafe { self.shared.ring.grow(&mut self.view, top, self.bottom) };
         } else {
             // Slots up to that of the item before `top` are free.
@@ -300,7 +300,7 @@ impl<T: Word> Thief for Stealer<T> {
         match self.shared.top.compare_exchange(top, next, Ordering::Release, Ordering::Relaxed) // [C9]
         {
             // SAFETY: the item was there until this thief raised `top` over it, so the word is
-            // the item's, and nobody else gets it.
+            // the item's, and no other thread gets it.
             Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
             Err(_) => Steal::Retry,
         }

@@ -1,10 +1,9 @@
-//! Lock-free work piles: every queue of the work-stealing papers as running, checked code.
+//! Lock-free queues of tasks: every queue of the work-stealing papers as running, checked code.
 //!
 //! | module | what it is | the owner pays | room |
 //! |---|---|---|---|
 //! | [`abp`] | the deque of Arora, Blumofe and Plaxton, with a tagged age | a fence a pop | bounded |
 //! | [`chase_lev`] | the circular deque of Chase and Lev | a fence a pop | grows and shrinks |
-//! | [`asymmetric`] | the same, but thieves pay with `membarrier` | no fence, no compare-and-swap | grows and shrinks |
 //! | [`split`] | the pool's split deque: thieves ask for exposure, or force it with `membarrier` | no fence, no compare-and-swap until a thief asks | grows and shrinks |
 //! | [`semi_private`] | the split deque of Rito's thesis; thieves ask for exposure | no fence, no compare-and-swap | grows and shrinks |
 //! | [`steal_half`] | the extended deque of Hendler and Shavit: half of the items with one compare-and-swap | a compare-and-swap at powers of two | bounded |
@@ -63,26 +62,26 @@
 //!
 //! # Platforms
 //!
-//! 64-bit targets. On Linux [`asymmetric`] uses `membarrier`; elsewhere it falls back to fences.
+//! 64-bit targets. On Linux [`split`] and [`steal_half`] use `membarrier`; elsewhere they fall back
+//! to fences.
 
 mod handle;
 mod ring;
 mod sync;
 
 pub mod abp;
-pub mod asymmetric;
 pub mod chase_lev;
 pub mod mailbox;
 pub mod offer;
 pub mod pcb;
-pub mod pile;
 pub mod semi_private;
 pub mod split;
 pub mod steal_half;
+pub mod traits;
 pub mod word;
 
-pub use pile::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};
 pub use sync::barrier;
+pub use traits::{Consumer, Full, Owner, Producer, Steal, StealBatch, Thief};
 pub use word::Word;
 
 #[cfg(feature = "count")]

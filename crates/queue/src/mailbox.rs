@@ -1,10 +1,10 @@
-//! A bounded mailbox: many senders, one receiver, nobody ever waits.
+//! A bounded mailbox: many senders, one receiver, and no operation waits.
 //!
 //! A ring of slots, each with a *stamp* that says for which position of the ring's endless sequence
 //! the slot is ready, and whether mail for that position is in it. Senders claim positions with a
 //! compare-and-swap on `tail` and then fill the slot; the one receiver takes the mail and makes the
-//! slot ready for the next lap. A full mailbox refuses. A sender that stalls between its claim and its
-//! filling hides nothing but its own mail: the receiver looks past the slot.
+//! slot ready for the next lap. A full mailbox refuses. A sender that stalls between its claim and
+//! its filling hides nothing but its own mail: the receiver looks past the slot.
 //!
 //! ```text
 //!   position = | lap | 0 | index |     stamp = | lap | full | index |     (index < capacity)
@@ -21,21 +21,23 @@
 //!
 //! # Invariant
 //!
-//! A slot's stamp, for the slot of position `p`, goes through `p` (free: whoever claims `p` may fill
-//! it), `p` with the full bit (only the receiver may take it), and `p` one lap later (free again).
-//! Only the claimant of `p` makes the first step and only the receiver the second, so the cell beside
-//! the stamp has one user at any time. `tail` moves over a position only when its slot is free for it,
-//! so it is never more than one lap ahead of the oldest position whose mail has not been taken.
+//! A slot's stamp, for the slot of position `p`, goes through `p` (free: the sender that claims `p`
+//! may fill it), `p` with the full bit (only the receiver may take it), and `p` one lap later (free
+//! again). Only the claimant of `p` makes the first step and only the receiver the second, so the
+//! cell beside the stamp has one user at any time. `tail` moves over a position only when its slot
+//! is free for it, so it is never more than one lap ahead of the oldest position whose mail has not
+//! been taken.
 //!
 //! # Operations
 //!
-//! - [`Sender::send`] (enqueue): read `tail` and the stamp of its slot. Free for this position: move
-//!   `tail` on by one with a compare-and-swap, write the item, set the full bit. Still of the lap
-//!   before: the mailbox is full, the item comes back. Otherwise `tail` has moved on: start again.
+//! - [`Sender::send`] (enqueue): read `tail` and the stamp of its slot. Free for this position:
+//!   move `tail` on by one with a compare-and-swap, write the item, set the full bit. Still of the
+//!   lap before: the mailbox is full, the item comes back. Otherwise `tail` has moved on: start
+//!   again.
 //! - [`consume`](Consumer::consume) (dequeue): if the slot at `head` is full, take its mail. Else
 //!   read `tail` once and look at the slots from `head` up to it, in order, and take the first mail
-//!   there is. That costs one step for each position in between, and only while a sender is between its
-//!   claim and its filling.
+//!   there is. That costs one step for each position in between, and only while a sender is between
+//!   its claim and its filling.
 //!
 //! ```
 //! use locksley_queue::{Consumer, mailbox};
@@ -52,29 +54,30 @@
 //!
 //! # Theorem
 //!
-//! But for a refusal, the mailbox is a linearizable first-in-first-out queue. `send` is lock-free: it
-//! starts again only if another `send` has claimed a position. `consume` is wait-free, with at most
-//! `capacity` steps beyond the slots it has already emptied. (Section 6.3.3 of Rito's thesis asks for
-//! a constant-time queue whose dequeue answers EMPTY or a valid entry, and for no more.) Argument:
+//! But for a refusal, the mailbox is a linearizable first-in-first-out queue. `send` is lock-free:
+//! it starts again only if another `send` has claimed a position. `consume` is wait-free, with at
+//! most `capacity` steps beyond the slots it has already emptied. (Section 6.3.3 of Rito's thesis
+//! asks for a constant-time queue whose dequeue answers EMPTY or a valid entry, and for no more.)
+//! Argument:
 //!
 //! - *Order.* Mail `a` must come before `b` only if the sending of `a` ended before that of `b`
-//!   began; then `a` has the smaller position. The receiver takes `b` before `a` only after it looked
-//!   at `a`'s slot in the same pass and found it unfilled. At the start of the pass `b`'s position was
-//!   already claimed, so the sending of `b` had begun, and that of `a` had not ended.
-//! - *None.* Each slot was unfilled when it was looked at, therefore also when the pass began; that is
-//!   a moment at which the mailbox was empty.
-//! - *Refusal.* The slot of the next position is still in the lap before. With no sender between claim
-//!   and filling, this means that `capacity` items are inside. A sender that stalls there may let the
-//!   others go round the ring once, and then they are refused (not blocked) until its slot has been
-//!   filled and emptied, although there is less mail than `capacity`.
+//!   began; then `a` has the smaller position. The receiver takes `b` before `a` only after it
+//!   looked at `a`'s slot in the same pass and found it unfilled. At the start of the pass `b`'s
+//!   position was already claimed, so the sending of `b` had begun, and that of `a` had not ended.
+//! - *None.* Each slot was unfilled when it was looked at, therefore also when the pass began; that
+//!   is a moment at which the mailbox was empty.
+//! - *Refusal.* The slot of the next position is still in the lap before. With no sender between
+//!   claim and filling, this means that `capacity` items are inside. A sender that stalls there may
+//!   let the others go round the ring once, and then they are refused (not blocked) until its slot
+//!   has been filled and emptied, although there is less mail than `capacity`.
 //!
 //! # Deviations from the paper
 //!
-//! The thesis's Algorithm 13 is only a sketch, and broken: its dequeue reads `bottom` where it means
-//! `top`, and two concurrent enqueues can move `bottom` behind `top`, after which it never again equals
-//! it and dequeue returns garbage. Its array has no end. The stamps replace both. The thesis avoids
-//! synchronization between senders for speed; here it is one compare-and-swap on a line that
-//! only senders write.
+//! The thesis's Algorithm 13 is only a sketch, and broken: its dequeue reads `bottom` where it
+//! means `top`, and two concurrent enqueues can move `bottom` behind `top`, after which it never
+//! again equals it and dequeue returns garbage. Its array has no end. The stamps replace both. The
+//! thesis avoids synchronization between senders for speed; here it is one compare-and-swap on a
+//! line that only senders write.
 //!
 //! # Orderings
 //!
@@ -87,15 +90,15 @@
 //! | O5 | consume: load `tail` | Acquire | O2 | as O2 | `letters_of_one_sender_stay_in_order` |
 //! | O6 | consume: store the stamp for the next lap | Release | O1 | the next sender must not write the cell before the item is out | `full_mailbox` |
 //!
-//! `tail` is loaded Relaxed by senders: an old value fails the compare-and-swap or finds a stamp that
-//! is ahead of it.
+//! `tail` is loaded Relaxed by senders: an old value fails the compare-and-swap or finds a stamp
+//! that is ahead of it.
 
 use std::mem::MaybeUninit;
 
 use crossbeam_utils::CachePadded;
 
-use crate::pile::{Consumer, Full, Producer};
 use crate::sync::{Arc, AtomicU64, Ordering, UnsafeCell};
+use crate::traits::{Consumer, Full, Producer};
 use crate::word::Word;
 
 struct Slot<T> {
@@ -119,8 +122,8 @@ impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         for slot in &self.slots {
             if self.ring.is_full(slot.stamp.load(Ordering::Relaxed)) {
-                // SAFETY: the full bit says that the cell is initialized, and nobody else is left to
-                // take the item.
+                // SAFETY: the full bit says that the cell is initialized, and no other thread is
+                // left to take the item.
                 slot.cell
                     .with_mut(|cell| unsafe { (*cell).assume_init_drop() });
             }
@@ -182,7 +185,8 @@ impl Ring {
     }
 }
 
-/// A mailbox with room for `capacity` items (at least 1, at most 2^31), and the first of its senders.
+/// A mailbox with room for `capacity` items (at least 1, at most 2^31), and the first of its
+/// senders.
 ///
 /// Items that are inside when the last of the handles is dropped are dropped too.
 pub fn bounded<T: Word>(capacity: usize) -> (Sender<T>, Mailbox<T>) {
@@ -258,7 +262,7 @@ impl<T: Word> Sender<T> {
                 continue;
             }
             // SAFETY: the stamp says that the slot is free for this position, and the
-            // compare-and-swap that nobody else has claimed it.
+            // compare-and-swap that no other sender has claimed it.
             slot.cell.with_mut(|cell| unsafe { (*cell).write(item) });
             slot.stamp.store(position | ring.full, Ordering::Release); // [O3]
             return Ok(());
@@ -308,14 +312,14 @@ impl<T: Word> Mailbox<T> {
             return Found::Taken;
         }
         // SAFETY: the full bit of this position is set, so the cell is initialized and the
-        // receiver's, and `&mut self` is the only receiver. Clearing the bit makes this the only move
-        // out of it.
+        // receiver's, and `&mut self` is the only receiver. Clearing the bit makes this the only
+        // move out of it.
         let item = slot.cell.with(|cell| unsafe { (*cell).assume_init_read() });
         slot.stamp.store(ring.next_lap(position), Ordering::Release); // [O6]
         Found::Mail(item)
     }
 
-    /// The slot at `head` is unfilled: is there mail behind it?
+    /// The slot at `head` is unfilled: looks for mail behind it.
     #[cold]
     fn look_past_head(&mut self) -> Option<T> {
         let tail = self.shared.tail.load(Ordering::Acquire); // [O5]
@@ -387,7 +391,7 @@ mod tests {
             assert_eq!(mailbox.consume(), None);
         }
         slots[0].cell.with_mut(|cell| {
-            // SAFETY: the position was claimed above, and nobody else is here.
+            // SAFETY: the position was claimed above, and no other thread is here.
             unsafe { (*cell).write(7) };
         });
         slots[0].stamp.store(stalled | ring.full, Ordering::Relaxed);

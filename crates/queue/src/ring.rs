@@ -21,12 +21,8 @@
 //! Either the thief's entry is visible to the owner, or the thief sees the new circle, because
 //! each has a SeqCst fence between its store and its load. If there is a visitor, the owner tries
 //! again the next time it replaces a circle. It never shrinks while retired circles are waiting,
-//! so at most one of them is larger than the current one, and the others come from a run of growths:
-//! together they are smaller than three times the largest circle of the run.
-//!
-//! **Laps.** A lap is one round of the indices through the circle. Within a lap the slot of an
-//! index lies at a fixed distance from it, so an owner that keeps that distance and the two ends
-//! of the lap ([`Lap`]) needs neither the mask nor a separate test for a full circle.
+//! so at most one of them is larger than the current one, and the others come from a run of
+//! growths: together they are smaller than three times the largest circle of the run.
 //!
 //! **Shrinking.** A deque that its owner found empty [`EMPTIES_BEFORE_SHRINK`] times since it last
 //! changed its size gives half of its circle back.
@@ -40,7 +36,6 @@
 //! | R5 | visitor enters | Relaxed | R2 through fences | - | |
 //! | R6 | visitor leaves | Release | R3 | as R3 | `chase_lev::grow_against_steal` |
 
-use std::cell::Cell;
 use std::fmt;
 use std::ptr::NonNull;
 
@@ -196,8 +191,8 @@ impl View {
         self.base
     }
 
-    /// The first index of the lap that an index is in.
-    pub(crate) fn lap_start(&self, index: Index) -> Index {
+    /// The first index of the round through the circle that an index is in.
+    pub(crate) fn round_start(&self, index: Index) -> Index {
         index & !(self.mask | (STRIDE - 1))
     }
 
@@ -214,78 +209,6 @@ impl View {
             self.base
                 .add(((index & self.mask) / STRIDE) as usize)
                 .as_ref()
-        }
-    }
-}
-
-/// What the owner's fast path knows besides the bottom: how far that may move without looking
-/// further, and where the slots are on the way.
-pub(crate) struct Lap {
-    /// The address that index 0 would have if the lap went so far down.
-    #[cfg(not(loom))]
-    origin: Cell<*const AtomicPtr<()>>,
-    /// Loom's atomics are not one stride apart, so there the circle is asked.
-    #[cfg(loom)]
-    origin: Cell<(NonNull<AtomicPtr<()>>, u64)>,
-    /// A pop at this index must look further.
-    pub(crate) floor: Cell<Index>,
-    /// A push at this index must look further.
-    pub(crate) ceiling: Cell<Index>,
-}
-
-impl Lap {
-    /// The lap of the slot of `index`. Its floor is its start, or `lowest` if that comes later;
-    /// its ceiling is its end, or `limit` if that comes earlier.
-    pub(crate) fn new(view: &View, index: Index, lowest: Index, limit: Index) -> Lap {
-        let start = view.lap_start(index);
-        let end = view.limit(start);
-        let floor = if distance(start, lowest) > 0 {
-            lowest
-        } else {
-            start
-        };
-        let ceiling = if distance(limit, end) > 0 { limit } else { end };
-        #[cfg(not(loom))]
-        let origin = view
-            .base
-            .as_ptr()
-            .cast_const()
-            .wrapping_byte_sub(start as usize);
-        #[cfg(loom)]
-        let origin = (view.base, view.mask);
-        Lap {
-            origin: Cell::new(origin),
-            floor: Cell::new(floor),
-            ceiling: Cell::new(ceiling),
-        }
-    }
-
-    /// Becomes another lap.
-    pub(crate) fn set(&self, lap: &Lap) {
-        self.origin.set(lap.origin.get());
-        self.floor.set(lap.floor.get());
-        self.ceiling.set(lap.ceiling.get());
-    }
-
-    /// The slot of an index.
-    ///
-    /// # Safety
-    ///
-    /// The lap is one of a living ring's current circle, and the index is in it.
-    #[inline(always)]
-    pub(crate) unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
-        #[cfg(not(loom))]
-        {
-            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
-            // SAFETY: the origin is the circle's first slot less the lap's first index; adding an
-            // index of the lap leads into the circle, which is alive, says the caller.
-            unsafe { &*self.origin.get().wrapping_byte_add(index as usize) }
-        }
-        #[cfg(loom)]
-        {
-            let (base, mask) = self.origin.get();
-            // SAFETY: the offset is at most the capacity less one; the circle is alive.
-            unsafe { base.add(((index & mask) / STRIDE) as usize).as_ref() }
         }
     }
 }
@@ -371,7 +294,7 @@ impl Ring {
         unsafe { self.reclaim() };
     }
 
-    /// Frees the retired circles if no thief is looking. Are all of them gone?
+    /// Frees the retired circles if no thief is looking. Returns `true` if all of them are gone.
     ///
     /// # Safety
     ///
@@ -410,7 +333,7 @@ impl Ring {
         Visit { ring: self }
     }
 
-    /// Reads the words from `top` to `bottom` of a ring that nobody else uses any more.
+    /// Reads the words from `top` to `bottom` of a ring that no other thread uses any more.
     pub(crate) fn drain(&mut self, top: Index, bottom: Index, mut sink: impl FnMut(*mut ())) {
         let current = self.current.load(Ordering::Relaxed);
         let mut index = top;

@@ -4,10 +4,10 @@
 
 use std::panic::catch_unwind;
 
-use locksley_queue::{Owner, chase_lev, semi_private};
+use locksley_queue::{Owner, chase_lev, semi_private, split};
 
-/// What wraps to zero or to something small when it is rounded up, or counted in bytes; and what only
-/// an allocation would refuse.
+/// What wraps to zero or to something small when it is rounded up, or counted in bytes; and what
+/// only an allocation would refuse.
 const TOO_MANY: [usize; 7] = [
     usize::MAX,
     usize::MAX - 1,
@@ -38,6 +38,11 @@ fn chase_lev_refuses_what_no_memory_holds() {
 #[test]
 fn semi_private_refuses_what_no_memory_holds() {
     refuses(semi_private::Deque::<usize>::with_capacity);
+}
+
+#[test]
+fn split_refuses_what_no_memory_holds() {
+    refuses(split::Deque::<usize>::with_capacity);
 }
 
 /// The capacity that was asked for is there, and the one after it is found by growing.

@@ -3,7 +3,7 @@
 
 use locksley_queue::counts::{self, Counts};
 use locksley_queue::semi_private::Exposure;
-use locksley_queue::{Owner, Steal, Thief, asymmetric, barrier, chase_lev, semi_private};
+use locksley_queue::{Owner, Steal, Thief, barrier, chase_lev, semi_private, split};
 
 /// What `work` costs the calling thread.
 fn cost(work: impl FnOnce()) -> Counts {
@@ -43,36 +43,51 @@ fn semi_private_growth_costs_a_fence_a_doubling() {
 }
 
 #[test]
-fn asymmetric_owner_issues_no_fence_and_no_cas_even_on_the_last_item() {
-    if barrier::payer() == barrier::Payer::Both {
-        return; // No membarrier here: the owner pays a fence for each pop, as documented.
+fn split_owner_issues_no_fence_and_no_cas() {
+    if !barrier::is_ready() {
+        return; // No membarrier here: the owner exposes after every push, as documented.
     }
-    let mut deque = asymmetric::Deque::with_capacity(1024);
+    let mut deque = split::Deque::with_capacity(1024);
     assert_eq!(cost(|| mountain(&mut deque)), Counts::default());
 }
 
 #[test]
-fn asymmetric_thief_pays_only_where_there_is_something() {
-    let mut deque = asymmetric::Deque::new();
+fn split_owner_pays_for_what_thieves_asked_for() {
+    if !barrier::is_ready() {
+        return;
+    }
+    let mut deque = split::Deque::with_capacity(64);
     let thief = deque.thief();
+    deque.push(0).unwrap();
+    thief.request();
+    let spent = cost(|| deque.push(1).unwrap());
     assert_eq!(
-        cost(|| assert_eq!(thief.steal(), Steal::Empty)),
-        Counts::default()
+        (spent.fences, spent.rmws),
+        (0, 2),
+        "the request, the exposure"
     );
-    deque.push(1).unwrap();
-    let spent = cost(|| assert_eq!(thief.steal(), Steal::Success(1)));
-    assert_eq!(spent.membarriers + spent.fences, 1);
+    let spent = cost(|| assert_eq!((deque.pop(), deque.pop()), (Some(1), Some(0))));
+    assert_eq!((spent.fences, spent.rmws), (0, 1), "the take-back");
 }
 
 #[test]
-fn asymmetric_barrier_serves_a_batch() {
-    let mut deques: Vec<_> = (0..16).map(|_| asymmetric::Deque::new()).collect();
-    for deque in &mut deques {
-        deque.push(1).unwrap();
+fn split_thief_pays_a_membarrier_to_force_and_none_to_steal() {
+    if !barrier::is_ready() {
+        return;
     }
-    let victims: Vec<_> = deques.iter().map(Owner::thief).collect();
-    let spent = cost(|| assert_eq!(asymmetric::steal_each(&victims, |_| {}), 16));
-    assert_eq!(spent.membarriers + spent.fences, 1);
+    let mut deque = split::Deque::with_capacity(64);
+    let thief = deque.thief();
+    for item in 0..16 {
+        deque.push(item).unwrap();
+    }
+    let spent = cost(|| assert_eq!(thief.force(), split::Forced::Public));
+    assert_eq!(spent.membarriers, 1);
+    let spent = cost(|| {
+        for item in 0..16 {
+            assert_eq!(thief.steal(), Steal::Success(item));
+        }
+    });
+    assert_eq!(spent.membarriers, 0);
 }
 
 #[test]

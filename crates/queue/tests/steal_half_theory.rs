@@ -4,31 +4,10 @@
 
 use std::collections::VecDeque;
 
-use locksley_queue::steal_half::{Inspection, claim_first, extended};
+use locksley_queue::steal_half::Inspection;
+use locksley_queue::steal_half::extended::Deque;
 use locksley_queue::{Owner, Steal, StealBatch, Thief, counts};
 use proptest::prelude::*;
-
-/// What the tests need beyond the traits.
-trait Subject: Owner<Item = u64, Thief: StealBatch<Deque = Self>> + Sized {
-    fn starting_at(capacity: usize, start: u64) -> Self;
-    fn inspect(&self) -> Inspection;
-}
-
-macro_rules! subject {
-    ($($variant:ident),*) => {$(
-        impl Subject for $variant::Deque<u64> {
-            fn starting_at(capacity: usize, start: u64) -> Self {
-                $variant::Deque::starting_at(capacity, start)
-            }
-
-            fn inspect(&self) -> Inspection {
-                $variant::Deque::inspect(self)
-            }
-        }
-    )*};
-}
-
-subject!(extended, claim_first);
 
 fn rmws(f: impl FnOnce()) -> u64 {
     let before = counts::of_this_thread();
@@ -36,9 +15,9 @@ fn rmws(f: impl FnOnce()) -> u64 {
     (counts::of_this_thread() - before).rmws
 }
 
-fn owner_alone<D: Subject>() {
+fn owner_alone() {
     for k in 1..=1024_u64 {
-        let mut deque = D::starting_at(1024, k << 13);
+        let mut deque = Deque::starting_at(1024, k << 13);
         let log = u64::from(k.ilog2());
         assert_eq!(
             rmws(|| (0..k).for_each(|i| deque.push(i).unwrap())),
@@ -53,8 +32,7 @@ fn owner_alone<D: Subject>() {
 
 #[test]
 fn theorem_4_3_owner_alone() {
-    owner_alone::<extended::Deque<u64>>();
-    owner_alone::<claim_first::Deque<u64>>();
+    owner_alone();
 }
 
 fn eighth(seen: Inspection) {
@@ -117,12 +95,15 @@ fn model_half(from: &mut VecDeque<u64>, to: &mut VecDeque<u64>, stolen: Steal<u6
             assert_eq!(from.pop_front(), Some(newest));
         }
         Steal::Empty => assert!(from.is_empty()),
-        other => panic!("nobody interfered: {other:?}"),
+        other => panic!("no other thread interfered: {other:?}"),
     }
 }
 
-fn against_the_model<D: Subject>(capacity: usize, start: u64, ops: &[Op]) {
-    let (mut deque, mut own) = (D::starting_at(capacity, start), D::starting_at(8, start));
+fn against_the_model(capacity: usize, start: u64, ops: &[Op]) {
+    let (mut deque, mut own) = (
+        Deque::starting_at(capacity, start),
+        Deque::starting_at(8, start),
+    );
     let (mut model, mut own_model) = (VecDeque::new(), VecDeque::new());
     for (i, op) in ops.iter().enumerate() {
         let i = i as u64;
@@ -164,22 +145,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn theorem_3_10_extended(ops in ops(), log in 0..8_u32, near in 0..20_u64) {
-        against_the_model::<extended::Deque<u64>>(1 << log, near.wrapping_neg(), &ops);
-    }
-
-    #[test]
-    fn theorem_3_10_claim_first(ops in ops(), log in 0..8_u32, near in 0..20_u64) {
-        against_the_model::<claim_first::Deque<u64>>(1 << log, near.wrapping_neg(), &ops);
+    fn theorem_3_10(ops in ops(), log in 0..8_u32, near in 0..20_u64) {
+        against_the_model(1 << log, near.wrapping_neg(), &ops);
     }
 }
 
 /// Thieves alone empty a deque whose owner does nothing, and each finds at least an eighth.
-fn thieves_alone<D: Subject>() {
+fn thieves_alone() {
     for len in 0..200_u64 {
-        let mut deque = D::starting_at(256, 65_500);
+        let mut deque = Deque::starting_at(256, 65_500);
         (0..len).for_each(|i| deque.push(i).unwrap());
-        let (mut own, mut left) = (D::starting_at(256, 0), len as usize);
+        let (mut own, mut left) = (Deque::starting_at(256, 0), len as usize);
         while let Steal::Success(_) = deque.thief().steal_half(&mut own) {
             let n = left - deque.len();
             assert!(
@@ -195,14 +171,13 @@ fn thieves_alone<D: Subject>() {
 
 #[test]
 fn theorem_3_10_thieves_alone() {
-    thieves_alone::<extended::Deque<u64>>();
-    thieves_alone::<claim_first::Deque<u64>>();
+    thieves_alone();
 }
 
 /// In the order of log k + m compare-and-swaps with m thefts in between.
-fn with_thefts<D: Subject>() {
+fn with_thefts() {
     for (k, every) in [(500_u64, 7_u64), (1000, 50), (1000, 3)] {
-        let mut deque = D::starting_at(1024, 0);
+        let mut deque = Deque::starting_at(1024, 0);
         let (mut stolen, mut cas) = (0, 0);
         for i in 0..k {
             cas += rmws(|| deque.push(i).unwrap());
@@ -219,6 +194,5 @@ fn with_thefts<D: Subject>() {
 
 #[test]
 fn theorem_4_3_with_thefts() {
-    with_thefts::<extended::Deque<u64>>();
-    with_thefts::<claim_first::Deque<u64>>();
+    with_thefts();
 }

@@ -140,22 +140,26 @@ where
             0 => environment::num_threads(),
             wanted => wanted,
         };
+        let waiting = environment::waiting();
+        let most = environment::read_reproducible();
         let mut builder = Pool::builder()
-            .workers(wanted.min(max_num_threads()))
+            .workers(wanted.min(max_num_threads()).min(most))
             .strategy(environment::strategy())
-            // Nobody takes the place of one who waits, so it must be free to run anything.
-            .waiting(Waiting::TakeAny)
-            .depth_limit(usize::MAX)
+            .waiting(waiting)
             .idle(IDLE)
             .breadth_first(self.breadth_first)
             .panic_handler(last_resort(self.panic_handler.take()));
+        if waiting == Waiting::TakeAny {
+            // No worker takes the place of one that waits, so it must be free to run anything.
+            builder = builder.depth_limit(usize::MAX);
+        }
         if let Some(size) = self.stack_size {
             builder = builder.stack_size(size);
         }
         if self.use_current_thread {
             builder = builder.use_current_thread();
         }
-        builder
+        report::prepare(builder)
     }
 
     /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.

@@ -1,14 +1,12 @@
 //! The pool that calls from outside of any pool go to, and who is inside of one.
 
-use std::sync::OnceLock;
-
-use locksley::Worker;
+use locksley::{PerProcess, Worker};
 
 use crate::builder::ThreadPoolBuilder;
 use crate::error::ThreadPoolBuildError;
 use crate::pool::ThreadPool;
 
-static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
+static GLOBAL: PerProcess<ThreadPool> = PerProcess::new();
 
 /// The global pool, started now if it was not.
 pub(crate) fn global() -> &'static ThreadPool {
@@ -36,6 +34,25 @@ pub(crate) fn set_global(
     match pool {
         None => Ok(()),
         Some(_) => Err(ThreadPoolBuildError::GLOBAL_EXISTS),
+    }
+}
+
+/// Ends the global pool: waits until everything that was spawned is done and its threads have ended.
+/// The next use of it starts another one. rayon-core has no such function: it is for a library that
+/// is about to be unloaded, whose code must run in no thread.
+///
+/// No other thread may use the global pool meanwhile: what it hands to a pool that has ended does not
+/// run. Threads that a `spawn_handler` started are waited for until they have left the pool.
+///
+/// ```
+/// assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+/// rayon_core::shutdown_global();
+/// // Another one.
+/// assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+/// ```
+pub fn shutdown_global() {
+    if let Some(pool) = GLOBAL.remove() {
+        pool.inner().shutdown_static();
     }
 }
 

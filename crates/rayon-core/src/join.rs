@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use crate::environment;
 use crate::global::{global, with_worker};
 
 /// What a closure of [`join_context`] is told.
@@ -16,12 +17,14 @@ impl FnContext {
     #[inline]
     fn new(context: locksley::FnContext) -> FnContext {
         FnContext {
-            migrated: context.migrated(),
+            // What is told apart by it splits differently from run to run.
+            migrated: context.migrated() && environment::reproducible().is_none(),
             stays: PhantomData,
         }
     }
 
-    /// Does the closure run on another thread than the one that called [`join_context`]?
+    /// Does the closure run on another thread than the one that called [`join_context`]? Always `false`
+    /// if `LOCKSLEY_REPRODUCIBLE` is set.
     ///
     /// ```
     /// let (a, b) = rayon_core::join_context(|c| c.migrated(), |c| c.migrated());

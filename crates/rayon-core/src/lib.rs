@@ -30,8 +30,8 @@
 //! # What is different
 //!
 //! - Forks and spawns cost less.
-//! - `LOCKSLEY_STRATEGY` selects the strategy of all pools, by a name that `locksley::Strategy` knows,
-//!   and `LOCKSLEY_STATS=1` has the pools' statistics printed to standard error when the program exits.
+//! - A forked process can use the global pool, which starts anew there; a pool of its parent's panics
+//!   instead of hanging. [`shutdown_global`] ends the global pool, for a library that is unloaded.
 //! - Where a pool cannot be had with as many threads as the machine has CPUs, the global pool makes do with
 //!   the calling thread.
 //! - A worker of a pool that was built through `locksley` itself counts as a thread outside of any pool,
@@ -40,6 +40,18 @@
 //! # Environment
 //!
 //! `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`: the size of pools that are not told otherwise.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `LOCKSLEY_WAITING=own` | a thread that waits runs only what it waits for |
+//! | `LOCKSLEY_REPRODUCIBLE=N` | iterators split as for `N` threads: the same bits with any number up to `N` |
+//! | `LOCKSLEY_STATS=1` | statistics on standard error at exit |
+//! | `LOCKSLEY_TRACE=FILE` | a timeline for Perfetto |
+//! | `LOCKSLEY_PROFILE=FILE` | work and span |
+//! | `LOCKSLEY_RECORD=FILE` | a recording for `locksley replay` |
+//! | `LOCKSLEY_STRATEGY=NAME` | the strategy of all pools, with the feature `strategies` |
+//!
+//! The README says what each promises.
 
 mod broadcast;
 mod builder;
@@ -60,6 +72,7 @@ pub use builder::ThreadPoolBuilder;
 #[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
+pub use global::shutdown_global;
 pub use join::{FnContext, join, join_context};
 pub use pool::{
     ThreadPool, current_num_threads, current_thread_has_pending_tasks, current_thread_index,

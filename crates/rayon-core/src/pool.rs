@@ -6,6 +6,7 @@ use std::fmt;
 use locksley::{Pool, Worker};
 
 use crate::broadcast::BroadcastContext;
+use crate::environment;
 use crate::global::{global, with_worker};
 use crate::scope::{Scope, ScopeFifo};
 use crate::yields::Yield;
@@ -304,7 +305,8 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
     }
 }
 
-/// The number of threads in the calling thread's pool; outside of one, in the global pool.
+/// The number of threads in the calling thread's pool; outside of one, in the global pool. If
+/// `LOCKSLEY_REPRODUCIBLE` is set, that number, which no pool's threads exceed.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -312,10 +314,11 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 /// ```
 #[inline]
 pub fn current_num_threads() -> usize {
-    with_worker(|worker| match worker {
+    let threads = with_worker(|worker| match worker {
         Some(worker) => worker.num_workers(),
         None => global().current_num_threads(),
-    })
+    });
+    environment::reproducible().unwrap_or(threads)
 }
 
 /// The most threads that a pool can have; whoever asks for more gets these.

@@ -1,59 +1,163 @@
-//! Statistics at the end of a program that does not know where it runs.
+//! What a program that knows nothing of it leaves behind when it ends: statistics, timeline, profile,
+//! recording.
 //!
-//! Every pool that is built leaves an observer here, if `LOCKSLEY_STATS` asks for it. When the process exits, by
-//! returning from `main` or by `exit`, the C library calls back, and the tables are printed. A program that is
-//! killed or aborts prints none.
+//! Every pool that is built leaves an observer here, if a variable of the environment asks for it. When
+//! the process exits, by returning from `main` or by `exit`, the C library calls back, and what was
+//! observed is written. A program that is killed or aborts writes nothing.
 
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
-use locksley::Observer;
+use locksley::{Builder, Observer, PerProcess, Profile, Recording, Trace};
 
-use crate::environment;
+use crate::environment::{self, Outputs};
 
 /// How many pools are kept: a program that makes them by the thousand would have them all in memory.
 const MOST: usize = 16;
 
-static POOLS: Mutex<Pools> = Mutex::new(Pools {
-    kept: Vec::new(),
-    others: 0,
-});
+/// How many entries of each thread a timeline has: 2 megabytes.
+const ENTRIES: usize = 1 << 17;
 
+/// How long a step of a recorded graph is: what `locksley replay` takes it to be.
+const STEP: Duration = Duration::from_nanos(200);
+
+/// A forked process reports its own pools only.
+static POOLS: PerProcess<Mutex<Pools>> = PerProcess::new();
+
+/// Whether the C library calls back at exit.
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+
+/// The process that asked for it.
+static FIRST: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Default)]
 struct Pools {
+    outputs: Outputs,
     kept: Vec<(String, Observer)>,
     others: usize,
 }
 
+/// Has a pool note what is to be written at the end.
+pub(crate) fn prepare(builder: Builder) -> Builder {
+    let outputs = environment::outputs();
+    let builder = match outputs.trace {
+        Some(_) => builder.trace(ENTRIES),
+        None => builder,
+    };
+    builder.record(outputs.profile.is_some() || outputs.record.is_some())
+}
+
 /// Keeps a pool for the report, if there is to be one.
 pub(crate) fn keep(pool: &locksley::Pool) {
-    if !environment::wants_stats() {
+    let outputs = environment::outputs();
+    if outputs.are_none() {
         return;
     }
-    let Ok(mut pools) = POOLS.lock() else { return };
+    let Ok(mut pools) = POOLS.get_or_init(Mutex::default).lock() else {
+        return;
+    };
+    pools.outputs = outputs;
     if pools.kept.len() == MOST {
         pools.others += 1;
         return;
     }
-    if pools.kept.is_empty() {
+    // A forked process has its parent's handlers.
+    if !REGISTERED.swap(true, Ordering::Relaxed) {
+        FIRST.store(std::process::id(), Ordering::Relaxed);
         // SAFETY: the function does not unwind, and is there as long as the process: a library that
         // is unloaded before takes what it has registered with it.
-        unsafe { libc::atexit(print) };
+        unsafe { libc::atexit(write_all) };
     }
     let name = format!("locksley: pool {}: {pool:?}", pools.kept.len() + 1);
     pools.kept.push((name, pool.observer()));
 }
 
-/// Prints what was kept. Nothing here may panic, and the thread's own variables may be gone.
-extern "C" fn print() {
-    use std::io::Write;
+/// Writes what was asked for. No panic leaves it, and the thread's own variables may be gone.
+extern "C" fn write_all() {
+    // A thread that builds a pool while the process ends may have the lock for ever.
+    let Some(Ok(pools)) = POOLS.get().map(Mutex::try_lock) else {
+        return;
+    };
+    // The payload of a panic here is a message, which has been printed.
+    let _ = catch_unwind(AssertUnwindSafe(|| pools.write()));
+}
 
-    // Somebody who builds a pool while the process ends may have the lock for ever.
-    let Ok(pools) = POOLS.try_lock() else { return };
-    let mut text = String::new();
-    for (name, observer) in &pools.kept {
-        text += &format!("{name}\n{}\n", observer.stats());
+impl Pools {
+    fn write(&self) {
+        if self.outputs.stats {
+            self.print_stats();
+        }
+        if let Some(file) = &self.outputs.trace {
+            save("LOCKSLEY_TRACE", file, &self.trace().to_json());
+        }
+        if self.outputs.profile.is_none() && self.outputs.record.is_none() {
+            return;
+        }
+        let Some(recording) = self.recording() else {
+            eprintln!("locksley: nothing was recorded: no pool ran a join, a scope or an iterator");
+            return;
+        };
+        if let Some(file) = &self.outputs.profile {
+            let profile = recording.profile(Profile::BURDEN, recording.strand_cost());
+            save("LOCKSLEY_PROFILE", file, &profile.to_json());
+        }
+        if let Some(file) = &self.outputs.record {
+            save("LOCKSLEY_RECORD", file, &recording.to_json(STEP));
+        }
     }
-    if pools.others > 0 {
-        text += &format!("locksley: and {} more pools\n", pools.others);
+
+    fn print_stats(&self) {
+        use std::io::Write;
+
+        let mut text = String::new();
+        for (name, observer) in &self.kept {
+            text += &format!("{name}\n{}\n", observer.stats());
+        }
+        if self.others > 0 {
+            text += &format!("locksley: and {} more pools\n", self.others);
+        }
+        // Standard error may be closed.
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
-    let _ = std::io::stderr().write_all(text.as_bytes());
+
+    /// The timelines of all pools, each as a process of its own.
+    fn trace(&self) -> Trace {
+        let mut whole = Trace::new();
+        for (number, (_, observer)) in self.kept.iter().enumerate() {
+            match number {
+                0 => whole = observer.take_trace(),
+                _ => whole.merge(observer.take_trace()),
+            }
+        }
+        whole
+    }
+
+    /// What all pools ran, one after the other.
+    fn recording(&self) -> Option<Recording> {
+        let recordings = self.kept.iter().filter_map(|(_, one)| one.take_recording());
+        recordings.reduce(|mut all, one| {
+            all.append(one);
+            all
+        })
+    }
+}
+
+/// Writes a file, or says why it could not be written.
+fn save(variable: &str, file: &OsString, text: &str) {
+    let (id, mut path) = (std::process::id(), file.clone());
+    if let Some(pattern) = file.to_str().filter(|text| text.contains("%p")) {
+        path = pattern.replace("%p", &id.to_string()).into();
+    } else if id != FIRST.load(Ordering::Relaxed) {
+        // A forked process leaves its parent's file alone.
+        path.push(format!(".{id}"));
+    }
+    if let Err(error) = std::fs::write(&path, text) {
+        eprintln!(
+            "locksley: {variable}: {} cannot be written: {error}",
+            path.display()
+        );
+    }
 }

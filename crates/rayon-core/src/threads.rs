@@ -91,7 +91,7 @@ impl ThreadSpawn for DefaultSpawn {
         if let Some(size) = thread.stack_size() {
             builder = builder.stack_size(size);
         }
-        builder.spawn(|| thread.run()).map(drop)
+        thread.inner.spawn_by(builder)
     }
 }
 

@@ -17,6 +17,11 @@ fn child(test: &str, environment: &[(&str, &str)]) -> Output {
         "RAYON_RS_NUM_CPUS",
         "LOCKSLEY_STRATEGY",
         "LOCKSLEY_STATS",
+        "LOCKSLEY_WAITING",
+        "LOCKSLEY_REPRODUCIBLE",
+        "LOCKSLEY_TRACE",
+        "LOCKSLEY_PROFILE",
+        "LOCKSLEY_RECORD",
     ] {
         command.env_remove(name);
     }
@@ -93,6 +98,108 @@ fn child_strategy() {
 }
 
 #[test]
+fn a_waiter_runs_only_what_it_waits_for_if_asked_to() {
+    let strangers = |environment: &[_]| answer(&child("child_waiting", environment));
+    assert_eq!(strangers(&[("LOCKSLEY_WAITING", "own")]), "false");
+    assert_eq!(strangers(&[("LOCKSLEY_WAITING", "any")]), "true");
+    assert_eq!(strangers(&[]), "true");
+    let output = child("child_waiting", &[("LOCKSLEY_WAITING", "patiently")]);
+    assert_eq!(answer(&output), "true");
+    let errors = errors(&output);
+    assert_eq!(errors.matches("LOCKSLEY_WAITING").count(), 1, "{errors}");
+    assert!(
+        errors.contains("patiently") && errors.contains("own"),
+        "{errors}"
+    );
+}
+
+/// Has the one thread of a pool wait for another pool while its own has a task, and tells whether the
+/// task ran on top of the wait.
+#[test]
+#[ignore = "a child process of `a_waiter_runs_only_what_it_waits_for_if_asked_to`"]
+fn child_waiting() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, mpsc};
+
+    let pool = |threads| {
+        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(threads);
+        builder.build().unwrap()
+    };
+    let (here, there) = (pool(1), pool(1));
+    let ran = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let on_top = here.install(|| {
+        let ran_too = ran.clone();
+        rayon_core::spawn(move || {
+            ran_too.store(true, Ordering::SeqCst);
+            sender.send(()).unwrap();
+        });
+        // Until the task has run; or, where it is not to, long enough for it to have run otherwise.
+        let own = std::env::var("LOCKSLEY_WAITING").as_deref() == Ok("own");
+        let limit = std::time::Duration::from_millis(if own { 300 } else { 60_000 });
+        there.install(move || {
+            let _ = receiver.recv_timeout(limit);
+        });
+        ran.load(Ordering::SeqCst)
+    });
+    println!("answer: {on_top}");
+}
+
+#[test]
+fn sums_are_reproducible_if_asked_for() {
+    let sums = |threads, environment: &[_]| {
+        let threads = [("RAYON_NUM_THREADS", threads)];
+        let environment = [&threads, environment].concat();
+        answer(&child("child_sums", &environment))
+    };
+    // The sum has the same bits with any number of threads, and no index is too large.
+    let wanted = sums("1", &[("LOCKSLEY_REPRODUCIBLE", "16")]);
+    for threads in ["2", "3", "7", "16", "40"] {
+        assert_eq!(sums(threads, &[("LOCKSLEY_REPRODUCIBLE", "16")]), wanted);
+    }
+    assert_ne!(sums("1", &[("LOCKSLEY_REPRODUCIBLE", "64")]), wanted);
+    assert_ne!(sums("1", &[]), wanted);
+    let output = child("child_sums", &[("LOCKSLEY_REPRODUCIBLE", "often")]);
+    let errors = errors(&output);
+    assert_eq!(errors.matches("REPRODUCIBLE").count(), 1, "{errors}");
+}
+
+/// A sum that is split as rayon's iterators do it.
+fn sum(numbers: &[f64], mut splits: usize, migrated: bool) -> f64 {
+    if migrated {
+        splits = rayon_core::current_num_threads().max(splits / 2);
+    } else if splits == 0 || numbers.len() < 2 {
+        return numbers.iter().sum();
+    } else {
+        splits /= 2;
+    }
+    let (left, right) = numbers.split_at(numbers.len() / 2);
+    let (a, b) = rayon_core::join_context(
+        |context| sum(left, splits, context.migrated()),
+        |context| sum(right, splits, context.migrated()),
+    );
+    a + b
+}
+
+#[test]
+#[ignore = "a child process of `sums_are_reproducible_if_asked_for`"]
+fn child_sums() {
+    let number =
+        |i: u32| f64::from(i).sin() * 2_f64.powi(i.wrapping_mul(2_654_435_761) as i32 >> 26);
+    let numbers: Vec<f64> = (0..100_000).map(number).collect();
+    let split = || sum(&numbers, rayon_core::current_num_threads(), false);
+    let first = split();
+    for _ in 0..20 {
+        if std::env::var_os("LOCKSLEY_REPRODUCIBLE").is_some_and(|value| value == "16") {
+            assert_eq!(split().to_bits(), first.to_bits());
+        }
+    }
+    let indices = rayon_core::broadcast(|context| context.index());
+    assert!(indices.len() <= rayon_core::current_num_threads());
+    println!("answer: {:x}", first.to_bits());
+}
+
+#[test]
 fn statistics_are_printed_at_exit_if_asked_for() {
     let output = child("child_stats", &[("LOCKSLEY_STATS", "1")]);
     assert!(output.status.success());
@@ -113,6 +220,120 @@ fn child_stats() {
     let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build();
     assert_eq!(pool.unwrap().install(|| 1), 1);
     assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+}
+
+#[test]
+fn timeline_profile_and_recording_are_written_at_exit_if_asked_for() {
+    let folder = std::env::temp_dir().join(format!("locksley-outputs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = ["trace", "profile", "record"];
+    let files = names.map(|name| folder.join(name).display().to_string());
+    let variables = ["LOCKSLEY_TRACE", "LOCKSLEY_PROFILE", "LOCKSLEY_RECORD"];
+    let environment: Vec<_> = variables
+        .into_iter()
+        .zip(files.iter().map(|f| &**f))
+        .collect();
+    let output = child("child_outputs", &environment);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(!errors(&output).contains("locksley"), "{}", errors(&output));
+    let [trace, profile, record] = files.map(|file| std::fs::read_to_string(file).unwrap());
+    // Both pools are there, with two threads and with three.
+    assert!(
+        trace.starts_with('{') && trace.contains("traceEvents"),
+        "{trace}"
+    );
+    assert_eq!(trace.matches("process_name").count(), 2, "{trace}");
+    assert_eq!(trace.matches("thread_name").count(), 5, "{trace}");
+    // 89 leaves have 88 forks, and the other pool has one.
+    assert!(profile.contains("locksley-profile/1"), "{profile}");
+    assert!(profile.contains("\"spawns\": 89,"), "{profile}");
+    assert!(
+        record.starts_with("{\"format\": \"locksley-dag/1\""),
+        "{record}"
+    );
+    assert_eq!(forks(&record), 89, "{record}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// How many nodes of a recorded graph lead to two others.
+fn forks(record: &str) -> usize {
+    let forks = record.lines().filter(|line| {
+        let next = line.split(['[', ']']).nth(1);
+        next.is_some_and(|next| next.contains(','))
+    });
+    forks.count()
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_reported_once() {
+    for variable in ["LOCKSLEY_TRACE", "LOCKSLEY_PROFILE", "LOCKSLEY_RECORD"] {
+        let output = child("child_outputs", &[(variable, "/no such folder/file")]);
+        assert!(output.status.success());
+        assert_eq!(answer(&output), "55");
+        let errors = errors(&output);
+        let lines: Vec<_> = errors
+            .lines()
+            .filter(|line| line.contains("locksley"))
+            .collect();
+        assert_eq!(lines.len(), 1, "{errors}");
+        assert!(lines[0].contains(variable) && lines[0].contains("/no such folder/file"));
+    }
+}
+
+/// A forked process writes files of its own.
+#[test]
+#[cfg(unix)]
+fn a_forked_process_leaves_its_parents_files_alone() {
+    let folder = std::env::temp_dir().join(format!("locksley-forked-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("record").display().to_string();
+    let output = child("child_forks", &[("LOCKSLEY_RECORD", &file)]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let forked = format!("{file}.{}", answer(&output));
+    for (file, wanted) in [(file, 88), (forked, 1)] {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(forks(&text), wanted, "{file}: {text}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+#[ignore = "a child process of `a_forked_process_leaves_its_parents_files_alone`"]
+fn child_forks() {
+    assert_eq!(fib(10), 55);
+    // SAFETY: what the child calls is usable in a forked process.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
+        // SAFETY: no other thread of this process ends it.
+        unsafe { libc::exit(0) };
+    }
+    // SAFETY: the status is not asked for.
+    assert_eq!(
+        unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) },
+        child
+    );
+    println!("answer: {child}");
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = rayon_core::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+#[test]
+#[ignore = "a child process of `timeline_profile_and_recording_are_written_at_exit_if_asked_for`"]
+fn child_outputs() {
+    let pool = |threads| {
+        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(threads);
+        builder.build().unwrap()
+    };
+    assert_eq!(pool(3).install(|| rayon_core::join(|| 1, || 2)), (1, 2));
+    println!("answer: {}", pool(2).install(|| fib(10)));
 }
 
 /// Did the process abort, having said why?

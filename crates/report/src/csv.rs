@@ -83,8 +83,9 @@ impl<'a> Subject<'a> {
 }
 
 impl Results {
-    /// Every measured value on a line of its own: `section, program, parameters, variant, workers, quantity, repetition, value,
-    /// unit`. Loads over time and timelines are left out; they are in the JSON.
+    /// Every measured value on a line of its own: `section, program, parameters, variant, workers,
+    /// quantity, repetition, value, unit`. Loads over time and timelines are left out; they are in
+    /// the JSON.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Machine, Results, Row};

@@ -88,8 +88,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// Reads a file of results, or all of those in a folder, in the order of their names, merged into one.
-/// Other JSON files, such as traces for Perfetto, are passed over.
+/// Reads a file of results, or all of those in a folder, in the order of their names, merged into
+/// one. Other JSON files, such as traces for Perfetto, are passed over.
 ///
 /// ```
 /// use locksley_report::{Comparison, Machine, Results, read, write};
@@ -137,7 +137,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Results, Error> {
 /// `None` if the file is none of ours.
 fn read_file(path: &Path) -> Result<Option<Results>, Error> {
     let bytes = fs::read(path).map_err(|error| Error::Read(path.to_owned(), error))?;
-    // The tag comes first in what we write; a large trace of another tool is not parsed to find out that it is none of ours.
+    // The tag comes first in what we write; a large trace of another tool is not parsed to find out
+    // that it is none of ours.
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
     if !start.contains("\"locksley-results/") {
         return Ok(None);
@@ -163,8 +164,8 @@ struct Tag {
     format: Option<String>,
 }
 
-/// Writes `<name>.json` and `<name>.csv` into the folder, which is made if need be, and says where they are. Each file is complete or
-/// absent, whenever the program is stopped.
+/// Writes `<name>.json` and `<name>.csv` into the folder, which is made if need be, and says where
+/// they are. Each file is complete or absent, whenever the program is stopped.
 ///
 /// ```
 /// use locksley_report::{Machine, Results, write};
@@ -199,7 +200,8 @@ pub fn write(
     Ok([json, csv])
 }
 
-/// Writes the [page](crate::page) to a file, which is complete or absent, and makes its folder if need be.
+/// Writes the [page](crate::page) to a file, which is complete or absent, and makes its folder if
+/// need be.
 ///
 /// ```
 /// use locksley_report::{Machine, Results, write_page};

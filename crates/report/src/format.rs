@@ -1,64 +1,6 @@
-//! Numbers as a person reads them.
+//! What the page adds to the numbers of `locksley_figures`: ticks, counts, sentences, markup.
 
-/// A unit of time that suits a set of numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Unit {
-    pub(crate) name: &'static str,
-    /// How many of it make a second.
-    pub(crate) per_second: f64,
-}
-
-const UNITS: [Unit; 4] = [
-    Unit {
-        name: "s",
-        per_second: 1.0,
-    },
-    Unit {
-        name: "ms",
-        per_second: 1e3,
-    },
-    Unit {
-        name: "µs",
-        per_second: 1e6,
-    },
-    Unit {
-        name: "ns",
-        per_second: 1e9,
-    },
-];
-
-impl Unit {
-    /// The largest unit in which this many seconds are at least 1.
-    pub(crate) fn for_seconds(seconds: f64) -> Unit {
-        let fits = |unit: &&Unit| seconds * unit.per_second >= 1.0;
-        if seconds <= 0.0 {
-            UNITS[0]
-        } else {
-            *UNITS.iter().find(fits).unwrap_or(&UNITS[3])
-        }
-    }
-}
-
-/// Three significant digits, `1234` rather than `1.23e3`; no trailing zeros beyond the point for whole numbers below 100 000.
-pub(crate) fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 {
-            "0".into()
-        } else {
-            "–".into()
-        };
-    }
-    let magnitude = value.abs().log10().floor();
-    if !(-5.0..15.0).contains(&magnitude) {
-        return format!("{value:.2e}");
-    }
-    let decimals = (2.0 - magnitude).max(0.0) as usize;
-    let text = format!("{value:.decimals$}");
-    // Rounding may have added a digit: 9.999 is 10.0, not 10.00.
-    let rounded: f64 = text.parse().unwrap_or(value);
-    let decimals = (2.0 - rounded.abs().log10().floor()).max(0.0) as usize;
-    format!("{value:.decimals$}")
-}
+pub(crate) use locksley_figures::{Unit, number, plural, range, seconds, times};
 
 /// A label of an axis: no more digits than it needs.
 pub(crate) fn tick(value: f64) -> String {
@@ -85,37 +27,6 @@ pub(crate) fn count(value: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// `41.9 ms`.
-pub(crate) fn seconds(value: f64) -> String {
-    let unit = Unit::for_seconds(value);
-    format!("{} {}", number(value * unit.per_second), unit.name)
-}
-
-/// `41.7–42.3 ms`.
-pub(crate) fn range(lower: f64, upper: f64) -> String {
-    let unit = Unit::for_seconds(upper);
-    format!(
-        "{}–{} {}",
-        number(lower * unit.per_second),
-        number(upper * unit.per_second),
-        unit.name
-    )
-}
-
-/// `1.93×`.
-pub(crate) fn times(value: f64) -> String {
-    format!("{}×", number(value))
-}
-
-/// `1 worker`, `2 workers`.
-pub(crate) fn plural(count: usize, what: &str) -> String {
-    if count == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{count} {what}s")
-    }
 }
 
 /// With a capital letter and a full stop.
@@ -164,22 +75,6 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_three_digits_and_a_unit() {
-        let cases = [
-            (0.0419, "41.9 ms"),
-            (1.0, "1.00 s"),
-            (9.999, "10.0 s"),
-            (0.0, "0 s"),
-            (2.5e-6, "2.50 µs"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(seconds(value), text);
-        }
-        assert_eq!(seconds(3e-10), "0.300 ns");
-        assert_eq!(seconds(4321.0), "4321 s");
-    }
 
     #[test]
     fn ticks_are_short() {

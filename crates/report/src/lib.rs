@@ -1,8 +1,9 @@
 //! What was measured, as data and as a page.
 //!
 //! [`Results`] holds comparisons, experiments, profiles and traces of one or several commands. It knows
-//! nothing of the runtime or the simulator: whoever measures fills it in. It is kept as JSON, one file per
-//! command, any number of them in a folder ([`read`], [`write()`]), and as CSV ([`Results::to_csv`]).
+//! nothing of the runtime or the simulator: the program that measures fills it in. It is kept as
+//! JSON, one file per command, any number of them in a folder ([`read`], [`write()`]), and as CSV
+//! ([`Results::to_csv`]).
 //!
 //! ```
 //! use locksley_report::{Comparison, Contender, Machine, Results, Row};
@@ -12,7 +13,7 @@
 //! queens.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![0.41, 0.42, 0.43]));
 //! queens.rows.push(Row::new(Contender::rival("rayon"), 2, vec![0.44, 0.43, 0.46]));
 //!
-//! let winner = queens.winner().expect("somebody was measured");
+//! let winner = queens.winner().expect("a row was measured");
 //! assert_eq!(winner.contender.name(), "stealing");
 //! assert!((queens.speedup(winner).unwrap() - 0.81 / 0.42).abs() < 1e-12);
 //!
@@ -32,12 +33,11 @@ mod folder;
 mod format;
 mod page;
 mod results;
-mod samples;
 
 pub use folder::{Error, read, write, write_page};
+pub use locksley_figures::Summary;
 pub use page::page;
 pub use results::*;
-pub use samples::Summary;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,16 +1,17 @@
 //! One self-contained HTML page.
 //!
-//! It needs no network and no script: everything is in the file, and a Content-Security-Policy forbids the rest. The script, where
-//! it may run, adds a switch for light and dark, filters, sorting, and a zoom for timelines. The policy admits exactly this
-//! script and this style sheet, by their hashes; so even markup that got past the escaping could not run.
+//! It needs no network and no script: everything is in the file, and a Content-Security-Policy
+//! forbids the rest. The script, where it may run, adds a switch for light and dark, filters,
+//! sorting, and a zoom for timelines. The policy admits exactly this script and this style sheet,
+//! by their hashes; so even markup that got past the escaping could not run.
 
 mod comparisons;
+mod glossary;
 mod others;
 mod parts;
-mod words;
 
 use crate::Results;
-use crate::charts::{self, Cast};
+use crate::charts::{self, SeriesIndex};
 use crate::format::{escape, plural};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -23,7 +24,7 @@ struct Section {
     title: &'static str,
     /// One sentence for a reader who has never read a paper on scheduling.
     explanation: &'static str,
-    body: fn(&Results, &Cast) -> String,
+    body: fn(&Results, &SeriesIndex) -> String,
 }
 
 const SECTIONS: [Section; 8] = [
@@ -101,7 +102,7 @@ const SECTIONS: [Section; 8] = [
 /// assert!(html.contains("fib &lt;b&gt;") && !html.contains("fib <b>"));
 /// ```
 pub fn page(results: &Results) -> String {
-    let cast = cast(results);
+    let series_index = series_index(results);
     let style = charts::style_sheet() + include_str!("page/style.css");
     let title = if results.title.is_empty() {
         "Locksley: results"
@@ -110,14 +111,14 @@ pub fn page(results: &Results) -> String {
     };
     let sections: Vec<(&Section, String)> = SECTIONS
         .iter()
-        .map(|section| (section, (section.body)(results, &cast)))
+        .map(|section| (section, (section.body)(results, &series_index)))
         .filter(|(_, body)| !body.is_empty())
         .collect();
     let mut html = head(title, &style);
     html.push_str(&opening(title, results));
     html.push_str(&contents(results, &sections));
     html.push_str("<main>\n");
-    html.push_str(&controls(results, &cast));
+    html.push_str(&controls(results, &series_index));
     html.push_str(&comparisons::summary(results));
     if sections.is_empty() {
         html.push_str("<p class=\"note\">Nothing has been measured.</p>\n");
@@ -134,7 +135,7 @@ pub fn page(results: &Results) -> String {
             "<section id=\"{id}\"><h2>{title}</h2>\n<p>{explanation}</p>\n{body}</section>\n"
         );
     }
-    html.push_str(&words::section(&cast));
+    html.push_str(&glossary::section(&series_index));
     let _ = write!(
         html,
         "</main>\n<footer class=\"muted\"><p>Made by Locksley. This file needs no network.</p></footer>\n<script>{SCRIPT}</script>\n</body></html>\n"
@@ -143,7 +144,7 @@ pub fn page(results: &Results) -> String {
 }
 
 /// All contenders, numbered.
-fn cast(results: &Results) -> Cast {
+fn series_index(results: &Results) -> SeriesIndex {
     let rows = results
         .comparisons
         .iter()
@@ -165,7 +166,7 @@ fn cast(results: &Results) -> Cast {
         .timelines
         .iter()
         .map(|timeline| timeline.strategy.as_str());
-    Cast::new(
+    SeriesIndex::new(
         rows.chain(replayed)
             .chain(steals)
             .chain(loads)
@@ -282,7 +283,7 @@ fn contents(results: &Results, sections: &[(&Section, String)]) -> String {
 }
 
 /// What the script works on; hidden without it.
-fn controls(results: &Results, cast: &Cast) -> String {
+fn controls(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::from(
         "<div class=\"controls\"><button type=\"button\" id=\"theme\">Dark colours</button>\n",
     );
@@ -294,9 +295,9 @@ fn controls(results: &Results, cast: &Cast) -> String {
         }
         html.push_str("</select></label>\n");
     }
-    if cast.names().len() > 1 {
+    if series_index.names().len() > 1 {
         html.push_str("<fieldset id=\"contenders\"><legend>Show</legend>");
-        for name in cast.names() {
+        for name in series_index.names() {
             let name = escape(name);
             let _ = write!(
                 html,

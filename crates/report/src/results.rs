@@ -1,7 +1,8 @@
 //! Everything a command can have measured, as plain data.
 //!
-//! The format is JSON with the tag [`FORMAT`]. Every list may be absent, so that what an interrupted command
-//! had measured until then is valid too. Times are in seconds unless a field says otherwise.
+//! The format is JSON with the tag [`FORMAT`]. Every list may be absent, so that what an
+//! interrupted command had measured until then is valid too. Times are in seconds unless a field
+//! says otherwise.
 
 mod comparison;
 mod experiment;
@@ -115,7 +116,7 @@ pub struct Results {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name, and whatever else tells the machine from others.
+    /// The processor's name, and what else tells the machine from others.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// How many processors the program could use; 0 if unknown.
@@ -192,8 +193,8 @@ impl Results {
             && self.scalings.is_empty()
     }
 
-    /// Adds what `other` has and this has not. Title, time and machine stay this one's; a remark is added if
-    /// the other comes from another machine, since times of two machines do not compare.
+    /// Adds what `other` has and this has not. Title, time and machine stay this one's; a remark is
+    /// added if the other comes from another machine, since times of two machines do not compare.
     ///
     /// ```
     /// use locksley_report::{Comparison, Machine, Results};
@@ -235,8 +236,8 @@ impl Results {
         add(&mut self.scalings, other.scalings);
     }
 
-    /// What is wrong with the data, if something is: numbers that are not finite or below zero, and tables
-    /// whose sizes contradict each other. `read` and `write` ask this.
+    /// What is wrong with the data, if something is: numbers that are not finite or below zero, and
+    /// tables whose sizes contradict each other. `read` and `write` ask this.
     ///
     /// ```
     /// use locksley_report::{Machine, Results, StealMap};

@@ -49,7 +49,7 @@ impl Fork for OnPool {
 }
 
 fn record<P: Program>(mut program: P) -> Result<Recording, Box<dyn Error>> {
-    // With as many workers as cores nobody is taken off its core, which would count as work.
+    // With as many workers as cores no worker is taken off its core, which would count as work.
     let pool = Pool::builder().record(true).build()?;
     let task = program.task();
     let output = pool.install(move || task.run(OnPool));

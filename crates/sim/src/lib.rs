@@ -1,4 +1,4 @@
-//! A simulator of task schedulers: what each of them does where nobody has a machine, up to a
+//! A simulator of task schedulers: what each of them does on machines that are not at hand, up to a
 //! million processors, and whether the papers' claims hold.
 //!
 //! A [`Computation`](dag::Computation) is a graph of unit nodes that unfolds while it is executed,
@@ -39,18 +39,18 @@
 //! processors' numbers; then what arrives; then what idle processors do, from a number on that is
 //! drawn for each tick.
 //!
-//! **Random numbers** are functions of the seed, the processor and the time ([`Draw`]); so the
-//! outcome is a function of computation and setup, bit for bit, whatever else the simulator does in
-//! between and on however many threads a sweep runs.
+//! **Random numbers** are functions of the seed, the processor and the time ([`CounterRng`]); so
+//! the outcome is a function of computation and setup, bit for bit, whatever else the simulator
+//! does in between and on however many threads a sweep runs.
 //!
 //! **Speed.** Work stealing in nested computations is simulated lazily: a busy processor is left
-//! behind until it may meet somebody, and catches up in one loop. So most nodes cost a few
+//! behind until it may meet another one, and catches up in one loop. So most nodes cost a few
 //! nanoseconds, and no event.
 
 #![forbid(unsafe_code)]
 
+mod counter_rng;
 pub mod dag;
-mod draw;
 mod engine;
 pub mod hosts;
 mod report;
@@ -61,7 +61,7 @@ mod sweep;
 pub mod theory;
 mod trace;
 
-pub use draw::Draw;
+pub use counter_rng::CounterRng;
 pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
 pub use locksley_policy::Lifelines;
 pub use locksley_trace::Trace;

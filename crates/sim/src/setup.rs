@@ -46,8 +46,8 @@ pub struct Setup {
     /// Note what each processor did when.
     pub timeline: bool,
     /// How many letters a processor's mailbox holds (thesis, Algorithm 14), under `sharing` and
-    /// under `auto` while it shares; 0 for no mailboxes. Whoever enables a node that has affinity
-    /// to somebody else leaves a letter there.
+    /// under `auto` while it shares; 0 for no mailboxes. A processor that enables a node with
+    /// affinity to another one leaves a letter there.
     pub mailbox: u32,
     /// Your own choice of victims. See [`Setup::balancer`].
     pub balancer: Option<OwnBalancer>,
@@ -73,7 +73,7 @@ impl Setup {
     /// Your own choice of victims, for `lock-free`, `flexible` and `semi-private`: CFLFWS (thesis,
     /// Algorithm 2) with the room that it leaves filled. `make` is called with each processor's
     /// number, and what it makes is asked with probability `theta` whom to try; otherwise the
-    /// processor tries somebody at random.
+    /// processor tries a random victim.
     ///
     /// The outcome is a function of computation and setup as long as the balancers draw from the
     /// [`Source`](locksley_policy::Source) that they are given and from nothing else.
@@ -112,7 +112,7 @@ impl Setup {
         self
     }
 
-    /// Does this make sense?
+    /// Returns an error if this makes no sense.
     ///
     /// # Errors
     ///

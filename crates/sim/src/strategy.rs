@@ -3,8 +3,8 @@
 use std::fmt;
 
 use locksley_policy::{
-    Dealing, Flexible, Lifelines, MOST_PROBES, ParseError, Reader, Sharing, Spell, StealHalf,
-    Target, Tuning, Writer,
+    Dealing, Flexible, Lifelines, MOST_PROBES, ParseError, Reader, Sharing, StealHalf, Target,
+    TextForm, Tuning, Writer,
 };
 
 /// A scheduler, with its policies.
@@ -18,7 +18,7 @@ use locksley_policy::{
 /// | `steal-half:probabilistic,amount=difference` | thieves take up to half, see [`StealHalf`] | Hendler, Shavit |
 /// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: the busy give too, see [`Sharing`] | thesis, Alg. 7, 12 |
 /// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
-/// | `sending:shortest,l_p=3` | the busy send, nobody asks; see [`Target`] | Eager et al. |
+/// | `sending:shortest,l_p=3` | the busy send, the idle do not ask; see [`Target`] | Eager et al. |
 /// | `auto:patience=3` | stealing, stealing half or sharing, as it suits; see [`Tuning`] | thesis, 5.3 |
 /// | `synchronous` | SLFWS, in rounds | thesis, Alg. 3 |
 /// | `synchronous-sharing:greedy` | CFSAWSS, in rounds; see [`Sharing`], whose targets are all random here | thesis, Alg. 5 |
@@ -71,9 +71,10 @@ const TARGETS: [(&str, Target); 3] = [
 ];
 
 fn read_target(reader: &mut Reader<'_>) -> Result<Target, ParseError> {
-    let mut target = match reader.has_word() {
-        true => reader.word("target", &TARGETS)?,
-        false => Target::THRESHOLD,
+    let mut target = if reader.has_word() {
+        reader.word("target", &TARGETS)?
+    } else {
+        Target::THRESHOLD
     };
     if let Target::Threshold { probes, .. } | Target::Shortest { probes } = &mut target {
         *probes = reader.number("l_p", *probes, 1..=MOST_PROBES)?;
@@ -157,7 +158,7 @@ impl Strategy {
     }
 }
 
-impl Spell for Strategy {
+impl TextForm for Strategy {
     fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
         Ok(match reader.word("strategy", &NAMED)? {
             Name::LockFree => Strategy::LockFree,
@@ -200,7 +201,7 @@ impl std::str::FromStr for Strategy {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Strategy, ParseError> {
-        Spell::parse(text)
+        TextForm::parse(text)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use locksley_workload::{Fork, Task};
 
-/// Does something for each of some items, in parallel on whatever forks, and collects what comes
-/// out in their order.
+/// Does something for each of some items, in parallel on anything that forks, and collects what
+/// comes out in their order.
 ///
 /// What is computed for an item must depend on nothing else; then neither the number of threads nor
 /// their timing changes what comes out. Simulations are like that.

@@ -9,7 +9,8 @@ use crate::report::Report;
 const PROCESS: u32 = 0;
 
 impl Report {
-    /// What the simulation noted, a tick as a microsecond. Empty if it was not told to note a timeline.
+    /// What the simulation noted, a tick as a microsecond. Empty if it was not told to note a
+    /// timeline.
     ///
     /// Processors that did nothing at all are left out.
     ///

@@ -87,8 +87,8 @@ fn the_tasks_of_a_scope_run_beside_each_other() {
             }
         });
     });
-    // Before and after it; the body, which spawns ten times; and for each task a node before it spawns, one
-    // after, and one for what it spawned.
+    // Before and after it; the body, which spawns ten times; and for each task a node before it
+    // spawns, one after, and one for what it spawned.
     let size = Size {
         work: 2 + 11 + 10 * 3,
         // The last task is spawned by the tenth node of the body.

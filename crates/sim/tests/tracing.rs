@@ -8,7 +8,8 @@ use locksley_sim::dag::{Generator, Strands};
 use locksley_sim::{Setup, simulate};
 use locksley_trace::{Activity, Arrow, Trace, TraceEvent};
 
-/// The kinds of events in a trace, with their categories and names, as a reader of its text finds them.
+/// The kinds of events in a trace, with their categories and names, as a reader of its text finds
+/// them.
 fn vocabulary(trace: &Trace) -> BTreeSet<String> {
     let read = Trace::from_json(&trace.to_json()).expect("what is written can be read");
     assert_eq!(read, *trace);
@@ -31,7 +32,7 @@ fn of_pool() -> Trace {
         locksley::join(|| barrier.wait(), || barrier.wait());
     });
     let mut trace = pool.take_trace();
-    // Until somebody has run out of work.
+    // Until a processor has run out of work.
     while !vocabulary(&trace).contains("slice idle idle") {
         trace = pool.take_trace();
     }

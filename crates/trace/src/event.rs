@@ -44,7 +44,7 @@ impl Activity {
         }
     }
 
-    /// The category of its slices: is it work, or not?
+    /// The category of its slices: work, or idle.
     ///
     /// ```
     /// use locksley_trace::Activity;

@@ -23,8 +23,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The skewed batch of the report on work-stealing deques: the first half of the pieces computes
-    /// fib(n), the second half fib(1).
+    /// The skewed batch of the report on work-stealing deques: the first half of the pieces
+    /// computes fib(n), the second half fib(1).
     pub fn skewed(pieces: usize, n: u64) -> Batch {
         let heavy = pieces / 2;
         let pieces = (0..pieces).map(|i| if i < heavy { n } else { 1 }).collect();

@@ -26,9 +26,9 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// That many periods, each of `serial` steps in series and then `parallel` steps on either side of
-    /// a fork. A step is a number of a pseudo-random generator, a few nanoseconds. What must come
-    /// out is computed here, without forks.
+    /// That many periods, each of `serial` steps in series and then `parallel` steps on either side
+    /// of a fork. A step is a number of a pseudo-random generator, a few nanoseconds. What must
+    /// come out is computed here, without forks.
     pub fn new(periods: u32, serial: u32, parallel: u32, seed: u64) -> Chain {
         let expected = (0..periods).fold(seed, |state, _| {
             let state = steps(state, serial);

@@ -28,9 +28,9 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// That many tasks, each of `grain` steps, with `gap` steps of the generator before each. A step
-    /// is a number of a pseudo-random generator, a few nanoseconds. The recursion is as deep as
-    /// there are tasks. What must come out is computed here, in a loop.
+    /// That many tasks, each of `grain` steps, with `gap` steps of the generator before each. A
+    /// step is a number of a pseudo-random generator, a few nanoseconds. The recursion is as deep
+    /// as there are tasks. What must come out is computed here, in a loop.
     pub fn new(tasks: u32, gap: u32, grain: u32, seed: u64) -> Generator {
         let (mut state, mut expected) = (seed, 0_u64);
         for _ in 0..tasks {

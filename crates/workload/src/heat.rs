@@ -1,12 +1,12 @@
 //! Heat on a plate: sweeps over a grid that does not fit into a cache.
 //!
 //! In each sweep a cell moves towards its four neighbours: u' = u + c (sum of the neighbours - 4u);
-//! the rim stays cold. A sweep reads one grid and writes another, and does little arithmetic, so the
-//! memory is what limits it. The rows are halved down to blocks, the same ones in every sweep: a worker
-//! that gets the block it had before finds it in its cache.
+//! the rim stays cold. A sweep reads one grid and writes another, and does little arithmetic, so
+//! the memory is what limits it. The rows are halved down to blocks, the same ones in every sweep:
+//! a worker that gets the block it had before finds it in its cache.
 //!
-//! The plate starts as a product of two sines, p half-waves down and q across, which is an eigenvector
-//! of the sweep: after k sweeps it must be the same plate times lambda^k, where
+//! The plate starts as a product of two sines, p half-waves down and q across, which is an
+//! eigenvector of the sweep: after k sweeps it must be the same plate times lambda^k, where
 //!
 //! ```text
 //!   lambda = 1 - 4c (sin^2(p pi / (2 (rows+1))) + sin^2(q pi / (2 (columns+1))))

@@ -1,8 +1,8 @@
 //! Adaptive quadrature: an interval is halved where the function is steep.
 //!
-//! The function is the peak 1 / (x^2 + w^2) on [-1, 1], whose integral is 2/w atan(1/w). An interval
-//! is halved until the trapezoid over it and the two over its halves agree, so almost all of the work
-//! is near 0, and nobody knows beforehand how much there is in which part.
+//! The function is the peak 1 / (x^2 + w^2) on [-1, 1], whose integral is 2/w atan(1/w). An
+//! interval is halved until the trapezoid over it and the two over its halves agree, so almost all
+//! of the work is near 0, and how much there is in which part is not known beforehand.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};

@@ -1,9 +1,9 @@
 //! The 0-1 knapsack by branch and bound: speculative, for what one finds spares others work.
 //!
-//! The items are sorted by value for weight. At each of them the search forks: with it, and without.
-//! A branch whose bound is not above the best value that anybody has found is given up; the bound fills
-//! the room that is left with as much of the next item as fits, however little there is of it. So how
-//! much is searched depends on the order in which branches run, but not what comes out.
+//! The items are sorted by value for weight. At each of them the search forks: with it, and
+//! without. A branch whose bound is not above the best value found so far is given up; the bound
+//! fills the room that is left with as much of the next item as fits, however little there is of
+//! it. So how much is searched depends on the order in which branches run, but not what comes out.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,8 +18,8 @@ struct Item {
     value: u64,
 }
 
-/// Packs a knapsack. An operation is a branch of the serial search; in parallel there may be more or
-/// fewer of them.
+/// Packs a knapsack. An operation is a branch of the serial search; in parallel there may be more
+/// or fewer of them.
 ///
 /// ```
 /// use locksley_workload::{Knapsack, Program, Serial, Task};
@@ -33,7 +33,7 @@ pub struct Knapsack {
     /// By value for weight, best first.
     items: Vec<Item>,
     room: u64,
-    /// The best value that anybody has found in this run.
+    /// The best value found in this run so far.
     best: AtomicU64,
     expected: u64,
     branches: u64,

@@ -1,9 +1,9 @@
 //! Fork-join programs for any runtime, each with a serial oracle.
 //!
-//! A [`Task`] is a piece of work that may fork. What forking means is up to a [`Fork`], which the task
-//! is handed: [`Serial`] runs both sides here, a runtime's adapter offers one of them to
-//! other threads. The dispatch is static, and a fork is taken by value, so an adapter compiles to
-//! the runtime's own call: whether the runtime passes a context along (`&Worker`, `&mut Scope`) or
+//! A [`Task`] is a piece of work that may fork. What forking means is up to a [`Fork`], which the
+//! task is handed: [`Serial`] runs both sides here, a runtime's adapter offers one of them to other
+//! threads. The dispatch is static, and a fork is taken by value, so an adapter compiles to the
+//! runtime's own call: whether the runtime passes a context along (`&Worker`, `&mut Scope`) or
 //! finds it itself (then the fork is of size zero).
 //!
 //! A [`Program`] is a task with its parameters that can be run again and again, and that knows what

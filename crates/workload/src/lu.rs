@@ -69,9 +69,12 @@ impl Lu {
         let away = lux.zip(&ax).map(|(lux, ax)| (lux - ax).abs());
         // A sum of the elements' magnitudes in a row is at most twice the diagonal.
         // `f64::max` would pass over what is no number.
-        let worse = |worst: f64, away: f64| match worst.is_nan() || away <= worst {
-            true => worst,
-            false => away,
+        let worse = |worst: f64, away: f64| {
+            if worst.is_nan() || away <= worst {
+                worst
+            } else {
+                away
+            }
         };
         away.fold(0.0, worse) / (2.0 * side as f64)
     }

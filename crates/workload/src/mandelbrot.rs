@@ -30,8 +30,8 @@ pub struct Mandelbrot {
 }
 
 impl Mandelbrot {
-    /// A square image, with at most that many steps for a pixel. What must come out is computed row by
-    /// row, and only for the upper half: the set is its own mirror image.
+    /// A square image, with at most that many steps for a pixel. What must come out is computed row
+    /// by row, and only for the upper half: the set is its own mirror image.
     pub fn new(side: usize, limit: u32) -> Mandelbrot {
         let view = View { side, limit };
         let half = side.div_ceil(2);

@@ -160,7 +160,8 @@ impl Program for Multiplication {
     }
 
     /// Freivalds' check, A (B x) = C x, with vectors of small whole numbers. The result of a run
-    /// that left out, repeated or misplaced a tile passes with a probability below one in a million.
+    /// that left out, repeated or misplaced a tile passes with a probability below one in a
+    /// million.
     fn check(&self, (): ()) -> Result<(), Mismatch> {
         product_check(&self.a, &self.b, &self.c)
     }
@@ -174,7 +175,7 @@ pub(crate) fn whole(side: usize, salt: usize) -> Matrix {
     })
 }
 
-/// Is C the product of A and B? Freivalds' check with three vectors.
+/// Returns `true` if C is the product of A and B, by Freivalds' check with three vectors.
 pub(crate) fn product_check(a: &Matrix, b: &Matrix, c: &Matrix) -> Result<(), Mismatch> {
     for salt in [3, 5, 7] {
         let x: Vec<f64> = (0..c.side)

@@ -27,7 +27,7 @@ pub trait Program {
     /// How many operations a run has; what an operation is, the program says.
     fn operations(&self) -> u64;
 
-    /// One run's task. Whatever the run needs is prepared here, not in the task.
+    /// One run's task. What the run needs is prepared here, not in the task.
     fn task(&mut self) -> Self::Task<'_>;
 
     /// Compares what came out of the last run with what the oracle says.

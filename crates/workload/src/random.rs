@@ -1,15 +1,17 @@
 //! Pseudo-random data: the same for the same seed, on every machine.
 
-/// The next number of the generator SplitMix64 (Steele, Lea and Flood).
+use locksley_policy::{Source, SplitMix64};
+
+/// The next number of [`SplitMix64`].
 pub(crate) fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    let mut random = SplitMix64(*state);
+    let number = random.next();
+    *state = random.0;
+    number
 }
 
-/// A number below a limit, which must not be 0; the bias is below one in 2^32 for limits below 2^32.
+/// A number below a limit, which must not be 0; the bias is below one in 2^32 for limits below
+/// 2^32.
 pub(crate) fn below(limit: u64, state: &mut u64) -> u64 {
     let wide = u128::from(split_mix(state)) * u128::from(limit);
     (wide >> 64) as u64

@@ -3,8 +3,8 @@
 //!
 //! The spheres lie at random over a chequered floor. A ray that meets nothing has the colour of the
 //! sky; one that meets the floor that of the floor, darker in a shadow; one that meets a sphere a
-//! part of the sphere's colour, and the rest from where it is reflected to. All numbers are computed
-//! in the same order whoever computes them, so images are equal bit by bit.
+//! part of the sphere's colour, and the rest from where it is reflected to. All numbers are
+//! computed in the same order on any worker, so images are equal bit by bit.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
@@ -149,9 +149,10 @@ impl Scene {
             return SHADOW;
         }
         let mut spheres = self.spheres.iter();
-        match spheres.any(|sphere| sphere.distance(at, self.light).is_some()) {
-            true => SHADOW,
-            false => SHADOW + (1.0 - SHADOW) * towards,
+        if spheres.any(|sphere| sphere.distance(at, self.light).is_some()) {
+            SHADOW
+        } else {
+            SHADOW + (1.0 - SHADOW) * towards
         }
     }
 }
@@ -317,6 +318,60 @@ mod tests {
             below,
             Vector([0.0; 3]).plus(bright, chequer(Vector([0.5, 0.0, 0.5])))
         );
+    }
+
+    /// A white sphere of radius 1 around (0, 1, 0), with light from straight above.
+    fn one_sphere(bounces: u32) -> Scene {
+        let sphere = Sphere {
+            centre: Vector([0.0, 1.0, 0.0]),
+            radius: 1.0,
+            colour: Vector([1.0; 3]),
+        };
+        Scene {
+            spheres: vec![sphere],
+            light: Vector([0.0, 1.0, 0.0]),
+            bounces,
+            side: 1,
+        }
+    }
+
+    #[test]
+    fn brightness_follows_the_angle_and_the_shadow() {
+        let scene = one_sphere(0);
+        let (up, down) = (Vector([0.0, 1.0, 0.0]), Vector([0.0, -1.0, 0.0]));
+        let slant = Vector([0.8, 0.6, 0.0]);
+        let far = Vector([9.0, 0.0, 9.0]);
+        assert_eq!(scene.brightness(far, up), 1.0, "towards the light");
+        assert!((scene.brightness(far, slant) - (0.2 + 0.8 * 0.6)).abs() < 1e-12);
+        assert_eq!(scene.brightness(far, down), 0.2, "away from it");
+        assert_eq!(
+            scene.brightness(far, Vector([1.0, 0.0, 0.0])),
+            0.2,
+            "beside it"
+        );
+        let below = Vector([0.5, -1.0, 0.0]);
+        assert_eq!(scene.brightness(below, up), 0.2, "the sphere is in between");
+        let top = Vector([0.0, 2.0, 0.0]);
+        assert_eq!(
+            scene.brightness(top, up),
+            1.0,
+            "a sphere is not in its own shadow"
+        );
+    }
+
+    #[test]
+    fn a_mirror_adds_a_quarter_of_its_own_colour() {
+        // Straight down onto the sphere, and straight back up into the sky.
+        let scene = one_sphere(1);
+        let up = Vector([0.0, 1.0, 0.0]);
+        let seen = scene.trace(Vector([0.0, 5.0, 0.0]), Vector([0.0, -1.0, 0.0]));
+        let expected = Vector([0.25; 3]).plus(0.75, sky(up));
+        for (got, want) in seen.0.into_iter().zip(expected.0) {
+            assert!((got - want).abs() < 1e-12, "{seen:?} for {expected:?}");
+        }
+        // Without a bounce there is nothing but the quarter.
+        let seen = one_sphere(0).trace(Vector([0.0, 5.0, 0.0]), Vector([0.0, -1.0, 0.0]));
+        assert_eq!(seen, Vector([0.25; 3]));
     }
 
     #[test]

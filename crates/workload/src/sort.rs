@@ -157,9 +157,10 @@ impl Task for SortTask<'_> {
             half(&mut *left, &mut *left_buffer),
             half(&mut *right, &mut *right_buffer),
         );
-        let (left, right, out): (&[u64], &[u64], _) = match into_buffer {
-            true => (left, right, buffer),
-            false => (left_buffer, right_buffer, values),
+        let (left, right, out): (&[u64], &[u64], _) = if into_buffer {
+            (left, right, buffer)
+        } else {
+            (left_buffer, right_buffer, values)
         };
         match merge {
             Merge::Serial => merge_serially(left, right, out),
@@ -184,9 +185,10 @@ impl Task for MergeTask<'_> {
             return merge_serially(left, right, out);
         }
         // Equal numbers cannot be told apart, so it does not matter which slice is which.
-        let (larger, smaller) = match left.len() >= right.len() {
-            true => (left, right),
-            false => (right, left),
+        let (larger, smaller) = if left.len() >= right.len() {
+            (left, right)
+        } else {
+            (right, left)
         };
         let (below, above) = larger.split_at(larger.len() / 2);
         let place = match above {

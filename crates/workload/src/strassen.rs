@@ -7,8 +7,9 @@
 //!   M4 = A22 (B21 - B11)                                          C22 = M1 - M2 + M3 + M6
 //! ```
 //!
-//! The seven products run in parallel. Each allocates its operands and its result when it starts, so
-//! that the memory in use goes with the number of products that are running, not with that of all.
+//! The seven products run in parallel. Each allocates its operands and its result when it starts,
+//! so that the memory in use goes with the number of products that are running, not with that of
+//! all.
 
 use crate::fork::{Fork, Task};
 use crate::matrix::{Matrix, Product, product_check, quadrants, whole};

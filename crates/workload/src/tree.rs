@@ -132,12 +132,29 @@ mod tests {
     use crate::Serial;
 
     #[test]
+    fn operations_are_nodes() {
+        fn count(node: &Node) -> u64 {
+            let children = [&node.left, &node.right].into_iter().flatten();
+            1 + children.map(|child| count(child)).sum::<u64>()
+        }
+        for layers in 0..10 {
+            for layout in [Layout::Preorder, Layout::Postorder] {
+                let tree = Tree::new(layers, layout);
+                assert_eq!(tree.operations(), count(&tree.root), "{layers} {layout:?}");
+            }
+        }
+    }
+
+    #[test]
     fn both_layouts_have_the_same_sum() {
         for layers in 1..10 {
             for layout in [Layout::Preorder, Layout::Postorder] {
                 let mut tree = Tree::new(layers, layout);
                 let sum = tree.task().run(Serial);
                 assert_eq!(tree.check(sum), Ok(()));
+                // The sum of the heights of a complete tree is 2^(n+1) - n - 2.
+                assert_eq!(sum, (2 << layers) - u64::from(layers) - 2);
+                assert!(tree.check(sum + 1).is_err());
             }
         }
     }

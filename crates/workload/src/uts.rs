@@ -1,4 +1,4 @@
-//! The unbalanced tree search (Olivier et al., 2006): a tree that nobody knows before it is
+//! The unbalanced tree search (Olivier et al., 2006): a tree that is not known before it is
 //! searched.
 //!
 //! A node is a SHA-1 state and its depth. Its random value, taken from the state, says how many
@@ -322,8 +322,8 @@ impl Uts {
         Uts::within(tree, u64::MAX, u32::MAX).0
     }
 
-    /// The same, and whether the tree has at most this many nodes and levels below the root. If not,
-    /// it is searched up to there only.
+    /// The same, and whether the tree has at most this many nodes and levels below the root. If
+    /// not, it is searched up to there only.
     ///
     /// ```
     /// use locksley_workload::{Uts, UtsTree};
@@ -496,6 +496,50 @@ mod tests {
             }
             search(UtsTree::geometric(Shape::Cyclic, 2, 1.1, seed));
         }
+    }
+
+    #[test]
+    fn a_hybrid_tree_is_geometric_above_and_binomial_below() {
+        // Below half of the depth limit a node has four children or none; above, any number.
+        let tree = UtsTree::hybrid(Shape::Linear, 6, 4.0, 0.2, 4, 1);
+        let (mut nodes, mut above) = (vec![tree.root()], Vec::new());
+        let mut below = 0;
+        while let Some(node) = nodes.pop() {
+            let children = tree.children(&node);
+            if node.depth() < 3 {
+                above.push(children);
+            } else {
+                assert!(children == 0 || children == 4, "{children}");
+                below += 1;
+            }
+            nodes.extend((0..children).map(|number| node.child(number)));
+        }
+        assert!(
+            above.iter().any(|count| ![0, 4].contains(count)),
+            "{above:?}"
+        );
+        assert!(below > 100, "{below}");
+    }
+
+    #[test]
+    fn shapes_have_the_published_branching_factors() {
+        let at = |shape, depth| UtsTree::geometric(shape, 16, 4.0, 1).branching_at(depth);
+        for shape in [
+            Shape::Linear,
+            Shape::Exponential,
+            Shape::Cyclic,
+            Shape::Fixed,
+        ] {
+            assert_eq!(at(shape, 0), 4.0);
+        }
+        assert_eq!((at(Shape::Linear, 4), at(Shape::Linear, 16)), (3.0, 0.0));
+        // 4 h^(-ln 4 / ln 16) = 4 / sqrt(h).
+        assert!((at(Shape::Exponential, 4) - 2.0).abs() < 1e-12);
+        assert_eq!((at(Shape::Fixed, 15), at(Shape::Fixed, 16)), (4.0, 0.0));
+        // 4^sin(2 pi h / 16).
+        assert!((at(Shape::Cyclic, 4) - 4.0).abs() < 1e-12);
+        assert!((at(Shape::Cyclic, 12) - 0.25).abs() < 1e-12);
+        assert!(at(Shape::Cyclic, 80) > 0.0 && at(Shape::Cyclic, 81) == 0.0);
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn every_program_is_right_in_a_pool() {
     }
 }
 
-/// Is a wrong result found out? Where the result is a value, it is changed; where it is in the
+/// A wrong result is found out. Where the result is a value, it is changed; where it is in the
 /// program, the task is not run.
 struct Wrong;
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
-use crate::harness::stats::Summary;
+use crate::harness::stats::median;
 use crate::harness::table::Table;
 use crate::harness::{Plan, ThreadClock, Wrong, verify};
 
@@ -88,7 +88,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
     }
     outcome.tables.push(table);
     // Where the system cannot tell, the ranks say zero.
-    let median = Summary::of(&ratios).median;
+    let median = median(&ratios);
     Ok((median > 0.0).then_some(median))
 }
 

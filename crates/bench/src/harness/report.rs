@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::bars::Bar;
 use super::machine::Machine;
-use super::stats::{Figure, Summary};
+use super::stats::{Summary, number};
 use super::table::Table;
 use super::{Measured, Plan};
 
@@ -39,7 +39,7 @@ struct WorkloadReport {
 #[derive(Serialize)]
 struct ContenderReport {
     name: &'static str,
-    nanoseconds: Summary,
+    nanoseconds: Option<Summary>,
     ratio: Option<Summary>,
     samples: Vec<f64>,
     notes: Vec<f64>,
@@ -84,7 +84,7 @@ impl Figures {
     fn table(&self) -> Table {
         let mut table = Table::new(self.title, &["contender", "figure"]);
         for (contender, figure) in &self.figures {
-            table.row(vec![(*contender).into(), Figure(*figure).to_string()]);
+            table.row(vec![(*contender).into(), number(*figure)]);
         }
         table
     }

@@ -14,7 +14,7 @@ use locksley_workload::FibTask;
 use super::contenders::{Chili, Forte, Rayon, Runtime, Serial, Worker};
 use super::memory;
 use crate::harness::report::Figures;
-use crate::harness::stats::Summary;
+use crate::harness::stats;
 use crate::harness::{Plan, WallClock};
 
 /// The runtimes that are probed.
@@ -118,7 +118,7 @@ fn median(
     let samples = (0..times)
         .map(|_| of(&answer(start(probe, name, "0")?)?))
         .collect::<io::Result<Vec<f64>>>()?;
-    Ok(Summary::of(&samples).median)
+    Ok(stats::median(&samples))
 }
 
 fn start(probe: Probe, name: &str, milliseconds: &str) -> io::Result<Child> {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::contenders::{Rayon, Runtime, Worker};
-use crate::harness::stats::Summary;
+use crate::harness::stats::median;
 use crate::harness::{Contender, Sample, Workload, Wrong};
 
 /// The name in tables, bars and JSON.
@@ -53,7 +53,7 @@ fn contender<R: Spawn>() -> Contender {
         let samples: Vec<f64> = (0..operations.min(WAKE_UPS))
             .map(|_| wake(runtime))
             .collect();
-        let median = Duration::from_secs_f64(Summary::of(&samples).median);
+        let median = Duration::from_secs_f64(median(&samples));
         Ok::<_, Wrong>(Sample {
             elapsed: median,
             operations: 1,

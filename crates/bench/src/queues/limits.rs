@@ -42,11 +42,7 @@ const LIMITS: [(&str, f64, Quantity); 9] = [
         0.15,
         pair("semi_private"),
     ),
-    (
-        "owner_pair asymmetric / crossbeam_lifo",
-        0.25,
-        pair("asymmetric"),
-    ),
+    ("owner_pair split / crossbeam_lifo", 0.25, pair("split")),
     ("owner_pair abp / crossbeam_lifo", 1.0, pair("abp")),
     (
         "owner_pair chase_lev / crossbeam_lifo",
@@ -62,11 +58,11 @@ const LIMITS: [(&str, f64, Quantity); 9] = [
         },
     ),
     (
-        "instructions of owner_pair asymmetric",
+        "instructions of owner_pair split",
         16.0,
         Count {
             workload: "owner_pair",
-            contender: "asymmetric",
+            contender: "split",
         },
     ),
     (
@@ -127,7 +123,7 @@ mod tests {
     use super::*;
     use crate::queues::workloads;
 
-    /// A bar about a name that nobody has would be skipped for ever.
+    /// A bar about a name that no contender has would be skipped for ever.
     #[test]
     fn every_bar_is_about_contenders_that_take_part() {
         let takes_part = |workload: &str, contender: &str| {

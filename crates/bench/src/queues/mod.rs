@@ -1,4 +1,4 @@
-//! The work piles against the queues people use today.
+//! The queues against those that people use today.
 
 pub(crate) mod contenders;
 mod limits;

@@ -4,7 +4,7 @@
 use super::bar;
 use super::pair::{self, Pair};
 use crate::harness::report::Outcome;
-use crate::harness::stats::Figure;
+use crate::harness::stats::number;
 use crate::harness::table::Table;
 use crate::harness::{Build, Plan, Wrong};
 
@@ -64,7 +64,7 @@ fn low(measured: &pair::Outcome) -> Table {
     let mut table = Table::new(title, &["contender", "us", "beyond the work"]);
     for name in [Build::LOCKSLEY, Build::RAYON] {
         let used = measured.processor_nanoseconds(name) / 1e3;
-        let figures = [used, used - WORK].map(|figure| Figure(figure).to_string());
+        let figures = [used, used - WORK].map(number);
         table.row([vec![name.to_owned()], figures.into()].concat());
     }
     table

@@ -16,7 +16,7 @@ use super::spin::{self, Rate, spin};
 use crate::harness::Plan;
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
-use crate::harness::stats::{Figure, Summary};
+use crate::harness::stats::{median, number};
 use crate::harness::table::Table;
 
 const NAME: &str = "latency";
@@ -66,7 +66,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) {
             let mut row = vec![strategy.to_string()];
             for (scene, default) in SCENES.into_iter().zip(&mut defaults) {
                 let latency = latency(strategy, scene, rate, pair::rounds(plan, 0.25));
-                row.push(Figure(latency).to_string());
+                row.push(number(latency));
                 if strategy == Strategy::default() {
                     *default = Some(latency);
                 }
@@ -102,7 +102,7 @@ fn latency(
     };
     // The first one finds a pool that is just starting.
     let latencies = pool.install(|| (0..=rounds).map(|_| round()).collect::<Vec<f64>>());
-    Summary::of(&latencies[1..]).median
+    median(&latencies[1..])
 }
 
 /// Gives both workers something to do. The other one ends first, and looks for more.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::spin::Rate;
 use crate::harness::progress::Progress;
-use crate::harness::stats::Summary;
+use crate::harness::stats::{Summary, median};
 use crate::harness::{Build, Guest, Measured, Plan, Workload, Wrong};
 use locksley_measure::Series;
 
@@ -117,25 +117,25 @@ impl Outcome {
     /// The median ratio of our processor time to rayon's, where the system can tell.
     pub(super) fn processor(&self) -> Option<f64> {
         let [rayon, ours] = [Build::RAYON, Build::LOCKSLEY].map(|name| self.series(name));
-        let ratio = Summary::of_ratios(&ours.notes, &rayon.notes).median;
+        let ratio = ratio(&ours.notes, &rayon.notes);
         ratio.is_finite().then_some(ratio)
     }
 
     /// The median nanoseconds of a call.
     pub(super) fn nanoseconds(&self, name: &str) -> f64 {
-        Summary::of(&self.series(name).samples).median
+        median(&self.series(name).samples)
     }
 
     /// The median nanoseconds of processor time of a call.
     pub(super) fn processor_nanoseconds(&self, name: &str) -> f64 {
-        Summary::of(&self.series(name).notes).median
+        median(&self.series(name).notes)
     }
 
     /// How many processors a contender had at the same time, in the median. Where a call is timed
     /// alone, that includes what was done before it.
     pub(super) fn processors(&self, name: &str) -> f64 {
         let series = self.series(name);
-        Summary::of_ratios(&series.notes, &series.samples).median
+        ratio(&series.notes, &series.samples)
     }
 
     fn series(&self, name: &str) -> &Series<'static> {
@@ -148,4 +148,9 @@ impl Outcome {
 /// The rounds of a plan, `part` of them.
 pub(super) fn rounds(plan: &Plan, part: f64) -> usize {
     ((plan.rounds as f64 * part) as usize).max(1)
+}
+
+/// The median of the ratios of samples of the same round.
+fn ratio(samples: &[f64], reference: &[f64]) -> f64 {
+    Summary::of_ratios(samples, reference).map_or(f64::NAN, |ratios| ratios.median)
 }

@@ -10,7 +10,7 @@ use locksley::{Pool, Strategy};
 use super::lineup::{self, CROWDS, STEALING, Work};
 use crate::harness::progress::Progress;
 use crate::harness::report::Outcome;
-use crate::harness::stats::{Figure, Summary};
+use crate::harness::stats::{median, number};
 use crate::harness::table::Table;
 use crate::harness::{Plan, Wrong, verify};
 
@@ -78,7 +78,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
 fn row(name: &str, workers: usize, seen: &[Seen]) -> Vec<String> {
     let median = |figure: fn(&Seen) -> f64| {
         let figures: Vec<f64> = seen.iter().map(figure).collect();
-        Figure(Summary::of(&figures).median).to_string()
+        number(median(&figures))
     };
     vec![
         name.to_owned(),

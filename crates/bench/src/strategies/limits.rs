@@ -3,7 +3,7 @@
 use super::lineup::{self, CLOSE, DEALING, LOCALITY, SHARING, STEALING};
 use super::{affinity, onset, price, programs};
 use crate::harness::report::Outcome;
-use crate::harness::stats::Summary;
+use crate::harness::stats::median;
 use crate::harness::{Bar, Measured};
 
 /// What part of plain stealing's time another kind of stealing, or sharing, may take.
@@ -38,7 +38,7 @@ pub(super) fn bars(outcome: &Outcome) -> Vec<Bar> {
     let misses = find(outcome, affinity::NAME).and_then(|measured| {
         let mut series = measured.series.iter();
         let series = series.find(|series| series.contender == LOCALITY)?;
-        Some(Summary::of(&series.notes).median)
+        Some(median(&series.notes))
     });
     bars.push(bar(
         format!("misses of affinity {LOCALITY}"),

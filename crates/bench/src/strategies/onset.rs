@@ -21,7 +21,7 @@ use locksley::{Idle, Pool, Strategy};
 
 use super::lineup::{self, CROWDS, STEALING, Work};
 use crate::harness::report::Outcome;
-use crate::harness::stats::Summary;
+use crate::harness::stats::median;
 use crate::harness::{Contender, Measured, Plan, Sample, Workload, Wrong, verify};
 
 /// Who makes the work.
@@ -295,7 +295,7 @@ fn contender(name: &'static str, strategy: Strategy, scene: Scene) -> Contender 
         Ok(Sample {
             elapsed: makespan,
             operations: episodes * scene.tasks,
-            note: Summary::of(&busy).median,
+            note: median(&busy),
         })
     })
 }

@@ -11,7 +11,7 @@ use locksley_workload::{Fib, Program};
 use super::lineup::{self, DEALING};
 use crate::harness::progress::Progress;
 use crate::harness::report::{Figures, Outcome};
-use crate::harness::stats::Figure;
+use crate::harness::stats::number;
 use crate::harness::table::Table;
 use crate::harness::{Plan, Wrong, verify};
 use crate::joins;
@@ -64,12 +64,7 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
             let joins = of_joins(name, strategy, workers, plan)?;
             let spawns = of_spawns(name, strategy, workers, plan)?;
             let mut row = vec![name.to_owned(), workers.to_string()];
-            row.extend(
-                joins
-                    .into_iter()
-                    .chain(spawns)
-                    .map(|x| Figure(x).to_string()),
-            );
+            row.extend(joins.into_iter().chain(spawns).map(number));
             table.row(row);
             progress.step();
         }

@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use locksley_workload::catalog::Spec;
 
-use crate::contest::{self, Entrant, Who};
-use crate::failure::Failure;
-use crate::names;
-use crate::output::{Output, Session};
-use crate::ranges::{self, Numbers};
-use crate::tables;
-use crate::units;
+use crate::error::Error;
+use crate::measure::comparison::{self, Candidate, Runtime};
+use crate::parse::names;
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::units;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley compare fib                               every strategy and rival on one program
@@ -20,8 +20,9 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley compare heat --full --rounds 31 --out heat-31
   locksley compare fib --json | jq '.results.comparisons[0].rows[].samples'";
 
-/// Puts strategies and rivals side by side: in every round each of them gives one sample, in an order that is
-/// shuffled anew, so that noise hits all alike. Writes compare.json, .csv, .txt and .html.
+/// Puts strategies and rivals side by side: in every round each of them gives one sample, in an
+/// order that is shuffled anew, so that noise hits all alike. Writes compare.json, .csv, .txt and
+/// .html.
 #[derive(Args)]
 pub(crate) struct Compare {
     /// Workloads, with parameters or without: fib, queens:n=11, sort:n=1000,merge=parallel.
@@ -51,27 +52,27 @@ pub(crate) struct Compare {
 }
 
 impl Compare {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let specs = self
             .workloads
             .iter()
             .map(|text| names::workload(text, self.full));
-        let specs = specs.collect::<Result<Vec<Spec>, Failure>>()?;
-        let mut whos = names::rivals(&self.rivals)?;
+        let specs = specs.collect::<Result<Vec<Spec>, Error>>()?;
+        let mut runtimes = names::rivals(&self.rivals)?;
         let strategies = names::strategies(&self.strategies)?;
-        whos.extend(strategies.into_iter().map(Who::Ours));
+        runtimes.extend(strategies.into_iter().map(Runtime::Ours));
         let workers = match &self.workers {
             Some(Numbers(workers)) => workers.clone(),
             None => vec![locksley::available_cpus().count()],
         };
         let clock = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let seed = self.seed.unwrap_or(clock.as_secs());
-        let plan = contest::plan(self.rounds as usize, self.limit, seed);
+        let plan = comparison::plan(self.rounds as usize, self.limit, seed);
         let session = Session::start(output, "compare", "Comparison", tables::comparisons);
-        let entrants = contest::entrants(&whos, &workers);
+        let candidates = comparison::candidates(&runtimes, &workers);
         for spec in &specs {
-            if let Err(failure) = measure(output, &session, spec, &entrants, &plan) {
-                return Err(give_up(session, failure));
+            if let Err(error) = measure(output, &session, spec, &candidates, &plan) {
+                return Err(give_up(session, error));
             }
         }
         session.finish().map(drop)
@@ -79,20 +80,20 @@ impl Compare {
 }
 
 /// Keeps what was measured before something went wrong.
-fn give_up(session: Session, failure: Failure) -> Failure {
+fn give_up(session: Session, error: Error) -> Error {
     {
         let mut results = session.results();
         results.comparisons.pop();
         results
             .notes
-            .push(format!("The comparison ended early: {failure}."));
+            .push(format!("The comparison ended early: {error}."));
         if results.is_empty() {
-            return failure;
+            return error;
         }
     }
-    // The first failure says more than one to write.
+    // The first error says more than one to write.
     let _ = session.finish();
-    failure
+    error
 }
 
 /// Measures one workload, and says what came out.
@@ -100,23 +101,26 @@ pub(crate) fn measure(
     output: &Output,
     session: &Session,
     spec: &Spec,
-    entrants: &[Entrant],
+    candidates: &[Candidate],
     plan: &locksley_measure::Plan,
-) -> Result<(), Failure> {
-    let (able, unable): (Vec<Entrant>, Vec<Entrant>) = entrants
+) -> Result<(), Error> {
+    let (able, unable): (Vec<Candidate>, Vec<Candidate>) = candidates
         .iter()
-        .partition(|entrant| contest::obstacle(entrant, spec).is_none());
+        .partition(|candidate| comparison::obstacle(candidate, spec).is_none());
     let at = {
         let mut results = session.results();
-        if let Some(note) = unable.first().and_then(|one| contest::obstacle(one, spec)) {
+        if let Some(note) = unable
+            .first()
+            .and_then(|one| comparison::obstacle(one, spec))
+        {
             output.say(format!("note: {note}"));
             results.notes.push(note);
         }
         results.comparisons.push(tables::comparison(spec, &able));
         results.comparisons.len() - 1
     };
-    contest::hold(spec, &able, plan, &mut |entrant, seconds| {
-        session.results().comparisons[at].rows[entrant]
+    comparison::hold(spec, &able, plan, &mut |candidate, seconds| {
+        session.results().comparisons[at].rows[candidate]
             .samples
             .push(seconds);
     })?;

@@ -4,8 +4,8 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley completions bash > ~/.local/share/bash-completion/completions/locksley
@@ -20,7 +20,7 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "locksley", &mut script);
         let script = String::from_utf8_lossy(&script);

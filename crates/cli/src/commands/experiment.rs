@@ -3,17 +3,17 @@
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand, ValueEnum};
-use locksley_measure::Progress;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{Arrival, Experiment, Load, Results};
 
 use crate::cli::help;
-use crate::experiment::batch::{self, Plan};
-use crate::experiment::conclusions::conclusions;
-use crate::failure::Failure;
-use crate::output::{Output, Session};
-use crate::ranges::{self, Numbers};
-use crate::units::{count, several, time};
+use crate::error::Error;
+use crate::measure::experiment::batch::{self, Plan};
+use crate::measure::experiment::conclusions::conclusions;
+use crate::measure::progress::Progress;
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{Output, Session};
+use crate::render::units::{count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley experiment batch --quick                    a taste, in a quarter of a minute
@@ -21,7 +21,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley experiment batch --arrival running          tasks that arrive while others run
   locksley experiment batch --threads 2:8 --tasks 50 --rounds 9 --json";
 
-/// As many threads as are asked of the system at once.
+/// Limit of the number of threads.
 const MOST_THREADS: usize = 1024;
 
 /// See the command's description in `cli`.
@@ -38,7 +38,7 @@ enum Which {
     Batch(BatchArgs),
 }
 
-/// Which way tasks come.
+/// How tasks arrive.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Arrivals {
     /// All before the start.
@@ -49,9 +49,10 @@ enum Arrivals {
     Both,
 }
 
-/// The experiments of the report on work-stealing deques: each of N threads has a deque with K tasks, evenly heavy
-/// or half of them light; who has nothing left steals, or not. Counts steals, and measures the total time and how
-/// long a task waits on the average. Writes experiment.json, .csv, .txt and .html.
+/// The experiments of the report on work-stealing deques: each of N threads has a deque with K
+/// tasks, evenly heavy or half of them light; a thread with nothing left steals, or not. Counts
+/// steals, and measures the total time and how long a task waits on the average. Writes
+/// experiment.json, .csv, .txt and .html.
 #[derive(Args)]
 struct BatchArgs {
     /// Numbers of threads N: 4, 1:8, 1:8:2, or 4,8,16 [default: 4,8,16,32,64,128; quick: 4,8,16].
@@ -82,7 +83,7 @@ fn threads(text: &str) -> Result<Numbers, String> {
 }
 
 impl Experiments {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         match &self.which {
             Which::Batch(arguments) => arguments.run(output),
         }
@@ -91,9 +92,10 @@ impl Experiments {
 
 impl BatchArgs {
     fn plan(&self) -> Plan {
-        let defaults: (&[usize], u32) = match self.quick {
-            true => (&[4, 8, 16], 50),
-            false => (&[4, 8, 16, 32, 64, 128], 100),
+        let defaults: (&[usize], u32) = if self.quick {
+            (&[4, 8, 16], 50)
+        } else {
+            (&[4, 8, 16, 32, 64, 128], 100)
         };
         let threads = self
             .threads
@@ -116,12 +118,12 @@ impl BatchArgs {
         }
     }
 
-    fn run(&self, output: &Output) -> Result<(), Failure> {
+    fn run(&self, output: &Output) -> Result<(), Error> {
         let plan = self.plan();
         let heavy = batch::calibrate(plan.heavy);
         let estimate = plan.estimate(heavy).as_secs_f64();
         if estimate > 24.0 * 3600.0 {
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "this would take about {} hours on this machine: give smaller --threads, --tasks, --heavy or --rounds",
                 count((estimate / 3600.0) as u64)
             )));

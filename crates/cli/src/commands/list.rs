@@ -5,15 +5,15 @@ use locksley_sim::dag::Dag;
 use locksley_workload::catalog::{self, Scale, Spec};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::names::RIVALS;
-use crate::output::Output;
+use crate::error::Error;
+use crate::parse::names::RIVALS;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley list          names and what they mean
   locksley list --json   the same for a program, with all parameters";
 
-pub(crate) fn list(output: &Output) -> Result<(), Failure> {
+pub(crate) fn list(output: &Output) -> Result<(), Error> {
     let style = output.style;
     output.say(style.bold("Workloads (as they are by default; --full makes them larger)"));
     for entry in catalog::all() {
@@ -64,15 +64,18 @@ fn document() -> Value {
         .iter()
         .map(|(strategy, about)| json!({ "name": strategy.to_string(), "about": about }))
         .collect();
-    let shown = |items: Vec<String>| items;
     json!({
         "command": "list",
         "workloads": workloads,
         "strategies": strategies,
         "rivals": RIVALS,
-        "computations": shown(Dag::all().iter().map(ToString::to_string).collect()),
-        "simulated_strategies": shown(locksley_sim::Strategy::all().iter().map(ToString::to_string).collect()),
+        "computations": names(&Dag::all()),
+        "simulated_strategies": names(&locksley_sim::Strategy::all()),
     })
+}
+
+fn names<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(T::to_string).collect()
 }
 
 fn workload(entry: &'static catalog::Entry) -> Value {
@@ -89,5 +92,10 @@ fn workload(entry: &'static catalog::Entry) -> Value {
             })
         })
         .collect();
-    json!({ "name": entry.name, "about": entry.about, "source": entry.source, "parameters": parameters })
+    json!({
+        "name": entry.name,
+        "about": entry.about,
+        "source": entry.source,
+        "parameters": parameters,
+    })
 }

@@ -1,5 +1,6 @@
 //! A file for each command.
 
+mod claims;
 pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -17,11 +18,11 @@ mod tour;
 pub(crate) mod trace;
 
 use crate::cli::{Cli, Command};
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 /// Does what the command line says.
-pub(crate) fn dispatch(cli: Cli) -> Result<(), Failure> {
+pub(crate) fn dispatch(cli: Cli) -> Result<(), Error> {
     let output = Output::new(&cli.options);
     match cli.command {
         None => tour::tour(&output),

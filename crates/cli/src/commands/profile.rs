@@ -1,33 +1,34 @@
-//! `locksley profile`: how parallel a program is, and how much of that is seen here.
+//! `locksley profile`: work, span, and speed-ups, possible and measured.
 
 use clap::Args;
 use locksley::{Pool, Profile, Strategy};
-use locksley_measure::Progress;
 use locksley_measure::runtimes::Anywhere;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{self as report, Results, SpeedupPoint};
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{Program, Task};
 
-use crate::contest::{self, Who};
-use crate::failure::Failure;
-use crate::names;
-use crate::output::{Output, Session};
-use crate::ranges::{self, Numbers};
-use crate::recorder;
-use crate::tables;
-use crate::units::{digits, time};
+use crate::error::Error;
+use crate::measure::comparison::{self, Runtime};
+use crate::measure::progress::Progress;
+use crate::measure::recorder;
+use crate::parse::names;
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::units::{digits, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley profile sort:n=200000                    merges are serial: a short look says how much that costs
-  locksley profile sort:n=200000,merge=parallel     and here they are not
+  locksley profile sort:n=200000                    what serial merges cost
+  locksley profile sort:n=200000,merge=parallel     the same with parallel merges
   locksley profile heat --workers 1:4 --strategy steal-half";
 
-/// Beside the numbers of workers that are measured, the bounds are told for these.
+/// Numbers of workers with bounds, beside those that are measured.
 const BOUNDS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Tells work, span and parallelism of a program, the speed-ups that they allow and promise, and those that are
-/// measured. Writes profile.json, .csv, .txt and .html. For a program of your own: `Pool::profile`.
+/// Shows work, span and parallelism of a program, the speed-ups that they allow and promise, and
+/// those that are measured. Writes profile.json, .csv, .txt and .html. For a program of your own:
+/// `Pool::profile`.
 #[derive(Args)]
 pub(crate) struct ProfileRun {
     /// The workload, with parameters or without: sort:n=200000, queens:n=10.
@@ -49,11 +50,12 @@ pub(crate) struct ProfileRun {
 struct Profiled<'a>(&'a Spec);
 
 impl Visitor for Profiled<'_> {
-    type Output = Result<Profile, Failure>;
+    type Output = Result<Profile, Error>;
 
-    fn visit<P: Program>(self, mut program: P) -> Result<Profile, Failure> {
+    fn visit<P: Program>(self, mut program: P) -> Result<Profile, Error> {
         recorder::refuse_many_forks(self.0, &mut program)?;
-        // One worker: nobody else is in the caches. A frame of a recorded join is larger than usual.
+        // One worker, so that no other shares the caches. A frame of a recorded join is larger than
+        // usual.
         let pool = Pool::builder()
             .workers(1)
             .stack_size(4 * self.0.stack())
@@ -62,19 +64,19 @@ impl Visitor for Profiled<'_> {
         let (output, profile) = pool.profile(move || task.run(Anywhere));
         program
             .check(output)
-            .map_err(|wrong| Failure::wrong(self.0, &wrong))?;
+            .map_err(|wrong| Error::wrong(self.0, &wrong))?;
         Ok(profile)
     }
 }
 
 impl ProfileRun {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
         let strategy = names::strategy(&self.strategy)?;
         let session = Session::start(output, "profile", "Profile", text);
         let profile = {
             let _progress = Progress::doing(&format!("profiling {spec}"), 1);
-            contest::visit(&spec, Profiled(&spec))??
+            comparison::visit(&spec, Profiled(&spec))??
         };
         session
             .results()
@@ -85,19 +87,20 @@ impl ProfileRun {
         session.finish().map(drop)
     }
 
-    fn measure(&self, spec: &Spec, strategy: Strategy, session: &Session) -> Result<(), Failure> {
+    fn measure(&self, spec: &Spec, strategy: Strategy, session: &Session) -> Result<(), Error> {
         let workers = match &self.workers {
             Some(Numbers(workers)) => workers.clone(),
             None => (1..=locksley::available_cpus().count()).collect(),
         };
-        let entrants = contest::entrants(&[Who::Serial, Who::Ours(strategy)], &workers);
-        let plan = contest::plan(self.rounds as usize, None, 1);
-        contest::hold(spec, &entrants, &plan, &mut |index, seconds| {
+        let candidates =
+            comparison::candidates(&[Runtime::Serial, Runtime::Ours(strategy)], &workers);
+        let plan = comparison::plan(self.rounds as usize, None, 1);
+        comparison::hold(spec, &candidates, &plan, &mut |index, seconds| {
             let profile = &mut session.results().profiles[0];
-            let workers = entrants[index].workers;
+            let workers = candidates[index].workers;
             let measured = &mut profile.measured;
-            match entrants[index].who {
-                Who::Serial => profile.serial.push(seconds),
+            match candidates[index].runtime {
+                Runtime::Serial => profile.serial.push(seconds),
                 _ => match measured.iter_mut().find(|point| point.workers == workers) {
                     Some(point) => point.samples.push(seconds),
                     None => measured.push(SpeedupPoint {
@@ -111,7 +114,7 @@ impl ProfileRun {
     }
 }
 
-/// A profile of which nothing was measured yet.
+/// A profile without measured times.
 fn started(spec: &Spec, strategy: Strategy, profile: &Profile) -> report::Profile {
     let [work, span, burdened] =
         [profile.work, profile.span, profile.burdened_span].map(|time| time.as_secs_f64());
@@ -121,7 +124,7 @@ fn started(spec: &Spec, strategy: Strategy, profile: &Profile) -> report::Profil
     started
 }
 
-fn text(results: &Results) -> String {
+pub(crate) fn text(results: &Results) -> String {
     results.profiles.iter().map(one).collect()
 }
 

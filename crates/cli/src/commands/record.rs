@@ -3,29 +3,29 @@
 use std::time::Duration;
 
 use clap::Args;
-use locksley_measure::Progress;
 use locksley_sim::dag::{Computation, Graph};
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::names;
-use crate::output::Output;
-use crate::ranges;
-use crate::recorder;
-use crate::units::{self, count, digits, several, time};
+use crate::error::Error;
+use crate::measure::progress::Progress;
+use crate::measure::recorder;
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::Output;
+use crate::render::units::{self, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley record queens:n=10                       then: locksley replay locksley-out/queens.recording.json
+  locksley record queens:n=10                       a recording for `locksley replay`
   locksley record fib:n=20 --unit 10ns              a step of the graph is 10 ns
   locksley simulate file:locksley-out/queens.dag.json --processors 1000";
 
-/// Records forks, joins and the time between them, and writes NAME.dag.json, which the simulator reads, and
-/// NAME.recording.json, which `locksley replay` reads.
+/// Records forks, joins and the time between them, and writes NAME.dag.json, which the simulator
+/// reads, and NAME.recording.json, which `locksley replay` reads.
 #[derive(Args)]
 pub(crate) struct Record {
     /// The workload, with parameters or without: fib:n=20, queens:n=10.
     workload: String,
-    /// How many workers; with one, nobody disturbs anybody.
+    /// How many workers; one measures most exactly.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = ranges::one_worker)]
     workers: usize,
     /// How long a step of the graph is: 100ns [default: so that there are about five million].
@@ -37,14 +37,15 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
+        output.warn_if_busy();
         let (run, graph) = {
             let _progress = Progress::doing(&format!("recording {spec}"), 1);
             recorder::record(&spec, self.workers, self.unit)?
         };
         let size = Graph::parse(&graph)
-            .map_err(|error| Failure::Check(error.to_string()))?
+            .map_err(|error| Error::Check(error.to_string()))?
             .size();
         let about = serde_json::to_string_pretty(&run).unwrap_or_default() + "\n";
         let files = [

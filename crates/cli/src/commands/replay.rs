@@ -5,32 +5,33 @@ use std::time::Duration;
 
 use clap::Args;
 use locksley::{Amount, StealHalf, Strategy};
-use locksley_measure::Progress;
 use locksley_measure::table::{Style, Table};
 use locksley_report::{self as report, ReplayPoint, Results};
 use locksley_sim::dag::{Computation, Graph};
 use locksley_sim::{Costs, Setup, simulate};
 use locksley_workload::catalog::{Scale, Spec};
 
-use crate::contest::{self, Entrant, Who};
-use crate::failure::Failure;
-use crate::machines::{self, Groups};
-use crate::names;
-use crate::output::{Output, Session};
-use crate::ranges::{self, Numbers};
-use crate::recorder::{self, Run};
-use crate::tables;
-use crate::units::{self, digits, time};
+use crate::error::Error;
+use crate::measure::comparison::{self, Candidate, Runtime};
+use crate::measure::progress::Progress;
+use crate::measure::recorder::{self, Loaded, Run};
+use crate::parse::machines::{self, Groups};
+use crate::parse::names;
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::units::{self, digits, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley replay sort                                     recorded now; 1 to 64 processors
   locksley replay locksley-out/queens.recording.json --processors 64,256,1024
   locksley replay mandelbrot --strategies stealing,steal-half,sharing
-  locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16, 0.5 us within, 20 us across
-  locksley replay my-graph.dag.json --steal 1us                 any graph of the format locksley-dag/1";
+  locksley replay queens:n=10 --topology cluster:16,500,20000   hosts of 16 processors
+  locksley replay my-graph.dag.json --steal 1us                 a graph of format locksley-dag/1";
 
-/// Simulates a recorded run with other numbers of processors, strategies and latencies, and puts measured
-/// times beside the predictions where this machine has enough processors. Writes replay.json, .csv, .txt and .html.
+/// Simulates a recorded run with other numbers of processors, strategies and latencies, and puts
+/// measured times beside the predictions where this machine has enough processors. Writes
+/// replay.json, .csv, .txt and .html.
 #[derive(Args)]
 pub(crate) struct Replay {
     /// A recording (NAME.recording.json, NAME.dag.json), or a workload, which is recorded first.
@@ -52,7 +53,8 @@ pub(crate) struct Replay {
     /// How long a fence or a compare-and-swap takes.
     #[arg(long, value_name = "TIME", default_value = "10ns", value_parser = units::duration)]
     fence: Duration,
-    /// Who is near whom, latencies in nanoseconds: flat, sockets:CORES,NS, cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
+    /// Distances between processors, latencies in nanoseconds: flat, sockets:CORES,NS,
+    /// cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How long a step of a graph is about which nothing else is known.
@@ -94,7 +96,7 @@ impl Source {
 }
 
 impl Replay {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let strategies = names::strategies(&self.strategies)?;
         let mut source = self.source(output)?;
         let session = Session::start(output, "replay", "Replay", table);
@@ -123,18 +125,19 @@ impl Replay {
     }
 
     /// Reads the recording, or makes one.
-    fn source(&self, output: &Output) -> Result<Source, Failure> {
+    fn source(&self, output: &Output) -> Result<Source, Error> {
         let path = Path::new(&self.what);
         let is_file = path
             .extension()
             .is_some_and(|extension| extension == "json")
             || path.is_file();
-        let (run, graph) = match is_file {
-            true => recorder::read(path)?,
-            false => self.record()?,
+        let Loaded { run, unit, graph } = if is_file {
+            recorder::read(path)?
+        } else {
+            self.record()?
         };
         let graph = Graph::parse(&graph)
-            .map_err(|error| Failure::System(format!("{} is no recording: {error}", self.what)))?;
+            .map_err(|error| Error::System(format!("{} is no recording: {error}", self.what)))?;
         let spec = |run: &Run| Spec::parse(&run.program, Scale::Quick).ok();
         let size = graph.size();
         let source = Source {
@@ -144,9 +147,7 @@ impl Replay {
                 .map_or_else(|| self.what.clone(), |run| run.program.clone()),
             spec: run.as_ref().and_then(spec),
             workers: run.as_ref().map_or(0, |run| run.workers),
-            unit: run
-                .as_ref()
-                .map_or(self.unit, |run| Duration::from_nanos(run.unit_ns)),
+            unit: unit.unwrap_or(self.unit),
             strand: run.as_ref().map(Run::strand_seconds),
         };
         let seconds = |steps: u64| time(steps as f64 * source.unit.as_secs_f64());
@@ -160,12 +161,16 @@ impl Replay {
         Ok(source)
     }
 
-    fn record(&self) -> Result<(Option<Run>, String), Failure> {
+    fn record(&self) -> Result<Loaded, Error> {
         let spec = names::workload(&self.what, self.full)?;
         let _progress = Progress::doing(&format!("recording {spec}"), 1);
         let (run, graph) = recorder::record(&spec, 1, None)?;
-        let lighter = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
-        Ok((Some(run), lighter))
+        let graph = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
+        Ok(Loaded {
+            unit: Some(Duration::from_nanos(run.unit_ns)),
+            run: Some(run),
+            graph,
+        })
     }
 
     fn predict(
@@ -173,13 +178,21 @@ impl Replay {
         source: &mut Source,
         strategies: &[Strategy],
         session: &Session,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let steps = (self.processors.0.len() * strategies.len()) as u64;
         let progress = Progress::doing("simulating", steps);
         for strategy in strategies {
             for &processors in &self.processors.0 {
-                let setup = self.setup(strategy, processors, source.unit);
-                let report = simulate(&mut source.graph, &setup).map_err(Failure::usage)?;
+                let latencies = Latencies {
+                    unit: source.unit,
+                    steal: self.steal,
+                    fence: self.fence,
+                };
+                let setup = Setup {
+                    topology: self.topology.topology(source.unit.as_secs_f64() * 1e9),
+                    ..latencies.setup(strategy, processors)
+                };
+                let report = simulate(&mut source.graph, &setup).map_err(Error::usage)?;
                 let point = ReplayPoint {
                     strategy: strategy.to_string(),
                     workers: processors,
@@ -193,34 +206,13 @@ impl Replay {
         Ok(())
     }
 
-    /// The machine: what takes how long, in steps of the graph.
-    fn setup(&self, strategy: &Strategy, processors: usize, unit: Duration) -> Setup {
-        let unit_ns = unit.as_secs_f64() * 1e9;
-        let ticks = |time: Duration| (time.as_secs_f64() * 1e9 / unit_ns).round() as u32;
-        // The default strategy's owners issue no fence.
-        let fence = match strategy {
-            Strategy::Stealing => 0,
-            _ => ticks(self.fence),
-        };
-        Setup {
-            costs: Costs {
-                steal: ticks(self.steal).max(1),
-                cas: ticks(self.fence),
-                fence,
-                ..Costs::default()
-            },
-            topology: self.topology.topology(unit_ns),
-            ..Setup::new(processors, counterpart(strategy))
-        }
-    }
-
     /// Measures what this machine has the processors for.
     fn measure(
         &self,
         spec: &Spec,
         strategies: &[Strategy],
         session: &Session,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let most = locksley::available_cpus().count();
         let workers: Vec<usize> = self
             .processors
@@ -229,12 +221,14 @@ impl Replay {
             .copied()
             .filter(|&p| p <= most)
             .collect();
-        let whos: Vec<Who> = strategies.iter().copied().map(Who::Ours).collect();
-        let entrants = contest::entrants(&whos, &workers);
-        let plan = contest::plan(self.rounds as usize, None, 1);
-        contest::hold(spec, &entrants, &plan, &mut |index, seconds| {
-            let Entrant { who, workers } = entrants[index];
-            let Who::Ours(strategy) = who else { return };
+        let runtimes: Vec<Runtime> = strategies.iter().copied().map(Runtime::Ours).collect();
+        let candidates = comparison::candidates(&runtimes, &workers);
+        let plan = comparison::plan(self.rounds as usize, None, 1);
+        comparison::hold(spec, &candidates, &plan, &mut |index, seconds| {
+            let Candidate { runtime, workers } = candidates[index];
+            let Runtime::Ours(strategy) = runtime else {
+                return;
+            };
             let mut results = session.results();
             let mut points = results.replays[0].points.iter_mut();
             let name = strategy.to_string();
@@ -247,8 +241,40 @@ impl Replay {
     }
 }
 
-/// The scheduler of the simulator that does with forks and joins what a strategy of the pool does: of a join's forks the
-/// pool takes one at a time, and deals to who asks.
+/// How long things take on the simulated machine.
+pub(crate) struct Latencies {
+    /// A step of the graph.
+    pub(crate) unit: Duration,
+    /// An attempt to steal.
+    pub(crate) steal: Duration,
+    /// A fence or a compare-and-swap.
+    pub(crate) fence: Duration,
+}
+
+impl Latencies {
+    /// A flat machine on which these things take so many steps of the graph.
+    pub(crate) fn setup(&self, strategy: &Strategy, processors: usize) -> Setup {
+        let unit = self.unit.as_secs_f64();
+        let ticks = |time: Duration| (time.as_secs_f64() / unit).round() as u32;
+        // The default strategy's owners issue no fence.
+        let fence = match strategy {
+            Strategy::Stealing => 0,
+            _ => ticks(self.fence),
+        };
+        Setup {
+            costs: Costs {
+                steal: ticks(self.steal).max(1),
+                cas: ticks(self.fence),
+                fence,
+                ..Costs::default()
+            },
+            ..Setup::new(processors, counterpart(strategy))
+        }
+    }
+}
+
+/// The scheduler of the simulator that treats forks and joins as a strategy of the pool does. The
+/// pool takes the forks of joins one at a time, and deals them on request.
 fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
     match *strategy {
         Strategy::SemiPrivate | Strategy::Dealing(_) => locksley_sim::Strategy::SemiPrivate,
@@ -263,7 +289,7 @@ fn counterpart(strategy: &Strategy) -> locksley_sim::Strategy {
 }
 
 /// Predictions and measurements, for a person.
-fn table(results: &Results) -> String {
+pub(crate) fn table(results: &Results) -> String {
     let mut text = String::new();
     for replay in &results.replays {
         let header = [

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley report locksley-out            makes locksley-out/report.html, which needs no network
   locksley report heat-31/compare.json    of one file
   locksley report results --out site      makes site/report.html";
 
-/// Reads all results in a folder, or one file of them, and makes a page: report.html, in that folder unless --out
-/// names another.
+/// Reads all results in a folder, or one file of them, and makes a page: report.html, in that
+/// folder unless --out names another.
 #[derive(Args)]
 pub(crate) struct Report {
     /// A folder that commands wrote to, or a file of results.
@@ -23,15 +23,16 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let mut results = locksley_report::read(&self.from)?;
         if results.command.lines().count() > 1 {
             // Not that of one of them.
             results.title = "Everything that was measured".into();
         }
-        let beside = match self.from.is_dir() {
-            true => self.from.clone(),
-            false => self.from.parent().map(PathBuf::from).unwrap_or_default(),
+        let beside = if self.from.is_dir() {
+            self.from.clone()
+        } else {
+            self.from.parent().map(PathBuf::from).unwrap_or_default()
         };
         let output = Output {
             folder: if output.chosen {

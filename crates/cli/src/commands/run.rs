@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use locksley::{Stats, Strategy, WorkerStats};
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
@@ -13,12 +12,15 @@ use locksley_workload::{FibTask, Program};
 use serde_json::{Map, Value, json};
 
 use crate::commands::trace;
-use crate::contest;
-use crate::failure::Failure;
-use crate::names;
-use crate::output::Output;
-use crate::ranges;
-use crate::units::{count, several, time};
+use crate::error::Error;
+use crate::measure::comparison;
+use crate::measure::progress::Progress;
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::answer::{self, Answer};
+use crate::render::counters;
+use crate::render::output::Output;
+use crate::render::units::{count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley run fib                                    the default strategy, one worker per processor
@@ -27,8 +29,8 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley run queens --trace queens.json             and a timeline for ui.perfetto.dev
   locksley run sort --full --json                     for a program";
 
-/// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the workers did.
-/// Writes no file but that of --trace.
+/// Runs a workload once in a pool, compares the result with the serial oracle, and tells what the
+/// workers did. Writes no file but that of --trace.
 #[derive(Args)]
 pub(crate) struct Run {
     /// The workload, with parameters or without: fib, queens:n=11.
@@ -53,8 +55,9 @@ pub(crate) struct Run {
 /// How many entries of a trace a worker keeps.
 const ENTRIES: usize = 1 << 18;
 
-/// What came of a run whose result was right.
+/// A run whose result was right.
 struct Outcome {
+    answer: Answer,
     elapsed: Duration,
     stats: Stats,
     trace: Trace,
@@ -68,10 +71,10 @@ struct Once<'a> {
 }
 
 impl Visitor for Once<'_> {
-    type Output = Result<Outcome, Failure>;
+    type Output = Result<Outcome, Error>;
 
-    fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Failure> {
-        let pool = contest::pool(self.strategy, self.workers, self.spec.stack());
+    fn visit<P: Program>(self, mut program: P) -> Result<Outcome, Error> {
+        let pool = comparison::pool(self.strategy, self.workers, self.spec.stack());
         let capacity = if self.traced { ENTRIES } else { 0 };
         let mut runtime = Worker(pool.trace(capacity).build()?);
         runtime.run(FibTask(16));
@@ -83,11 +86,13 @@ impl Visitor for Once<'_> {
         let elapsed = start.elapsed();
         let stats = runtime.0.stats() - before;
         let trace = runtime.0.take_trace();
+        let answer = answer::of(self.spec.entry().name, &output, program.operations());
         program.check(output).map_err(|wrong| {
             let what = format!("{} under {}", self.spec, self.strategy);
-            Failure::wrong(what, &wrong)
+            Error::wrong(what, &wrong)
         })?;
         Ok(Outcome {
+            answer,
             elapsed,
             stats,
             trace,
@@ -96,7 +101,7 @@ impl Visitor for Once<'_> {
 }
 
 impl Run {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
         let strategy = names::strategy(&self.strategy)?;
         let workers = self
@@ -108,14 +113,15 @@ impl Run {
             workers,
             traced: self.trace.is_some(),
         };
+        output.warn_if_busy();
         let outcome = {
             let _progress = Progress::doing(&format!("running {spec}"), 1);
-            contest::visit(&spec, once)??
+            comparison::visit(&spec, once)??
         };
         let seconds = outcome.elapsed.as_secs_f64();
         let having = several(workers, "worker");
         output.say(format!("{spec} under {strategy} with {having}"));
-        self.say(output, &outcome);
+        self.say(output, &outcome, workers);
         if let Some(file) = &self.trace {
             trace::to_file(&outcome.trace, file)?;
             output.say_files(std::slice::from_ref(file));
@@ -126,21 +132,22 @@ impl Run {
             "strategy": strategy.to_string(),
             "workers": workers,
             "seconds": seconds,
+            "result": outcome.answer.value,
             "verified": true,
             "trace": self.trace.as_ref().map(|file| file.display().to_string()),
             "stats": stats(&outcome.stats),
         }))
     }
 
-    fn say(&self, output: &Output, outcome: &Outcome) {
+    fn say(&self, output: &Output, outcome: &Outcome, workers: usize) {
         let (style, stats) = (output.style, &outcome.stats);
         let elapsed = time(outcome.elapsed.as_secs_f64());
         output.say(format!("  time    {}", style.bold(&elapsed)));
-        let right = style.good("as the serial oracle says");
-        output.say(format!("  result  {right}"));
+        let right = style.good("as the serial program says");
+        output.say(format!("  result  {}, {right}", outcome.answer.text));
         output.say(format!("  moved   {}", moved(&stats.total())));
         if self.stats {
-            output.say(format!("\n{}", narrowed(&stats.to_string())));
+            output.say(format!("\n{}", counters::table(stats, workers)));
         }
     }
 }
@@ -149,7 +156,7 @@ impl Run {
 fn moved(total: &WorkerStats) -> String {
     let ways = [
         (total.steals, "stolen"),
-        (total.batch_stolen, "hauled along"),
+        (total.batch_stolen, "moved along with a stolen one"),
         (total.accepted, "accepted as offers"),
         (total.collected, "dealt"),
     ];
@@ -158,46 +165,21 @@ fn moved(total: &WorkerStats) -> String {
         .filter(|(number, _)| *number > 0)
         .map(|(number, how)| format!("{} {how}", count(*number)))
         .collect();
-    match ways.is_empty() {
-        true => "no task went to another worker".to_owned(),
-        false => format!(
-            "tasks: {} (attempts to steal: {})",
-            ways.join(", "),
-            count(total.steal_attempts)
-        ),
+    if ways.is_empty() {
+        return "no task went to another worker".to_owned();
     }
-}
-
-/// The table of counters without the columns in which nothing was counted.
-fn narrowed(table: &str) -> String {
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let columns = rows.first().map_or(0, Vec::len);
-    let cell = |row: &Vec<&str>, column: usize| row.get(column).copied().unwrap_or("").to_owned();
-    let kept: Vec<usize> = (0..columns)
-        .filter(|&column| column == 0 || rows[1..].iter().any(|row| cell(row, column) != "."))
-        .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| cell(row, column).len())
-            .max()
-            .unwrap_or(0)
-    };
-    let line = |row: &Vec<&str>| {
-        let cells = kept
-            .iter()
-            .map(|&column| format!("{:>1$}", cell(row, column), width(column)));
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    let attempts = count(total.steal_attempts);
+    format!("tasks: {} (attempts to steal: {attempts})", ways.join(", "))
 }
 
 /// The counters, for programs.
 pub(crate) fn stats(stats: &Stats) -> Value {
     let workers: Vec<Value> = stats.workers().iter().map(counts).collect();
-    json!({ "total": counts(&stats.total()), "outside": counts(&stats.outside()), "workers": workers })
+    json!({
+        "total": counts(&stats.total()),
+        "outside": counts(&stats.outside()),
+        "workers": workers,
+    })
 }
 
 fn counts(stats: &WorkerStats) -> Value {
@@ -207,19 +189,4 @@ fn counts(stats: &WorkerStats) -> Value {
             .map(|(name, number)| (name.to_owned(), number.into()))
             .collect::<Map<_, _>>(),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn empty_columns_are_left_out() {
-        let table =
-            "worker  tasks  tried  got\n     0      3      .    .\n total      3      .    1\n";
-        assert_eq!(
-            narrowed(table),
-            "worker  tasks  got\n     0      3    .\n total      3    1"
-        );
-    }
 }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use locksley::Pool;
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_measure::table::{Style, Table};
 use locksley_report::{LoadCurve, LoadPoint, Results, TimeUnit};
@@ -14,13 +13,14 @@ use locksley_workload::catalog::nearest;
 use serde_json::json;
 
 use crate::commands::theory::Theory;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::machines::{self, Costly, Groups};
-use crate::names::{self, meant};
-use crate::output::{self, Output};
-use crate::ranges::{self, Numbers};
-use crate::units::{count, digits};
+use crate::measure::progress::Progress;
+use crate::parse::machines::{self, Costly, Groups};
+use crate::parse::names::{self, meant};
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{self, Output};
+use crate::render::units::{count, digits};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley simulate fib:n=25                                  several schedulers on 64 processors
@@ -31,11 +31,12 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley simulate file:locksley-out/queens.dag.json          a recorded run (`locksley record`)
   locksley simulate theory                                     the same as `locksley theory`";
 
-/// Simulates a computation under schedulers, on machines that nobody has. Writes simulate.json; with --sample
-/// also the loads over time, with --trace a timeline.
+/// Simulates a computation under schedulers, on machines of any size. Writes simulate.json; with
+/// --sample also the loads over time, with --trace a timeline.
 #[derive(Args)]
 pub(crate) struct Simulate {
-    /// The computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley list`).
+    /// The computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley
+    /// list`).
     computation: String,
     /// Schedulers, separated by commas; all stands for one of each kind.
     #[arg(
@@ -50,7 +51,8 @@ pub(crate) struct Simulate {
     /// What things cost, in ticks: node, steal, cas, fence, donation, probe.
     #[arg(long, value_name = "NAME=TICKS,..", default_value = "node=1,steal=1", value_parser = machines::costs)]
     costs: Costly,
-    /// Who is near whom: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or nested:SIZE=TICKS,..,BEYOND.
+    /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or
+    /// nested:SIZE=TICKS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How many runs of each, with different random numbers.
@@ -88,7 +90,7 @@ fn lock(reports: &Reports) -> MutexGuard<'_, Vec<Report>> {
 }
 
 impl Simulate {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         if self.computation == "theory" {
             return Theory::default().run(output);
         }
@@ -100,14 +102,14 @@ impl Simulate {
             let (output, reports, dag) = &kept;
             match write(output, dag, &lock(reports), true) {
                 Ok(file) => format!("what was simulated until now is kept in {file}"),
-                Err(failure) => format!("what was simulated is lost: {failure}"),
+                Err(error) => format!("what was simulated is lost: {error}"),
             }
         });
         self.sweep(&dag, &setups, &reports)?;
         interrupt::finish(|| self.finish(output, &dag, &setups, &reports))
     }
 
-    fn setups(&self) -> Result<Vec<Setup>, Failure> {
+    fn setups(&self) -> Result<Vec<Setup>, Error> {
         let strategies = names::simulated(&self.strategies)?;
         let mut setups = Vec::new();
         for &processors in &self.processors.0 {
@@ -123,7 +125,7 @@ impl Simulate {
                         mailbox: self.mailbox,
                         ..Setup::new(processors, strategy)
                     };
-                    setup.check().map_err(Failure::usage)?;
+                    setup.check().map_err(Error::usage)?;
                     setups.push(setup);
                 }
             }
@@ -132,13 +134,13 @@ impl Simulate {
     }
 
     /// Simulates on all processors of this machine.
-    fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Failure> {
+    fn sweep(&self, dag: &Dag, setups: &[Setup], reports: &Reports) -> Result<(), Error> {
         let progress = Progress::doing(&format!("simulating {dag}"), setups.len() as u64);
         let one = |setup: &Setup| {
             let report = dag
                 .build(One(setup))
-                .map_err(|error| Failure::System(error.to_string()))?;
-            lock(reports).push(report.map_err(Failure::usage)?);
+                .map_err(|error| Error::System(error.to_string()))?;
+            lock(reports).push(report.map_err(Error::usage)?);
             progress.step();
             Ok(())
         };
@@ -152,7 +154,7 @@ impl Simulate {
         dag: &Dag,
         setups: &[Setup],
         reports: &Reports,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let reports = in_order(setups, lock(reports).clone());
         let mut files = vec![write(output, &dag.to_string(), &reports, false)?];
         if self.sample > 0 {
@@ -194,13 +196,13 @@ fn in_order(setups: &[Setup], mut reports: Vec<Report>) -> Vec<Report> {
 }
 
 /// A computation, or what was probably meant.
-fn computation(text: &str) -> Result<Dag, Failure> {
+fn computation(text: &str) -> Result<Dag, Error> {
     text.parse::<Dag>().map_err(|error| {
         let name = text.split(':').next().unwrap_or(text);
         let all: Vec<String> = Dag::all().iter().map(ToString::to_string).collect();
         let names = all.iter().filter_map(|dag| dag.split(':').next());
         let near = nearest(name, names.filter(|known| *known != name));
-        Failure::usage(format!("{error}{}", meant(&near)))
+        Error::usage(format!("{error}{}", meant(&near)))
     })
 }
 
@@ -217,7 +219,7 @@ fn write(
     dag: &str,
     reports: &[Report],
     interrupted: bool,
-) -> Result<String, Failure> {
+) -> Result<String, Error> {
     let document = json!({
         "format": "locksley-simulation/1",
         "computation": dag,
@@ -245,7 +247,7 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
         return;
     };
     let title = format!(
-        "{dag}: work {}, span {}, parallelism {}",
+        "{dag}: work {} ticks, span {} ticks, parallelism {}",
         count(size.work),
         count(size.span),
         digits(size.parallelism())
@@ -253,11 +255,12 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
     let header = [
         "scheduler",
         "processors",
-        "ticks",
+        "time, ticks",
         "speed-up",
         "steals",
         "attempts",
-        "given",
+        "given away",
+        "as the pool's",
     ];
     let mut table = Table::new(title, &header);
     let mut rest = reports;
@@ -276,9 +279,32 @@ fn say(output: &Output, dag: &Dag, reports: &[Report]) {
             count(mean(|report| report.tally.stolen as f64) as u64),
             count(mean(|report| report.tally.attempts() as f64) as u64),
             count(mean(|report| report.tally.donated as f64) as u64),
+            format!("{:<20}", pool_name(&first.strategy)),
         ]);
     }
     output.say(table.render(Style::Plain));
+    output.say(output.style.faint(LEGEND));
+}
+
+/// What the columns mean.
+const LEGEND: &str = "  \
+  tick         the unit of time; an instruction takes one, unless --costs says otherwise
+  speed-up     work over time: how many processors were of use
+  steals       tasks that a processor took from another; attempts counts those that failed too
+  given away   tasks that a processor handed to another (sharing, dealing)
+  greedy       no real scheduler: every processor sees all ready tasks, a bound for the others";
+
+/// The pool's strategy that does what a scheduler of the simulator does.
+fn pool_name(scheduler: &str) -> &'static str {
+    match scheduler.split(':').next().unwrap_or_default() {
+        "lock-free" => "stealing (default)",
+        "flexible" => "flexible",
+        "semi-private" => "semi-private",
+        "steal-half" => "steal-half",
+        "sharing" => "sharing",
+        "dealing" => "dealing",
+        _ => "",
+    }
 }
 
 /// Loads over time, for the page.

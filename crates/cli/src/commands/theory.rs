@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use clap::Args;
 use locksley::Pool;
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{Runtime, Worker};
 use locksley_sim::Sweep;
 use locksley_sim::theory::figures::{Figure, figure};
@@ -13,11 +12,13 @@ use locksley_sim::theory::{Claim, Effort, Finding, claims};
 use locksley_workload::catalog::nearest;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::commands::claims::{meaning, sentence};
+use crate::error::Error;
 use crate::interrupt;
-use crate::names::meant;
-use crate::output::Output;
-use crate::units::several;
+use crate::measure::progress::Progress;
+use crate::parse::names::meant;
+use crate::render::output::Output;
+use crate::render::units::several;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley theory                     all claims, and the thesis's figures with measured points
@@ -27,8 +28,9 @@ pub(crate) const EXAMPLES: &str = "  \
 /// How many figures of the thesis there are.
 const FIGURES: usize = 5;
 
-/// Checks what the papers claim: prediction, measurement, sample, verdict. Draws the thesis's Figures 5.1 to 5.5 with
-/// measured points into the folder theory. Exits with 1 if a claim does not hold.
+/// Checks what the papers claim: prediction, measurement, sample, verdict. Draws the thesis's
+/// Figures 5.1 to 5.5 with measured points into the folder theory. Exits with 1 if a claim does not
+/// hold.
 #[derive(Args, Default)]
 pub(crate) struct Theory {
     /// Smaller samples: enough to notice an error.
@@ -39,13 +41,13 @@ pub(crate) struct Theory {
     only: Option<String>,
 }
 
-/// What is done in parallel.
+/// A unit of parallel work.
 enum Job {
     Check(usize, Claim),
     Draw(usize),
 }
 
-/// What comes out: findings by the number and name of their claim, and figures.
+/// Findings by the number and name of their claim, and figures.
 #[derive(Default)]
 struct Done {
     found: Vec<(usize, &'static str, Vec<Finding>)>,
@@ -59,12 +61,12 @@ fn lock(done: &Shared) -> MutexGuard<'_, Done> {
 }
 
 impl Theory {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let (began, jobs, done) = (Instant::now(), self.jobs()?, Shared::default());
         let kept = (output.clone(), done.clone());
         interrupt::keep(move || match write(&kept.0, &mut lock(&kept.1), true) {
             Ok(files) => format!("what was checked until now is kept in {}", files.join(", ")),
-            Err(failure) => format!("what was checked is lost: {failure}"),
+            Err(error) => format!("what was checked is lost: {error}"),
         });
         let progress = Progress::doing("checking claims", jobs.len() as u64);
         let effort = if self.quick {
@@ -75,7 +77,7 @@ impl Theory {
         let work = |job: &Job| {
             match job {
                 Job::Check(number, claim) => {
-                    let found = (claim.check)(effort);
+                    let found = claim.findings(effort);
                     lock(&done).found.push((*number, claim.name, found));
                 }
                 Job::Draw(number) => {
@@ -90,7 +92,7 @@ impl Theory {
         interrupt::finish(|| finish(output, &mut lock(&done), began))
     }
 
-    fn jobs(&self) -> Result<Vec<Job>, Failure> {
+    fn jobs(&self) -> Result<Vec<Job>, Error> {
         let all = claims();
         let names: Vec<&str> = all.iter().map(|claim| claim.name).collect();
         let wanted = |claim: &Claim| {
@@ -108,7 +110,7 @@ impl Theory {
         if let (true, Some(only)) = (jobs.is_empty(), &self.only) {
             let near = meant(&nearest(only, names.iter().copied()));
             let names = names.join(", ");
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "no claim has `{only}` in its name: possible are {names}{near}"
             )));
         }
@@ -119,13 +121,18 @@ impl Theory {
     }
 }
 
-fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Failure> {
+fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Error> {
     let files = write(output, done, false)?;
     output.say(table(done).replace("FAILS", &output.style.bad("FAILS")));
     let (all, failed) = counts(done);
     let seconds = began.elapsed().as_secs_f64();
+    let verdict = match failed {
+        0 => "all hold".to_owned(),
+        1 => "1 does not hold".to_owned(),
+        failed => format!("{failed} do not hold"),
+    };
     output.say(format!(
-        "{}, {failed} do not hold; {seconds:.1} s",
+        "{}: {verdict}; {seconds:.1} s",
         several(all, "claim")
     ));
     files
@@ -136,14 +143,15 @@ fn finish(output: &Output, done: &mut Done, began: Instant) -> Result<(), Failur
     output.document(&document)?;
     match failed {
         0 => Ok(()),
-        _ => Err(Failure::Check(format!(
-            "{} of {all} do not hold",
-            several(failed, "claim")
+        _ => Err(Error::Check(format!(
+            "{failed} of {} {} not hold",
+            several(all, "claim"),
+            if failed == 1 { "does" } else { "do" }
         ))),
     }
 }
 
-/// How many claims there are, and how many of them do not hold.
+/// Returns the number of findings and the number of those that do not hold.
 fn counts(done: &Done) -> (usize, usize) {
     let all = || done.found.iter().flat_map(|(_, _, findings)| findings);
     (
@@ -152,8 +160,8 @@ fn counts(done: &Done) -> (usize, usize) {
     )
 }
 
-/// Writes all that is done; which files there are.
-fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<String>, Failure> {
+/// Writes what has been checked so far. Returns the files.
+fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<String>, Error> {
     done.found.sort_by_key(|(number, _, _)| *number);
     let mut files = vec![
         output.write(
@@ -171,29 +179,22 @@ fn write(output: &Output, done: &mut Done, interrupted: bool) -> Result<Vec<Stri
         .collect())
 }
 
+/// A section for each claim: its paper, what it means, and what was found.
 fn table(done: &Done) -> String {
-    let all = || done.found.iter().flat_map(|(_, _, findings)| findings);
-    let width = |of: fn(&Finding) -> &String| {
-        all()
-            .map(|found| of(found).chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let (claim, predicted, measured) = (
-        width(|found| &found.claim),
-        width(|found| &found.predicted),
-        width(|found| &found.measured),
-    );
     let mut text = String::new();
     for (_, name, findings) in &done.found {
-        text += &format!("{name}\n");
-        for finding in findings {
-            let verdict = if finding.holds { "holds" } else { "FAILS" };
-            text += &format!(
-                "  {:<claim$}  {:>predicted$}  {:>measured$}  {verdict}  ({})\n",
-                finding.claim, finding.predicted, finding.measured, finding.sample
-            );
+        match meaning(name) {
+            Some(known) => text += &format!("{name} ({})\n  {}\n", known.paper, known.meaning),
+            None => text += &format!("{name}\n"),
         }
+        for finding in findings {
+            text += &format!("    {}\n", finding.claim);
+            text += &format!("      {}\n", sentence(finding));
+            text += &format!("      sample: {}\n", finding.sample);
+        }
+    }
+    if !text.is_empty() {
+        text += "+- is a standard error, s.e. for short.\n";
     }
     text
 }
@@ -209,7 +210,13 @@ fn document(done: &Done, interrupted: bool) -> Value {
         })
     };
     let claims = done.found.iter().map(|(_, name, findings)| {
-        json!({ "name": name, "findings": findings.iter().map(finding).collect::<Vec<_>>() })
+        let known = meaning(name);
+        json!({
+            "name": name,
+            "paper": known.map(|known| known.paper),
+            "meaning": known.map(|known| known.meaning),
+            "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+        })
     });
     let (all, failed) = counts(done);
     json!({

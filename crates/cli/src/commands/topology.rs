@@ -4,15 +4,15 @@ use locksley::{Level, Topology, available_cpus};
 use locksley_measure::Machine;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::output::Output;
-use crate::units::several;
+use crate::error::Error;
+use crate::render::output::Output;
+use crate::render::units::several;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley topology          sockets, caches and cores, and how many workers a pool has by default
   locksley topology --json   the same for a program";
 
-pub(crate) fn topology(output: &Output) -> Result<(), Failure> {
+pub(crate) fn topology(output: &Output) -> Result<(), Error> {
     let (machine, topology, available) =
         (Machine::here(&[]), locksley::topology(), available_cpus());
     output.say(format!(

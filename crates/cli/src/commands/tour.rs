@@ -1,4 +1,5 @@
-//! `locksley` alone: what machine this is, three programs under every strategy, who wins, where the report is.
+//! `locksley` alone, the tour: this machine, three programs under every strategy, the winners, the
+//! page.
 
 use std::time::Duration;
 
@@ -8,15 +9,15 @@ use locksley_report::Results;
 
 use crate::commands::compare;
 use crate::commands::trace::{self, Tracer};
-use crate::contest::{self, Who};
-use crate::failure::Failure;
-use crate::names;
-use crate::output::{Output, Session};
-use crate::tables;
-use crate::units::several;
+use crate::error::Error;
+use crate::measure::comparison::{self, Runtime};
+use crate::parse::names;
+use crate::render::output::{Output, Session};
+use crate::render::tables;
+use crate::render::units::several;
 
-/// What is run, and what there is to see in it. Serial code takes 5 to 50 ms for each. Without optimisation times mean
-/// nothing, and the programs are smaller.
+/// The programs, and what each shows. Serial code takes 5 to 50 ms for each. Without
+/// optimisation times mean nothing, and the programs are smaller.
 const PROGRAMS: [(&str, &str); 3] = [
     (
         either("fib:n=30", "fib:n=16"),
@@ -43,27 +44,27 @@ const fn either(optimised: &'static str, not: &'static str) -> &'static str {
     }
 }
 
-/// What the page shows a timeline of.
+/// The program of the page's timeline.
 const PICTURED: &str = "queens:n=10";
 
-/// No further round of a program begins after this; three programs make less than half a minute.
+/// No round of a program begins after this time, so that the tour takes less than half a minute.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// As many samples of each are enough to see the large differences.
+/// Samples of each candidate: enough to see large differences.
 const ROUNDS: usize = 7;
 
-pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
+pub(crate) fn tour(output: &Output) -> Result<(), Error> {
     let (style, workers) = (output.style, locksley::available_cpus().count());
     introduce(output, workers);
     let session = Session::start(output, "tour", "The tour", tables::comparisons);
-    let rivals = [Who::Serial, Who::Rayon, Who::Chili].into_iter();
-    let whos: Vec<Who> = rivals.chain(Strategy::ALL.map(Who::Ours)).collect();
-    let entrants = contest::entrants(&whos, &[workers]);
-    let plan = contest::plan(ROUNDS, Some(LIMIT), 1);
+    let rivals = [Runtime::Serial, Runtime::Rayon, Runtime::Chili].into_iter();
+    let runtimes: Vec<Runtime> = rivals.chain(Strategy::ALL.map(Runtime::Ours)).collect();
+    let candidates = comparison::candidates(&runtimes, &[workers]);
+    let plan = comparison::plan(ROUNDS, Some(LIMIT), 1);
     for (program, about) in PROGRAMS {
         output.say(style.bold(about));
         let spec = names::workload(program, false)?;
-        compare::measure(output, &session, &spec, &entrants, &plan)?;
+        compare::measure(output, &session, &spec, &candidates, &plan)?;
     }
     add_timeline(&session, workers)?;
     output.say(style.bold("Who wins"));
@@ -76,17 +77,12 @@ pub(crate) fn tour(output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says where we are, and what comes.
+/// Prints what machine this is and what follows.
 fn introduce(output: &Output, workers: usize) {
     let (style, machine) = (output.style, Machine::here(&["rayon", "chili"]));
     let processors = several(workers, "processor");
     output.say(style.bold("Locksley: what each way of scheduling does, on this machine"));
     output.say(format!("  {}, {processors}, {}", machine.cpu, machine.os));
-    let busy = machine.load.filter(|load| *load > 0.5 * workers as f64);
-    if let Some(load) = busy {
-        let warning = format!("others use it too (load {load}): times will scatter");
-        output.say(format!("  {}", style.bad(&warning)));
-    }
     output.say(format!(
         "  three programs, {} strategies with {}, and serial code, rayon and chili beside them;\n  \
          every result is checked; this takes less than half a minute\n",
@@ -95,8 +91,8 @@ fn introduce(output: &Output, workers: usize) {
     ));
 }
 
-/// A traced run, for the page: who did what when.
-fn add_timeline(session: &Session, workers: usize) -> Result<(), Failure> {
+/// Adds the timeline of a traced run to the page.
+fn add_timeline(session: &Session, workers: usize) -> Result<(), Error> {
     let spec = names::workload(PICTURED, false)?;
     let strategy = Strategy::default();
     let tracer = Tracer {
@@ -106,7 +102,7 @@ fn add_timeline(session: &Session, workers: usize) -> Result<(), Failure> {
         capacity: 1 << 16,
         sample: None,
     };
-    let traced = contest::visit(&spec, tracer)??;
+    let traced = comparison::visit(&spec, tracer)??;
     trace::fill(&mut session.results(), &spec, strategy, workers, traced);
     Ok(())
 }

@@ -7,29 +7,30 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use locksley::{Pool, Strategy};
-use locksley_measure::Progress;
 use locksley_measure::runtimes::{OnWorker, Runtime, Worker};
 use locksley_report::{LoadCurve, LoadPoint, Results};
 use locksley_trace::Trace;
 use locksley_workload::catalog::{Spec, Visitor};
 use locksley_workload::{FibTask, Program, Task};
 
-use crate::contest;
-use crate::failure::Failure;
-use crate::names;
-use crate::output::{Output, Session};
-use crate::ranges;
-use crate::tables;
-use crate::timeline;
-use crate::units::{self, count, several, time};
+use crate::error::Error;
+use crate::measure::comparison;
+use crate::measure::progress::Progress;
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::{self, Output, Session};
+use crate::render::tables;
+use crate::render::timeline;
+use crate::render::units::{self, count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
-  locksley trace queens                        then open locksley-out/trace.perfetto.json at ui.perfetto.dev
-  locksley trace sort --strategy sharing       work that is given away shows as arrows of another kind
+  locksley trace queens                        a timeline for ui.perfetto.dev
+  locksley trace sort --strategy sharing       arrows show what is given away
   locksley trace uts --workers 4 --capacity 100000";
 
-/// Traces a run: what each worker did when, who took what from whom, and how much was waiting. Writes
-/// trace.perfetto.json for ui.perfetto.dev or chrome://tracing, and trace.json, .csv, .txt and .html.
+/// Traces a run: what each worker did when, which tasks moved between workers, and how many waited.
+/// Writes trace.perfetto.json for ui.perfetto.dev or chrome://tracing, and trace.json, .csv, .txt
+/// and .html.
 #[derive(Args)]
 pub(crate) struct TraceRun {
     /// The workload, with parameters or without: fib, queens:n=11.
@@ -43,7 +44,7 @@ pub(crate) struct TraceRun {
     /// How many entries each worker keeps, of 16 bytes; the newest ones are kept.
     #[arg(long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(16..=1 << 24))]
     capacity: u32,
-    /// How often the loads are looked at; this takes a little of a processor.
+    /// How often the loads are sampled; this takes a little of a processor.
     #[arg(long, value_name = "TIME", default_value = "500us", value_parser = units::duration)]
     sample: Duration,
     /// A larger workload: a second or a few on one thread.
@@ -51,7 +52,7 @@ pub(crate) struct TraceRun {
     full: bool,
 }
 
-/// What came of a traced run.
+/// The outcome of a traced run.
 pub(crate) struct Traced {
     pub(crate) trace: Trace,
     pub(crate) elapsed: Duration,
@@ -64,15 +65,15 @@ pub(crate) struct Tracer<'a> {
     pub(crate) strategy: Strategy,
     pub(crate) workers: usize,
     pub(crate) capacity: usize,
-    /// How often the loads are looked at, if at all.
+    /// The time between two samples of the loads; `None` for no samples.
     pub(crate) sample: Option<Duration>,
 }
 
 impl Visitor for Tracer<'_> {
-    type Output = Result<Traced, Failure>;
+    type Output = Result<Traced, Error>;
 
-    fn visit<P: Program>(self, mut program: P) -> Result<Traced, Failure> {
-        let pool = contest::pool(self.strategy, self.workers, self.spec.stack());
+    fn visit<P: Program>(self, mut program: P) -> Result<Traced, Error> {
+        let pool = comparison::pool(self.strategy, self.workers, self.spec.stack());
         let mut runtime = Worker(pool.trace(self.capacity).build()?);
         runtime.run(FibTask(16));
         drop(runtime.0.take_trace());
@@ -96,7 +97,7 @@ impl Visitor for Tracer<'_> {
         let trace = runtime.0.take_trace();
         program.check(output).map_err(|wrong| {
             let what = format!("{} under {}", self.spec, self.strategy);
-            Failure::wrong(what, &wrong)
+            Error::wrong(what, &wrong)
         })?;
         Ok(Traced {
             trace,
@@ -106,9 +107,9 @@ impl Visitor for Tracer<'_> {
     }
 }
 
-/// Looks at the loads again and again until the run is done.
+/// Samples the loads until the run is done.
 fn look(pool: &Pool, every: Duration, done: &AtomicBool) -> Vec<LoadPoint> {
-    /// More points than a curve shows.
+    /// Limit of the samples: more than a curve shows.
     const MOST: usize = 20_000;
     let (start, mut points) = (Instant::now(), Vec::new());
     while !done.load(Ordering::Relaxed) && points.len() < MOST {
@@ -125,7 +126,7 @@ fn look(pool: &Pool, every: Duration, done: &AtomicBool) -> Vec<LoadPoint> {
 }
 
 impl TraceRun {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let spec = names::workload(&self.workload, self.full)?;
         let strategy = names::strategy(&self.strategy)?;
         let workers = self
@@ -141,7 +142,7 @@ impl TraceRun {
         };
         let traced = {
             let _progress = Progress::doing(&format!("tracing {spec}"), 1);
-            contest::visit(&spec, tracer)??
+            comparison::visit(&spec, tracer)??
         };
         output.say(format!(
             "{spec} under {strategy} with {}",
@@ -163,7 +164,7 @@ impl TraceRun {
     }
 }
 
-/// Puts all of it into results.
+/// Adds timeline, steal map and loads to the results.
 pub(crate) fn fill(
     results: &mut Results,
     spec: &Spec,
@@ -183,6 +184,8 @@ pub(crate) fn fill(
     ] {
         *parameters = tables::parameters(spec);
     }
+    let size = (timeline::WORKERS.to_owned(), workers.to_string());
+    lines.parameters.extend([size]);
     results.timelines.push(lines);
     results.steals.push(steals);
     if loads.points.len() > 1 {
@@ -190,8 +193,8 @@ pub(crate) fn fill(
     }
 }
 
-/// Who took how much from whom, and how busy everybody was.
-fn text(results: &Results) -> String {
+/// How busy each worker was, and how many tasks moved.
+pub(crate) fn text(results: &Results) -> String {
     let mut text = String::new();
     for timeline in &results.timelines {
         text += &timeline::busy(timeline);
@@ -206,6 +209,6 @@ fn text(results: &Results) -> String {
 }
 
 /// Writes a trace of one run to a file.
-pub(crate) fn to_file(trace: &Trace, file: &Path) -> Result<(), Failure> {
-    std::fs::write(file, trace.to_json()).map_err(|error| Failure::file("write", file, &error))
+pub(crate) fn to_file(trace: &Trace, file: &Path) -> Result<(), Error> {
+    output::write_whole(file, &trace.to_json())
 }

@@ -8,8 +8,9 @@ fn run_checks_the_result_and_counts() {
     let ran = lab.good("run queens:n=6 --workers 2 --stats");
     for part in [
         "queens:n=6 under stealing with 2 workers",
-        "as the serial oracle says",
-        "worker",
+        "4 solutions, as the serial program says",
+        "tasks run",
+        "worker 0",
         "total",
     ] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
@@ -22,6 +23,7 @@ fn run_checks_the_result_and_counts() {
         (&document["workers"], &document["verified"]),
         (&2.into(), &true.into())
     );
+    assert_eq!(document["result"], 55);
     assert!(document["seconds"].as_f64().unwrap() > 0.0);
     assert!(document["stats"]["total"]["tasks"].as_u64().unwrap() >= 1);
     assert_eq!(document["stats"]["workers"].as_array().unwrap().len(), 2);
@@ -122,6 +124,9 @@ fn simulations_come_out_the_same_again() {
     }
     let ran = lab.good("simulate fib:n=12 --processors 4 --strategies lock-free --trace --sample 5 --costs steal=3");
     assert!(ran.out.contains("lock-free"), "{}", ran.out);
+    for part in ["stealing (default)", "time, ticks", "the unit of time"] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
     assert!(
         lab.files()
             .contains(&"locksley-out/simulate-lock-free-4.trace.json".to_owned())
@@ -137,6 +142,18 @@ fn claims_are_checked() {
     assert_eq!(document["failed"], 0);
     assert!(document["checked"].as_u64().unwrap() > 0);
     assert_eq!(document["claims"][0]["name"], "merge sort");
+    assert!(
+        document["claims"][0]["paper"]
+            .as_str()
+            .unwrap()
+            .contains("Danjean")
+    );
+    let ran = lab.good("theory --quick --only merge");
+    assert!(
+        ran.out.contains("predicted") && ran.out.contains("all hold"),
+        "{}",
+        ran.out
+    );
     assert!(lab.good("simulate --help").out.contains("simulate theory"));
 }
 
@@ -274,6 +291,10 @@ fn help_has_examples_and_exit_codes() {
     ] {
         let out = lab.good(line).out;
         assert!(out.contains("Examples:") && out.contains("130"), "{line}");
+    }
+    let out = lab.good("--help").out;
+    for heading in ["Measure:", "Understand:", "Simulate:", "Cluster:"] {
+        assert!(out.contains(heading), "{out}");
     }
     assert!(lab.good("--version").out.starts_with("locksley "));
 }

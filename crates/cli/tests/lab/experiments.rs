@@ -10,7 +10,8 @@ fn all_variants_are_measured_and_written() {
     let document = lab.json(&format!("{SMALL} --arrival both"));
     let experiment = &document["results"]["experiments"][0];
     let batches = experiment["batches"].as_array().expect("a list");
-    // Two loads, two ways of arriving, two numbers of threads, two deques, with stealing and without.
+    // Two loads, two ways of arriving, two numbers of threads, two deques, with stealing and
+    // without.
     assert_eq!(batches.len(), 32);
     for batch in batches {
         let repetitions = batch["repetitions"].as_array().expect("a list");
@@ -21,7 +22,8 @@ fn all_variants_are_measured_and_written() {
         }
     }
     let conclusions = experiment["conclusions"].as_array().expect("a list");
-    // And one more of each way of arriving where there are at most as many processors as heavy threads.
+    // And one more of each way of arriving where there are at most as many processors as heavy
+    // threads.
     assert!([10, 12].contains(&conclusions.len()), "{conclusions:#?}");
     let files = lab.files();
     for kind in ["json", "csv", "txt"] {

@@ -162,18 +162,23 @@ impl<T> Write<'_, [T]> {
 
 /// A request to read: see [`Object::read`].
 #[derive(Debug)]
+#[must_use = "an access does nothing until a task is forked with it"]
 pub struct Reading<'f, T: ?Sized, O>(pub(crate) Object<'f, T, O>);
 /// A request to write: see [`Object::write`].
 #[derive(Debug)]
+#[must_use = "an access does nothing until a task is forked with it"]
 pub struct Writing<'f, T: ?Sized, O>(pub(crate) Object<'f, T, O>);
 /// A request to read and write: see [`Object::update`].
 #[derive(Debug)]
+#[must_use = "an access does nothing until a task is forked with it"]
 pub struct Updating<'f, T: ?Sized, O>(pub(crate) Object<'f, T, O>);
 /// A request to cumulate: see [`Object::cumulate`].
 #[derive(Debug)]
+#[must_use = "an access does nothing until a task is forked with it"]
 pub struct Cumulating<'f, T: ?Sized, O>(pub(crate) Object<'f, T, O>);
 /// A request to write a new version: see [`Object::write_new`].
 #[derive(Debug)]
+#[must_use = "an access does nothing until a task is forked with it"]
 pub struct Renewing<'f, T, O> {
     pub(crate) object: Object<'f, T, O>,
     pub(crate) value: T,

@@ -11,7 +11,7 @@ use crate::machine::topology::{CpuList, Topology, allowed_now, topology};
 ///
 /// A pinned worker stays where its cache is warm, and its neighbours are known: it steals from
 /// them first. But it cannot get out of the way of other programs; pin where the machine is yours. Only
-/// on Linux. Where there are more workers than CPUs, the CPUs are dealt out again from the first.
+/// on Linux and Windows. Where there are more workers than CPUs, the CPUs are dealt out again from the first.
 /// Spare workers, which stand in for waiting ones, may run on any of the pool's CPUs.
 ///
 /// | text | meaning |
@@ -158,7 +158,13 @@ pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
 }
 
 /// Binds the calling thread to some CPUs.
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(all(windows, not(miri)))]
+pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
+    super::windows::pin_to(cpus)
+}
+
+/// Binds the calling thread to some CPUs.
+#[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
 pub(crate) fn pin_to(_: &[usize]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -171,7 +177,13 @@ pub(crate) fn here() -> Option<usize> {
 }
 
 /// The CPU that the calling thread is on at the moment, if that can be known.
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(all(windows, not(miri)))]
+pub(crate) fn here() -> Option<usize> {
+    Some(super::windows::here())
+}
+
+/// The CPU that the calling thread is on at the moment, if that can be known.
+#[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
 pub(crate) fn here() -> Option<usize> {
     None
 }

@@ -1,6 +1,8 @@
 //! How a pool is configured and built.
 
+use std::fmt;
 use std::io;
+use std::num::NonZero;
 use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Theta, Victims};
@@ -14,7 +16,7 @@ use crate::pool::{GLOBAL, Pool};
 use crate::scheduler::registry::Registry;
 use crate::strategy::dealing::Table;
 use crate::strategy::sharing::Peers;
-use crate::strategy::{Idle, Strategy, Waiting};
+use crate::strategy::{HAS_STRATEGIES, Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
 
 /// The environment variable that sets the size of the global pool.
@@ -75,7 +77,7 @@ impl Config {
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
             Waiting::Leapfrog => self.spares.unwrap_or(self.workers.max(SPARES)),
-            Waiting::TakeAny => 0,
+            Waiting::Own | Waiting::TakeAny => 0,
         }
     }
 
@@ -119,7 +121,7 @@ impl Config {
     }
 }
 
-/// Builds a [`Pool`]. Made by [`Pool::builder`].
+/// Builds a [`Pool`]. Made by [`Pool::builder`], or by `Builder::default`.
 ///
 /// ```
 /// use locksley::{Pool, Strategy, Waiting};
@@ -133,9 +135,32 @@ impl Config {
 ///     .unwrap();
 /// assert_eq!(pool.workers(), 2);
 /// ```
+#[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
-    workers: Option<usize>,
+    /// What was asked for; `None` for the default.
+    workers: Option<NonZero<usize>>,
     config: Config,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        f.debug_struct("Builder")
+            .field("workers", &self.workers)
+            .field("strategy", &config.strategy)
+            .field("waiting", &config.waiting)
+            .field("spares", &config.spares)
+            .field("idle", &config.idle)
+            .field("pinning", &config.pinning)
+            .field("stack_size", &config.stack_size)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Builder {
@@ -170,15 +195,20 @@ impl Builder {
         }
     }
 
-    /// The number of workers. The default is what `LOCKSLEY_NUM_THREADS` says, or else
-    /// the number of CPUs that this process may use.
+    /// The number of workers, at most [`max_num_workers`](crate::max_num_workers). The default, and
+    /// what 0 means, is what `LOCKSLEY_NUM_THREADS` says, or else the number of CPUs that this
+    /// process may use.
     ///
     /// ```
-    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// use locksley::Pool;
+    ///
+    /// let pool = Pool::builder().workers(3).build().unwrap();
     /// assert_eq!(pool.workers(), 3);
+    /// let [zero, default] = [Pool::builder().workers(0), Pool::builder()];
+    /// assert_eq!(zero.build().unwrap().workers(), default.build().unwrap().workers());
     /// ```
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
+        self.workers = NonZero::new(workers);
         self
     }
 
@@ -216,7 +246,7 @@ impl Builder {
     /// With none, every index is below [`current_num_workers`](crate::current_num_workers), and no two
     /// tasks that run at the same time have the same one. For that, a worker that waits and finds nothing
     /// that descends from what it waits for takes any work, as with [`Waiting::TakeAny`], which needs no
-    /// spares and has none.
+    /// spares and has none. [`Waiting::Own`] has none either, and lets it sleep.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();
@@ -432,7 +462,8 @@ impl Builder {
     /// what the operating system rarely moves it across counts: last-level caches and wider.
     ///
     /// ```
-    /// use locksley::{Pool, Victims};
+    /// use locksley::policy::Victims;
+    /// use locksley::Pool;
     ///
     /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
     /// assert_eq!(pool.install(|| 1), 1);
@@ -450,7 +481,8 @@ impl Builder {
     /// everybody alike from then on. The panic goes to the [panic handler](Builder::panic_handler).
     ///
     /// ```
-    /// use locksley::{Balancer, Pool, Seeker, Source, Theta, View};
+    /// use locksley::policy::{Balancer, Seeker, Source, Theta, View};
+    /// use locksley::Pool;
     ///
     /// /// Tries the one to the right.
     /// struct Right;
@@ -616,7 +648,7 @@ impl Builder {
     ) -> Result<Pool, BuildError> {
         let mut config = self.config;
         config.workers = match self.workers {
-            Some(workers) => workers,
+            Some(workers) => workers.get(),
             None => default_workers()?,
         };
         if !(1..=MOST_WORKERS).contains(&config.workers) {
@@ -624,6 +656,9 @@ impl Builder {
                 wanted: config.workers,
                 most: MOST_WORKERS,
             });
+        }
+        if !HAS_STRATEGIES && !config.strategy.is_built_in() {
+            return Err(BuildError::StrategyLeftOut);
         }
         config.pinned_cpus = pinning::pinned_cpus(&config.pinning, config.workers)?;
         let registry = Registry::new(config);
@@ -668,5 +703,5 @@ fn default_workers() -> Result<usize, BuildError> {
 
 /// The CPUs that this process may use: affinity and cgroup quota included.
 fn available() -> usize {
-    crate::machine::topology::available_cpus().count()
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

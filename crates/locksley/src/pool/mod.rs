@@ -1,11 +1,13 @@
 //! Pools, and the global one.
 
 pub(crate) mod builder;
+pub(crate) mod process;
 pub(crate) mod thread_builder;
+mod unwind;
 
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use locksley_trace::Trace;
@@ -13,9 +15,12 @@ use locksley_trace::Trace;
 use crate::task::affinity::{spawn_near_in, worker_for};
 use crate::task::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 
+use crate::error::BuildError;
+use crate::flow::Flow;
 use crate::observe::profile::Profile;
 use crate::observe::record::{self, Recording};
 use crate::pool::builder::{Builder, MOST_WORKERS};
+use crate::pool::process::PerProcess;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
@@ -30,7 +35,7 @@ use crate::task::spawn::{
 };
 use crate::task::yield_now::{Yield, yield_local_in, yield_now_in};
 
-pub(crate) static GLOBAL: OnceLock<Pool> = OnceLock::new();
+pub(crate) static GLOBAL: PerProcess<Pool> = PerProcess::new();
 
 /// The global pool, started now if it was not.
 pub(crate) fn global() -> &'static Pool {
@@ -53,6 +58,25 @@ pub(crate) fn current_registry() -> Arc<Registry> {
     }
 }
 
+/// Ends the global pool: waits until everything that was spawned is done and its threads have ended.
+/// The next use of it starts another one. Does nothing if it has not been started.
+///
+/// This is for a library that is about to be unloaded, whose code must run in no thread. No other
+/// thread may use the global pool meanwhile: what it hands to a pool that has ended does not run.
+/// Called from a task of the global pool, it does not wait.
+///
+/// ```
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// locksley::shutdown_global();
+/// // Another one.
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// ```
+pub fn shutdown_global() {
+    if let Some(pool) = GLOBAL.remove() {
+        pool.registry.close();
+    }
+}
+
 /// The most workers that a pool can have.
 ///
 /// ```
@@ -63,7 +87,10 @@ pub fn max_num_workers() -> usize {
     MOST_WORKERS
 }
 
-/// A pool of workers. Dropping it lets it finish what was spawned, and ends its threads.
+/// A pool of workers.
+///
+/// Dropping it waits until everything that was spawned is done and its threads have ended. That blocks
+/// the calling thread: asynchronous code uses [`retire`](Pool::retire) instead.
 ///
 /// ```
 /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -78,6 +105,20 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Builds a pool with the defaults: one worker for each CPU that this process may use.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Builder::build`].
+    ///
+    /// ```
+    /// let pool = locksley::Pool::new().unwrap();
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// ```
+    pub fn new() -> Result<Pool, BuildError> {
+        Pool::builder().build()
+    }
+
     /// A builder with the defaults.
     ///
     /// ```
@@ -102,8 +143,22 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(5).build().unwrap();
     /// assert_eq!(pool.workers(), 5);
     /// ```
+    #[must_use]
     pub fn workers(&self) -> usize {
         self.registry.size()
+    }
+
+    /// How many of the workers look for work without a pause: all of them, unless the process has been
+    /// left with fewer processors while it ran, by its affinity mask or the quota of its control group.
+    /// The pool looks once a second, while it works. Workers beyond this number sleep for
+    /// 20 milliseconds before each job. Not if [`Builder::processors`] has said how many there are.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert!(pool.active_workers() <= 2);
+    /// ```
+    pub fn active_workers(&self) -> usize {
+        self.registry.active()
     }
 
     /// How many jobs seem to lie in each worker's pile, by index; behind the workers come the spares that
@@ -114,6 +169,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert_eq!(pool.loads(), [0, 0]);
     /// ```
+    #[must_use]
     pub fn loads(&self) -> Vec<usize> {
         let workers = 0..self.registry.workers();
         workers
@@ -211,6 +267,26 @@ impl Pool {
         R: Send,
     {
         self.run(|worker| scope_here(worker, body))
+    }
+
+    /// [`flow`](crate::flow()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut n = 1;
+    /// pool.flow(|f| {
+    ///     let n = f.object(&mut n);
+    ///     f.fork(n.update(), |n| *n += 1);
+    ///     f.fork(n.update(), |n| *n *= 10);
+    /// });
+    /// assert_eq!(n, 20);
+    /// ```
+    pub fn flow<'env, F, R>(&self, body: F) -> R
+    where
+        F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::flow::flow(body))
     }
 
     /// [`scope_fifo`](crate::scope_fifo) in this pool.
@@ -435,6 +511,7 @@ impl Pool {
     /// assert_eq!((pool.stats() - before).total().tasks, 1);
     /// ```
     #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
     pub fn stats(&self) -> crate::Stats {
         self.registry.stats()
     }
@@ -450,6 +527,7 @@ impl Pool {
     /// assert_eq!(observer.stats().total().tasks, 1);
     /// ```
     #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
     pub fn observer(&self) -> crate::Observer {
         crate::Observer::new(self.registry.clone())
     }
@@ -468,8 +546,9 @@ impl Pool {
     /// assert_eq!(pool.take_recording().unwrap().forks(), 1);
     /// assert!(pool.take_recording().is_none(), "it has been taken");
     /// ```
+    #[must_use = "what was recorded is gone from the pool"]
     pub fn take_recording(&self) -> Option<Recording> {
-        self.registry.config.recorder.as_ref()?.take()
+        self.registry.take_recording()
     }
 
     /// Runs a closure in the pool, and records what it does: see [`Builder::record`] for what that means. Nothing
@@ -486,6 +565,7 @@ impl Pool {
     /// });
     /// assert_eq!((sum, recording.forks()), (3, 1));
     /// ```
+    #[must_use = "without a look at the recording, `install` costs less"]
     pub fn record<F, R>(&self, f: F) -> (R, Recording)
     where
         F: FnOnce() -> R + Send,
@@ -517,6 +597,7 @@ impl Pool {
     /// assert_eq!(profile.spawns, 15);
     /// println!("{profile}");
     /// ```
+    #[must_use = "without a look at the profile, `install` costs less"]
     pub fn profile<F, R>(&self, f: F) -> (R, Profile)
     where
         F: FnOnce() -> R + Send,
@@ -547,11 +628,9 @@ impl Pool {
     /// let untraced = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert!(untraced.take_trace().is_empty());
     /// ```
+    #[must_use = "what was traced is gone from the pool"]
     pub fn take_trace(&self) -> Trace {
-        match &self.registry.config.tracing {
-            Some(tracing) => tracing.take(&self.registry),
-            None => Trace::new(),
-        }
+        self.registry.take_trace()
     }
 
     /// Ends the pool: waits until everything that was spawned is done and all threads have
@@ -571,6 +650,13 @@ impl Pool {
     /// assert_eq!(done.load(Ordering::Relaxed), 100);
     /// ```
     pub fn shutdown(self) {}
+
+    /// [`shutdown`](Pool::shutdown) of a pool that lives as long as the process. No thread may use the
+    /// pool afterwards.
+    #[doc(hidden)]
+    pub fn shutdown_static(&'static self) {
+        self.registry.close();
+    }
 
     /// Ends the pool, and does not wait: the threads finish what was spawned, and end by themselves.
     ///
@@ -631,6 +717,7 @@ where
         return record::run(worker, f);
     }
     let latch = Latch::new();
+    let group = GroupId::of(&latch);
     let mut result = None;
     {
         let (latch, place) = (&raw const latch, &mut result);
@@ -643,11 +730,11 @@ where
         };
         // SAFETY: this function waits below until the closure has set the latch, and it touches
         // nothing that is borrowed afterwards; `F` and `R` are `Send`.
-        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
+        let job = unsafe { HeapJob::new_ref(group, run) };
         registry.inject(QueuedJob { job, owner: 0 });
     }
     match here {
-        Some(worker) => worker.wait_abroad(&latch),
+        Some(worker) => worker.wait_abroad(registry, &latch, group),
         None => wait_outside(registry, &latch),
     }
     match result.expect("the job has run") {

@@ -12,7 +12,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread;
 
 use crate::error::BuildError;
@@ -21,8 +21,66 @@ use crate::scheduler::registry::Registry;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::task::job::catch;
 
-/// Where a thread tells whether it could be pinned.
-pub(crate) type Report = mpsc::Sender<Result<(), BuildError>>;
+/// What the threads of a pool tell about whether they could be pinned.
+pub(crate) struct Reports {
+    state: Mutex<Pending>,
+    changed: Condvar,
+}
+
+struct Pending {
+    /// How many threads have not reported.
+    missing: usize,
+    error: Option<BuildError>,
+}
+
+impl Reports {
+    pub(crate) fn new() -> Arc<Reports> {
+        Arc::new(Reports {
+            state: Mutex::new(Pending {
+                missing: 0,
+                error: None,
+            }),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Waits until a thread has reported an error, which is returned, or none is to come.
+    pub(crate) fn wait(&self) -> Option<BuildError> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.error.is_some() || state.missing == 0 {
+                return state.error.take();
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+}
+
+/// What one thread is to report. Dropped, it reports that nothing is to come.
+pub(crate) struct Report(Arc<Reports>);
+
+impl Report {
+    pub(crate) fn new(reports: &Arc<Reports>) -> Report {
+        lock(&reports.state).missing += 1;
+        Report(reports.clone())
+    }
+
+    fn send(self, result: Result<(), BuildError>) {
+        if let Err(error) = result {
+            lock(&self.0.state).error.get_or_insert(error);
+        }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        lock(&self.0.state).missing -= 1;
+        self.0.changed.notify_all();
+    }
+}
 
 /// How many threads are to come, or have not left.
 pub(crate) struct Roll {
@@ -190,8 +248,7 @@ impl ThreadBuilder {
         let (registry, index) = (&*self.registry, self.index);
         let pinned = neighbours::pin(registry, index);
         if let Some(report) = self.report.take() {
-            // Nobody listens if nobody is to be pinned, or another one could not be.
-            let _ = report.send(pinned);
+            report.send(pinned);
         }
         registry.worker(index).be(|worker| {
             if let Err(payload) = catch(|| registry.config.run_start_handler(index)) {
@@ -224,6 +281,26 @@ impl ThreadBuilder {
     pub fn spawn(self) -> io::Result<()> {
         let registry = self.registry.clone();
         let handle = self.start()?;
+        lock(&registry.threads).push(handle);
+        Ok(())
+    }
+
+    /// Starts a thread by `builder`, and runs the worker in it. Ending the pool joins the thread.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system refuses the thread.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder()
+    ///     .workers(2)
+    ///     .build_with(|thread| thread.spawn_by(std::thread::Builder::new()))
+    ///     .unwrap();
+    /// assert_eq!(pool.install(|| std::thread::current().name().map(str::to_owned)), None);
+    /// ```
+    pub fn spawn_by(self, builder: thread::Builder) -> io::Result<()> {
+        let registry = self.registry.clone();
+        let handle = builder.spawn(move || self.run())?;
         lock(&registry.threads).push(handle);
         Ok(())
     }

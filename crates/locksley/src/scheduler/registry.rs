@@ -15,26 +15,34 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock, Weak, mpsc};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
-use locksley_trace::Activity;
+use locksley_trace::{Activity, Trace};
 
 use crate::error::BuildError;
+use crate::machine::share::{self, Share};
 use crate::machine::topology::allowed_now;
+use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
 use crate::pool::builder::Config;
-use crate::pool::thread_builder::{self, Roll, ThreadBuilder};
-use crate::scheduler::idle::sleep::{Sleepers, leave_call};
+use crate::pool::process;
+use crate::pool::thread_builder::{self, Report, Reports, Roll, ThreadBuilder};
+use crate::scheduler::idle::counts::{AtomicCounts, Counts};
+use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::{Injector, QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::task::job::{GroupId, JobRef, Payload, catch};
+
+/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how many
+/// processors there are.
+const LOOKS: u32 = 64;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
@@ -53,23 +61,22 @@ pub(crate) enum Block {
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
+    /// The number of the process that built the pool.
+    generation: usize,
     /// The workers, and behind them the spares.
     /// A place is furnished when it is first taken.
     places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
     size: usize,
     pub(crate) injector: Injector,
     pub(crate) config: Config,
-    sleepers: Sleepers,
+    /// Who sleeps, who is blocked, and which spares are up.
+    counts: AtomicCounts,
     /// How many processors there are for its workers.
     processors: usize,
-    /// How many workers are blocked in a wait, each with a spare to take its place.
-    blocked: CachePadded<AtomicUsize>,
-    /// How many spares there can be: fewer than there are slots once the system has refused a thread.
-    most_spares: AtomicUsize,
+    /// How many workers have a processor, while that changes.
+    share: Share,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
     pub(crate) broadcasting: Mutex<()>,
-    /// How many spares are up.
-    spares_up: AtomicUsize,
     /// The highest number of places ever taken.
     taken: AtomicUsize,
     /// Spawned tasks that are not done.
@@ -102,16 +109,15 @@ impl Registry {
             .collect();
         let registry = Arc::new_cyclic(|me| Registry {
             me: me.clone(),
+            generation: process::watched_generation(),
             places,
             size,
             injector: Injector::new(),
             config,
-            sleepers: Sleepers::new(),
+            counts: AtomicCounts::new(spares),
             processors,
-            blocked: CachePadded::new(AtomicUsize::new(0)),
-            most_spares: AtomicUsize::new(spares),
+            share: Share::new(size),
             broadcasting: Mutex::new(()),
-            spares_up: AtomicUsize::new(0),
             taken: AtomicUsize::new(size),
             outstanding: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
@@ -146,6 +152,20 @@ impl Registry {
         self.me
             .upgrade()
             .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// Returns `true` if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.generation != process::generation()
+    }
+
+    /// Panics if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn check_process(&self) {
+        if self.is_orphaned() {
+            refuse_orphaned();
+        }
     }
 
     /// The time since the pool was made, in nanoseconds.
@@ -226,8 +246,22 @@ impl Registry {
         crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }
 
+    /// What the workers have noted since the last call, if that is traced.
+    pub(crate) fn take_trace(&self) -> Trace {
+        match &self.config.tracing {
+            Some(tracing) => tracing.take(self),
+            None => Trace::new(),
+        }
+    }
+
+    /// What was recorded since the last call.
+    pub(crate) fn take_recording(&self) -> Option<Recording> {
+        self.config.recorder.as_ref()?.take()
+    }
+
     /// Hands a job to the pool.
     pub(crate) fn inject(&self, injected: QueuedJob) {
+        self.check_process();
         self.count(Event::Handed);
         let job = injected.job.anywhere();
         self.injector.push(QueuedJob { job, ..injected });
@@ -237,34 +271,36 @@ impl Registry {
 
     /// Sends a job to one worker. It will run it when it is done with what it does, or waits.
     pub(crate) fn deliver(&self, index: usize, job: JobRef) {
+        self.check_process();
         let worker = self.worker(index);
         worker.targeted_jobs.push(QueuedJob { job, owner: index });
         // Against `sleep`, which looks for mail after its heavy barrier.
         fence(Ordering::SeqCst);
-        self.sleepers.wake(&worker.sleep);
+        self.counts.wake(&worker.sleep);
         worker.unpark();
     }
 
     /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if another one would
     /// like to be woken.
     pub(crate) fn wake_one(&self) -> bool {
-        let workers = self.furnished(0..self.size);
+        // A spare that waits sleeps like any other worker.
+        let workers = self.furnished(0..self.workers());
         let states = workers.map(|worker| (worker, &worker.sleep));
-        match self.sleepers.choose(states) {
+        match self.counts.choose(states) {
             Some(worker) => {
                 self.count(Event::Woken);
                 worker.unpark();
             }
             None => self.call_spare(),
         }
-        self.sleepers.any() || self.spare_wanted()
+        self.counts.get().wants_work()
     }
 
     /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt.
     pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>) -> bool {
         match dealt_to {
             // Woken to search, so that it passes it on if it has something else to do.
-            Some(index) if self.wake_near(index) => self.sleepers.any() || self.spare_wanted(),
+            Some(index) if self.wake_near(index) => self.counts.get().wants_work(),
             _ => self.wake_one(),
         }
     }
@@ -276,27 +312,12 @@ impl Registry {
             return false;
         }
         let worker = self.worker(index);
-        let woken = self.sleepers.wake_to_search(&worker.sleep);
+        let woken = self.counts.wake_to_search(&worker.sleep);
         if woken {
             self.count(Event::Woken);
             worker.unpark();
         }
         woken
-    }
-
-    fn spare_wanted(&self) -> bool {
-        let up = self.spares_up.load(Ordering::Relaxed);
-        up < self.blocked.load(Ordering::Relaxed) && up < self.most_spares()
-    }
-
-    /// How many spares there can be.
-    fn most_spares(&self) -> usize {
-        self.most_spares.load(Ordering::Relaxed)
-    }
-
-    /// Are more spares up than workers blocked?
-    fn spare_is_left_over(&self) -> bool {
-        self.spares_up.load(Ordering::Relaxed) > self.blocked.load(Ordering::Relaxed)
     }
 
     /// Is there anything that a worker could take?
@@ -339,7 +360,7 @@ impl Registry {
         worker.close_to_offers();
         // It looks again whether there is work once it is asleep.
         worker.summoned.set(false);
-        self.sleepers.begin(&worker.sleep);
+        self.counts.begin_sleep(&worker.sleep);
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
         if self.call_and_look() || awake() {
             self.end_sleep(worker);
@@ -366,15 +387,19 @@ impl Registry {
     /// not in sight is not known.
     fn nap(&self, worker: &Worker, needed: bool) {
         if needed {
-            worker.counters.count(Event::Park);
-            let _parked = worker.traced(Activity::Parked);
-            thread::park_timeout(NAP);
+            self.nap_for(worker, NAP);
         }
+    }
+
+    fn nap_for(&self, worker: &Worker, time: Duration) {
+        worker.counters.count(Event::Park);
+        let _parked = worker.traced(Activity::Parked);
+        thread::park_timeout(time);
     }
 
     /// Ends the sleep of the calling worker.
     fn end_sleep(&self, worker: &Worker) {
-        if self.sleepers.end(&worker.sleep) {
+        if self.counts.end_sleep(&worker.sleep) {
             worker.summoned.set(true);
         }
     }
@@ -394,22 +419,15 @@ impl Registry {
         }
         self.count(Event::Park);
         wait();
-        self.blocked.fetch_sub(1, Ordering::Relaxed);
+        self.counts.change(Counts::end_block);
         true
     }
 
     /// Counts the caller as blocked, if there is a spare for it.
     fn begin_block(&self, block: Block) -> bool {
-        let blocked = self
-            .blocked
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |blocked| {
-                (blocked < self.most_spares()).then_some(blocked + 1)
-            });
-        if blocked.is_err() {
+        if !self.counts.try_change(Counts::begin_block) {
             return false;
         }
-        // Against a spare that goes to sleep: one of the two sees the other's count.
-        fence(Ordering::SeqCst);
         let work = match block {
             Block::Briefly => self.call_and_look(),
             Block::Indefinitely => self.call_for_work() != Some(false),
@@ -418,8 +436,8 @@ impl Registry {
             self.wake_one();
         }
         // The spare that was called may have been refused.
-        if self.blocked.load(Ordering::Relaxed) > self.most_spares() {
-            self.blocked.fetch_sub(1, Ordering::Relaxed);
+        if self.counts.get().lacks_spares() {
+            self.counts.change(Counts::end_block);
             return false;
         }
         true
@@ -427,15 +445,8 @@ impl Registry {
 
     /// Calls up a spare if one is wanted.
     fn call_spare(&self) {
-        while self.spare_wanted() {
-            let up = self.spares_up.load(Ordering::Relaxed);
-            let race =
-                self.spares_up
-                    .compare_exchange(up, up + 1, Ordering::AcqRel, Ordering::Relaxed);
-            if race.is_ok() {
-                self.rouse_spare();
-                return;
-            }
+        if self.counts.try_change(Counts::call_spare) {
+            self.rouse_spare();
         }
     }
 
@@ -445,10 +456,10 @@ impl Registry {
         self.count(Event::Spare);
         let taken = self.workers();
         let mut spares = self.furnished(self.size..taken);
-        if let Some(worker) = spares.find(|worker| worker.sleep.end()) {
+        if let Some(worker) = spares.find(|worker| worker.sleep.end_spare()) {
             worker.unpark();
         } else if !self.start_spare() {
-            self.spares_up.fetch_sub(1, Ordering::AcqRel);
+            self.counts.change(Counts::lower_spare);
             self.limit_spares();
         }
     }
@@ -457,7 +468,11 @@ impl Registry {
     #[cold]
     fn limit_spares(&self) {
         let started = self.workers() - self.size;
-        if self.closed() || self.most_spares.swap(started, Ordering::SeqCst) <= started {
+        if self.closed()
+            || !self
+                .counts
+                .try_change(|counts| counts.limit_spares(started))
+        {
             return;
         }
         fence(Ordering::SeqCst);
@@ -498,11 +513,11 @@ impl Registry {
         if adopts && Worker::current().is_some() {
             return Err(BuildError::AlreadyWorker);
         }
-        let (report, reports) = mpsc::channel();
+        let reports = (!self.config.pinned_cpus.is_empty()).then(Reports::new);
         // If `spawn` panics, those that have been started end too.
         let unwinding = EndOnDrop(self);
         for index in usize::from(adopts)..self.size {
-            let thread = ThreadBuilder::new(self.clone(), index, Some(report.clone()));
+            let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
             if let Err(source) = spawn(thread) {
                 // Threads that the caller has not started yet end as soon as they do.
                 self.end();
@@ -514,10 +529,7 @@ impl Registry {
             }
         }
         std::mem::forget(unwinding);
-        drop(report);
-        if !self.config.pinned_cpus.is_empty()
-            && let Some(error) = reports.iter().find_map(Result::err)
-        {
+        if let Some(error) = reports.and_then(|reports| reports.wait()) {
             self.close();
             return Err(error);
         }
@@ -531,8 +543,17 @@ impl Registry {
     pub(crate) fn main_loop(&self, worker: &Worker) {
         let spare = worker.index() >= self.size;
         let mut idle = 0;
-        loop {
-            if spare && worker.was_refused() && self.spare_is_left_over() {
+        // A job may have forked the process: what it left behind belongs to frames that are gone.
+        let mut rounds = 0_u32;
+        while !self.is_orphaned() {
+            rounds = rounds.wrapping_add(1);
+            if rounds % LOOKS == 0 {
+                self.look_at_processors();
+            }
+            if worker.index() >= self.share.active() {
+                self.hold_back(worker);
+            }
+            if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.lie_down(worker);
             }
@@ -541,7 +562,7 @@ impl Registry {
             } else if let Some(injected) = worker.find_work() {
                 worker.run_job(injected);
                 idle = 0;
-                if spare && self.spare_is_left_over() {
+                if spare && self.counts.get().has_spare_left_over() {
                     self.lie_down(worker);
                 }
             } else if self.closed() && worker.has_settled() {
@@ -551,6 +572,7 @@ impl Registry {
                 worker.trace_idle();
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) {
+                    self.look_at_processors();
                     match spare {
                         true => {
                             self.nap(worker, worker.was_refused());
@@ -561,6 +583,29 @@ impl Registry {
                     idle = 0;
                 }
             }
+        }
+    }
+
+    /// Looks how many processors there are for the workers, once a second.
+    fn look_at_processors(&self) {
+        if self.config.processors.is_none() {
+            let processors = || thread::available_parallelism().map_or(1, usize::from);
+            self.share.look(self.now(), processors);
+        }
+    }
+
+    /// How many workers look for work without a pause.
+    pub(crate) fn active(&self) -> usize {
+        self.share.active().min(self.size)
+    }
+
+    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it has
+    /// work of its own, or something was sent to it.
+    #[cold]
+    fn hold_back(&self, worker: &Worker) {
+        if worker.index() < self.size && worker.seems_empty() && worker.targeted_jobs.is_empty() {
+            self.pass_on_summons(worker);
+            self.nap_for(worker, share::PAUSE);
         }
     }
 
@@ -592,18 +637,16 @@ impl Registry {
     /// A spare waits until it is called up again.
     fn lie_down(&self, worker: &Worker) {
         worker.open_pile();
-        worker.sleep.begin();
-        self.spares_up.fetch_sub(1, Ordering::Release);
-        // Against `blocking`: one of the two sees the other's count.
-        fence(Ordering::SeqCst);
-        // Whoever offered work before it saw this must not have done so in vain.
-        if self.spare_wanted() && self.call_for_work() != Some(false) {
+        worker.sleep.begin_spare();
+        self.counts.change(Counts::lower_spare);
+        // A push that came before that has not called it up.
+        if self.counts.get().wants_spare() && self.call_for_work() != Some(false) {
             self.call_spare();
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
         let _parked = worker.traced(Activity::Parked);
-        while worker.sleep.is_asleep() {
+        while worker.sleep.is_spare() {
             if self.closed() {
                 self.raise_spare(worker);
                 return;
@@ -640,7 +683,7 @@ impl Registry {
         fence(Ordering::SeqCst);
         for worker in self.furnished(0..self.workers()) {
             if worker.index() < self.size {
-                self.sleepers.wake(&worker.sleep);
+                self.counts.wake(&worker.sleep);
             } else {
                 self.raise_spare(worker);
             }
@@ -650,21 +693,23 @@ impl Registry {
 
     /// Ends a spare's sleep, unless somebody else does, and counts it as up.
     fn raise_spare(&self, worker: &Worker) {
-        if !worker.sleep.is_asleep() {
+        if !worker.sleep.is_spare() {
             return;
         }
         // Before it can be up: it may lie down again at once.
-        self.spares_up.fetch_add(1, Ordering::AcqRel);
-        if !worker.sleep.end() {
-            self.spares_up.fetch_sub(1, Ordering::AcqRel);
-            // Somebody may have taken the count for that of a spare that is up, and called none.
-            fence(Ordering::SeqCst);
+        self.counts.change(Counts::raise_spare);
+        if !worker.sleep.end_spare() {
+            self.counts.change(Counts::lower_spare);
+            // Another thread may have taken the count for that of a spare that is up, and called none.
             self.call_spare();
         }
     }
 
     /// Lets the workers finish what was spawned and end, and waits for nothing.
     pub(crate) fn end(&self) {
+        if self.is_orphaned() {
+            return;
+        }
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
     }
@@ -675,6 +720,10 @@ impl Registry {
 
     /// Lets the workers finish what was spawned, and waits for them to end.
     pub(crate) fn close(&self) {
+        if self.is_orphaned() {
+            // There are no threads to wait for.
+            return;
+        }
         self.end();
         match Worker::current() {
             // A task of its own drops the pool: the threads end by themselves. An adopted thread that is in no
@@ -718,13 +767,38 @@ impl Registry {
 
     /// May a waiter take any work, because it is to, or because there is no spare to take its place?
     pub(crate) fn takes_any(&self) -> bool {
-        self.spares() == 0
+        self.spares() == 0 && !self.blocks_alone()
+    }
+
+    /// Returns `true` if a waiter that has nothing to do sleeps, and no worker takes its place.
+    pub(crate) fn blocks_alone(&self) -> bool {
+        self.config.waiting == Waiting::Own
     }
 
     /// Does a waiter look for what descends from what it waits for?
     pub(crate) fn leapfrogs(&self) -> bool {
-        self.config.waiting == Waiting::Leapfrog
+        self.config.waiting != Waiting::TakeAny
     }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if self.is_orphaned() {
+            // Neither joined nor detached: they are threads of another process.
+            let threads = self.threads.get_mut();
+            let threads = threads.unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::forget(std::mem::take(threads));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_orphaned() -> ! {
+    panic!(
+        "locksley: this process was forked, and the threads of this pool are its parent's: \
+         build a pool in the child, or use the global pool, which starts anew there"
+    )
 }
 
 /// How many processors there are for so many workers. If the affinity mask has enough of them, nothing

@@ -25,8 +25,11 @@
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::task::job::GroupId;
 
-/// How many levels are published. Deeper ones are not, and nobody can help with them.
-const LEVELS: usize = 16;
+/// How many levels are published. Deeper ones are not, and no waiter can help with them. Enough for the
+/// usual limit of nested waits, each of which is a wait and what runs on top of it: with less, a loop
+/// that must be searched from both ends (rayon's `find_last` over 2^63 items) stands still in a pool
+/// without spares, because its waiters lose sight of what they wait for.
+const LEVELS: usize = if cfg!(loom) { 16 } else { 256 };
 
 /// The bit of an entry that makes it a wait. Families are addresses of aligned things.
 const WAIT: usize = 1;
@@ -111,6 +114,16 @@ impl TaskStack {
     /// How deep the owner's executions and waits are nested.
     pub(crate) fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Returns `true` if the owner is out of work, or waits. For loops of other workers.
+    #[inline]
+    pub(crate) fn is_hungry(&self) -> bool {
+        let Some(last) = self.depth().checked_sub(1) else {
+            return true;
+        };
+        let entry = self.entries.get(last);
+        entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & WAIT != 0)
     }
 
     /// Is the owner executing a task of this family? If so, `waits` is told what it waits for on

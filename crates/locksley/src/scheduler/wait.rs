@@ -34,16 +34,37 @@ use crate::task::latch::{Awaited, Latch};
 /// lie in the pool's queue, and nobody else be free to run it.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// How long a waiter without a spare sleeps at first where there is nothing for it to do; then twice
+/// as long each time, up to [`LOOK_AGAIN`]. What it waits for unparks it, but a thief that makes new
+/// work for it does not.
+const FIRST_NAP: Duration = Duration::from_micros(50);
+
+/// The naps of a waiter without a spare since it last had something to do.
+#[derive(Default)]
+struct Naps(u32);
+
+impl Naps {
+    /// The length of the next one.
+    fn next(&mut self) -> Duration {
+        let length = FIRST_NAP * (1 << self.0);
+        self.0 = (self.0 + 1).min(8);
+        length.min(LOOK_AGAIN)
+    }
+}
+
 /// How long a thread outside of the pool looks at a latch before it parks. To park it and to wake it takes several
 /// times as long, so a short task gains much, and a long one loses little; and if the worker waits for this very
 /// processor, it does not wait long.
 const GLANCE: Duration = Duration::from_micros(3);
 
 /// How many families a search for descendants follows.
-const REACH: usize = 8;
+const REACH: usize = 16;
 
 /// Blocks a thread that is no worker until a latch of this pool is set.
 pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
+    if !latch.probe() {
+        registry.check_process();
+    }
     if registry.has_processors() {
         let start = Instant::now();
         while !latch.probe() && start.elapsed() < GLANCE {
@@ -88,6 +109,26 @@ impl Descendants {
         let mut groups = self.groups[..self.count].iter();
         let number = groups.position(|&one| one == group);
         number.is_some_and(|number| self.holds(number, registry))
+    }
+
+    /// Looks whether a worker is inside of the family of this number, and adds what it waits for there.
+    fn sight(&mut self, worker: usize, number: usize, registry: &Registry) -> Option<Sighting> {
+        let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
+        let stack = &registry.worker(worker).task_stack;
+        // If there are too many, the innermost count: what they lead to is still to be begun.
+        let sighting = stack.sight(self.groups[number], |wait| {
+            waits[count % REACH] = wait;
+            count += 1;
+        })?;
+        for &wait in &waits[..count.min(REACH)] {
+            let link = Link {
+                worker,
+                sighting,
+                inside: number,
+            };
+            self.add(wait, link);
+        }
+        Some(sighting)
     }
 
     fn add(&mut self, group: GroupId, link: Link) {
@@ -140,11 +181,16 @@ impl Worker {
             .or_else(|| self.take_back(group, true))
     }
 
-    /// Waits for something that no worker of this pool is at. The thread that sets the latch unparks the
-    /// waiter.
+    /// Waits for a family of another pool. The thread that sets the latch unparks the waiter.
     #[cold]
-    pub(crate) fn wait_abroad(&self, latch: &Latch) {
-        self.wait_until(|| latch.probe(), || latch.probe_or_await());
+    pub(crate) fn wait_abroad(&self, abroad: &Registry, latch: &Latch, group: GroupId) {
+        let (ready, ready_asleep) = (|| latch.probe(), || latch.probe_or_await());
+        if !self.registry().blocks_alone() {
+            return self.wait_until(ready, ready_asleep);
+        }
+        self.task_stack.enter_wait(group);
+        self.block_until(ready, ready_asleep, || self.handed_back(abroad, group));
+        self.task_stack.leave();
     }
 
     /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it returns
@@ -153,8 +199,79 @@ impl Worker {
     /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are targeted
     /// at it; or, where no spare can, it takes what work there is.
     pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        if self.registry().blocks_alone() {
+            return self.block_until(ready, ready_asleep, || None);
+        }
         let blocks = !self.registry().takes_any();
         self.serve_until(blocks, ready, ready_asleep);
+    }
+
+    /// The same in a pool without spares whose waiters take no strangers' work: runs what is targeted
+    /// at this worker and what `own` finds, and sleeps otherwise.
+    fn block_until(
+        &self,
+        ready: impl Fn() -> bool,
+        ready_asleep: impl Fn() -> bool,
+        own: impl Fn() -> Option<QueuedJob>,
+    ) {
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        let registry = self.registry();
+        let (mut idle, mut naps) = (0, Naps::default());
+        while !ready() {
+            registry.check_process();
+            if self.read_mail() {
+                (idle, naps) = (0, Naps::default());
+            } else if let Some(injected) = own() {
+                self.help(injected);
+                (idle, naps) = (0, Naps::default());
+            } else if registry.rest(&mut idle) {
+                // What it has spawned must not wait for it: a waiter may look for it in the pool's queue.
+                while let Some(spawned) = self.pop_of(GroupId::NONE) {
+                    registry.inject(spawned);
+                }
+                self.open_pile();
+                self.nap_alone(&mut naps, &ready_asleep);
+            }
+        }
+        registry.pass_on_summons(self);
+        self.publish_counts();
+    }
+
+    /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`, or
+    /// something is targeted at this worker.
+    fn nap_alone(&self, naps: &mut Naps, ready: impl FnOnce() -> bool) {
+        self.counters.count(Event::Park);
+        let _parked = self.traced(Activity::Parked);
+        if self.targeted_jobs.is_empty() && !ready() {
+            thread::park_timeout(naps.next());
+        }
+    }
+
+    /// Takes a job of this pool that a worker of another one waits for inside of a family there.
+    fn handed_back(&self, abroad: &Registry, group: GroupId) -> Option<QueuedJob> {
+        let registry = self.registry();
+        if registry.injector.is_empty() {
+            return None;
+        }
+        let mut descendants = Descendants::of(group);
+        let mut next = 0;
+        while next < descendants.count {
+            for worker in 0..abroad.workers() {
+                descendants.sight(worker, next, abroad);
+            }
+            next += 1;
+        }
+        for number in 1..descendants.count {
+            let Some(job) = registry.injector.pop_of(descendants.groups[number]) else {
+                continue;
+            };
+            if descendants.holds(number, abroad) {
+                return Some(job);
+            }
+            registry.inject(job);
+        }
+        None
     }
 
     /// The same; only if it `blocks` may a spare take the worker's place.
@@ -169,6 +286,7 @@ impl Worker {
         let registry = self.registry();
         let mut idle = 0;
         while !ready() {
+            registry.check_process();
             if self.read_mail()
                 || blocks && self.block_once(Block::Indefinitely, &ready_asleep, thread::park)
             {
@@ -226,24 +344,29 @@ impl Worker {
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         self.task_stack.enter_wait(group);
-        let mut idle = 0;
+        let (mut idle, mut naps) = (0, Naps::default());
         while !awaited.is_over() {
+            registry.check_process();
             if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
             } else if !self.takes_next()
                 && let Some(injected) = own()
             {
                 self.run_job(injected);
-                idle = 0;
+                (idle, naps) = (0, Naps::default());
             } else if let Some(injected) = self.helpful_job(group) {
                 self.help(injected);
-                idle = 0;
+                (idle, naps) = (0, Naps::default());
             } else if registry.rest(&mut idle)
                 // Nothing went to the pool's queue that it may be waiting for.
                 && !self.open_pile()
                 && let Some(latch) = awaited.latch()
             {
-                self.doze(latch);
+                if registry.blocks_alone() {
+                    self.nap_alone(&mut naps, || latch.probe_or_await());
+                } else {
+                    self.doze(latch);
+                }
             }
         }
         self.task_stack.leave();
@@ -351,23 +474,7 @@ impl Worker {
     ) -> Option<QueuedJob> {
         let registry = self.registry();
         let worker = registry.worker(victim);
-        let (mut waits, mut count) = ([GroupId::NONE; REACH], 0);
-        let sighting = worker
-            .task_stack
-            .sight(descendants.groups[number], |wait| {
-                if count < REACH {
-                    waits[count] = wait;
-                    count += 1;
-                }
-            })?;
-        for &wait in &waits[..count] {
-            let link = Link {
-                worker: victim,
-                sighting,
-                inside: number,
-            };
-            descendants.add(wait, link);
-        }
+        let sighting = descendants.sight(victim, number, registry)?;
         if !descendants.holds(number, registry) {
             return None;
         }

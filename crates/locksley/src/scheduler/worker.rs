@@ -182,6 +182,12 @@ impl Worker {
         }
     }
 
+    /// Makes the calling thread no worker: it is that of a forked process, which has no pool yet.
+    #[cfg(all(target_os = "linux", not(loom)))]
+    pub(crate) fn forget_current() {
+        CURRENT.set(ptr::null());
+    }
+
     /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not handed its
     /// worker, and asks the thread once instead of at every fork.
     ///

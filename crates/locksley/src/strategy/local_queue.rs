@@ -12,10 +12,10 @@ use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
 use crate::pool::builder::Config;
 use crate::scheduler::injector::QueuedJob;
-use crate::strategy::Strategy;
 use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
 use crate::strategy::sharing::{Peer, Peers, SharingQueue};
 use crate::strategy::steal_half::{HalfQueue, Halves};
+use crate::strategy::{HAS_STRATEGIES, Strategy};
 use crate::task::job::{GroupId, JobRef};
 
 /// The owner's side of a pile.
@@ -309,6 +309,9 @@ pub(crate) fn local_queue_for(
     {
         let stealer = deque.thief();
         Some((Box::new(deque), Box::new(stealer)))
+    }
+    if !HAS_STRATEGIES {
+        return None;
     }
     match config.strategy {
         Strategy::Stealing | Strategy::Flexible(_) | Strategy::SemiPrivate => None,

@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, Spell, StealHalf,
-    Target, Theta, Victims, When, Writer,
+    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf, Target,
+    TextForm, Theta, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -27,7 +27,8 @@ use locksley_policy::{
 /// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
-/// use locksley::{Strategy, Victims};
+/// use locksley::policy::Victims;
+/// use locksley::Strategy;
 ///
 /// let strategy: Strategy = "chase-lev".parse().unwrap();
 /// assert_eq!(strategy.to_string(), "chase-lev");
@@ -70,7 +71,26 @@ pub enum Strategy {
     Dealing(Dealing),
 }
 
+/// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there are
+/// those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
+///
+/// ```
+/// use locksley::{HAS_STRATEGIES, Pool, Strategy};
+///
+/// let pool = Pool::builder().workers(2).strategy(Strategy::ChaseLev).build();
+/// assert_eq!(pool.is_ok(), HAS_STRATEGIES);
+/// ```
+pub const HAS_STRATEGIES: bool = cfg!(feature = "strategies");
+
 impl Strategy {
+    /// Returns `true` if it works on the pool's split deque alone.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(
+            self,
+            Strategy::Stealing | Strategy::SemiPrivate | Strategy::Flexible(_)
+        )
+    }
+
     /// One of each kind.
     pub const ALL: [Strategy; 8] = [
         Strategy::Stealing,
@@ -100,7 +120,8 @@ impl Strategy {
     /// [`Strategy::Flexible`] with this choice of victims.
     ///
     /// ```
-    /// use locksley::{Strategy, Victims};
+    /// use locksley::policy::Victims;
+    /// use locksley::Strategy;
     ///
     /// assert_eq!(Strategy::flexible(Victims::STICKY).to_string(), "flexible:sticky");
     /// ```
@@ -111,7 +132,8 @@ impl Strategy {
     /// [`Strategy::StealHalf`] that balances at these times, and this much.
     ///
     /// ```
-    /// use locksley::{Amount, Pool, Strategy, When};
+    /// use locksley::policy::{Amount, When};
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::steal_half(When::PROBABILISTIC, Amount::Difference);
     /// assert_eq!(strategy.to_string(), "steal-half:probabilistic");
@@ -125,7 +147,8 @@ impl Strategy {
     /// [`Strategy::Sharing`] with this heuristic, and anybody as a target.
     ///
     /// ```
-    /// use locksley::{Heuristic, Pool, Sharing, Strategy, Target};
+    /// use locksley::policy::{Heuristic, Sharing, Target};
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
     /// assert_eq!(strategy.to_string(), "sharing:tit-for-tat");
@@ -151,7 +174,8 @@ impl Strategy {
     /// [`Strategy::Dealing`] with this oracle.
     ///
     /// ```
-    /// use locksley::{Oracle, Pool, Strategy};
+    /// use locksley::policy::Oracle;
+    /// use locksley::{Pool, Strategy};
     ///
     /// let strategy = Strategy::dealing(Oracle::Locality { l: 3 });
     /// assert_eq!(strategy.to_string(), "dealing:locality,l=3");
@@ -186,7 +210,7 @@ impl Strategy {
     }
 }
 
-impl Spell for Strategy {
+impl TextForm for Strategy {
     fn read(reader: &mut Reader<'_>) -> Result<Strategy, ParseError> {
         Ok(match reader.word("strategy", &Strategy::NAMED)? {
             Strategy::Flexible(_) => Strategy::Flexible(Flexible::read(reader)?),
@@ -219,7 +243,7 @@ impl FromStr for Strategy {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Spell::parse(text)
+        TextForm::parse(text)
     }
 }
 
@@ -248,6 +272,15 @@ pub enum Waiting {
     /// waits never runs another task that wants the lock. The default.
     #[default]
     Leapfrog,
+    /// It leapfrogs, and where there is nothing of that kind it sleeps, and no worker takes its place:
+    /// there are no spares, so every index is below the number of workers. The depth of its stack and
+    /// the locks that it meets are those of [`Leapfrog`](Waiting::Leapfrog); while it sleeps, fewer
+    /// workers run than the pool has. Of work that it does not wait for it runs only its share of a
+    /// [`broadcast`](crate::broadcast).
+    ///
+    /// A worker that waits for another pool runs what that pool hands back, where the two call into
+    /// each other; a chain over three pools of one worker each, back to the first, stands still.
+    Own,
     /// It takes any work. What it runs may be unrelated, may block on a lock that the waiting task
     /// holds, and stacks up on the waiting task's stack.
     TakeAny,

@@ -31,7 +31,8 @@ use crate::task::spawn::{JoinHandle, make};
 /// strategies, and for an index that no worker has, this is `spawn`.
 ///
 /// ```
-/// use locksley::{Heuristic, Pool, Strategy};
+/// use locksley::policy::Heuristic;
+/// use locksley::{Pool, Strategy};
 ///
 /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
 /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();

@@ -141,6 +141,7 @@ pub(crate) fn spawn_broadcast_in<F>(registry: &Arc<Registry>, f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
+    registry.check_process();
     let f = Arc::new(f);
     let _in_order = lock(&registry.broadcasting);
     for index in 0..registry.size() {

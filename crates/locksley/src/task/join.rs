@@ -140,6 +140,9 @@ macro_rules! join {
     ($($closure:expr),+ $(,)?) => { $crate::join!(@name [] $($closure,)+) };
 }
 
+/// A closure of a fork, which is called once and leaves its result to the one who made it.
+pub(crate) type Erased<'f> = dyn FnMut(&Worker, bool) + 'f;
+
 impl Worker {
     /// [`join`](crate::join()) on this worker: each closure is handed the worker that runs it.
     ///
@@ -250,12 +253,37 @@ impl Worker {
         A: FnOnce(&Worker, bool) -> RA,
         B: FnOnce(&Worker, bool) -> RB,
     {
+        // SAFETY: the job is in no queue.
+        let b = unsafe { job.take() };
+        let (mut a, mut b) = (Some(a), Some(b));
+        let (mut ra, mut rb) = (None, None);
+        let both = catch(|| {
+            self.fork_erased(
+                &mut |worker, migrated| ra = a.take().map(|a| a(worker, migrated)),
+                &mut |worker, migrated| rb = b.take().map(|b| b(worker, migrated)),
+            );
+        });
+        if let Err(payload) = both {
+            if let Err(second) = catch(|| drop(rb)) {
+                discard(second);
+            }
+            panic::resume_unwind(payload)
+        }
+        match (ra, rb) {
+            (Some(ra), Some(rb)) => (ra, rb),
+            _ => unreachable!("each closure has run"),
+        }
+    }
+
+    /// [`fork_slowly`](Worker::fork_slowly) of closures of any type: one copy of it, not one for each
+    /// fork of a program.
+    #[inline(never)]
+    fn fork_erased(&self, a: &mut Erased<'_>, b: &mut Erased<'_>) {
         if self.is_recorded() {
-            // SAFETY: the job is in no queue.
-            let b = unsafe { job.take() };
             return self.fork_recorded(a, b);
         }
-        self.fork_pushed(a, job)
+        let job = StackJob::new(|worker: &Worker, migrated| b(worker, migrated));
+        self.fork_pushed(|worker: &Worker, migrated| a(worker, migrated), &job);
     }
 
     /// The fork whose job is pushed the slow way.

@@ -221,6 +221,7 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
+        self.registry.check_process();
         let _in_order = lock(&self.registry.broadcasting);
         for index in 0..self.registry.size() {
             self.registry.deliver(index, self.job(whole, task()));
@@ -369,7 +370,9 @@ impl<'scope> Scope<'scope> {
         unsafe { Scope::done(self, self.worker()) };
         match (&self.waiter, here) {
             (Waiter::Worker(_), Some(worker)) => worker.wait_for_scope(&self.pending, self.group()),
-            (_, Some(worker)) => worker.wait_abroad(&self.pending.latch),
+            (_, Some(worker)) => {
+                worker.wait_abroad(&self.registry, &self.pending.latch, self.group());
+            }
             (_, None) => wait_outside(&self.registry, &self.pending.latch),
         }
         let panic = lock(&self.panic).take();

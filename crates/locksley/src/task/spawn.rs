@@ -268,6 +268,9 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(handle.join(), "done");
     /// ```
     pub fn join(self) -> T {
+        if !self.is_finished() {
+            self.registry.check_process();
+        }
         if let Some(worker) = Worker::current()
             && !self.is_finished()
         {
@@ -275,7 +278,8 @@ impl<T> JoinHandle<T> {
             if worker.is_in(&self.registry) {
                 self.help(worker);
             } else {
-                worker.wait_abroad(&self.packet.done);
+                let group = GroupId::of(&*self.packet);
+                worker.wait_abroad(&self.registry, &self.packet.done, group);
             }
         }
         unwrap(self.packet.wait())
@@ -309,6 +313,7 @@ impl<T> Future for JoinHandle<T> {
             }
             None => {
                 assert!(!self.packet.done.probe(), "{TAKEN}");
+                self.registry.check_process();
                 state.waker = Some(context.waker().clone());
                 Poll::Pending
             }

@@ -19,8 +19,4 @@ mod unwinding;
 
 /// Programs that the pool does not finish yet, or not every time. They are left out unless
 /// `LOCKSLEY_HANGS` is `all`. A test that passes every time belongs here no longer.
-const KNOWN: &[&str] = &[
-    "growth::a_joined_fifo_task_leaves_nothing_behind",
-    "pools::chains_over_three_pools",
-    "starting::a_join_in_a_forked_process",
-];
+const KNOWN: &[&str] = &["growth::a_joined_fifo_task_leaves_nothing_behind"];

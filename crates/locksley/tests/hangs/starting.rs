@@ -1,6 +1,11 @@
 //! Workers that are needed at once, after a pause; and processes that begin as a copy of another.
 
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,20 +67,270 @@ fn tasks_that_meet_their_parent() {
 fn a_join_in_a_forked_process() {
     finishes("starting::a_join_in_a_forked_process", || {
         assert_eq!(locksley::join(|| 1, || 2), (1, 2));
-        // SAFETY: the child calls nothing but the pool, which it is here to test, and `_exit`.
-        let child = unsafe { libc::fork() };
-        assert!(child >= 0, "a process can be forked");
-        if child == 0 {
-            let sum = locksley::join(|| 1, || 2);
-            // SAFETY: it ends the process at once.
-            unsafe { libc::_exit(i32::from(sum != (1, 2))) };
-        }
-        assert_eq!(
-            wait_for(child),
-            Some(0),
-            "the forked process stands still or failed"
-        );
+        forked(|| locksley::join(|| 1, || 2) == (1, 2));
     });
+}
+
+/// A thousand children, each of which computes while the parent's pool has work too.
+#[test]
+fn a_thousand_forked_processes() {
+    finishes("starting::a_thousand_forked_processes", || {
+        for _ in 0..1000 {
+            let busy = locksley::spawn(|| fib(12));
+            forked(|| fib(10) == 55);
+            assert_eq!(busy.join(), 144);
+            assert_eq!(fib(10), 55);
+        }
+    });
+}
+
+/// The child of a child, and a process that has put itself into the background.
+#[test]
+fn a_child_of_a_forked_process() {
+    finishes("starting::a_child_of_a_forked_process", || {
+        assert_eq!(fib(10), 55);
+        forked(|| {
+            assert_eq!(fib(11), 89);
+            forked(|| fib(12) == 144);
+            // SAFETY: it forks and ends the parent; both processes have one thread that runs Rust code.
+            let daemon = unsafe { libc::daemon(1, 1) };
+            daemon == 0 && fib(13) == 233
+        });
+        assert_eq!(fib(10), 55);
+    });
+}
+
+/// A task forks. The child can compute, and leaves the task without waiting for what a thief has.
+#[test]
+fn a_task_that_forks() {
+    finishes("starting::a_task_that_forks", || {
+        let pool = Pool::builder().workers(2).build().unwrap();
+        for _ in 0..50 {
+            pool.install(|| {
+                locksley::join(|| forked(|| fib(10) == 55), || fib(10));
+            });
+        }
+        // The thief sits on the second closure until the first has forked.
+        let (taken, forked_it) = (Barrier::new(2), Barrier::new(2));
+        pool.install(|| {
+            locksley::join(
+                || {
+                    taken.wait();
+                    forked(|| {
+                        let stolen = locksley::spawn(|| 7);
+                        stolen.join() == 7 && locksley::current_worker_index().is_none()
+                    });
+                    forked_it.wait();
+                },
+                || {
+                    taken.wait();
+                    forked_it.wait();
+                },
+            );
+        });
+    });
+}
+
+/// A join whose job was stolen before the process was forked panics in the child: the thief is not
+/// there.
+#[test]
+fn a_child_that_waits_for_its_parents_thief() {
+    finishes("starting::a_child_that_waits_for_its_parents_thief", || {
+        let pool = Pool::builder().workers(2).build().unwrap();
+        let (taken, child) = (Barrier::new(2), AtomicI32::new(-1));
+        pool.install(|| {
+            let joined = catch_unwind(|| {
+                locksley::join(
+                    || {
+                        taken.wait();
+                        // SAFETY: the child calls nothing but the pool, and `_exit`.
+                        let number = unsafe { libc::fork() };
+                        child.store(number, Ordering::SeqCst);
+                    },
+                    || {
+                        taken.wait();
+                        // Long enough for the fork: a child whose thief was done would not panic.
+                        while child.load(Ordering::SeqCst) < 0 {
+                            thread::yield_now();
+                        }
+                    },
+                )
+            });
+            if child.load(Ordering::SeqCst) == 0 {
+                let code = i32::from(!joined.is_err_and(|payload| is_about_forks(&*payload)));
+                // SAFETY: it ends the process at once.
+                unsafe { libc::_exit(code) };
+            }
+        });
+        assert_eq!(wait_for(child.into_inner()), Some(0));
+    });
+}
+
+/// A pool of one's own has no threads in a forked process, and says so.
+#[test]
+fn a_pool_of_the_parents() {
+    finishes("starting::a_pool_of_the_parents", || {
+        let pool = Pool::builder().workers(2).build().unwrap();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let handle = pool.spawn(move || wait.recv().is_ok());
+        assert_eq!(pool.install(|| fib(10)), 55);
+        let refused = |f: &mut dyn FnMut()| {
+            catch_unwind(AssertUnwindSafe(f)).is_err_and(|payload| is_about_forks(&*payload))
+        };
+        let mut used = Some((pool, handle));
+        forked(|| {
+            let (pool, handle) = used.take().unwrap();
+            assert!(refused(&mut || pool.install(|| ())));
+            assert!(refused(&mut || drop(pool.spawn(|| 1))));
+            assert!(refused(&mut || drop(pool.broadcast(|_| 1))));
+            assert!(refused(&mut || pool.spawn_broadcast(|_| ())));
+            assert!(refused(&mut || pool.in_place_scope(|s| s.spawn(|_| ()))));
+            let mut handle = Some(handle);
+            assert!(refused(&mut || assert!(handle.take().unwrap().join())));
+            drop(pool);
+            let own = Pool::builder().workers(2).build().unwrap();
+            own.install(|| fib(10)) == 55
+        });
+        let (pool, handle) = used.take().unwrap();
+        go.send(()).unwrap();
+        assert!(handle.join());
+        assert_eq!(pool.install(|| fib(10)), 55);
+    });
+}
+
+/// Programs that are started, with and without a fork that calls handlers, leave the pool as it is.
+#[test]
+fn programs_that_are_started() {
+    finishes("starting::programs_that_are_started", || {
+        locksley::scope(|s| {
+            for number in 0..20 {
+                s.spawn(move |_| {
+                    let mut command = Command::new("true");
+                    if number % 2 == 0 {
+                        // SAFETY: the closure does nothing; that there is one has it fork.
+                        unsafe { command.pre_exec(|| Ok(())) };
+                    }
+                    assert!(command.status().unwrap().success());
+                    assert_eq!(fib(10), 55);
+                });
+            }
+        });
+    });
+}
+
+/// The global pool ends with all its threads, and starts again, any number of times.
+#[test]
+fn a_global_pool_that_ends() {
+    finishes("starting::a_global_pool_that_ends", || {
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        let before = threads();
+        for _ in 0..200 {
+            assert_eq!(fib(10), 55);
+            assert!(threads() > before);
+            locksley::shutdown_global();
+            // A thread that was joined is still listed until the system has put it away.
+            while threads() > before {
+                thread::yield_now();
+            }
+        }
+    });
+}
+
+/// A pool whose processors are taken away holds workers back, and lets them go when they return.
+#[test]
+fn processors_that_go_and_come_back() {
+    finishes("starting::processors_that_go_and_come_back", || {
+        let all = allowed();
+        if all.len() < 2 {
+            println!("there is one processor only");
+            return;
+        }
+        let pool = Pool::builder().workers(2).build().unwrap();
+        let works_until = |active: usize| {
+            let start = Instant::now();
+            while pool.active_workers() != active && start.elapsed() < Duration::from_secs(4) {
+                pool.scope(|s| (0..8).for_each(|_| s.spawn(|_| assert_eq!(fib(10), 55))));
+            }
+            pool.active_workers() == active
+        };
+        // The first look may come after the processors are gone; then there is another time.
+        loop {
+            allow(&all[..1]);
+            let held_back = works_until(1);
+            allow(&all);
+            if held_back {
+                break;
+            }
+            works_until(0);
+        }
+        while !works_until(2) {}
+    });
+}
+
+/// The processors that the process may use.
+fn allowed() -> Vec<usize> {
+    // SAFETY: the set is plain data, and as large as the call is told.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        assert_eq!(libc::sched_getaffinity(0, size, &raw mut set), 0);
+        let cpus = 0..libc::CPU_SETSIZE as usize;
+        cpus.filter(|&cpu| libc::CPU_ISSET(cpu, &set)).collect()
+    }
+}
+
+/// Lets all threads of the process use these processors only.
+fn allow(cpus: &[usize]) {
+    // SAFETY: as above.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for &cpu in cpus {
+            libc::CPU_SET(cpu, &mut set);
+        }
+        for task in std::fs::read_dir("/proc/self/task").unwrap() {
+            let number = task
+                .unwrap()
+                .file_name()
+                .into_string()
+                .unwrap()
+                .parse()
+                .unwrap();
+            // A thread may have ended meanwhile.
+            libc::sched_setaffinity(number, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
+    }
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Is this the panic of a pool that is another process's?
+fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
+    let text = payload.downcast_ref::<&str>().copied().unwrap_or("");
+    text.contains("forked")
+}
+
+/// Runs a closure in a forked process, and fails if it does not end or returns `false`.
+fn forked(run: impl FnOnce() -> bool) {
+    // SAFETY: what the child calls is the pool, which it is here to test, and `_exit`. The allocator
+    // and the standard library's locks that it needs are usable in a forked process.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "a process can be forked");
+    if child == 0 {
+        let done = catch_unwind(AssertUnwindSafe(run));
+        // SAFETY: it ends the process at once.
+        unsafe { libc::_exit(i32::from(!matches!(done, Ok(true)))) };
+    }
+    assert_eq!(
+        wait_for(child),
+        Some(0),
+        "the forked process stands still or failed"
+    );
 }
 
 /// The exit code of a forked process; `None` if it had to be killed.

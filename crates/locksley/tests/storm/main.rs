@@ -10,7 +10,7 @@
 //! | `LOCKSLEY_STORM_SHRINK` | shrinks that program, running each try so many times |
 //! | `LOCKSLEY_STORM_PATIENCE` | how many seconds nothing may move; 10 unless told otherwise |
 //! | `LOCKSLEY_STORM_SHOW` | prints each program before it runs |
-//! | `LOCKSLEY_STORM` | `all`, or names of features in [`KNOWN`] that are included nevertheless |
+//! | `LOCKSLEY_STORM_WITHOUT` | names of [`Feature`]s that programs do without, as `Crowd,Fresh` |
 //!
 //! If nothing moves, the process prints the seed, the program, its threads and what the pools have
 //! counted, and exits with [`EXIT_STANDSTILL`]. A program that ends with a wrong count, or a panic
@@ -35,7 +35,7 @@ use generate::generate;
 /// The exit code of a process in which nothing moves.
 const EXIT_STANDSTILL: i32 = 86;
 
-/// Parts of programs that the pool is known to fail at.
+/// Parts of programs that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     /// Three to nine workers on two processors.
@@ -50,40 +50,21 @@ enum Feature {
     Channels,
     /// Pools that are made and dropped inside of tasks.
     Fresh,
-    /// Not a part: that tasks do not see `thread::panicking()` of another task.
+    /// Checks that tasks do not see `thread::panicking()` of another task.
     Unwinding,
 }
 
-impl Feature {
-    const ALL: [Feature; 7] = [
-        Feature::Crowd,
-        Feature::FewSpares,
-        Feature::WaitingLetters,
-        Feature::Barriers,
-        Feature::Channels,
-        Feature::Fresh,
-        Feature::Unwinding,
-    ];
-}
-
-/// What is left out, because the pool does not finish such programs yet, or not every time.
-const KNOWN: &[Feature] = &Feature::ALL;
-
 /// Returns `true` if programs shall do without a feature.
 fn is_left_out(feature: Feature) -> bool {
-    static LEFT_OUT: OnceLock<Vec<Feature>> = OnceLock::new();
-    let left_out = LEFT_OUT.get_or_init(|| {
-        let included = std::env::var("LOCKSLEY_STORM").unwrap_or_default();
-        let is_included = |feature: &Feature| {
-            let name = format!("{feature:?}");
-            let mut names = included.split(',');
-            names.any(|one| one == "all" || one.eq_ignore_ascii_case(&name))
-        };
-        let known = KNOWN.iter().copied();
-        known.filter(|feature| !is_included(feature)).collect()
-    });
-    left_out.contains(&feature)
+    static LEFT_OUT: OnceLock<String> = OnceLock::new();
+    let left_out = LEFT_OUT.get_or_init(|| std::env::var(WITHOUT).unwrap_or_default());
+    let name = format!("{feature:?}");
+    let mut names = left_out.split(',');
+    names.any(|one| one.eq_ignore_ascii_case(&name))
 }
+
+/// The variable with the features that programs do without.
+const WITHOUT: &str = "LOCKSLEY_STORM_WITHOUT";
 
 /// What the variables say.
 struct Storm {
@@ -129,8 +110,8 @@ impl Storm {
     /// How to run a program again.
     fn again(&self, seed: u64, cuts: &[usize]) -> String {
         let mut text = format!("again: LOCKSLEY_STORM_SEED={seed}");
-        if let Ok(included) = std::env::var("LOCKSLEY_STORM") {
-            text += &format!(" LOCKSLEY_STORM={included}");
+        if let Ok(without) = std::env::var(WITHOUT) {
+            text += &format!(" {WITHOUT}={without}");
         }
         if !cuts.is_empty() {
             let cuts: Vec<String> = cuts.iter().map(usize::to_string).collect();
@@ -231,13 +212,5 @@ fn cuts_leave_the_other_numbers_alone() {
             assert_eq!(cut.sizes()[node], 1);
         }
         assert_eq!(program.cut(&[]).to_string(), program.to_string());
-    }
-}
-
-/// The names of features are those that the variable takes.
-#[test]
-fn known_features_have_names() {
-    for feature in KNOWN {
-        assert!(Feature::ALL.contains(feature));
     }
 }

@@ -32,7 +32,7 @@ pub use self::rayon::Rayon;
 pub use self::serial::Serial;
 
 /// The stack of every worker: UTS T3 is 1572 levels deep, and a worker that steals while it
-/// waits piles one search upon another. Where a runtime lets nobody choose, the environment says it.
+/// waits piles one search upon another. Where a runtime offers no choice, the environment says it.
 pub const STACK: usize = 64 << 20;
 
 /// A runtime with its workers. See the [module](self) for an example.
@@ -50,8 +50,9 @@ pub trait Runtime: 'static {
 /// Before a sample, workers that were started or stopped a moment ago come to rest.
 const SETTLE: Duration = Duration::from_millis(2);
 
-/// Runs a program, as often as it takes to do that many operations, and checks what comes out. Who it was,
-/// and what, is for the error. The note is the processor time of an operation in nanoseconds.
+/// Runs a program, as often as it takes to do that many operations, and checks what comes out. Who
+/// it was, and what, is for the error. The note is the processor time of an operation in
+/// nanoseconds.
 ///
 /// ```
 /// use locksley_measure::runtimes::{Rayon, Runtime, turn};

@@ -61,7 +61,7 @@ impl View for Hosts {
         self.host.len()
     }
 
-    /// Loads are not known: everybody seems to have one task.
+    /// Loads are not known: every rank seems to have one task, so that none is passed over as idle.
     fn load(&self, _: usize) -> usize {
         1
     }
@@ -79,5 +79,42 @@ impl View for Hosts {
         let drawn = random.below(others);
         let place = ranks.partition_point(|&rank| rank < me);
         Some(ranks[drawn + usize::from(drawn >= place)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn every_rank_seems_to_have_one_task() {
+        let hosts = Hosts::new(["a", "b", "a"]);
+        assert_eq!([0, 1, 2].map(|rank| hosts.load(rank)), [1; 3]);
+        assert_eq!(hosts.rings(0), 1);
+    }
+
+    #[test]
+    fn neighbours_are_the_other_ranks_of_the_host() {
+        let hosts = Hosts::new(["a", "b", "a", "a", "c"]);
+        let mut random = Random::new(1, 2);
+        for (me, others) in [(0, [2, 3]), (2, [0, 3]), (3, [0, 2])] {
+            let mut met = [0; 5];
+            for _ in 0..100 {
+                met[hosts.neighbour(me, 0, &mut random).unwrap()] += 1;
+            }
+            let [a, b] = others.map(|other| met[other]);
+            assert!(a > 20 && b > 20 && a + b == 100, "{met:?}");
+        }
+        assert_eq!(
+            hosts.neighbour(4, 0, &mut random),
+            None,
+            "alone on its host"
+        );
+        assert_eq!(
+            hosts.neighbour(0, 1, &mut random),
+            None,
+            "there is one ring"
+        );
     }
 }

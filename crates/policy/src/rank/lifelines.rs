@@ -1,8 +1,9 @@
 //! Lifelines: what a rank does instead of asking for ever.
 //!
-//! From Saraswat, Kambadur, Kodali, Grove and Krishnamoorthy, "Lifeline-based global load balancing" (PPoPP 2011). Who has
-//! failed `w` times asks its *lifelines*, a few fixed neighbours. If they have nothing either they remember it, and
-//! it is quiet. Whoever remembers somebody and gets more than it needs sends some of it.
+//! From Saraswat, Kambadur, Kodali, Grove and Krishnamoorthy, "Lifeline-based global load
+//! balancing" (PPoPP 2011). Who has failed `w` times asks its *lifelines*, a few fixed neighbours.
+//! If they have nothing either they remember it, and it is quiet. A rank that remembers another and
+//! gets more than it needs sends some of it.
 //!
 //! ```text
 //!    base 2, 8 ranks:   6 ------ 7      a rank's lifeline along a dimension is the next one in the ring
@@ -13,14 +14,15 @@
 //!                     0 ------ 1
 //! ```
 //!
-//! **Lemma.** Work can flow from every rank to every other. A lifeline leads from p, by steps along its dimensions,
-//! to 0: a step adds one to a digit of p in base `base` or, where nobody is there, sets it to zero, so repeating it for each
-//! digit ends at 0. And from 0 to every p: setting the digits of p from the highest on goes through numbers
-//! that are not above p, so somebody is there. So the graph is strongly connected, and so is its reverse.
+//! **Lemma.** Work can flow from every rank to every other. A lifeline leads from p, by steps along
+//! its dimensions, to 0: a step adds one to a digit of p in base `base` or, where no rank is there,
+//! sets it to zero, so repeating it for each digit ends at 0. And from 0 to every p: setting the
+//! digits of p from the highest on goes through numbers that are not above p, so a rank is there.
+//! So the graph is strongly connected, and so is its reverse.
 
 use std::fmt;
 
-use crate::text::{ParseError, Reader, Spell, Writer, spell};
+use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 
 /// When a thief falls back on its lifelines, and which they are.
 ///
@@ -65,8 +67,8 @@ impl Lifelines {
         dimensions
     }
 
-    /// The next one along a dimension, which is below [`dimensions`](Lifelines::dimensions); `me` if nobody else
-    /// is there.
+    /// The next one along a dimension, which is below [`dimensions`](Lifelines::dimensions); `me`
+    /// if no other rank is there.
     ///
     /// ```
     /// use locksley_policy::Lifelines;
@@ -105,7 +107,7 @@ impl Lifelines {
     }
 }
 
-impl Spell for Lifelines {
+impl TextForm for Lifelines {
     const NAME: Option<&'static str> = Some("lifelines");
 
     fn read(reader: &mut Reader<'_>) -> Result<Lifelines, ParseError> {
@@ -123,13 +125,13 @@ impl Spell for Lifelines {
     }
 }
 
-spell!(Lifelines);
+text_form!(Lifelines);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The lemma, for many sizes: everybody is reached from rank 0 and from the last one.
+    /// The lemma, for many sizes: every rank is reached from rank 0 and from the last one.
     #[test]
     fn work_flows_from_everywhere_to_everywhere() {
         for base in [2, 3, 4, 7, u32::MAX] {

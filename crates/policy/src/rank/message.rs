@@ -2,18 +2,20 @@
 
 use std::fmt;
 
-/// A message from one rank to another. `W` is some tasks on their way, in whatever form they travel.
+/// A message from one rank to another. `W` is some tasks on their way, in the form in which they
+/// travel.
 ///
 /// | message | from, to | means |
 /// |---|---|---|
-/// | `Hello` | child to parent, and back | this is my build; back: it is everybody's up to the root |
+/// | `Hello` | child to parent, and back | this is my build; back: it is that of all up to the root |
 /// | `Steal` | thief to victim | give me something; on a lifeline also: or remember me |
 /// | `Work`, `Nothing` | victim to thief | the answer; `Work` also goes to those who are remembered |
 /// | `Token`, `Again` | child to parent, parent to child | a wave of Safra's, and the next one |
-/// | `Done`, `Bye`, `Leave` | down, up, down the tree | nothing is left; I ask nobody any more; nobody does |
+/// | `Done`, `Bye`, `Leave` | down, up, down the tree | nothing is left; I ask no more; no rank does |
 /// | `Beat` | along the tree, both ways | I live |
 ///
-/// `Hello` comes first, here and between two ranks, so that builds that differ in the rest still understand it.
+/// `Hello` comes first, here and between two ranks, so that builds that differ in the rest still
+/// understand it.
 ///
 /// ```
 /// use locksley_policy::rank::Message;
@@ -31,14 +33,14 @@ pub enum Message<W> {
     },
     /// A rank asks for work.
     Steal {
-        /// Shall the victim remember the thief if it has nothing?
+        /// Set if the victim is to remember the thief when it has nothing.
         lifeline: bool,
     },
     /// Some tasks.
     Work {
         /// The tasks.
         tasks: W,
-        /// Were they sent to somebody who was remembered, rather than as the answer to a request?
+        /// Set if they were sent to a remembered rank, not as the answer to a request.
         lifeline: bool,
     },
     /// There is nothing to give.
@@ -51,7 +53,7 @@ pub enum Message<W> {
     Done,
     /// A subtree of ranks waits for no answer any more.
     Bye,
-    /// Nobody waits for an answer any more: a rank may leave.
+    /// No rank waits for an answer any more: a rank may leave.
     Leave,
     /// A sign of life.
     Beat,
@@ -107,7 +109,7 @@ impl<W> Message<W> {
 /// ```
 /// use locksley_policy::rank::Token;
 ///
-/// // Nothing is on its way, and nobody was woken behind the wave's back.
+/// // Nothing is on its way, and no rank was woken behind the wave's back.
 /// assert!(Token { wave: 3, balance: 0, black: false }.is_clean());
 /// assert!(!Token { wave: 3, balance: 1, black: false }.is_clean());
 /// assert!(!Token { wave: 3, balance: 0, black: true }.is_clean());
@@ -119,12 +121,12 @@ pub struct Token {
     pub wave: u32,
     /// `Work` messages sent minus those received.
     pub balance: i64,
-    /// Has one of the ranks received work since it passed its last token?
+    /// Set if one of the ranks has received work since it passed its last token.
     pub black: bool,
 }
 
 impl Token {
-    /// If it is the token of all ranks: is all work done?
+    /// Returns `true` if all work is done, given that it is the token of all ranks.
     pub fn is_clean(&self) -> bool {
         self.balance == 0 && !self.black
     }
@@ -176,20 +178,24 @@ pub trait Store {
     /// Some tasks, ready to travel.
     type Work;
 
-    /// How many tasks wait that could be given. Those that idle workers here are about to take are better left out: tasks that
-    /// are always handed on are never run. It may be out of date at once.
+    /// How many tasks wait that could be given. Those that idle workers here are about to take are
+    /// better left out: tasks that are always handed on are never run. It may be out of date at
+    /// once.
     fn surplus(&self) -> usize;
 
-    /// Does nothing run or wait here, and will nothing until something is [taken](Store::take)? Must not be
-    /// wrong: on this rests that nobody leaves while there is work.
+    /// Returns `true` if nothing runs or waits here, and nothing will until something is
+    /// [taken](Store::take). Must not be wrong: on this rests that no rank leaves while there is
+    /// work.
     fn is_passive(&self) -> bool;
 
-    /// Could more be done here at the same time? By default if it is passive; a process may well ask a little sooner.
+    /// Returns `true` if more could be done here at the same time: by default if it is passive. A
+    /// process may well ask a little sooner.
     fn is_hungry(&self) -> bool {
         self.is_passive()
     }
 
-    /// Gives up to so many tasks away, those first that have waited longest. A passive store has none.
+    /// Gives up to so many tasks away, those first that have waited longest. A passive store has
+    /// none.
     fn give(&mut self, at_most: usize) -> Option<Self::Work>;
 
     /// Takes tasks in.
@@ -257,7 +263,7 @@ pub enum Next {
     Done,
 }
 
-/// Why a job cannot go on. There is no way back: whoever sees it ends the whole job.
+/// Why a job cannot go on. There is no way back: the rank that sees it ends the whole job.
 ///
 /// ```
 /// use locksley_policy::rank::Trouble;

@@ -4,14 +4,14 @@ use std::fmt;
 
 use super::lifelines::Lifelines;
 use crate::amount::Amount;
-use crate::text::{ParseError, Reader, Spell, Writer};
+use crate::text::{ParseError, Reader, TextForm, Writer};
 use crate::victims::Victims;
 
 /// How ranks balance their loads. All ranks of a job have the same.
 ///
 /// | text | ranks out of work |
 /// |---|---|
-/// | `uniform` | ask anybody, and wait longer after each failure |
+/// | `uniform` | ask any rank, and wait longer after each failure |
 /// | `nearest:theta_r=0.75` | ask near ones more often, see [`Victims`] |
 /// | `lifelines`, `nearest:lifelines,w=4` | fall silent after `w` failures, see [`Lifelines`] |
 ///
@@ -38,14 +38,15 @@ pub struct Protocol {
     pub victims: Victims,
     /// How much of its surplus a rank gives.
     pub amount: Amount,
-    /// It keeps so many waiting tasks for its own workers. At 0, all rests on what a store calls its [surplus](super::Store::surplus).
+    /// It keeps so many waiting tasks for its own workers. At 0, all rests on what a store calls
+    /// its [surplus](super::Store::surplus).
     pub floor: usize,
     /// A message has at most so many tasks.
     pub batch: usize,
     /// Whether and when a rank falls silent.
     pub lifelines: Option<Lifelines>,
-    /// How long a rank waits after a failure before it asks again, in nanoseconds: at first, and at most. With lifelines it
-    /// does not wait, since it soon gives up.
+    /// How long a rank waits after a failure before it asks again, in nanoseconds: at first, and at
+    /// most. With lifelines it does not wait, since it soon gives up.
     pub backoff: (u64, u64),
     /// How often a rank sends a sign of life, in nanoseconds.
     pub beat: u64,
@@ -54,10 +55,12 @@ pub struct Protocol {
 }
 
 impl Default for Protocol {
-    /// Half of the surplus of anybody. The floor and the batch are those of UTS on MPI (Dinan et al., "Dynamic load balancing of
-    /// unbalanced computations using message passing"), to an order of magnitude; the first wait is about a round
-    /// trip over TCP; and the patience leaves room for a machine that swaps or hangs for ten seconds, since a job of hours should survive that. A
-    /// process that ends is seen at once by whoever started it; patience is for hosts and links that fail, and processes that hang.
+    /// Half of the surplus of any rank. The floor and the batch are those of UTS on MPI (Dinan et
+    /// al., "Dynamic load balancing of unbalanced computations using message passing"), to an order
+    /// of magnitude; the first wait is about a round trip over TCP; and the patience leaves room
+    /// for a machine that swaps or hangs for ten seconds, since a job of hours should survive that.
+    /// A process that ends is seen at once by its parent; patience is for hosts and links that
+    /// fail, and processes that hang.
     fn default() -> Protocol {
         Protocol {
             victims: Victims::Uniform,
@@ -125,22 +128,22 @@ impl fmt::Display for Time {
     }
 }
 
-impl Spell for Protocol {
+impl TextForm for Protocol {
     fn read(reader: &mut Reader<'_>) -> Result<Protocol, ParseError> {
         let usual = Protocol::default();
         let mut ahead = reader.clone();
         let lifelines = [("lifelines", ())];
         let quiet = ahead.word("", &lifelines).is_ok();
-        let victims = match quiet {
-            true => {
-                *reader = ahead;
-                usual.victims
-            }
-            false => Victims::read(reader)?,
+        let victims = if quiet {
+            *reader = ahead;
+            usual.victims
+        } else {
+            Victims::read(reader)?
         };
-        let quiet = match reader.has_word() && !quiet {
-            true => reader.word("protocol", &lifelines).map(|()| true)?,
-            false => quiet,
+        let quiet = if reader.has_word() && !quiet {
+            reader.word("protocol", &lifelines).map(|()| true)?
+        } else {
+            quiet
         };
         let lifelines = quiet.then(|| Lifelines::read(reader)).transpose()?;
         let named = Amount::ALL.map(|amount| (amount.name(), amount));
@@ -191,4 +194,4 @@ impl Spell for Protocol {
     }
 }
 
-crate::text::spell!(Protocol);
+crate::text::text_form!(Protocol);

@@ -21,7 +21,7 @@ impl<V: View> Rank<V> {
         out: &mut Out<S::Work>,
     ) -> Result<(), Trouble> {
         self.begin(now, out);
-        self.watch.heard(now, from);
+        self.heartbeat.heard(now, from);
         let unexpected = Err(Trouble::Unexpected {
             rank: from,
             message: message.name(),
@@ -41,15 +41,16 @@ impl<V: View> Rank<V> {
                 self.take(from, tasks, lifeline, store);
             }
             Message::Nothing if self.awaits(from) => self.fail(now, from),
-            Message::Token(token) if down => match self.safra.gather(token) {
-                true => {}
-                false => return unexpected,
-            },
+            Message::Token(token) if down => {
+                if !self.safra.gather(token) {
+                    return unexpected;
+                }
+            }
             Message::Again if up && self.safra.again() => self.to_children(out, || Message::Again),
             Message::Done if up && self.phase == Phase::Working => self.end(out),
             Message::Bye if down && self.phase == Phase::Ending => {
                 self.byes += 1;
-                self.watch.release(from);
+                self.heartbeat.release(from);
             }
             Message::Leave if up && self.phase == Phase::Closing => self.leave(out),
             _ => return unexpected,
@@ -62,7 +63,7 @@ impl<V: View> Rank<V> {
         if self.phase > Phase::Fresh {
             return;
         }
-        self.watch.begin(now);
+        self.heartbeat.begin(now);
         self.phase = match parent(self.me) {
             Some(parent) => {
                 out.push((parent, Message::Hello { build: self.build }));
@@ -101,7 +102,7 @@ impl<V: View> Rank<V> {
         Ok(())
     }
 
-    /// Somebody asks for work.
+    /// Another rank asks for work.
     fn answer<S: Store>(
         &mut self,
         thief: usize,
@@ -148,11 +149,12 @@ impl<V: View> Rank<V> {
         self.request.is_some_and(|request| request.victim == victim)
     }
 
-    /// May work come from this rank?
+    /// Returns `true` if work may come from this rank.
     fn may_bring(&self, from: usize, lifeline: bool) -> bool {
-        let asked = match lifeline {
-            true => self.lines.contains(&from),
-            false => self.awaits(from),
+        let asked = if lifeline {
+            self.lines.contains(&from)
+        } else {
+            self.awaits(from)
         };
         asked && self.phase == Phase::Working
     }

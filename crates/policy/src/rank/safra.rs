@@ -9,7 +9,7 @@ use super::message::Token;
 pub(super) struct Safra {
     /// `Work` messages sent minus those received, since the beginning.
     pub(super) balance: i64,
-    /// Has work been received since the last token was passed?
+    /// Set if work has been received since the last token was passed.
     pub(super) black: bool,
     /// How many children the rank has.
     children: usize,
@@ -17,7 +17,7 @@ pub(super) struct Safra {
     reported: usize,
     /// What they reported. Its number is that of the wave.
     gathered: Token,
-    /// Has this rank passed its token in this wave?
+    /// Set if this rank has passed its token in this wave.
     passed: bool,
 }
 
@@ -38,13 +38,14 @@ impl Safra {
         self.balance += 1;
     }
 
-    /// Work is received: perhaps by a rank that the wave has passed, so the wave must not be trusted.
+    /// Work is received: perhaps by a rank that the wave has passed, so the wave must not be
+    /// trusted.
     pub(super) fn received(&mut self) {
         self.balance -= 1;
         self.black = true;
     }
 
-    /// A child reports. Is that possible?
+    /// Takes in a child's report. Returns `false` if there can be none.
     pub(super) fn gather(&mut self, token: Token) -> bool {
         if token.wave != self.gathered.wave || self.reported == self.children || self.passed {
             return false;
@@ -55,8 +56,8 @@ impl Safra {
         true
     }
 
-    /// The token of this rank's subtree, once in each wave: when all children have reported and, as the caller has made
-    /// sure of, the rank is passive.
+    /// The token of this rank's subtree, once in each wave: when all children have reported and, as
+    /// the caller has made sure of, the rank is passive.
     pub(super) fn pass(&mut self) -> Option<Token> {
         if self.passed || self.reported < self.children {
             return None;
@@ -70,7 +71,7 @@ impl Safra {
         })
     }
 
-    /// The next wave begins. May it?
+    /// Begins the next wave. Returns `false` if it may not begin.
     pub(super) fn again(&mut self) -> bool {
         if !self.passed {
             return false;

@@ -7,8 +7,9 @@ use crate::balancer::Seeker;
 use crate::view::View;
 
 impl<V: View> Rank<V> {
-    /// Does what is due: to be called after messages were received, when the store has become passive or hungry, when it has
-    /// surplus and somebody is [remembered](Rank::remembered), and at the time that the last step named.
+    /// Does what is due: to be called after messages were received, when the store has become
+    /// passive or hungry, when it has surplus and a rank is [remembered](Rank::remembered), and at
+    /// the time that the last step named.
     ///
     /// # Errors
     ///
@@ -40,26 +41,27 @@ impl<V: View> Rank<V> {
             return Ok(Next::Done);
         }
         let seeks = self.phase == Phase::Working && self.request.is_none() && store.is_hungry();
-        let wake = self.watch.next_beat();
-        Ok(Next::At(match seeks && !self.rests() {
-            true => wake.min(self.next_try.max(now)),
-            false => wake,
+        let wake = self.heartbeat.next_beat();
+        Ok(Next::At(if seeks && !self.rests() {
+            wake.min(self.next_try.max(now))
+        } else {
+            wake
         }))
     }
 
-    /// Is everybody alive? And let others know that this rank is.
+    /// Looks whether the neighbours are alive, and lets them know that this rank is.
     fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
-        if let (Some(slept), Some(request)) = (self.watch.wake(now), &mut self.request) {
+        if let (Some(slept), Some(request)) = (self.heartbeat.wake(now), &mut self.request) {
             request.since = request.since.saturating_add(slept).min(now);
         }
-        let mut trouble = self.watch.silent(now);
+        let mut trouble = self.heartbeat.silent(now);
         if let Some(Request { victim, since }) = self.request {
-            trouble = self.watch.overdue(victim, since, now).or(trouble);
+            trouble = self.heartbeat.overdue(victim, since, now).or(trouble);
         }
         if let Some(trouble) = trouble {
             return Err(trouble);
         }
-        if self.watch.beats(now) {
+        if self.heartbeat.beats(now) {
             // After its Bye a rank is not watched by its parent any more.
             let up = parent(self.me).filter(|_| self.phase < Phase::Closing);
             let before = out.len();
@@ -80,7 +82,7 @@ impl<V: View> Rank<V> {
         }
     }
 
-    /// Has it asked everybody whom it asks, and waits for somebody to remember it?
+    /// Returns `true` if it has asked all that it asks, and waits for one of them to remember it.
     fn rests(&self) -> bool {
         let lifelines = self.protocol.lifelines;
         lifelines.is_some_and(|lines| {
@@ -96,7 +98,7 @@ impl<V: View> Rank<V> {
             .map(|line| line as usize)
     }
 
-    /// Asks somebody for work.
+    /// Asks a rank for work.
     fn seek<W>(&mut self, now: u64, out: &mut Out<W>) {
         if now < self.next_try {
             return;

@@ -6,7 +6,7 @@ use crate::view::{Blind, Nest};
 
 const DRAWS: usize = 60_000;
 
-/// How often each processor is chosen, and last how often nobody is.
+/// How often each processor is chosen, and last how often none is.
 fn counts<V: View + ?Sized>(victims: Victims, seeker: Seeker, view: &V) -> Vec<usize> {
     let mut random = Random::new(23, 5);
     let mut counts = vec![0; view.count() + 1];
@@ -28,7 +28,7 @@ fn theta(value: f64) -> Theta {
     Theta::new(value).unwrap()
 }
 
-/// The distribution over six processors and nobody for a thief 2 that goes to `favourite` with
+/// The distribution over six processors and none for a thief 2 that goes to `favourite` with
 /// probability theta.
 fn favouring(favourite: usize, theta: f64) -> [f64; 7] {
     let mut expected = [(1.0 - theta) / 5.0; 7];

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use libfuzzer_sys::fuzz_target;
 use locksley_queue::semi_private::{self, Exposure};
 use locksley_queue::steal_half::extended;
-use locksley_queue::{Owner, Steal, StealBatch, Thief, abp, chase_lev};
+use locksley_queue::{Owner, Steal, StealBatch, Thief, abp, chase_lev, split};
 
 /// What a deque may do that a `VecDeque` does not.
 struct Traits {
@@ -73,6 +73,57 @@ fn run<D: Owner<Item = usize>>(
 
 fn nothing<D: Owner>(_: &mut D, _: &D::Thief, _: u8, _: &mut VecDeque<usize>) {}
 
+/// Operations on a split deque, with take-backs. What is in the deque beside the model's items are
+/// holes, so lengths are bounds, and a thief that finds a hole alone is told to try again.
+fn run_split(mut deque: split::Deque<usize>, operations: &[u8]) {
+    let thief = deque.thief();
+    let (mut model, mut tokens) = (VecDeque::new(), Vec::new());
+    for (nth, &operation) in operations.iter().enumerate() {
+        let amount = usize::from(operation >> 4);
+        match operation % 16 {
+            0..=3 => {
+                tokens.push((nth, deque.push_for_take_back(nth)));
+                model.push_back(nth);
+            }
+            4..=6 => assert_eq!(deque.pop(), model.pop_back()),
+            7..=9 if !tokens.is_empty() => {
+                let newest = tokens.len() - 1;
+                let (item, token) = tokens.remove(newest - amount.min(newest));
+                let taken = deque.take_back(token);
+                let at = model.iter().position(|&other| Some(other) == taken);
+                assert_eq!(
+                    at.is_some(),
+                    taken.is_some(),
+                    "an item that is gone came back"
+                );
+                assert!(taken.is_some() || !model.contains(&item), "an item is gone");
+                at.map(|at| model.remove(at));
+            }
+            10 => _ = deque.expose(amount),
+            11 => {
+                thief.request();
+                deque.poll();
+            }
+            12 => _ = thief.force(),
+            _ => {
+                let mut stolen = Vec::new();
+                let answer =
+                    thief.steal_some(|public| public.min(amount), |item| stolen.push(item));
+                assert_eq!(answer.success().unwrap_or(0), stolen.len());
+                for item in stolen {
+                    assert_eq!(Some(item), model.pop_front());
+                }
+            }
+        }
+        assert!(deque.len() >= model.len() && thief.len() >= model.len());
+    }
+    while let Some(item) = model.pop_back() {
+        assert_eq!(deque.pop(), Some(item));
+    }
+    assert_eq!(deque.pop(), None);
+    assert!(matches!(thief.steal(), Steal::Empty));
+}
+
 fuzz_target!(|data: &[u8]| {
     let [start, which, operations @ ..] = data else {
         return;
@@ -83,8 +134,8 @@ fuzz_target!(|data: &[u8]| {
     } else {
         u64::MAX - u64::from(*start)
     };
-    let capacity = usize::from(which >> 2);
-    match which % 4 {
+    let capacity = usize::from(which >> 3);
+    match which % 8 {
         0 => run(
             chase_lev::Deque::starting_at(capacity, start),
             GROWS,
@@ -119,7 +170,7 @@ fuzz_target!(|data: &[u8]| {
             };
             run(deque, traits, operations, nothing);
         }
-        _ => {
+        3 => {
             let deque = extended::Deque::starting_at(capacity, start);
             let traits = Traits {
                 most: deque.capacity(),
@@ -140,5 +191,10 @@ fuzz_target!(|data: &[u8]| {
                 }
             });
         }
+        // The 40 bits of its top that are in one word with the length wrap round soon, or not.
+        _ => run_split(
+            split::Deque::starting_at(capacity, start % (1 << 43)),
+            operations,
+        ),
     }
 });

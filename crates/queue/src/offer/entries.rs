@@ -5,23 +5,23 @@
 //!   thieves' frees:    returned -> 3 -> 0        (a stack; the owner takes the whole of it at once)
 //! ```
 //!
-//! A thief that has acquired an entry pushes the slot on `returned`; the owner, when its own list is
-//! empty, takes all that is there with one swap. Nobody pops single slots from `returned`, so it
-//! has no ABA.
+//! A thief that has acquired an entry pushes the slot on `returned`; the owner, when its own list
+//! is empty, takes all that is there with one swap. Single slots are not popped from `returned`, so
+//! it has no ABA.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | E1 | store: take all of `returned` | Acquire | E7 | the owner must see the links, and may rewrite an item only after the thief has read it | `freed_slots_come_back` |
 //! | E2 | share: store the word with `shared` | Release | E5 | the donee must see the item and what it points to, however the offer came to it | `an_offer_may_come_by_any_road` |
-//! | E3 | acquire of a shared entry: compare-and-swap, success | Relaxed | | nobody reads anything that the popper wrote before it; the popper had the item's contents from the deque | |
+//! | E3 | acquire of a shared entry: compare-and-swap, success | Relaxed | | what the popper wrote before it is not read; the popper had the item's contents from the deque | |
 //! | E4 | the same, failure | Acquire | E6 | the slot could be rewritten before the donee that succeeds has read the item (shown by a trace, `sync::trace`) | `donee_thief_and_owner` |
 //! | E5 | accept: load the word | Acquire | E2 | as E2 | `an_offer_may_come_by_any_road` |
 //! | E6 | accept: compare-and-swap, success | Release | E4 | as E4 | `donee_thief_and_owner` |
 //! | E7 | a thief's free: compare-and-swap of `returned`, success | Release | E1 | as E1 | `freed_slots_come_back` |
 //!
 //! Words and items are otherwise accessed Relaxed. Between the owner and the thief who has the
-//! `EntryRef`, the deque that it came through orders everything; a late donee may read anything, and
-//! then its compare-and-swap fails.
+//! `EntryRef`, the deque that it came through orders everything; a late donee may read anything,
+//! and then its compare-and-swap fails.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -30,9 +30,9 @@ use std::sync::Mutex;
 use crossbeam_utils::CachePadded;
 
 use super::{EntryRef, MAX_ENTRIES, MAX_WORKERS, Offer, Stack};
-use crate::pile::Full;
 use crate::sync::trace::Trace;
 use crate::sync::{Arc, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::traits::Full;
 use crate::word::Word;
 
 /// `age:62 | owned:1 | shared:1`.
@@ -47,11 +47,11 @@ const END: usize = 0;
 /// Aligned so that an entry lies in one cache line.
 #[repr(align(32))]
 struct Entry {
-    /// `OWNED` unless an item is in it that nobody has taken.
+    /// `OWNED` unless an item is in it that was not taken.
     word: AtomicU64,
     item: AtomicPtr<()>,
-    /// A link of the owner's free list or of `returned`. Touched by who has freed the slot, until the
-    /// list goes to the owner.
+    /// A link of the owner's free list or of `returned`. Touched by who has freed the slot, until
+    /// the list goes to the owner.
     next: AtomicUsize,
     /// Of donees, by the word that they saw.
     trace: Trace,
@@ -66,8 +66,8 @@ struct Shared<T: Word> {
     items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an item
-// is only moved out, to one taker.
+// SAFETY: what is shared are atomics, and of the items the words: through a shared reference an
+// item is only moved out, to one taker.
 unsafe impl<T: Word + Send> Sync for Shared<T> {}
 
 impl<T: Word> Shared<T> {
@@ -92,8 +92,8 @@ impl<T: Word> Shared<T> {
                 return None;
             }
         }
-        // SAFETY: the item was stored in this age. If the entry is not shared, nobody but the holder
-        // of its one pointer may take the item; if it is, the compare-and-swap has decided.
+        // SAFETY: the item was stored in this age. If the entry is not shared, no thread but the
+        // holder of its one pointer may take the item; if it is, the compare-and-swap has decided.
         Some(unsafe { T::from_word(item) })
     }
 }
@@ -102,7 +102,7 @@ impl<T: Word> Drop for Shared<T> {
     fn drop(&mut self) {
         for entry in &self.entries {
             if entry.word.load(Ordering::Relaxed) & OWNED == 0 {
-                // SAFETY: an item is inside that nobody has taken, and nobody is left to take it.
+                // SAFETY: an item is inside that was not taken, and no thread is left to take it.
                 drop(unsafe { T::from_word(entry.item.load(Ordering::Relaxed)) });
             }
         }
@@ -140,7 +140,7 @@ impl<T> From<Option<T>> for Acquired<T> {
 
 /// The owner's side of a worker's entries.
 ///
-/// When it and every [`Peer`] of it are gone, the items that nobody has taken are dropped.
+/// When it and every [`Peer`] of it are gone, the items that were not taken are dropped.
 ///
 /// What one handle puts in another takes out, so the item's type cannot be changed in between:
 ///
@@ -236,8 +236,8 @@ impl<T: Word> Entries<T> {
     }
 
     /// Marks the entry as shared, before its pointer goes into the deque: from now on who pops the
-    /// pointer has to compete with a donee. Gives the offer for a donee's [`State`](super::State) or
-    /// mailbox; the same one when called again.
+    /// pointer has to compete with a donee. Gives the offer for a donee's [`State`](super::State)
+    /// or mailbox; the same one when called again.
     ///
     /// `None` if the entry is not one of these, or if a donee already has its item.
     #[inline]
@@ -329,8 +329,8 @@ impl<T: Word> Peer<T> {
         self.shared.stack.worker()
     }
 
-    /// For a thief who has stolen the pointer from the owner's deque: takes the item, unless a donee
-    /// has it, and frees the entry in either case.
+    /// For a thief who has stolen the pointer from the owner's deque: takes the item, unless a
+    /// donee has it, and frees the entry in either case.
     #[inline]
     pub fn acquire(&self, entry: EntryRef) -> Acquired<T> {
         if !entry.is_of(self.shared.stack) {
@@ -341,7 +341,7 @@ impl<T: Word> Peer<T> {
         item.into()
     }
 
-    /// For a donee: takes the offered item, unless somebody else has it.
+    /// For a donee: takes the offered item, unless another thread has it.
     ///
     /// The entry stays, as a ghost, until its pointer is popped from the donor's deque.
     #[inline]
@@ -360,9 +360,9 @@ impl<T: Word> Peer<T> {
             Ordering::Relaxed,
         );
         won.ok()?;
-        // SAFETY: the word, and with it the age, is the one read before the item, so the item is that
-        // of this age; the entry was shared and not owned, and the compare-and-swap has given the
-        // item to this donee alone.
+        // SAFETY: the word, and with it the age, is the one read before the item, so the item is
+        // that of this age; the entry was shared and not owned, and the compare-and-swap has given
+        // the item to this donee alone.
         Some(unsafe { T::from_word(item) })
     }
 

@@ -2,8 +2,8 @@
 //!
 //! The Work Stealing and Sharing algorithm (WSS) lets a busy worker, the donor, offer a task to an
 //! idle one, the donee, while the same task stays in the donor's deque for the donor or a thief to
-//! take. So a task sits in an *entry* of the donor's private stack; the deque holds a pointer to the
-//! entry ([`EntryRef`]), the donee's [`State`] cell may hold an [`Offer`] of it, and a
+//! take. So a task sits in an *entry* of the donor's private stack; the deque holds a pointer to
+//! the entry ([`EntryRef`]), the donee's [`State`] cell may hold an [`Offer`] of it, and a
 //! compare-and-swap on the entry decides which of the two gets the task.
 //!
 //! ```text
@@ -33,27 +33,28 @@
 //!        |                    |  owned, |--------------------------------'     |
 //!        |                    |  ghost  |                                      |
 //!        |                    +---------+                                      |
-//!        `-----  popper has task, no CAS: nobody else knew of it  -------------'
+//!        `-----  popper has task, no CAS: no other knew of it  ----------------'
 //! ```
 //!
-//! The *popper* is the one who has popped the [`EntryRef`] from the donor's deque: the owner from the
-//! bottom or a thief from the top.
+//! The *popper* is the one who has popped the [`EntryRef`] from the donor's deque: the owner from
+//! the bottom or a thief from the top.
 //!
 //! # Invariant
 //!
-//! 1. For each task stored there is one `EntryRef`; it is not `Clone`. Who holds it, and nobody else,
-//!    frees the slot.
+//! 1. For each task stored there is one `EntryRef`; it is not `Clone`. Its holder, and no other
+//!    thread, frees the slot.
 //! 2. The task leaves the entry once: with the change of `owned` from 0 to 1, made by the one whose
 //!    compare-and-swap succeeds, or by the popper alone if the entry was not shared.
-//! 3. Within an age the task does not change and `owned` is never cleared; `store` and `retract` raise
-//!    the age (62 bits: it does not come back). So a compare-and-swap by a late donee, who has read an
-//!    older word, fails, and an offer that was taken back stays void.
-//! 4. Entries live in memory that is an entry for as long as anyone has a handle: a late donee reads an
-//!    entry, whatever has become of it. The task's word is one atomic word for the same reason.
+//! 3. Within an age the task does not change and `owned` is never cleared; `store` and `retract`
+//!    raise the age (62 bits: it does not come back). So a compare-and-swap by a late donee, who
+//!    has read an older word, fails, and an offer that was taken back stays void.
+//! 4. Entries live in memory that is an entry for as long as anyone has a handle: a late donee
+//!    reads an entry, whatever has become of it. The task's word is one atomic word for the same
+//!    reason.
 //!
-//! An offer carries only 30 bits of the age. That is enough, because a donee's compare-and-swap is on the
-//! whole word: if after 2^30 reuses an old offer happens to fit again, it fits a *shared* entry,
-//! whose task the donee may well have.
+//! An offer carries only 30 bits of the age. That is enough, because a donee's compare-and-swap is
+//! on the whole word: if after 2^30 reuses an old offer happens to fit again, it fits a *shared*
+//! entry, whose task the donee may well have.
 //!
 //! # Operations
 //!
@@ -108,31 +109,31 @@
 //!
 //! # Theorem
 //!
-//! Each task is assigned exactly once. Every operation takes a constant number of steps, except that
-//! a thief's freeing repeats its compare-and-swap when another thief's comes first. With an expected
-//! constant number of steal attempts between spreads, WSS runs a computation in expected time
-//! `O(T1/P + Tinf)` (Rito's thesis, section 6.1.4). Its Theorem 6.7 does not account for the *ghosts*:
-//! pointers in the donor's deque whose task a donee has accepted have no potential, and stealing one is
-//! an idle iteration without a drop of the potential. [`Acquired::Ghost`] lets the scheduler count
-//! them; there are at most as many as accepted offers.
+//! Each task is assigned exactly once. Every operation takes a constant number of steps, except
+//! that a thief's freeing repeats its compare-and-swap when another thief's comes first. With an
+//! expected constant number of steal attempts between spreads, WSS runs a computation in expected
+//! time `O(T1/P + Tinf)` (Rito's thesis, section 6.1.4). Its Theorem 6.7 does not account for the
+//! *ghosts*: pointers in the donor's deque whose task a donee has accepted have no potential, and
+//! stealing one is an idle iteration without a drop of the potential. [`Acquired::Ghost`] lets the
+//! scheduler count them; there are at most as many as accepted offers.
 //!
 //! # Deviations from the paper
 //!
-//! - The thesis's remedy for ABA is an age beside the entry's `owned` flag. To check one and then swap
-//!   the other still races. Age, `shared` and `owned` are one word here.
+//! - The thesis's remedy for ABA is an age beside the entry's `owned` flag. To check one and then
+//!   swap the other still races. Age, `shared` and `owned` are one word here.
 //! - A donee always swaps that word, after it has copied the task. (In the thesis the donee, too,
 //!   takes a node without a compare-and-swap if `shared` is false, L60. That is right only for the
 //!   popper.)
-//! - The stack is a free list. In the thesis the stack's `bottom` counts thefts and never comes down,
-//!   so the array overflows; to reset it when the deque is empty races with slow thieves.
+//! - The stack is a free list. In the thesis the stack's `bottom` counts thefts and never comes
+//!   down, so the array overflows; to reset it when the deque is empty races with slow thieves.
 //! - A donor's offer replaces IDLE and nothing else, by compare-and-swap. The thesis's blind store
-//!   may overwrite WORKING or another donor's offer, or land much later. That would be safe too, since
-//!   the pointer stays in the deque; but here the donor knows whether the offer was made, and can take
-//!   `shared` back if not.
-//! - The initial state, which the thesis does not give, is WORKING: nobody is offered anything before it
-//!   says that it is idle.
-//! - An `Offer` can only be had from `share`: in the thesis's Algorithm 12 the spread-back branch offers
-//!   an entry that is not marked as shared, which is then run twice.
+//!   may overwrite WORKING or another donor's offer, or land much later. That would be safe too,
+//!   since the pointer stays in the deque; but here the donor knows whether the offer was made, and
+//!   can take `shared` back if not.
+//! - The initial state, which the thesis does not give, is WORKING: no worker is offered anything
+//!   before it says that it is idle.
+//! - An `Offer` can only be had from `share`: in the thesis's Algorithm 12 the spread-back branch
+//!   offers an entry that is not marked as shared, which is then run twice.
 
 mod entries;
 mod state;
@@ -158,8 +159,8 @@ const fn mask(bits: u32) -> u64 {
 
 /// A donor's offer of one of its tasks: `worker:12 | slot:20 | age:30 | 0:1 | 1:1`.
 ///
-/// Worth nothing by itself: the task goes to whoever is first to [`accept`](Peer::accept) the offer
-/// or to pop the entry's pointer from the donor's deque.
+/// Worth nothing by itself: the task goes to the thread that is first to [`accept`](Peer::accept)
+/// the offer or to pop the entry's pointer from the donor's deque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer(u64);
 
@@ -196,7 +197,7 @@ impl Offer {
         (self.0 >> Self::SLOT_SHIFT & mask(SLOT_BITS)) as usize
     }
 
-    /// Is this an offer of an entry with this age?
+    /// Returns `true` if this is an offer of an entry with this age.
     #[inline]
     fn has_age(self, age: u64) -> bool {
         (self.0 >> Self::AGE_SHIFT ^ age) & mask(AGE_BITS) == 0
@@ -219,8 +220,9 @@ unsafe impl Word for Offer {
 
 /// The one pointer to an entry: `stack:32 | worker:12 | slot:20`. Goes into the owner's deque.
 ///
-/// Not `Clone`, for whoever has popped it is the one to free the entry. `stack` tells the
-/// [`Entries`] of this process apart, so that a pointer cannot be used on entries it does not belong to.
+/// Not `Clone`, since the thread that popped it frees the entry. `stack` tells the
+/// [`Entries`] of this process apart, so that a pointer cannot be used on entries it does not
+/// belong to.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "an entry whose pointer is dropped keeps its slot and its item until the entries are dropped"]
 pub struct EntryRef(u64);

@@ -13,13 +13,13 @@
 //!    +---------+  initially
 //! ```
 //!
-//! An offer that lapses, or that `set_idle` finds and overwrites, is not lost work: the entry's pointer
-//! is still in the donor's deque.
+//! An offer that lapses, or that `set_idle` finds and overwrites, is not lost work: the entry's
+//! pointer is still in the donor's deque.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | S1 | offer: compare-and-swap of IDLE | Release | S2 | the donee must see the entry as shared, or it refuses a good offer | `an_offer_that_nobody_contests_is_accepted` |
-//! | S2 | take: swap with IDLE | Acquire | S1 | as S1 | `an_offer_that_nobody_contests_is_accepted` |
+//! | S1 | offer: compare-and-swap of IDLE | Release | S2 | the donee must see the entry as shared, or it refuses a good offer | `an_uncontested_offer_is_accepted` |
+//! | S2 | take: swap with IDLE | Acquire | S1 | as S1 | `an_uncontested_offer_is_accepted` |
 //!
 //! The other accesses are Relaxed: they carry nothing but the state itself. The task's contents are
 //! published by the entry, not by the cell.
@@ -34,8 +34,8 @@ use crate::sync::{AtomicU64, Ordering};
 const IDLE: u64 = 0;
 const WORKING: u64 = 2;
 
-/// The state cell of a worker. Donors look at it and put offers in; the other methods are for the worker
-/// itself.
+/// The state cell of a worker. Donors look at it and put offers in; the other methods are for the
+/// worker itself.
 pub struct State(CachePadded<AtomicU64>);
 
 impl State {
@@ -44,14 +44,15 @@ impl State {
         State(CachePadded::new(AtomicU64::new(WORKING)))
     }
 
-    /// For a donor: is the worker idle, with no offer waiting?
+    /// For a donor: returns `true` if the worker is idle, with no offer waiting.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.0.load(Ordering::Relaxed) == IDLE
     }
 
     /// For a donor: offers a task if the worker is idle and has no offer yet. Answers whether the
-    /// offer was made; whether it is accepted, the donor will find when it pops the entry's pointer.
+    /// offer was made; whether it is accepted, the donor will find when it pops the entry's
+    /// pointer.
     #[inline]
     pub fn offer(&self, offer: Offer) -> bool {
         self.is_idle() && self.put(offer)
@@ -67,7 +68,8 @@ impl State {
         put.is_ok()
     }
 
-    /// For the worker, while idle: takes the offer that has come in, if any, and is open for another.
+    /// For the worker, while idle: takes the offer that has come in, if any, and is open for
+    /// another.
     #[inline]
     pub fn take(&self) -> Option<Offer> {
         Offer::from_state(self.0.load(Ordering::Relaxed))?;

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use crossbeam_utils::CachePadded;
 
 use super::item::{Arena, Item, link, unlink};
-use crate::pile::{self, Full};
 use crate::sync::{Arc, AtomicPtr, Ordering};
+use crate::traits::{self, Full};
 use crate::word::Word;
 
 /// What both ends of the buffer see.
@@ -169,7 +169,7 @@ impl<T: Word> Producer<T> {
     }
 }
 
-impl<T: Word> pile::Producer for Producer<T> {
+impl<T: Word> traits::Producer for Producer<T> {
     type Item = T;
 
     /// Always has room.
@@ -195,7 +195,7 @@ impl<T: Word> Consumer<T> {
     }
 }
 
-impl<T: Word> pile::Consumer for Consumer<T> {
+impl<T: Word> traits::Consumer for Consumer<T> {
     type Item = T;
 
     #[inline]
@@ -229,7 +229,7 @@ impl<T: Word> fmt::Debug for Consumer<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::pile::{Consumer as _, Producer as _};
+    use crate::traits::{Consumer as _, Producer as _};
 
     #[test]
     fn first_in_first_out_through_growth_and_reuse() {

@@ -158,7 +158,8 @@ impl Arena {
         ) {
             Ok(_) => new,
             Err(faster) => {
-                // SAFETY: `new` comes from a boxed slice of this length and nobody has seen it.
+                // SAFETY: `new` comes from a boxed slice of this length and no other thread has
+                // seen it.
                 drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(new, length)) });
                 faster
             }

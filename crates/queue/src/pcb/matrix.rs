@@ -10,8 +10,8 @@ use std::ptr;
 use super::NoSuchProcess;
 use super::item::{Item, link, unlink};
 use super::pool::Pool;
-use crate::pile::Consumer;
 use crate::sync::{Arc, Ordering, UnsafeCell};
+use crate::traits::Consumer;
 use crate::word::Word;
 
 /// One process's ends of its two buffers with another: the tail of the one to it, the head (the
@@ -51,7 +51,7 @@ unsafe impl<T: Word + Send> Sync for Matrix<T> {}
 impl<T: Word> Drop for Matrix<T> {
     fn drop(&mut self) {
         for parked in &self.parked {
-            // SAFETY: all processes are gone, so nobody else looks at what they parked.
+            // SAFETY: all processes are gone, so no other thread looks at what they parked.
             let peers = parked.with_mut(|peers| mem::take(unsafe { &mut *peers }));
             for peer in peers.iter().flat_map(|line| line.0) {
                 // SAFETY: with all processes gone we are the one consumer of every buffer.
@@ -66,7 +66,7 @@ impl<T: Word> Drop for Matrix<T> {
 /// # Safety
 ///
 /// `head` is null, or the dummy of a buffer of `T`s whose one consumer is the caller, in a living
-/// arena; nobody consumes from that buffer any more.
+/// arena; no process consumes from that buffer any more.
 unsafe fn drain<T: Word>(mut head: *mut Item) {
     if head.is_null() {
         return;
@@ -128,7 +128,7 @@ unsafe impl<T: Word + Send> Send for Process<T> {}
 /// robin.produce(marian.id(), 1_u32).unwrap();
 /// marian.produce(marian.id(), 2).unwrap();
 /// assert_eq!(marian.consume_from(robin.id()), Some(1));
-/// assert_eq!(marian.consume(), Some(2)); // from whoever there is something
+/// assert_eq!(marian.consume(), Some(2)); // from any buffer that has something
 /// assert_eq!(marian.consume(), None);
 /// ```
 pub fn matrix<T: Word>(processes: usize, granularity: usize) -> Vec<Process<T>> {
@@ -248,8 +248,8 @@ impl<T: Word> Process<T> {
         Ok(())
     }
 
-    /// The word of the oldest item from process `source`, if there is one (and such a process). The item
-    /// stays where it is.
+    /// The word of the oldest item from process `source`, if there is one (and such a process). The
+    /// item stays where it is.
     ///
     /// ```
     /// use locksley_queue::{Word, pcb};
@@ -266,8 +266,8 @@ impl<T: Word> Process<T> {
             return None;
         }
         let peer = &self.peers[source / PER_LINE].0[source % PER_LINE];
-        // SAFETY: `head` is the dummy of the buffer from `source`, whose one consumer we are; it stays
-        // the dummy, and the word is not taken.
+        // SAFETY: `head` is the dummy of the buffer from `source`, whose one consumer we are; it
+        // stays the dummy, and the word is not taken.
         unsafe { unlink(peer.head) }.map(|(_, word)| word)
     }
 

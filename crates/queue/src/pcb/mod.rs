@@ -104,10 +104,10 @@
 //! | O10 | channel's `refill`: load of the dummy | Acquire | O9 | as O9 | `pcb_channel_reuses_what_was_consumed` |
 //!
 //! All other accesses are Relaxed. The pop's successful exchange may be, because it reads the very
-//! value that O7 or O8 read (until the tag wraps, no pair of tag and name is written twice), and because every change of
-//! the head is a read-modify-write, so each Release in the past heads a release sequence that
-//! reaches the current value. The links in a list, and the arena's table at a name, are ordered by
-//! whatever handed over the list or the item.
+//! value that O7 or O8 read (until the tag wraps, no pair of tag and name is written twice), and
+//! because every change of the head is a read-modify-write, so each Release in the past heads a
+//! release sequence that reaches the current value. The links in a list, and the arena's table at a
+//! name, are ordered by whatever handed over the list or the item.
 
 use std::error::Error;
 use std::fmt;

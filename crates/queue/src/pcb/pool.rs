@@ -31,7 +31,7 @@ impl Pool {
         &self.arena
     }
 
-    /// Gives a list of `granularity` items to whoever needs one.
+    /// Gives a list of `granularity` items to the process that takes one next.
     ///
     /// # Safety
     ///
@@ -80,8 +80,9 @@ impl Pool {
             // SAFETY: who pushed the list had the item, so it was allocated before that, and the
             // push happened before this by [O7] or [O8].
             let list = unsafe { self.arena.item(name(old)) };
-            // SAFETY: an item of our arena. If somebody has taken the list, `below` may be stale,
-            // but the exchange fails: this list on top again means a push since, a different tag.
+            // SAFETY: an item of our arena. If another process has taken the list, `below` may be
+            // stale, but the exchange fails: this list on top again means a push since, a different
+            // tag.
             let below = unsafe { &*list }.below.load(Ordering::Relaxed) as u32;
             let new = pack(tag(old), below);
             match self.head.compare_exchange(

@@ -19,9 +19,9 @@
 //! `boundary` it is private, below `top` it was stolen ([`Deque::whereabouts`]).
 //!
 //! Free slots are null: those from `bottom` up to and including `limit`, which is so far behind the
-//! `top` that the owner saw last as there is room, so that `bottom <= limit`. So a thief learns from
-//! the slot at `top` whether the deque is empty, if `top` stays where it is meanwhile, and the owner
-//! need not tell anybody about `bottom`: a push is one store, the item, and a pop is one, the null.
+//! `top` that the owner saw last as there is room, so that `bottom <= limit`. So a thief learns
+//! from the slot at `top` whether the deque is empty, if `top` stays where it is meanwhile, and the
+//! owner need not publish `bottom`: a push is one store, the item, and a pop is one, the null.
 //! The price is the thief's, who passes a fence even if it finds nothing. An item may be null too,
 //! such as the integer 0. While there is one in the deque, every operation of the owner takes the
 //! slow path and publishes `bottom`.
@@ -29,8 +29,8 @@
 //! **Operations** (the thesis's names in parentheses). [`push`](Owner::push) (push) writes the slot
 //! at `bottom`. [`pop`](Owner::pop) (pop, and popBottom when that says RACE) takes the item before
 //! it; if the private part is empty, it first takes half of the public part back: it lowers
-//! `boundary`, passes a fence, and looks whether `top` is still below; a single public item is taken
-//! by compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
+//! `boundary`, passes a fence, and looks whether `top` is still below; a single public item is
+//! taken by compare-and-swap. [`expose`](Deque::expose) (updateBottom) raises `boundary`.
 //! [`steal`](crate::Thief::steal) (popTop) is that of Chase and Lev, with a fourth answer,
 //! [`Steal::Private`](crate::Steal::Private); [`Stealer::target`] asks the owner to expose.
 //!
@@ -69,7 +69,7 @@
 //! Every store of `boundary` comes after the fence S1 of the items below it, so lowering and
 //! restoring it may be Relaxed.
 
-mod lap;
+mod cursor;
 mod slow;
 mod thief;
 
@@ -80,14 +80,14 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use self::lap::{Cursor, Lap};
+use self::cursor::{Bounds, Cursor};
 use self::slow::Slow;
 pub use self::thief::Stealer;
 use crate::handle::Handle;
-use crate::pile::{Full, Owner};
 use crate::ring::{self, Ring, STRIDE, distance, length};
 use crate::sync::trace::Trace;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::traits::{Full, Owner};
 use crate::word::Word;
 
 /// What the owner writes, but not on its fast path, and the thieves read.
@@ -95,11 +95,11 @@ struct Own {
     boundary: AtomicU64,
     /// The bottom while a null item may be in the deque; else something that is not above `top`.
     bottom: AtomicU64,
-    /// How far `bottom` may rise, as of the owner's last look at `top`. The slots from `bottom` up to
-    /// and including this one are null.
+    /// How far `bottom` may rise, as of the owner's last look at `top`. The slots from `bottom` up
+    /// to and including this one are null.
     limit: AtomicU64,
     /// The owner's alone. Its floor is never below the boundary.
-    lap: Cell<Lap>,
+    bounds: Cell<Bounds>,
 }
 
 struct Shared<T: Word> {
@@ -129,7 +129,7 @@ impl<T: Word> Drop for Shared<T> {
         let top = self.top.load(Ordering::Relaxed);
         // The owner is gone and has made everything public.
         let bottom = self.own.boundary.load(Ordering::Relaxed);
-        // SAFETY: the words between the indices have been taken by nobody, and no handle is left.
+        // SAFETY: the words between the indices have not been taken, and no handle is left.
         self.ring
             .drain(top, bottom, |word| drop(unsafe { T::from_word(word) }));
     }
@@ -196,7 +196,7 @@ pub enum Whereabouts {
 /// ```
 pub struct Deque<T: Word> {
     shared: Handle<Shared<T>>,
-    /// The bottom. Nobody else knows it.
+    /// The bottom. It is not published.
     cursor: Cursor,
 }
 
@@ -230,14 +230,14 @@ impl<T: Word> Deque<T> {
         let (ring, view) = Ring::new(capacity.saturating_add(1));
         let slow = Slow::new(view);
         let limit = slow.limit(start);
-        let lap = slow.lap(start, start, limit);
-        let cursor = lap.cursor(start);
+        let bounds = slow.bounds(start, start, limit);
+        let cursor = bounds.cursor(start);
         let shared = Handle::new(Shared {
             own: CachePadded::new(Own {
                 boundary: AtomicU64::new(start),
                 bottom: AtomicU64::new(start),
                 limit: AtomicU64::new(limit),
-                lap: Cell::new(lap),
+                bounds: Cell::new(bounds),
             }),
             slow: UnsafeCell::new(slow),
             top: CachePadded::new(AtomicU64::new(start)),
@@ -251,7 +251,7 @@ impl<T: Word> Deque<T> {
 
     #[inline]
     fn bottom(&self) -> ring::Index {
-        self.shared.own.lap.get().index(self.cursor)
+        self.shared.own.bounds.get().index(self.cursor)
     }
 
     /// How many items fit before the deque grows.
@@ -287,7 +287,8 @@ impl<T: Word> Deque<T> {
         }
     }
 
-    /// Has a thief asked for work since the last [`poll`](Deque::poll) or exposure?
+    /// Returns `true` if a thief has asked for work since the last [`poll`](Deque::poll) or
+    /// exposure.
     #[inline]
     pub fn is_targeted(&self) -> bool {
         self.shared.targeted.load(Ordering::Relaxed) // [S12]
@@ -321,11 +322,11 @@ impl<T: Word> Owner for Deque<T> {
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
         let word = item.into_word();
-        if self.cursor == self.shared.own.lap.get().ceiling || word.is_null() {
+        if self.cursor == self.shared.own.bounds.get().ceiling || word.is_null() {
             self.cursor = self.shared.push_slowly(self.cursor, word);
             return Ok(());
         }
-        // SAFETY: the cursor is below the lap's ceiling, so it is at a slot.
+        // SAFETY: the cursor is below the ceiling, so it is at a slot.
         unsafe { &*self.cursor }.store(word, Ordering::Relaxed);
         self.cursor = self.cursor.wrapping_add(1);
         Ok(())
@@ -333,13 +334,13 @@ impl<T: Word> Owner for Deque<T> {
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        if self.cursor == self.shared.own.lap.get().floor {
+        if self.cursor == self.shared.own.bounds.get().floor {
             let (cursor, item) = self.shared.pop_slowly(self.cursor);
             self.cursor = cursor;
             return item;
         }
         self.cursor = self.cursor.wrapping_sub(1);
-        // SAFETY: the cursor is not below the lap's floor, so it is at a slot; and the floor is not
+        // SAFETY: the cursor is not below the floor, so it is at a slot; and the floor is not
         // below the boundary, so the item is private: the owner's.
         Some(unsafe { T::from_word(take(&*self.cursor)) })
     }

@@ -1,12 +1,12 @@
 //! What the owner does off the fast path.
 //!
-//! Each function is called by the owner only, with its cursor, which comes back as it is afterwards:
-//! as a value, so that the handle's own address is passed to nobody and a deque which a function
-//! has to itself lives in registers.
+//! Each function is called by the owner only, with its cursor, which comes back as it is
+//! afterwards: as a value, so that the handle's own address is passed to no function and a deque
+//! which a function has to itself lives in registers.
 
 use std::ptr;
 
-use super::lap::{Cursor, Lap};
+use super::cursor::{Bounds, Cursor};
 use super::{Exposure, Shared, take};
 use crate::ring::{Index, STRIDE, View, distance, length};
 use crate::sync::{Ordering, fence};
@@ -35,37 +35,37 @@ impl Slow {
         self.view.limit(top).wrapping_sub(STRIDE)
     }
 
-    /// The lap of a slot.
+    /// How far the cursor may move in the round of a slot.
     #[inline]
-    pub(super) fn lap(&self, slot: Index, boundary: Index, limit: Index) -> Lap {
-        Lap::new(&self.view, slot, boundary, limit)
+    pub(super) fn bounds(&self, slot: Index, boundary: Index, limit: Index) -> Bounds {
+        Bounds::new(&self.view, slot, boundary, limit)
     }
 }
 
 impl<T: Word> Shared<T> {
-    /// Readies the fast path for the lap of a slot. While there are null items there is none, and
+    /// Readies the fast path for the round of a slot. While there are null items there is none, and
     /// `bottom` is published.
     fn resume(&self, slot: Index, bottom: Index) -> Cursor {
         let boundary = self.own.boundary.load(Ordering::Relaxed);
         // SAFETY: only the owner gets here.
         let slow = unsafe { &*self.slow.get() };
         let limit = self.own.limit.load(Ordering::Relaxed); // [S16]
-        let mut lap = slow.lap(slot, boundary, limit);
-        let cursor = lap.cursor(bottom);
+        let mut bounds = slow.bounds(slot, boundary, limit);
+        let cursor = bounds.cursor(bottom);
         if slow.null.is_some() {
             self.own.bottom.store(bottom, Ordering::Relaxed); // [S15]
-            (lap.floor, lap.ceiling) = (cursor, cursor);
+            (bounds.floor, bounds.ceiling) = (cursor, cursor);
         }
-        self.own.lap.set(lap);
+        self.own.bounds.set(bounds);
         cursor
     }
 
-    /// A push has come to the lap's end or to the limit, or the word is null, or there are null
-    /// items.
+    /// A push has come to the end of the round or to the limit, or the word is null, or there are
+    /// null items.
     #[cold]
     #[inline(never)]
     pub(super) fn push_slowly(&self, cursor: Cursor, word: *mut ()) -> Cursor {
-        let bottom = self.own.lap.get().index(cursor);
+        let bottom = self.own.bounds.get().index(cursor);
         // SAFETY: only the owner gets here.
         let slow = unsafe { &mut *self.slow.get() };
         if bottom == self.own.limit.load(Ordering::Relaxed) {
@@ -102,11 +102,11 @@ impl<T: Word> Shared<T> {
         self.own.limit.store(limit, Ordering::Relaxed); // [S16]
     }
 
-    /// A pop has come to the lap's start or to the boundary, or there are null items.
+    /// A pop has come to the start of the round or to the boundary, or there are null items.
     #[cold]
     #[inline(never)]
     pub(super) fn pop_slowly(&self, cursor: Cursor) -> (Cursor, Option<T>) {
-        let bottom = self.own.lap.get().index(cursor);
+        let bottom = self.own.bounds.get().index(cursor);
         while bottom == self.own.boundary.load(Ordering::Relaxed) {
             let top = self.top.load(Ordering::Relaxed); // [S4]
             let public = length(top, bottom) as u64;
@@ -184,7 +184,7 @@ impl<T: Word> Shared<T> {
     pub(super) fn expose(&self, cursor: Cursor, exposure: Exposure) -> (Cursor, usize) {
         // Cleared first: a request that comes in between is for the next exposure.
         self.targeted.store(false, Ordering::Relaxed); // [S12]
-        let bottom = self.own.lap.get().index(cursor);
+        let bottom = self.own.bounds.get().index(cursor);
         let boundary = self.own.boundary.load(Ordering::Relaxed);
         let private = length(boundary, bottom);
         let count = match exposure {
@@ -199,7 +199,7 @@ impl<T: Word> Shared<T> {
     #[cold]
     #[inline(never)]
     pub(super) fn expose_all(&self, cursor: Cursor) {
-        self.raise_boundary(self.own.lap.get().index(cursor));
+        self.raise_boundary(self.own.bounds.get().index(cursor));
     }
 
     /// Makes the items before `boundary` public.

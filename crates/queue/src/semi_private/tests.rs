@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::pile::{Steal, Thief};
+use crate::traits::{Steal, Thief};
 
 #[test]
 fn an_index_tells_where_its_item_is() {

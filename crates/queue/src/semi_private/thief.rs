@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::Shared;
 use crate::handle::Handle;
-use crate::pile::{Steal, Thief};
 use crate::ring::{Index, STRIDE, Visit, distance, length};
 use crate::sync::{Ordering, fence};
+use crate::traits::{Steal, Thief};
 use crate::word::Word;
 
 /// A thief's handle.
@@ -28,7 +28,7 @@ impl<T: Word> Stealer<T> {
         }
     }
 
-    /// Where the ends of the public part are, for somebody who may now read slots.
+    /// Where the ends of the public part are, for a thief that may now read slots.
     fn look(&self) -> (Visit<'_>, Index, Index) {
         let visit = self.shared.ring.enter();
         let top = self.shared.top.load(Ordering::Relaxed); // [S6]
@@ -73,7 +73,7 @@ impl<T: Word> Thief for Stealer<T> {
         );
         match race {
             // SAFETY: the item was there until this thief raised `top` over it, so the word is
-            // the item's, and nobody else gets it.
+            // the item's, and no other thread gets it.
             Ok(_) => Steal::Success(unsafe { T::from_word(word) }),
             Err(_) => Steal::Retry,
         }

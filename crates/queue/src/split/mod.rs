@@ -10,9 +10,9 @@
 //!
 //! The owner pushes and pops private items with plain loads and stores: no fence, no
 //! compare-and-swap. Thieves take from the public part, one item or many with one compare-and-swap.
-//! A thief that finds nothing public sets the owner's *request*; the owner notices it after its next
-//! push, and exposes. An owner that runs a long task does not push, so a thief whose request stands
-//! unanswered *forces* the exposure with an asymmetric barrier ([`barrier`]), once for
+//! A thief that finds nothing public sets the owner's *request*; the owner notices it after its
+//! next push, and exposes. An owner that runs a long task does not push, so a thief whose request
+//! stands unanswered *forces* the exposure with an asymmetric barrier ([`barrier`]), once for
 //! all private items.
 //!
 //! # State
@@ -26,8 +26,10 @@
 //!
 //! **Invariant.** The items are those from `top` to `bottom`; `split` = `top` + length is at most
 //! `bottom`. Thieves take below `split` only, the owner takes from `split` on without asking.
-//! `limit` is at least `split`, except while the owner is inside a slow operation, or a force passes its
-//! barrier (below).
+//! `limit` is at least `split`, except while the owner is inside a slow operation, or a force
+//! passes its barrier (below). It is also at least the owner's *mark*, below which items may have
+//! been taken from the middle and left holes: a pop at or above it need not look for one. Indices
+//! are 64 bits wide and do not wrap round (2^61 pushes); the 40 bits of `top` in `span` do.
 //!
 //! # Operations
 //!
@@ -37,58 +39,69 @@
 //! - *pop*: lowers `bottom`, passes the light barrier, compares it with `limit`. Below it the owner
 //!   looks at `span`: it cancels a force; a public item it takes back by lowering the
 //!   length, half of the public part at once.
-//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. Nobody else takes from them any more,
-//!   and the owner does not write to them: before it reuses a slot it looks whether a thief is
-//!   visiting (see `ring`).
+//! - *steal*: raises `top` by compare-and-swap, and reads the slots then. No other thread takes from
+//!   them any more, and the owner does not write to them: before it reuses a slot it looks whether
+//!   a thief is visiting (see `ring`).
 //! - *force*, only while nothing is public: the thief takes the lock of forcers; marks `span` with
 //!   the length that shall become public; raises `limit` to its end `s`; passes the heavy barrier;
 //!   reads `bottom` and `limit` again; and by compare-and-swap makes public what lies below all
 //!   three.
 //!
-//! **Why a force is safe.** Suppose that the owner pops item `i` without looking at `span`, because it
-//! read `limit <= i` after it had stored `bottom = i`. The heavy barrier falls before or after that
-//! read. If after, the thief sees `bottom <= i` (or a newer item at `i`, which was pushed since), and
-//! exposes nothing from `i` on. If before, the read came after the thief had raised `limit` above `i`,
-//! so the owner has lowered it since. If it lowered it before the barrier, the thief reads the
-//! lowered `limit`, and exposes nothing above it. If it lowered it after the barrier: whenever the owner
-//! stores to `limit`, it passes the light barrier and looks at `span` again; that look comes after the
-//! heavy barrier, sees the mark or what became of it, and starts over. So either the owner has
-//! cancelled the force, and its compare-and-swap fails, or `limit` is above `i` again. The lock keeps a second
-//! force from making the same mark, so a late compare-and-swap of a cancelled one always fails; its late raise of
-//! `limit` costs the owner one slow pop.
+//! **Why a force is safe.** Suppose that the owner pops item `i` without looking at `span`, because
+//! it read `limit <= i` after it had stored `bottom = i`. The heavy barrier falls before or after
+//! that read. If after, the thief sees `bottom <= i` (or a newer item at `i`, which was pushed
+//! since), and exposes nothing from `i` on. If before, the read came after the thief had raised
+//! `limit` above `i`, so the owner has lowered it since. If it lowered it before the barrier, the
+//! thief reads the lowered `limit`, and exposes nothing above it. If it lowered it after the
+//! barrier: whenever the owner stores to `limit`, it passes the light barrier and looks at `span`
+//! again; that look comes after the heavy barrier, sees the mark or what became of it, and starts
+//! over. So either the owner has cancelled the force, and its compare-and-swap fails, or `limit` is
+//! above `i` again. The lock keeps a second force from making the same mark, so a late
+//! compare-and-swap of a cancelled one always fails; its late raise of `limit` costs the owner one
+//! slow pop.
 //!
-//! **No wake-up is lost** that a request stands for: a push is followed by the light barrier and the
-//! look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at `bottom`. One of
-//! them sees the other.
+//! **No wake-up is lost** that a request stands for: a push is followed by the light barrier and
+//! the look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at
+//! `bottom`. One of them sees the other.
 //!
 //! **Without `membarrier`** ([`Payer::Both`](crate::barrier::Payer)) the deque is made
-//! *attentive*: the ceiling stays at 0, so the owner exposes after every push, and nothing is ever
-//! private for longer than that.
+//! *attentive*: the ceiling stays at 0, so the owner attends and exposes after every push; and what
+//! it takes back is the newest item alone, not half. So nothing is private for longer than a push
+//! takes. If the barrier is refused only later, a force says so, and the thief has to wait for the
+//! owner's next push.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17, for semi-private deques). The owner issues a
 //! compare-and-swap only to answer a request or to take back what it exposed; thieves ask only
-//! after a failed attempt, so there are O(P Tinf) expensive operations in expectation. A force takes
-//! the place of an exposure, so that holds with it.
+//! after a failed attempt, so there are O(P Tinf) expensive operations in expectation. A force
+//! takes the place of an exposure, so that holds with it.
 //!
-//! **Deviations from the thesis** (Algorithms 8 and 9). One word instead of an age and a bottom of its
-//! own, so the owner takes back without a fence. Indices are monotone. The request is cleared before
-//! the exposure. The force is new.
+//! **Deviations from the thesis** (Algorithms 8 and 9). One word instead of an age and a bottom of
+//! its own, so the owner takes back without a fence. Indices are monotone. The request is cleared
+//! before the exposure. The force is new.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `split::force_against_push` |
-//! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | the pool's `sleep::models` |
-//! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `split::force_against_pops` |
-//! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `split::force_against_marks` |
+//! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_push` |
+//! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push` |
+//! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `force_against_pops` |
+//! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `force_against_marks` |
 //! | D5 | force: heavy barrier | membarrier | D3, D4 | as those | as those |
 //! | D6 | force: load of `bottom` | Acquire | D1 | as D1 | as D1 |
-//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `split::expose_against_steal` |
-//! | D8 | steal: compare-and-swap of `span` | AcqRel | D7, D9 | Acquire as D7; Release as D9 | `split::expose_against_steal`, `split::slot_reuse_against_steal` |
-//! | D9 | make room: load of `span` | Acquire | D8 | a thief that is about to read a slot must be seen as a visitor before the slot is reused | `split::slot_reuse_against_steal` |
-//! | D10 | make room: load of the visitors | Acquire | the end of a visit | the slot would be written before the thief has read it | `split::slot_reuse_against_steal` |
-//! | D11 | the lock of forcers | Acquire, Release | itself | two forces would overlap | `split::two_forces` |
-//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | the pool's `sleep::models` |
+//! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `expose_against_steal`, `force_against_push` |
+//! | D8 | steal: compare-and-swap of `span` | AcqRel | D7, D9 | Acquire as D7; Release as D9 | `expose_against_steal`, `shrink_behind_a_thief` |
+//! | D9 | make room, pop: load of `span` | Acquire | D8 | a thief that is about to read a slot must be seen as a visitor before the slot is reused, or the circle left | `slot_reuse_against_steal`, `shrink_behind_a_thief` |
+//! | D10 | make room: load of the visitors (R3) | Acquire | R6 | the slot would be written before the thief has read it | `slot_reuse_against_steal` |
+//! | D11 | the lock of forcers | Acquire, Release | itself | not shown by loom: the compare-and-swap of a cancelled force, delayed past the unlocking, could find the next force's mark and publish it before that one's barrier; loom delays no compare-and-swap | |
+//! | D12 | request: swap of `ceiling`; attend: swap | Release; Acquire | each other | the owner that clears a request must see what the asker did before it: a sleeper that it must wake | `request_brings_its_reason` |
+//! | D13 | load of `span` before a store of `limit` | Acquire | D7 of a force | not shown by loom: the force could read a limit that follows from its own outcome; loom lets no load see a later store | |
+//! | D14 | steal, len: load of `span` | Acquire | D8 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
+//! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2 | the circle would be freed under the thief | `grow_against_steal` |
+//!
+//! Tests are of `tests/loom/split.rs`. All stores to `span` after the first are compare-and-swaps,
+//! so a load that reads a later one also acquires from an earlier Release: cancelling, marking and
+//! taking back need no ordering of their own.
 
+mod deque;
 mod owner;
 mod span;
 mod thief;
@@ -96,19 +109,21 @@ mod thief;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use crossbeam_utils::CachePadded;
 
-use crate::handle::Handle;
-use crate::pile::{Full, Owner};
 use crate::ring::{Index, Ring, STRIDE, View};
 use crate::sync::barrier::{self, Payer};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use crate::word::Word;
 
+pub use deque::{Deque, Stealer};
 use span::Span;
-pub use thief::{Forced, Stealer};
+pub use thief::Forced;
+
+#[doc(hidden)]
+pub use PushToken as Place;
 
 /// The ceiling while a request stands: every push reaches it.
 const REQUESTED: Index = 0;
@@ -118,10 +133,52 @@ struct Hot {
     bottom: AtomicU64,
     limit: AtomicU64,
     ceiling: AtomicU64,
-    /// The first slot of the current circle. The owner's alone.
-    base: Cell<*const AtomicPtr<()>>,
-    /// Which bits of an index are its offset in the circle. The owner's alone.
-    mask: Cell<u64>,
+    /// The owner's alone.
+    slots: Cell<Slots>,
+}
+
+/// Where the slots of the current circle are.
+#[derive(Clone, Copy)]
+struct Slots {
+    first: NonNull<AtomicPtr<()>>,
+    /// Which bits of an index are its offset in the circle.
+    mask: u64,
+}
+
+// SAFETY: it is an address of a slot, which is an atomic; that the circle is alive is the
+// obligation of `slot`'s caller.
+unsafe impl Send for Slots {}
+// SAFETY: as above.
+unsafe impl Sync for Slots {}
+
+impl Slots {
+    fn of(view: &View) -> Slots {
+        Slots {
+            first: view.first(),
+            mask: (view.capacity() as u64 - 1) * STRIDE,
+        }
+    }
+
+    /// The slot of an index.
+    ///
+    /// # Safety
+    ///
+    /// The circle is the current one, and the caller is the owner, which alone replaces it.
+    #[inline(always)]
+    unsafe fn slot<'a>(self, index: Index) -> &'a AtomicPtr<()> {
+        let offset = index & self.mask;
+        #[cfg(not(loom))]
+        {
+            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
+            // SAFETY: the offset is inside the circle, which is alive.
+            unsafe { self.first.byte_add(offset as usize).as_ref() }
+        }
+        #[cfg(loom)]
+        {
+            // SAFETY: as above; loom's atomics are larger than a word.
+            unsafe { self.first.add((offset / STRIDE) as usize).as_ref() }
+        }
+    }
 }
 
 /// What the thieves look at all the time. The owner writes to it only in slow operations.
@@ -183,9 +240,9 @@ unsafe impl<T: Word + Send> Send for Embedded<T> {}
 // SAFETY: as above.
 unsafe impl<T: Word + Send> Sync for Embedded<T> {}
 
-/// Where an item was pushed.
+/// Where an item was pushed, for [`Embedded::take_back`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(Index);
+pub struct PushToken(Index);
 
 /// Whether an item that was pushed is the owner's again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,8 +250,8 @@ pub struct Place(Index);
 pub enum TakenBack {
     /// It is out of the deque, and the caller's.
     Yes,
-    /// The same, and others lie on top of it. They were out of sight for a moment, so the caller must
-    /// look at [`is_called`](Embedded::is_called).
+    /// The same, and others lie on top of it. They were out of sight for a moment, so the caller
+    /// must look at [`is_called`](Embedded::is_called).
     FromUnder,
     /// A thief has it. If others lie on top, the caller must look as above.
     No,
@@ -220,14 +277,13 @@ impl<T: Word> Embedded<T> {
         // Above 0, so that an index below the first is no large number.
         let start = (start / STRIDE * STRIDE).max(STRIDE);
         let (ring, view) = Ring::new(capacity);
-        let room = view.limit(start);
+        let (room, slots) = (view.limit(start), Slots::of(&view));
         let deque = Embedded {
             hot: CachePadded::new(Hot {
                 bottom: AtomicU64::new(start),
                 limit: AtomicU64::new(start),
                 ceiling: AtomicU64::new(room),
-                base: Cell::new(ptr::null()),
-                mask: Cell::new(0),
+                slots: Cell::new(slots),
             }),
             public: CachePadded::new(Public {
                 span: AtomicU64::new(Span::new(start, 0).0),
@@ -244,12 +300,9 @@ impl<T: Word> Embedded<T> {
             ring,
             items: PhantomData,
         };
-        // SAFETY: nobody else has the deque yet.
-        unsafe {
-            deque.enter_circle();
-            if barrier::payer() == Payer::Both {
-                deque.set_attentive();
-            }
+        if barrier::payer() == Payer::Both {
+            // SAFETY: no other thread has the deque yet.
+            unsafe { deque.set_attentive() };
         }
         deque
     }
@@ -266,18 +319,8 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner.
     #[inline(always)]
     unsafe fn slot(&self, index: Index) -> &AtomicPtr<()> {
-        let (base, offset) = (self.hot.base.get(), index & self.hot.mask.get());
-        #[cfg(not(loom))]
-        {
-            const { assert!(size_of::<AtomicPtr<()>>() as u64 == STRIDE) }
-            // SAFETY: the offset is inside the circle, which only the owner replaces.
-            unsafe { &*base.byte_add(offset as usize) }
-        }
-        #[cfg(loom)]
-        {
-            // SAFETY: as above; loom's atomics are larger than a word.
-            unsafe { &*base.add((offset / STRIDE) as usize) }
-        }
+        // SAFETY: the caller is the owner.
+        unsafe { self.hot.slots.get().slot(index) }
     }
 }
 
@@ -295,18 +338,29 @@ impl<T: Word> Embedded<T> {
     ///
     /// The caller is the owner, see above.
     #[inline(always)]
-    pub unsafe fn push(&self, item: T) -> (Place, bool) {
+    pub unsafe fn push(&self, item: T) -> (PushToken, bool) {
         let bottom = self.bottom();
+        // SAFETY: the caller is the owner, and these are the bottom and the current circle.
+        let attention = unsafe { self.push_at(bottom, self.hot.slots.get(), item) };
+        (PushToken(bottom), attention)
+    }
+
+    /// Pushes an item at the bottom. Returns `true` if the owner must attend.
+    ///
+    /// The caller knows the bottom and the slots: [`Deque`] keeps them in its handle, which may
+    /// live in registers.
+    #[inline(always)]
+    unsafe fn push_at(&self, bottom: Index, slots: Slots, item: T) -> bool {
         // SAFETY: the caller is the owner. The slot is free: otherwise the push before would have
         // asked for attention.
-        let slot = unsafe { self.slot(bottom) };
+        let slot = unsafe { slots.slot(bottom) };
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
         self.hot.bottom.store(next, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, nothing is private: see `set_attentive`.
+        // SAFETY: where there is no membarrier, there is no force, and the caller attends after
+        // every push: the deque is attentive.
         unsafe { barrier::light_unchecked() }; // [D2]
-        let attention = next >= self.hot.ceiling.load(Ordering::Relaxed);
-        (Place(bottom), attention)
+        next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
 
     /// Takes the item that was pushed last.
@@ -316,19 +370,25 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner, see above.
     #[inline]
     pub unsafe fn pop(&self) -> Option<T> {
-        loop {
-            let lowered = self.bottom().wrapping_sub(STRIDE);
-            // SAFETY: the caller is the owner, for all of these.
-            unsafe {
-                if !self.lower_to(lowered) && !self.pop_slowly(lowered) {
-                    return None;
-                }
-                let word = self.slot(lowered).load(Ordering::Relaxed);
-                if !is_hole(word) {
-                    // SAFETY: the item is out of the deque, and read here alone.
-                    return Some(T::from_word(word));
-                }
+        let lowered = self.bottom().wrapping_sub(STRIDE);
+        // SAFETY: the caller is the owner, for all of these.
+        unsafe {
+            if self.lower_to(lowered) {
+                Some(Self::take_private(lowered, self.hot.slots.get()))
+            } else {
+                self.pop_below_limit(lowered)
             }
+        }
+    }
+
+    /// Reads the item at `lowered`, which is at or above the limit, and so not a hole.
+    #[inline(always)]
+    unsafe fn take_private(lowered: Index, slots: Slots) -> T {
+        // SAFETY: the caller is the owner. The item is out of the deque, and read here alone.
+        unsafe {
+            let word = slots.slot(lowered).load(Ordering::Relaxed);
+            debug_assert!(!is_hole(word), "holes lie below the mark");
+            T::from_word(word)
         }
     }
 
@@ -339,7 +399,7 @@ impl<T: Word> Embedded<T> {
     /// The caller is the owner, see above. The place comes from a push on this deque, its item was
     /// not popped since, and everything that lies on top of it was [marked](Self::mark).
     #[inline(always)]
-    pub unsafe fn take_back(&self, place: Place) -> TakenBack {
+    pub unsafe fn take_back(&self, place: PushToken) -> TakenBack {
         // SAFETY: the caller is the owner, for both.
         unsafe {
             if self.lower_to(place.0) {
@@ -353,7 +413,8 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     unsafe fn lower_to(&self, lowered: Index) -> bool {
         self.hot.bottom.store(lowered, Ordering::Release); // [D1]
-        // SAFETY: as in `push`.
+        // SAFETY: where there is no membarrier, there is no force, and only the owner moves the
+        // limit.
         unsafe { barrier::light_unchecked() }; // [D3]
         lowered >= self.hot.limit.load(Ordering::Relaxed)
     }
@@ -382,8 +443,8 @@ impl<T: Word> Drop for Embedded<T> {
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(bottom);
         self.ring.drain(top, bottom, |word| {
             if !is_hole(word) {
-                // SAFETY: the words between the indices were taken by nobody, and nobody is left
-                // who could.
+                // SAFETY: the words between the indices were not taken, and no thread is left
+                // that could.
                 drop(unsafe { T::from_word(word) });
             }
         });
@@ -395,110 +456,6 @@ impl<T: Word> fmt::Debug for Embedded<T> {
         f.debug_struct("Embedded")
             .field("len", &self.len())
             .finish()
-    }
-}
-
-/// An owner's handle.
-///
-/// It answers a request after the push that notices it, by exposing half of what is private.
-///
-/// ```
-/// use locksley_queue::{Owner, Steal, Thief, split};
-///
-/// let mut owner = split::Deque::new();
-/// let thief = owner.thief();
-/// owner.push(1).unwrap();
-/// assert_eq!(thief.steal(), Steal::Private);
-/// thief.request();
-/// owner.push(2).unwrap();
-/// assert_eq!(thief.steal(), Steal::Success(1));
-/// ```
-pub struct Deque<T: Word> {
-    deque: Handle<Embedded<T>>,
-}
-
-impl<T: Word> Deque<T> {
-    /// Creates an empty deque.
-    pub fn new() -> Self {
-        Self::with_capacity(0)
-    }
-
-    /// Creates a deque with room for `capacity` items before it grows.
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self::starting_at(capacity, 0)
-    }
-
-    #[doc(hidden)]
-    pub fn starting_at(capacity: usize, start: u64) -> Self {
-        Deque {
-            deque: Handle::new(Embedded::starting_at(capacity, start)),
-        }
-    }
-
-    /// Makes up to `count` of the oldest private items public. Returns how many there were.
-    pub fn expose(&mut self, count: usize) -> usize {
-        // SAFETY: the handle is the owner's, and borrowed exclusively.
-        unsafe { self.deque.expose(count) }
-    }
-
-    /// Answers a request, if one stands. Returns how many items it made public.
-    pub fn poll(&mut self) -> usize {
-        // SAFETY: as above.
-        unsafe {
-            if self.deque.attend().requested {
-                self.deque.expose(self.deque.private_len().div_ceil(2))
-            } else {
-                0
-            }
-        }
-    }
-
-    #[doc(hidden)]
-    pub fn mark(&mut self) {
-        // SAFETY: as above.
-        unsafe { self.deque.mark() };
-    }
-}
-
-impl<T: Word> Owner for Deque<T> {
-    type Item = T;
-    type Thief = Stealer<T>;
-
-    #[inline]
-    fn push(&mut self, item: T) -> Result<(), Full<T>> {
-        // SAFETY: as above.
-        if unsafe { self.deque.push(item) }.1 {
-            self.poll();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<T> {
-        // SAFETY: as above.
-        unsafe { self.deque.pop() }
-    }
-
-    fn len(&self) -> usize {
-        self.deque.len()
-    }
-
-    fn thief(&self) -> Stealer<T> {
-        Stealer {
-            deque: self.deque.clone(),
-        }
-    }
-}
-
-impl<T: Word> Default for Deque<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: Word> fmt::Debug for Deque<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deque").field("len", &self.len()).finish()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The owner's operations off the fast path.
 
 use super::span::{MOST_PUBLIC, Span};
-use super::{Attention, Embedded, REQUESTED, TakenBack, hole};
+use super::{Attention, Embedded, REQUESTED, Slots, TakenBack, hole, is_hole};
 use crate::ring::{Index, STRIDE, distance, length};
 use crate::sync::Ordering;
 use crate::sync::barrier;
@@ -19,11 +19,10 @@ fn later(one: Index, other: Index) -> Index {
 /// The owner's operations. For each: the caller is the owner, as `Embedded` says.
 impl<T: Word> Embedded<T> {
     /// Copies where the slots are to where the fast path looks.
-    pub(super) unsafe fn enter_circle(&self) {
+    unsafe fn enter_circle(&self) {
         // SAFETY: the caller is the owner, and the borrow ends here.
         let view = unsafe { &*self.slow.view.get() };
-        self.hot.base.set(view.first().as_ptr());
-        self.hot.mask.set((view.capacity() as u64 - 1) * STRIDE);
+        self.hot.slots.set(Slots::of(view));
     }
 
     fn swap_span(&self, from: Span, to: Span, success: Ordering) -> bool {
@@ -36,7 +35,7 @@ impl<T: Word> Embedded<T> {
     /// The span, after a force that was under way has been cancelled.
     fn settled_span(&self) -> Span {
         loop {
-            let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
+            let span = Span(self.public.span.load(Ordering::Acquire)); // [D13]
             if !span.is_forcing() {
                 return span;
             }
@@ -47,8 +46,8 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Sets the limit to the end of the public part, or to the mark if that is higher, and returns the
-    /// span that it belongs to.
+    /// Sets the limit to the end of the public part, or to the mark if that is higher, and returns
+    /// the span that it belongs to.
     unsafe fn sync_limit(&self) -> Span {
         let near = self.bottom();
         loop {
@@ -58,7 +57,7 @@ impl<T: Word> Embedded<T> {
             self.hot.limit.store(limit, Ordering::Relaxed);
             // SAFETY: where there is no membarrier, there is no force either.
             unsafe { barrier::light_unchecked() }; // [D4]
-            let again = Span(self.public.span.load(Ordering::Relaxed));
+            let again = Span(self.public.span.load(Ordering::Acquire)); // [D9]
             // Thieves may have taken some: that moves the top, not the split.
             if !again.is_forcing() && again.split(near) == split {
                 return again;
@@ -66,8 +65,28 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is none
-    /// and raises the bottom again. Returns `true` if the item is the owner's.
+    /// Takes the newest item, if there is one. The bottom was just lowered to `lowered`, which is
+    /// below the limit: so the item may be public, or a hole.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn pop_below_limit(&self, mut lowered: Index) -> Option<T> {
+        // SAFETY: the caller is the owner, for all of these.
+        unsafe {
+            while self.pop_slowly(lowered) {
+                let word = self.slot(lowered).load(Ordering::Relaxed);
+                if !is_hole(word) {
+                    // SAFETY: the item is out of the deque, and read here alone.
+                    return Some(T::from_word(word));
+                }
+                lowered = lowered.wrapping_sub(STRIDE);
+                self.lower_to(lowered);
+            }
+        }
+        None
+    }
+
+    /// Takes the item at `lowered`, to which the bottom was just lowered, or finds that there is
+    /// none and raises the bottom again. Returns `true` if the item is the owner's.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn pop_slowly(&self, lowered: Index) -> bool {
@@ -89,7 +108,7 @@ impl<T: Word> Embedded<T> {
                 return true;
             }
             // Everything above was popped, so this is the last public item.
-            let kept = Span::new(top, span.len() / 2);
+            let kept = Span::new(top, self.kept_public(span.len()));
             if self.swap_span(span, kept, Ordering::Relaxed) {
                 // SAFETY: the caller is the owner.
                 unsafe { self.sync_limit() };
@@ -98,19 +117,31 @@ impl<T: Word> Embedded<T> {
         }
     }
 
+    /// How many of `public` items stay public when the owner takes the newest of them back: half,
+    /// so that it need not come again soon. Without a force, though, nothing may be hidden that was
+    /// public.
+    fn kept_public(&self, public: u64) -> u64 {
+        if self.slow.attentive.get() {
+            public - 1
+        } else {
+            public / 2
+        }
+    }
+
     /// Takes the item at `place`, to which the bottom was just lowered, out of the deque, unless a
     /// thief has it. What lies on top of it stays.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn take_back_slowly(&self, place: Index) -> TakenBack {
-        // All that lies on top of the item was marked. So the bottom was just above it, or at the mark, or
-        // the deque is empty and it was at the top.
+        // All that lies on top of the item was marked. So the bottom was just above it, or at the
+        // mark, or the deque is empty and it was at the top.
         let mark = self.slow.mark.get();
         if distance(place, mark) <= STRIDE as i64 {
             // SAFETY: the caller is the owner.
-            return match unsafe { self.pop_slowly(place) } {
-                true => TakenBack::Yes,
-                false => TakenBack::No,
+            return if unsafe { self.pop_slowly(place) } {
+                TakenBack::Yes
+            } else {
+                TakenBack::No
             };
         }
         // The bottom stays low until the slot is changed, so that no force reaches it.
@@ -122,9 +153,10 @@ impl<T: Word> Embedded<T> {
         }
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(mark);
         self.hot.bottom.store(later(mark, top), Ordering::Release); // [D1]
-        match private {
-            true => TakenBack::FromUnder,
-            false => TakenBack::No,
+        if private {
+            TakenBack::FromUnder
+        } else {
+            TakenBack::No
         }
     }
 
@@ -143,6 +175,12 @@ impl<T: Word> Embedded<T> {
             let kept = Span::new(top, length(top, place) as u64);
             self.swap_span(span, kept, Ordering::Relaxed);
         }
+    }
+
+    /// How many items fit before the circle grows.
+    pub(super) unsafe fn capacity(&self) -> usize {
+        // SAFETY: the caller is the owner, and the borrow ends here.
+        unsafe { &*self.slow.view.get() }.capacity()
     }
 
     /// How many items are private.
@@ -187,8 +225,8 @@ impl<T: Word> Embedded<T> {
         self.slow.exposed.get()
     }
 
-    /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure that
-    /// it is the newest.
+    /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure
+    /// that it is the newest.
     ///
     /// # Safety
     ///
@@ -211,7 +249,7 @@ impl<T: Word> Embedded<T> {
         let requested = if self.slow.attentive.get() {
             true
         } else {
-            self.hot.ceiling.swap(room, Ordering::AcqRel) == REQUESTED // [D12]
+            self.hot.ceiling.swap(room, Ordering::Acquire) == REQUESTED // [D12]
         };
         let asked = self.is_asked();
         if asked {
@@ -224,14 +262,25 @@ impl<T: Word> Embedded<T> {
         Attention { requested, asked }
     }
 
-    /// Asks for attention after every push, or no more. Where there is no membarrier it always is.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the owner.
+    /// Attends, and answers a request by exposing half of what is private. Returns how many items
+    /// it made public.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn answer(&self) -> usize {
+        // SAFETY: the caller is the owner.
+        unsafe {
+            if self.attend().requested {
+                self.expose(self.private_len().div_ceil(2))
+            } else {
+                0
+            }
+        }
+    }
+
+    /// Asks for attention after every push from now on.
     pub(super) unsafe fn set_attentive(&self) {
         self.slow.attentive.set(true);
-        self.hot.ceiling.swap(REQUESTED, Ordering::AcqRel); // [D12]
+        self.hot.ceiling.store(REQUESTED, Ordering::Relaxed);
     }
 
     /// Changes the ceiling, unless a request stands.
@@ -241,6 +290,7 @@ impl<T: Word> Embedded<T> {
         let _ = ceiling.compare_exchange(before, room, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Raises the ceiling: to where the circle is full now, or by growing it.
     unsafe fn make_room(&self, bottom: Index) {
         let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
         // SAFETY: the caller is the owner, and the borrow ends here.

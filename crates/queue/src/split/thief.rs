@@ -1,14 +1,11 @@
 //! The thieves' operations: steal, request, force.
 
-use std::fmt;
-
 use super::span::{MOST_PUBLIC, Span};
 use super::{Embedded, REQUESTED, is_hole};
-use crate::handle::Handle;
-use crate::pile::{Steal, Thief};
 use crate::ring::{STRIDE, distance, length};
 use crate::sync::barrier;
 use crate::sync::{Ordering, fence};
+use crate::traits::Steal;
 use crate::word::Word;
 
 /// What came of an attempt to force an exposure.
@@ -39,14 +36,14 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Takes as many public items as `amount` says, given how many there are, and hands them to `sink`,
-    /// oldest first. Returns how many there were.
+    /// Takes as many public items as `amount` says, given how many there are, and hands them to
+    /// `sink`, oldest first. Returns how many there were.
     pub fn steal_some(
         &self,
         amount: impl FnOnce(usize) -> usize,
         mut sink: impl FnMut(T),
     ) -> Steal<usize> {
-        let span = Span(self.public.span.load(Ordering::Acquire));
+        let span = Span(self.public.span.load(Ordering::Acquire)); // [D14]
         if span.len() == 0 {
             return self.nothing_public(span);
         }
@@ -55,7 +52,7 @@ impl<T: Word> Embedded<T> {
             return Steal::Empty;
         }
         let visit = self.ring.enter();
-        fence(Ordering::SeqCst); // for `ring`
+        fence(Ordering::SeqCst); // [D15]
         let race = self.public.span.compare_exchange(
             span.0,
             span.without_oldest(count).0,
@@ -72,7 +69,7 @@ impl<T: Word> Embedded<T> {
             let word = unsafe { visit.read(top.wrapping_add(number * STRIDE)) };
             if !is_hole(word) {
                 taken += 1;
-                // SAFETY: this thief raised the top, so nobody else gets the item.
+                // SAFETY: this thief raised the top, so no other thread gets the item.
                 sink(unsafe { T::from_word(word) });
             }
         }
@@ -97,7 +94,8 @@ impl<T: Word> Embedded<T> {
         distance(span.split(bottom), bottom) > 0
     }
 
-    /// Asks the owner to expose something, unless it has been asked. Returns `true` if this call did.
+    /// Asks the owner to expose something, unless it has been asked. Returns `true` if this call
+    /// did.
     pub fn request(&self) -> bool {
         if self.is_asked() || self.public.asked.swap(true, Ordering::Relaxed) {
             return false;
@@ -153,11 +151,11 @@ impl<T: Word> Embedded<T> {
             return Forced::Retry;
         }
         self.hot.limit.fetch_max(end, Ordering::Relaxed);
+        // [D5]
         if !barrier::heavy() {
             self.replace(mark, span, Ordering::Relaxed);
             return Forced::Refused;
         }
-        // [D5]
         let bottom = self.hot.bottom.load(Ordering::Acquire); // [D6]
         let limit = self.hot.limit.load(Ordering::Relaxed);
         let len = length(top, end)
@@ -187,7 +185,7 @@ impl<T: Word> Embedded<T> {
 
     /// How many items seem to be there, public and private.
     pub fn len(&self) -> usize {
-        let span = Span(self.public.span.load(Ordering::Acquire));
+        let span = Span(self.public.span.load(Ordering::Acquire)); // [D14]
         let bottom = self.hot.bottom.load(Ordering::Relaxed);
         length(span.top(bottom), bottom)
     }
@@ -195,57 +193,5 @@ impl<T: Word> Embedded<T> {
     /// Returns `true` if nothing seems to be there.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// A thief's handle.
-pub struct Stealer<T: Word> {
-    pub(super) deque: Handle<Embedded<T>>,
-}
-
-impl<T: Word> Stealer<T> {
-    /// [`Embedded::request`].
-    pub fn request(&self) -> bool {
-        self.deque.request()
-    }
-
-    /// [`Embedded::force`].
-    pub fn force(&self) -> Forced {
-        self.deque.force()
-    }
-
-    /// [`Embedded::steal_some`].
-    pub fn steal_some(
-        &self,
-        amount: impl FnOnce(usize) -> usize,
-        sink: impl FnMut(T),
-    ) -> Steal<usize> {
-        self.deque.steal_some(amount, sink)
-    }
-}
-
-impl<T: Word> Thief for Stealer<T> {
-    type Item = T;
-
-    fn steal(&self) -> Steal<T> {
-        self.deque.steal()
-    }
-
-    fn len(&self) -> usize {
-        self.deque.len()
-    }
-}
-
-impl<T: Word> Clone for Stealer<T> {
-    fn clone(&self) -> Self {
-        Stealer {
-            deque: self.deque.clone(),
-        }
-    }
-}
-
-impl<T: Word> fmt::Debug for Stealer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stealer").field("len", &self.len()).finish()
     }
 }

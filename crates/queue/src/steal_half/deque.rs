@@ -1,83 +1,108 @@
-//! What the two variants have in common: the handles, and the owner's operations.
+//! The handles, the slots, and the owner's operations.
 
+use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 
 use super::Inspection;
 use super::protocol::Shared;
 use super::ring::Ring;
 use crate::handle::Handle;
-use crate::pile::{Full, Owner, Thief};
+use crate::sync::{AtomicPtr, Ordering};
+use crate::traits::{Full, Owner};
 use crate::word::Word;
 
-/// How thieves take their loot: [`extended::CopyFirst`](super::extended::CopyFirst) or
-/// [`claim_first::ClaimFirst`](super::claim_first::ClaimFirst).
-pub trait Variant: Kind {}
+/// A place for an item: its word, from `top` to `bot`. Written by the owner; read by all, and
+/// thieves find out afterwards whether they read an item.
+#[derive(Debug)]
+pub(super) struct Slot(pub(super) AtomicPtr<()>);
 
-/// What is different about a variant.
-pub trait Kind: Sized + 'static {
-    /// Does a thief claim its loot before it copies it?
-    const CLAIMS: bool;
-    /// A place for an item.
-    type Slot<T: Word>: Slot<T>;
-}
+impl Slot {
+    fn empty() -> Self {
+        Slot(AtomicPtr::new(std::ptr::null_mut()))
+    }
 
-/// A place for an item.
-pub trait Slot<T> {
-    fn empty() -> Self;
-
-    /// Puts an item in.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the owner, and the slot is free.
-    unsafe fn put(&self, item: T);
+    #[inline]
+    fn put<T: Word>(&self, item: T) {
+        self.0.store(item.into_word(), Ordering::Relaxed); // [E1]
+    }
 
     /// Takes the item out.
     ///
     /// # Safety
     ///
-    /// The item is in the slot and the caller's, who takes it out once; nobody writes meanwhile.
-    unsafe fn get(&self) -> T;
+    /// An item of this type is in the slot and the caller's, who takes it out once.
+    #[inline]
+    unsafe fn get<T: Word>(&self) -> T {
+        let word = self.0.load(Ordering::Relaxed); // [E2]
+        // SAFETY: the item is there and is taken out once, says the caller.
+        unsafe { T::from_word(word) }
+    }
 }
 
-/// The owner's side.
+/// The owner's side of an extended deque.
+///
+/// ```
+/// use locksley_queue::steal_half::extended::Deque;
+/// use locksley_queue::{Owner, Steal, StealBatch};
+///
+/// let (mut victim, mut own) = (Deque::new(), Deque::new());
+/// for task in 1..=8_u32 {
+///     victim.push(task).unwrap();
+/// }
+/// assert_eq!(victim.thief().steal_half(&mut own), Steal::Success(4));
+/// assert_eq!((victim.len(), own.len()), (4, 3));
+/// assert_eq!(own.pop(), Some(3));
+/// ```
+///
+/// What one handle puts in another takes out, so the item's type cannot be changed in between:
+///
+/// ```compile_fail
+/// use locksley_queue::steal_half::extended::Deque;
+///
+/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
+///     long
+/// }
+/// ```
 ///
 /// What is on the fast paths is small enough for registers, and the handle's address is passed to
-/// nobody: a deque that a function has to itself lives in them.
-pub struct Deque<T: Word, V: Variant> {
-    pub(super) inner: Handle<Inner<T, V>>,
+/// no function: a deque that a function has to itself lives in them.
+pub struct Deque<T: Word> {
+    pub(super) inner: Handle<Inner<T>>,
     /// One past the newest item, where the next one goes: what [`Shared`] publishes.
     pub(super) bot: u64,
 }
 
 /// A thief's handle.
-pub struct Stealer<T: Word, V: Variant> {
-    pub(super) inner: Handle<Inner<T, V>>,
+pub struct Stealer<T: Word> {
+    pub(super) inner: Handle<Inner<T>>,
 }
 
-pub(super) struct Inner<T: Word, V: Variant> {
-    pub(super) shared: Shared<V>,
-    pub(super) ring: Ring<V::Slot<T>>,
+pub(super) struct Inner<T: Word> {
+    pub(super) shared: Shared,
+    pub(super) ring: Ring<Slot>,
+    /// Invariant in `T`: what one side puts in, the other takes out.
+    items: PhantomData<Cell<T>>,
 }
 
-// SAFETY: who may touch a slot is settled by the protocol: an item leaves through exactly one thread,
-// so that sharing the deque moves items between threads but never shares them.
-unsafe impl<T: Word + Send, V: Variant> Send for Inner<T, V> {}
+// SAFETY: who may touch a slot is settled by the protocol: an item leaves through exactly one
+// thread, so that sharing the deque moves items between threads but never shares them.
+unsafe impl<T: Word + Send> Send for Inner<T> {}
 // SAFETY: as above.
-unsafe impl<T: Word + Send, V: Variant> Sync for Inner<T, V> {}
+unsafe impl<T: Word + Send> Sync for Inner<T> {}
 
-impl<T: Word, V: Variant> Drop for Inner<T, V> {
+impl<T: Word> Drop for Inner<T> {
     fn drop(&mut self) {
         let (top, len) = self.shared.occupied();
         for i in 0..len as u64 {
-            // SAFETY: the last handle is gone, so no theft is under way and the items between top and
-            // bottom are here; each is taken once.
-            drop(unsafe { self.ring.slot(u64::from(top) + i).get() });
+            // SAFETY: the last handle is gone, so no theft is under way and the items between top
+            // and bottom are here; each is taken once.
+            drop(unsafe { self.ring.slot(u64::from(top) + i).get::<T>() });
         }
     }
 }
 
-impl<T: Word, V: Variant> Inner<T, V> {
+impl<T: Word> Inner<T> {
     /// A push that is not a fast one.
     #[cold]
     #[inline(never)]
@@ -86,14 +111,13 @@ impl<T: Word, V: Variant> Inner<T, V> {
             return Err(Full(item));
         }
         self.shared.expect_thefts();
-        // SAFETY: only the owner gets here, and there is room.
-        unsafe { self.ring.slot(bot).put(item) };
+        self.ring.slot(bot).put(item);
         self.shared.push_many(bot, 1);
         Ok(())
     }
 }
 
-impl<T: Word, V: Variant> Deque<T, V> {
+impl<T: Word> Deque<T> {
     /// An empty deque of [`DEFAULT_CAPACITY`](super::DEFAULT_CAPACITY).
     pub fn new() -> Self {
         Self::with_capacity(super::DEFAULT_CAPACITY)
@@ -110,10 +134,14 @@ impl<T: Word, V: Variant> Deque<T, V> {
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
         let shared = Shared::new(capacity, start);
-        let ring = Ring::new(shared.capacity(), V::Slot::empty);
+        let ring = Ring::new(shared.capacity(), Slot::empty);
         Deque {
             bot: shared.bot(),
-            inner: Handle::new(Inner { shared, ring }),
+            inner: Handle::new(Inner {
+                shared,
+                ring,
+                items: PhantomData,
+            }),
         }
     }
 
@@ -129,26 +157,22 @@ impl<T: Word, V: Variant> Deque<T, V> {
     }
 }
 
-impl<T: Word, V: Variant> Default for Deque<T, V> {
+impl<T: Word> Default for Deque<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T: Word, V: Variant> Owner for Deque<T, V>
-where
-    Stealer<T, V>: Thief<Item = T>,
-{
+impl<T: Word> Owner for Deque<T> {
     type Item = T;
-    type Thief = Stealer<T, V>;
+    type Thief = Stealer<T>;
 
     #[inline]
     fn push(&mut self, item: T) -> Result<(), Full<T>> {
         let inner = &*self.inner;
         if inner.shared.push_is_fast(self.bot) {
             inner.shared.expect_thefts();
-            // SAFETY: a fast push has room.
-            unsafe { inner.ring.slot(self.bot).put(item) };
+            inner.ring.slot(self.bot).put(item);
             inner.shared.push(self.bot);
         } else {
             inner.push_slowly(self.bot, item)?;
@@ -172,14 +196,14 @@ where
         self.inner.shared.len()
     }
 
-    fn thief(&self) -> Stealer<T, V> {
+    fn thief(&self) -> Stealer<T> {
         Stealer {
             inner: self.inner.clone(),
         }
     }
 }
 
-impl<T: Word, V: Variant> Clone for Stealer<T, V> {
+impl<T: Word> Clone for Stealer<T> {
     fn clone(&self) -> Self {
         Stealer {
             inner: self.inner.clone(),
@@ -187,7 +211,7 @@ impl<T: Word, V: Variant> Clone for Stealer<T, V> {
     }
 }
 
-impl<T: Word, V: Variant> fmt::Debug for Deque<T, V> {
+impl<T: Word> fmt::Debug for Deque<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Deque")
             .field("len", &self.inner.shared.len())
@@ -195,7 +219,7 @@ impl<T: Word, V: Variant> fmt::Debug for Deque<T, V> {
     }
 }
 
-impl<T: Word, V: Variant> fmt::Debug for Stealer<T, V> {
+impl<T: Word> fmt::Debug for Stealer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stealer")
             .field("len", &self.inner.shared.len())

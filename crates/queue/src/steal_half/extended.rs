@@ -13,9 +13,9 @@
 //! ```
 //!
 //! A thief reads the range, copies items from its top to the free slots behind the bottom of its
-//! own deque, and then changes the victim's range. If the CAS fails somebody else changed the
+//! own deque, and then changes the victim's range. If the CAS fails, another thread changed the
 //! range, the copies mean nothing and the answer is [`Steal::Retry`]. If it succeeds, the range
-//! did not change in between, so that nobody else took or overwrote what was copied.
+//! did not change in between, so that no other thread took or overwrote what was copied.
 //!
 //! Because a slot may be overwritten while a slow thief reads it, slots are atomic words. All
 //! processes together make progress whatever becomes of any one of them: the deque is
@@ -25,8 +25,8 @@
 //!
 //! Besides those of the parent module: a thief does not compare the lengths of the two deques
 //! (`pLen` in Fig. 7); whether to steal is the caller's decision, and how much
-//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it sees
-//! and to the room that its own deque has.
+//! ([`Stealer::steal_some`]). It takes at most the range, cut down to half of the items that it
+//! sees and to the room that its own deque has.
 //!
 //! # Orderings
 //!
@@ -35,84 +35,19 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | E1 | owner writes a slot | Relaxed | - | already the weakest: B7 and B1 publish it | - |
-//! | E2 | owner, or the destructor, reads a slot | Relaxed | - | already the weakest: its own write; nobody else is left | - |
+//! | E2 | owner, or the destructor, reads a slot | Relaxed | - | already the weakest: its own write; no other thread is left | - |
 //! | E3, E5, E6, E8 | thief reads a slot | Relaxed | - | already the weakest: T1 made it visible, T5 confirms it | - |
 //! | E4 | thief writes a slot of its own deque | Relaxed | - | as E1 | - |
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::deque;
+pub use super::deque::{Deque, Stealer};
+use super::deque::{Inner, Slot};
 use super::ring::Ring;
-use crate::pile::{Steal, StealBatch, Thief};
-use crate::sync::{AtomicPtr, Ordering};
+use crate::sync::Ordering;
+use crate::traits::{Steal, StealBatch, Thief};
 use crate::word::Word;
-
-/// The variant of the paper.
-#[derive(Debug)]
-pub enum CopyFirst {}
-
-impl deque::Variant for CopyFirst {}
-
-impl deque::Kind for CopyFirst {
-    const CLAIMS: bool = false;
-    type Slot<T: Word> = Slot;
-}
-
-/// Holds an item's word from `top` to `bot`. Written by the owner; read by anybody, and thieves find
-/// out afterwards whether they read an item.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Slot(AtomicPtr<()>);
-
-impl<T: Word> deque::Slot<T> for Slot {
-    fn empty() -> Self {
-        Slot(AtomicPtr::new(std::ptr::null_mut()))
-    }
-
-    #[inline]
-    unsafe fn put(&self, item: T) {
-        self.0.store(item.into_word(), Ordering::Relaxed); // [E1]
-    }
-
-    #[inline]
-    unsafe fn get(&self) -> T {
-        let word = self.0.load(Ordering::Relaxed); // [E2]
-        // SAFETY: the item is there and is taken out once, says the caller.
-        unsafe { T::from_word(word) }
-    }
-}
-
-/// The owner's side of an extended deque.
-///
-/// ```
-/// use locksley_queue::steal_half::extended::Deque;
-/// use locksley_queue::{Owner, Steal, StealBatch};
-///
-/// let (mut victim, mut own) = (Deque::new(), Deque::new());
-/// for task in 1..=8_u32 {
-///     victim.push(task).unwrap();
-/// }
-/// assert_eq!(victim.thief().steal_half(&mut own), Steal::Success(4));
-/// assert_eq!((victim.len(), own.len()), (4, 3));
-/// assert_eq!(own.pop(), Some(3));
-/// ```
-///
-/// What one handle puts in another takes out, so the item's type cannot be changed in between:
-///
-/// ```compile_fail
-/// use locksley_queue::steal_half::extended::Deque;
-///
-/// fn shorten<'a>(long: Deque<&'static u8>) -> Deque<&'a u8> {
-///     long
-/// }
-/// ```
-pub type Deque<T> = deque::Deque<T, CopyFirst>;
-
-/// A thief's handle of an extended deque.
-pub type Stealer<T> = deque::Stealer<T, CopyFirst>;
-
-type Inner<T> = deque::Inner<T, CopyFirst>;
 
 impl<T: Word> Thief for Stealer<T> {
     type Item = T;
@@ -149,8 +84,8 @@ impl<T: Word> StealBatch for Stealer<T> {
 }
 
 impl<T: Word> Stealer<T> {
-    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown what
-    /// could be stolen at once. Gives one, and how many others went into `own`.
+    /// [`steal_half`](StealBatch::steal_half) of as many items as `amount` says, which is shown
+    /// what could be stolen at once. Gives one, and how many others went into `own`.
     ///
     /// The paper's thief decides by the lengths of the two deques (`pLen` in Fig. 7): here its
     /// caller does. If `amount` says 0, that is [`Steal::Empty`].
@@ -241,8 +176,8 @@ impl<T: Word> Offered<'_, T> {
         self.len
     }
 
-    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone, and
-    /// its slot have another one. If so, the theft will fail.
+    /// The words of the items, the oldest first. Only the bits mean anything: an item may be gone,
+    /// and its slot have another one. If so, the theft will fail.
     ///
     /// ```
     /// use locksley_queue::steal_half::extended::Deque;

@@ -3,9 +3,8 @@
 //! The extended deque of Hendler and Shavit ("Non-Blocking Steal-Half Work Queues", PODC 2002) is a
 //! bounded cyclic array whose owner pushes and pops at the bottom. At the top is the *stealRange*:
 //! the items that a thief may take all at once. The owner adjusts the range only when the length
-//! of the deque gets to a power of two, or when a theft has happened. Two variants:
-//! [`extended`] copies the items and then takes them, as in the paper; [`claim_first`] takes them
-//! and then copies.
+//! of the deque gets to a power of two, or when a theft has happened. The module [`extended`] has
+//! the thief's operation: it copies the items, and then takes them.
 //!
 //! ```text
 //!             stealRange           promised            fast pops, fast pushes
@@ -19,13 +18,13 @@
 //! # Invariant
 //!
 //! The items are those at `top..bot`. One word holds `tag`, `top` and `len`, and is changed by
-//! compare-and-swap only, with a new tag each time; so a change succeeds only if nobody else made
-//! one since its maker looked.
+//! compare-and-swap only, with a new tag each time; so a change succeeds only if there was no
+//! other since its maker looked.
 //!
 //! 1. The range is part of the deque: `len <= bot - top`.
 //! 2. With every change of the range the owner makes a *promise*: until its next change,
-//!    `limit <= bot < ceiling`. It sets `limit - top` to the power of two `sure`, `ceiling - top` to
-//!    `2 * sure` and `len` to `sure / 2` (or to 1).
+//!    `limit <= bot < ceiling`. It sets `limit - top` to the power of two `sure`, `ceiling - top`
+//!    to `2 * sure` and `len` to `sure / 2` (or to 1).
 //! 3. While the range is the one that the owner wrote last (the paper's `prevStealRange`), no
 //!    theft extends it beyond `limit`.
 //! 4. If the range is not the one that the owner wrote last, the owner changes it before it keeps
@@ -98,10 +97,7 @@ mod protocol;
 mod range;
 mod ring;
 
-pub mod claim_first;
 pub mod extended;
-
-pub use deque::{Deque, Stealer, Variant};
 
 /// The most items that a deque of this module can hold: the distance of two 16-bit indices must
 /// have a sign.
@@ -111,7 +107,7 @@ pub const MAX_CAPACITY: usize = range::MAX_CAPACITY as usize;
 /// pages.
 pub const DEFAULT_CAPACITY: usize = if cfg!(loom) { 4 } else { 1024 };
 
-/// The lengths of a deque and of its stealRange, exact when nobody is at work on it.
+/// The lengths of a deque and of its stealRange, exact when no operation is under way.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
@@ -122,7 +118,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    fn of<V: Variant>(shared: &protocol::Shared<V>) -> Inspection {
+    fn of(shared: &protocol::Shared) -> Inspection {
         let (_, len) = shared.occupied();
         Inspection {
             len,

@@ -1,14 +1,13 @@
 //! The owner's part of the protocol: when to change the stealRange, and to what.
 //!
-//! Each function is called by the owner only, with the `bot` that it keeps in its handle: as a value,
-//! so that the handle's address is passed to nobody. The orderings are in the table of
+//! Each function is called by the owner only, with the `bot` that it keeps in its handle: as a
+//! value, so that the handle's address is passed to no function. The orderings are in the table of
 //! [`protocol`](super::protocol).
 
 use std::cell::Cell;
 
-use super::deque::Variant;
 use super::protocol::Shared;
-use super::range::{Promise, Range, ahead};
+use super::range::{Promise, Range};
 use crate::sync::barrier::{self, Payer};
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -25,8 +24,8 @@ pub(super) struct Own {
     pub(super) bot: AtomicU64,
     /// A pop here is not a fast one: `limit`, or `bot` if there are no fast ones.
     low: Cell<u64>,
-    /// A push here is not a fast one: the nearest of `ceiling - 1` and the end of the free slots, or
-    /// `bot` if there are no fast ones.
+    /// A push here is not a fast one: the nearest of `ceiling - 1` and the end of the free slots,
+    /// or `bot` if there are no fast ones.
     high: Cell<u64>,
     /// The paper's `prevStealRange`: the range as the owner last knew it.
     prev: Cell<u64>,
@@ -98,9 +97,10 @@ fn length_from(index: u16, bot: u64) -> u16 {
     (bot as u16).wrapping_sub(index)
 }
 
-impl<V: Variant> Shared<V> {
-    /// Is the slot at `bot` free, and nothing special about it? Then [`push`](Self::push) will do;
-    /// if not, [`room`](Self::room) and [`push_many`](Self::push_many).
+impl Shared {
+    /// Returns `true` if the slot at `bot` is free, and below the ceiling: then
+    /// [`push`](Self::push) will do; if not, [`room`](Self::room) and
+    /// [`push_many`](Self::push_many).
     #[inline]
     pub(super) fn push_is_fast(&self, bot: u64) -> bool {
         bot != self.own.high.get()
@@ -127,7 +127,7 @@ impl<V: Variant> Shared<V> {
 
     /// How many slots are free.
     pub(super) fn room(&self, bot: u64) -> u16 {
-        self.capacity - length_from(self.oldest(self.current()), bot)
+        self.capacity - length_from(self.current().top(), bot)
     }
 
     /// The `n` slots from `bot` on are written: makes them part of the deque.
@@ -136,7 +136,7 @@ impl<V: Variant> Shared<V> {
         if n == 1 && bot == self.own.ceiling.get() {
             self.push_at_ceiling(bot);
         } else if self.publish(bot, self.own.payer) && n == 1 {
-            self.open(bot, self.current());
+            self.open(bot);
         } else {
             self.announce(bot);
         }
@@ -152,7 +152,7 @@ impl<V: Variant> Shared<V> {
         }
     }
 
-    /// Sets `bot`. Is the range still the owner's own?
+    /// Sets `bot`. Returns `true` if the range is still the owner's own.
     #[inline]
     fn publish(&self, bot: u64, payer: Payer) -> bool {
         self.own.bot.store(bot, Ordering::Release); // [B1]
@@ -180,7 +180,7 @@ impl<V: Variant> Shared<V> {
         self.own.rest(bot, range);
     }
 
-    /// A pop that is not a fast one. Is there an item for the owner?
+    /// A pop that is not a fast one. Returns `true` if there is an item for the owner.
     #[cold]
     #[inline(never)]
     fn pop_slowly(&self, bot: u64) -> bool {
@@ -191,7 +191,7 @@ impl<V: Variant> Shared<V> {
         if !self.publish(bot, self.own.payer) {
             return self.contest(bot);
         }
-        self.open(bot, self.current());
+        self.open(bot);
         true
     }
 
@@ -212,7 +212,7 @@ impl<V: Variant> Shared<V> {
     }
 
     /// The owner has lowered `bot`, but the range is not its own any more: the item may be in the
-    /// range, or come into it by a theft that is under way. Is it the owner's?
+    /// range, or come into it by a theft that is under way. Returns `true` if it is the owner's.
     #[cold]
     #[inline(never)]
     fn contest(&self, bot: u64) -> bool {
@@ -280,7 +280,7 @@ impl<V: Variant> Shared<V> {
         self.own.sure.set(sure);
         self.own.limit.set(limit);
         self.own.ceiling.set(ceiling);
-        self.open(bot, seen);
+        self.open(bot);
         Ok(())
     }
 
@@ -299,33 +299,16 @@ impl<V: Variant> Shared<V> {
         Ok(())
     }
 
-    /// Says which pushes and pops are fast ones. `range` is the current one.
+    /// Says which pushes and pops are fast ones. The ceiling is never beyond the end of the free
+    /// slots.
     #[inline]
-    fn open(&self, bot: u64, range: Range) {
+    fn open(&self, bot: u64) {
         let own = &self.own;
         let (mut low, mut high) = (own.limit.get(), own.ceiling.get().wrapping_sub(1));
         if own.payer != FAST {
             (low, high) = (bot, bot);
-        } else if V::CLAIMS {
-            // Without claims the ceiling is never beyond the end of the free slots.
-            // Of the last item, which the owner is about to pop, a thief may already be done.
-            let used = ahead(bot as u16, self.oldest(range));
-            let free = u64::from(self.capacity - used);
-            if free < high.wrapping_sub(bot) {
-                high = bot.wrapping_add(free);
-            }
         }
         own.low.set(low);
         own.high.set(high);
-    }
-
-    /// The first index whose slot is in use.
-    #[inline]
-    fn oldest(&self, range: Range) -> u16 {
-        if V::CLAIMS {
-            self.top.steal_top.load(Ordering::Acquire) as u16 // [B5]
-        } else {
-            range.top()
-        }
     }
 }

@@ -1,8 +1,7 @@
-//! The protocol of the two variants: what everybody sees, and what thieves do with it. What the owner
-//! does is in [`owner`](super::owner).
+//! The protocol: what owner and thieves share, and what thieves do with it. The owner's part is in
+//! [`owner`](super::owner).
 //!
-//! It knows nothing about slots: it deals in indices, and the variants say what is behind an index and
-//! when it is copied. The parent module explains the algorithm.
+//! It knows nothing about slots, only about indices. The parent module explains the algorithm.
 //!
 //! # Orderings
 //!
@@ -12,7 +11,6 @@
 //! | B2 | owner, between B1 and B3 | light barrier | T3 | else the owner pops on an old range while a thief extends it with an old `bot` | `two_thieves_and_pops`, `pushed_item_through_two_thieves` |
 //! | B3 | owner looks whether the range is still its own | Relaxed | - | already the weakest: equality tells it nothing new | - |
 //! | B4 | owner loads the range | Acquire | T5 | a thief's loads of the slots come before its T5; the owner, who overwrites the slots above the `top` it sees here, must come after (shown by a trace, `sync::trace`) | `full_ring` |
-//! | B5 | owner loads `steal_top` (claim-first) | Acquire | C1 | the owner overwrites a slot that a thief is still copying | `full_ring` |
 //! | B6 | owner stores the promise | Release | T2 | a thief may see the promise of a CAS that fails or is still to come, and extend the range to items that no CAS has published | `pushed_item_at_a_power_of_two` |
 //! | B7 | owner's CAS, success | Release | T1 | publishes the items in the range, and the promise | `half_against_pop` |
 //! | B8 | owner's CAS, failure | Acquire | T5 | as B4 | `slots_are_used_again_after_thefts` |
@@ -30,32 +28,26 @@
 //! | T6 | thief's CAS, failure | Relaxed | - | already the weakest: the value is not used | - |
 //! | L2 | anyone estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
 //! | L3 | anyone estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
-//! | C1 | claimer stores `steal_top` | Release | B5, C2 | its copies come before the owner's next use of the slots | `full_ring` |
-//! | C2 | thief loads `steal_top` | Acquire | C1 | the next claimer's C1 must also cover the copies of the one before | `full_ring` |
 //!
-//! What loom checks is the promise of the light and heavy halves, which is less than two fences; that
-//! `membarrier` keeps it is the business of [`barrier`].
+//! What loom checks is the promise of the light and heavy halves, which is less than two fences;
+//! that `membarrier` keeps it is the business of [`barrier`].
 //!
 //! Why T2 may see a promise of which the CAS fails or is still to come: the owner makes a promise
 //! when it is true of the `bot` that it has stored, and then changes neither `bot` nor the slots
 //! until a CAS has succeeded, or until it has found the deque empty, where no theft can succeed.
 //! A theft that succeeds before that CAS sees at most what is true.
 
-use std::marker::PhantomData;
-
 use crossbeam_utils::CachePadded;
 
-use super::deque::Variant;
 use super::owner::Own;
 use super::range::{MAX_CAPACITY, Promise, Range, ahead};
 use crate::sync::barrier;
 use crate::sync::trace::Trace;
 use crate::sync::{AtomicU64, Ordering};
 
-/// The part of the deque that does not depend on the items. In a variant that claims, `steal_top`
-/// trails behind until a thief has copied what it claimed.
+/// The part of the deque that does not depend on the items.
 #[derive(Debug)]
-pub(super) struct Shared<V> {
+pub(super) struct Shared {
     pub(super) top: CachePadded<Top>,
     pub(super) own: CachePadded<Own>,
     /// A power of two, at most [`MAX_CAPACITY`]. Never changes.
@@ -65,7 +57,6 @@ pub(super) struct Shared<V> {
     /// The last theft that the owner knows of. The owner's alone.
     #[cfg(loom)]
     theft: std::cell::Cell<Option<u64>>,
-    variant: PhantomData<V>,
 }
 
 #[derive(Debug)]
@@ -74,11 +65,9 @@ pub(super) struct Top {
     pub(super) range: AtomicU64,
     /// Stored by the owner only, before it changes the range.
     pub(super) promise: AtomicU64,
-    /// Stored by the claimer only (claim-first). Equal to `range.top` unless a thief is copying.
-    pub(super) steal_top: AtomicU64,
 }
 
-impl<V: Variant> Shared<V> {
+impl Shared {
     /// An empty deque. The low 16 bits of `start` are the first index, the next 32 the first tag.
     pub(super) fn new(capacity: usize, start: u64) -> Self {
         let max = usize::from(MAX_CAPACITY);
@@ -89,14 +78,12 @@ impl<V: Variant> Shared<V> {
             top: CachePadded::new(Top {
                 range: AtomicU64::new(range.0),
                 promise: AtomicU64::new(0),
-                steal_top: AtomicU64::new(top.into()),
             }),
             own: CachePadded::new(Own::new(top.into(), range)),
             capacity,
             trace: Trace::new(range.tag()),
             #[cfg(loom)]
             theft: std::cell::Cell::new(None),
-            variant: PhantomData,
         }
     }
 
@@ -137,7 +124,8 @@ impl<V: Variant> Shared<V> {
         ahead(bot as u16, range.top()).min(self.capacity).into()
     }
 
-    /// The indices of the items, for the destructor and for tests: right when nobody is at work.
+    /// The indices of the items, for the destructor and for tests: right when no operation is under
+    /// way.
     pub(super) fn occupied(&self) -> (u16, usize) {
         (self.range().top(), self.len())
     }
@@ -197,17 +185,5 @@ impl<V: Variant> Shared<V> {
         }
         let bot = self.own.bot.load(Ordering::Acquire) as u16; // [T4]
         Some(ahead(bot, top))
-    }
-
-    /// Is a thief copying what it claimed? (claim-first)
-    #[inline]
-    pub(super) fn is_claimed(&self, seen: Range) -> bool {
-        self.top.steal_top.load(Ordering::Acquire) as u16 != seen.top() // [C2]
-    }
-
-    /// The claimer has copied what is above `top`. (claim-first)
-    #[inline]
-    pub(super) fn release_claim(&self, top: u16) {
-        self.top.steal_top.store(top.into(), Ordering::Release); // [C1]
     }
 }

@@ -1,11 +1,16 @@
 //! An asymmetric barrier: a store-load fence whose cost one side pays for both.
 //!
-//! Two threads that each store to one location and then load the other's need a full fence
-//! between the two, on both sides, or both may miss the other's store. Where one side does this
-//! millions of times a second and the other rarely, the frequent side passes a *light* barrier,
-//! which only keeps the compiler from reordering, and the rare side a *heavy* one, which makes every
-//! running thread of this process execute a full fence: Linux's `membarrier` system call with
-//! the private expedited command.
+//! Two threads that each store to one location and then load the other's need a full fence between
+//! the two, on both sides, or both may miss the other's store. Where one side does this millions of
+//! times a second and the other rarely, the frequent side passes a *light* barrier, which only
+//! keeps the compiler from reordering, and the rare side a *heavy* one, which makes every running
+//! thread of this process execute a full fence:
+//!
+//! | system | heavy half |
+//! |---|---|
+//! | Linux | the system call `membarrier` with the private expedited command |
+//! | Windows | `FlushProcessWriteBuffers`, which interrupts every processor that runs a thread of this process |
+//! | others | none: both sides use SeqCst fences |
 //!
 //! The kernel's promise: between the start and the end of the call every other thread of the
 //! process passes a point at which its memory accesses before are ordered against those after.
@@ -13,18 +18,19 @@
 //! side sees it afterwards, or the load behind it comes after that point, and sees what the rare
 //! side stored before the call. That is what a pair of SeqCst fences promises.
 //!
-//! Whether `membarrier` can be had (Linux 4.14, and no seccomp filter that refuses it) is found
-//! out once, on first use; where not, both sides use SeqCst fences. The environment variable
-//! `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
+//! Whether the heavy half can be had is found out once, on first use; where not, both sides use
+//! SeqCst fences. On Linux it needs version 4.14, and no seccomp filter that refuses the call. Wine
+//! is treated as a system without: its `FlushProcessWriteBuffers` does nothing in some versions
+//! (8.0 for one). The environment variable `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
 //!
 //! # The model
 //!
-//! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to a
-//! counter of its own, Release, and reads the other's, Acquire, both by read-modify-writes, which
+//! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to
+//! a counter of its own, Release, and reads the other's, Acquire, both by read-modify-writes, which
 //! read the newest value: so of a light and a heavy half at least one sees the other and what came
 //! before it. The light half is no fence. It does not make Relaxed loads before it acquire nor
-//! Relaxed stores behind it release, and two light halves do not order each other. The heavy
-//! half is a fence too, as the system call is. A model can also have [`Payer::Both`] (`model_payer`).
+//! Relaxed stores behind it release, and two light halves do not order each other. The heavy half
+//! is a fence too, as the system call is. A model can also have [`Payer::Both`] (`model_payer`).
 //! That the kernel keeps the promise, recorded histories check on hardware.
 
 use super::{Ordering, fence};
@@ -32,7 +38,7 @@ use super::{Ordering, fence};
 /// Who pays for the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payer {
-    /// The rare side alone, with `membarrier`.
+    /// The rare side alone, with the heavy half of the table.
     Rare,
     /// Both sides, with a fence each.
     Both,
@@ -60,7 +66,7 @@ pub fn light() {
 ///
 /// # Safety
 ///
-/// [`payer`] has answered [`Payer::Rare`]. Where both sides pay, this orders nothing, and whatever
+/// [`payer`] has answered [`Payer::Rare`]. Where both sides pay, this orders nothing, and
 /// memory the caller believes to be its own may be another thread's too.
 #[inline(always)]
 pub unsafe fn light_unchecked() {
@@ -75,6 +81,13 @@ pub unsafe fn light_unchecked() {
 #[doc(hidden)]
 pub fn model_payer(payer: Payer) {
     imp::PAYER.set(payer);
+}
+
+/// Says whether [`heavy`] is refused in the models of this thread from now on.
+#[cfg(loom)]
+#[doc(hidden)]
+pub fn model_refusal(refused: bool) {
+    imp::REFUSED.set(refused);
 }
 
 /// Returns `true` if [`heavy`] can be had now.
@@ -96,13 +109,13 @@ pub fn heavy() -> bool {
     }
 }
 
-#[cfg(all(target_os = "linux", not(loom), not(miri)))]
+#[cfg(all(any(target_os = "linux", windows), not(loom), not(miri)))]
 mod imp {
     use std::sync::OnceLock;
 
-    use super::Payer;
+    use super::{Payer, system};
 
-    /// Lets a test or an experiment have the fences on a machine that has `membarrier`.
+    /// Lets a test or an experiment have the fences on a machine that has the heavy half.
     const OPT_OUT: &str = "LOCKSLEY_NO_MEMBARRIER";
 
     static PAYER: OnceLock<Payer> = OnceLock::new();
@@ -110,8 +123,7 @@ mod imp {
     #[inline]
     pub(super) fn payer() -> Payer {
         *PAYER.get_or_init(|| {
-            let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
-            if std::env::var_os(OPT_OUT).is_none() && call(register) == 0 {
+            if std::env::var_os(OPT_OUT).is_none() && system::register() {
                 Payer::Rare
             } else {
                 Payer::Both
@@ -123,6 +135,20 @@ mod imp {
     pub(super) fn membarrier() -> bool {
         #[cfg(feature = "count")]
         super::super::counts::add(|c| c.membarriers += 1);
+        system::barrier()
+    }
+}
+
+/// The heavy half on Linux.
+#[cfg(all(target_os = "linux", not(loom), not(miri)))]
+mod system {
+    /// Announces that this process will use the barrier. Returns `false` if it cannot.
+    pub(super) fn register() -> bool {
+        call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
+    }
+
+    /// Makes every running thread of this process pass a fence. Returns `false` if it did not.
+    pub(super) fn barrier() -> bool {
         call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0
     }
 
@@ -130,6 +156,36 @@ mod imp {
         // SAFETY: `membarrier` takes a command, flags and a cpu number, and touches no memory of
         // this process.
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+    }
+}
+
+/// The heavy half on Windows.
+#[cfg(all(windows, not(loom), not(miri)))]
+mod system {
+    use std::ffi::{CStr, c_char, c_void};
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn FlushProcessWriteBuffers();
+        fn GetModuleHandleA(name: *const c_char) -> *mut c_void;
+        fn GetProcAddress(module: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+
+    /// Returns `false` under Wine, whose call may do nothing.
+    pub(super) fn register() -> bool {
+        const NTDLL: &CStr = c"ntdll.dll";
+        const WINE_ONLY: &CStr = c"wine_get_version";
+        // SAFETY: both names are terminated; the library is loaded in every process, so that the
+        // handle stays valid, and of the function only the address is looked at.
+        let wine = unsafe { GetProcAddress(GetModuleHandleA(NTDLL.as_ptr()), WINE_ONLY.as_ptr()) };
+        wine.is_null()
+    }
+
+    /// Makes every running thread of this process pass a fence.
+    pub(super) fn barrier() -> bool {
+        // SAFETY: the call takes nothing, and touches no memory of this process.
+        unsafe { FlushProcessWriteBuffers() };
+        true
     }
 }
 
@@ -145,6 +201,7 @@ mod imp {
     thread_local! {
         /// loom runs the threads of a model in the thread of its test.
         pub(super) static PAYER: Cell<Payer> = const { Cell::new(Payer::Rare) };
+        pub(super) static REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
     loom::lazy_static! {
@@ -154,8 +211,8 @@ mod imp {
 
     pub(super) fn payer() -> Payer {
         if PAYER.get() == Payer::Rare {
-            // Whoever builds a structure asks this first. The counters are made then, before
-            // there are threads: making them synchronises with every later use.
+            // Every constructor asks this first. The counters are made then, before there are
+            // threads: making them synchronises with every later use.
             let _ = (&*LIGHT, &*HEAVY);
         }
         PAYER.get()
@@ -167,6 +224,9 @@ mod imp {
     }
 
     pub(super) fn membarrier() -> bool {
+        if REFUSED.get() {
+            return false;
+        }
         fence(Ordering::SeqCst);
         HEAVY.fetch_add(1, Ordering::Release);
         LIGHT.fetch_add(0, Ordering::Acquire);
@@ -175,7 +235,7 @@ mod imp {
     }
 }
 
-#[cfg(all(any(not(target_os = "linux"), miri), not(loom)))]
+#[cfg(all(any(not(any(target_os = "linux", windows)), miri), not(loom)))]
 mod imp {
     use super::Payer;
 
@@ -185,5 +245,26 @@ mod imp {
 
     pub(super) fn membarrier() -> bool {
         false
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_stays_and_the_heavy_half_follows_it() {
+        let first = payer();
+        assert!(heavy(), "no filter refuses the call here");
+        light();
+        assert_eq!(payer(), first);
+        assert_eq!(is_ready(), first == Payer::Rare);
+    }
+
+    /// The call links and returns, even where it is not relied upon.
+    #[cfg(all(windows, not(miri)))]
+    #[test]
+    fn windows_has_the_call() {
+        assert!(system::barrier());
     }
 }

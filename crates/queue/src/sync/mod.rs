@@ -11,7 +11,7 @@
 //! [`barrier`]. loom takes SeqCst *accesses* for AcqRel, which can only raise false alarms. But it
 //! makes SeqCst *fences* stronger than C++20 does: in loom a fence synchronises with every fence
 //! that comes after it in their total order. In C++20 the order of two fences says which values may
-//! be read behind the second one; a happens-before edge arises only if somebody behind the second
+//! be read behind the second one; a happens-before edge arises only if a thread behind the second
 //! fence reads an atomic that was written before the first, or by another pair of a release and an
 //! acquire. So loom would pass an algorithm which lets a fence alone publish plain data.
 //!
@@ -74,8 +74,8 @@ pub(crate) fn spin_loop() {
     std::hint::spin_loop();
 }
 
-/// ThreadSanitizer does not understand fences. Under it (`--cfg tsan`) every access synchronises, so
-/// that what it reports is a race of plain data, whatever the orderings.
+/// ThreadSanitizer does not understand fences. Under it (`--cfg tsan`) every access synchronises,
+/// so that what it reports is a race of plain data, whatever the orderings.
 #[inline(always)]
 const fn strong(order: Ordering) -> Ordering {
     if cfg!(tsan) { Ordering::SeqCst } else { order }

@@ -9,7 +9,7 @@ use crate::items::{Item, Ledger};
 use crate::rng::Rng;
 use crate::scale;
 
-/// What process `id` does: deals its items to everybody in turn, and takes what it is dealt. The
+/// What process `id` does: deals its items to all in turn, and takes what it is dealt. The
 /// first item that came out of order, if any did.
 fn work(
     mut process: pcb::Process<Item>,
@@ -74,7 +74,7 @@ fn every_item_comes_once_and_in_order() {
     }
 }
 
-/// Processes go while others still deal to them; what nobody takes is dropped once.
+/// Processes go while others still deal to them; what is not taken is dropped once.
 #[test]
 fn what_is_inside_is_dropped_once() {
     const PROCESSES: usize = 4;

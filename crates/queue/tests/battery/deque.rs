@@ -99,7 +99,7 @@ macro_rules! deque_battery {
     };
 }
 
-/// Steals one item while nobody else is there, asking the owner for it if need be.
+/// Steals one item while no other thread is there, asking the owner for it if need be.
 fn steal_now<S: Subject>(owner: &mut S::Owner<u32>, thief: &S::Thief<u32>) -> Steal<u32> {
     let first = thief.steal();
     if !first.is_private() {
@@ -136,7 +136,7 @@ pub(crate) fn smoke<S: Subject>() {
     assert!(owner.is_empty() && thief.is_empty());
 }
 
-/// Steals until the pile is empty after `closed` was set. How many items it got.
+/// Steals until the deque is empty after `closed` was set. Returns how many items it got.
 fn rob<S: Subject>(thief: &S::Thief<Item>, closed: &AtomicBool) -> usize {
     let mut got = 0;
     loop {
@@ -163,7 +163,7 @@ fn push_or_pop<S: Subject>(owner: &mut S::Owner<Item>, item: Item) {
     let mut refused = owner.push(item);
     while let Err(full) = refused {
         assert_eq!(full.0.id(), id, "a refused push gave back another item");
-        assert!(S::ROOM != Room::Grows, "a pile that grows refused a push");
+        assert!(S::ROOM != Room::Grows, "a deque that grows refused a push");
         if let Some(item) = owner.pop() {
             item.take();
         } else {
@@ -508,13 +508,16 @@ pub(crate) fn batches<S: Subject>(make: fn() -> S::Owner<Item>, items: usize) {
                     let victim = &victims[usize::from(rng.below(4) == 0)];
                     let answer = S::steal_half(victim, &mut own);
                     let last = last && answer.is_empty();
-                    if let Steal::Success(item) = answer {
-                        item.take();
+                    match answer {
+                        Steal::Success(item) => _ = item.take(),
+                        Steal::Private => S::ask(victim),
+                        Steal::Empty | Steal::Retry => {}
                     }
                     // Leaves some behind for others to steal, until the end.
                     for _ in 0..rng.below(4) {
                         own.pop().map(Item::take);
                     }
+                    S::attend(&mut own);
                     if last {
                         while own.pop().map(Item::take).is_some() {}
                         return;
@@ -529,6 +532,7 @@ pub(crate) fn batches<S: Subject>(make: fn() -> S::Owner<Item>, items: usize) {
             if rng.below(4) == 0 {
                 owner.pop().map(Item::take);
             }
+            S::attend(&mut owner);
         }
         drain::<S>(&mut owner);
     });

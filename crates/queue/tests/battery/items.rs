@@ -45,7 +45,7 @@ impl Ledger {
         let ledger = Box::leak(Box::new(Ledger {
             entries: (0..count).map(entry).collect(),
         }));
-        ALL.lock().expect("nobody panics here").push(ledger);
+        ALL.lock().expect("no thread panics here").push(ledger);
         ledger
     }
 
@@ -57,12 +57,12 @@ impl Ledger {
     /// Makes item `id`. Once for each.
     pub(crate) fn item(&'static self, id: usize) -> Item {
         let entry = &self.entries[id];
-        // SAFETY: the item does not exist yet, so nobody reads its payload.
+        // SAFETY: the item does not exist yet, so no thread reads its payload.
         unsafe { *entry.payload.get() = u64::from(entry.id) ^ MARK };
         Item(entry)
     }
 
-    /// Has item `id` been taken?
+    /// How often item `id` was taken.
     pub(crate) fn taken(&self, id: usize) -> u32 {
         self.entries[id].taken.load(Ordering::Acquire)
     }

@@ -33,11 +33,11 @@ channel_battery!(reference_channel: Grows);
 channel_battery!(reference_bounded_channel: Bounded);
 
 deque_battery!(chase_lev: ChaseLev);
-deque_battery!(asymmetric: Asymmetric);
 deque_battery!(semi_private: SemiPrivate);
 deque_battery!(semi_private_by_halves: SemiPrivateByHalves);
+deque_battery!(split: Split);
+deque_battery!(split_forced: SplitForced);
 deque_battery!(abp: Abp);
 deque_battery!(steal_half_extended: Extended);
-deque_battery!(steal_half_claim_first: ClaimFirst);
 channel_battery!(pcb: Pcb);
 channel_battery!(mailbox: Mailbox);

@@ -29,7 +29,7 @@ enum Op {
     PopLoot,
 }
 
-/// How often each operation comes in a sequence: pushes, pops or thefts prevail, so that piles
+/// How often each operation comes in a sequence: pushes, pops or thefts prevail, so that deques
 /// grow, fill and run empty.
 const MIXES: [[(Op, u8); 7]; 4] = [mix(8, 2, 2), mix(4, 4, 4), mix(6, 1, 5), mix(5, 6, 1)];
 
@@ -82,7 +82,7 @@ struct Pair<S: DequeSubject> {
     owner: S::Owner<u32>,
     thief: S::Thief<u32>,
     model: VecDeque<u32>,
-    /// Whether the owner knows that the pile is empty (see [`Room::Drifts`]).
+    /// Whether the owner knows that the deque is empty (see [`Room::Drifts`]).
     known_empty: bool,
 }
 
@@ -107,7 +107,7 @@ impl<S: DequeSubject> Pair<S> {
             (Err(full), room) => {
                 assert_eq!(full.0, item, "a refused push gave back another item");
                 match room {
-                    Room::Grows => panic!("a pile that grows refused a push"),
+                    Room::Grows => panic!("a deque that grows refused a push"),
                     Room::Exactly(most) => assert_eq!(inside, most, "refused though there is room"),
                     Room::Drifts(_) => {
                         assert!(!self.known_empty, "refused though nothing is inside")
@@ -131,7 +131,7 @@ impl<S: DequeSubject> Pair<S> {
         match self.thief.steal() {
             Steal::Success(item) => assert_eq!(Some(item), self.model.pop_front(), "steal"),
             Steal::Empty => assert!(self.model.is_empty(), "told empty with {:?}", self.model),
-            Steal::Retry => panic!("told to retry with nobody else there"),
+            Steal::Retry => panic!("told to retry with no other thread there"),
             Steal::Private => {
                 assert!(!self.model.is_empty(), "told private with nothing inside");
                 assert!(
@@ -159,7 +159,8 @@ impl<S: DequeSubject> Pair<S> {
                 );
             }
             Steal::Empty => assert!(self.model.is_empty(), "told empty with {:?}", self.model),
-            answer => panic!("told {answer:?} with nobody else there"),
+            Steal::Private => assert!(!self.model.is_empty(), "told private with nothing inside"),
+            Steal::Retry => panic!("told to retry with no other thread there"),
         }
     }
 

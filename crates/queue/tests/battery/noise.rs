@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-/// A few lines of memory that everybody writes and nobody reads.
+/// A few lines of memory that every thread writes and none reads.
 #[derive(Default)]
 pub(crate) struct Noise([CachePadded<AtomicU32>; 6]);
 

@@ -80,7 +80,10 @@ fn donate(
             && let Some(offer) = entries.share(&entry)
             && !donee.offer(offer)
         {
-            assert!(entries.retract(&entry), "nobody knew of this offer");
+            assert!(
+                entries.retract(&entry),
+                "no other thread knew of this offer"
+            );
         }
         if let Err(full) = deque.push(entry) {
             counts.popper(entries.acquire(full.into_inner()));
@@ -141,7 +144,7 @@ fn every_item_is_taken_once_and_ghosts_are_counted() {
     assert_eq!(accepted.into_inner(), ghosts.into_inner());
 }
 
-/// Everybody goes with entries in every state; what nobody has taken is dropped once.
+/// All go with entries in every state; what was not taken is dropped once.
 #[test]
 fn what_is_inside_is_dropped_once() {
     for round in 0..200 * scale() {

@@ -48,6 +48,20 @@ pub(crate) trait DequeSubject: 'static {
     fn attend<T: Load>(_owner: &mut Self::Owner<T>) {}
     /// What a thief does who was told that all work is private.
     fn ask<T: Load>(_thief: &Self::Thief<T>) {}
+    /// Whether [`take_back`](Self::take_back) does anything.
+    const TAKES_BACK: bool = false;
+
+    /// What an item that was pushed is found by.
+    type Token: Copy;
+    /// Pushes an item that may be taken back, where the structure can.
+    fn push_for_take_back<T: Load>(_owner: &mut Self::Owner<T>, _item: T) -> Self::Token {
+        unreachable!("this structure does not take back")
+    }
+    /// Takes an item back, wherever it is.
+    fn take_back<T: Load>(_owner: &mut Self::Owner<T>, _token: Self::Token) -> Option<T> {
+        unreachable!("this structure does not take back")
+    }
+
     /// Steals a batch, where the structure can.
     fn steal_half<T: Load>(_from: &Self::Thief<T>, _own: &mut Self::Owner<T>) -> Steal<T> {
         unreachable!("this structure steals one item at a time")
@@ -80,15 +94,26 @@ pub(crate) trait ChannelSubject: 'static {
     }
 }
 
+/// The type of a subject's tokens; nothing, where there are none.
+macro_rules! token_type {
+    () => {
+        type Token = ();
+    };
+    ($token:ty) => {
+        type Token = $token;
+    };
+}
+
 /// Declares the [`DequeSubject`] of a module that has a `Deque` and a `Stealer`.
 ///
-/// `batches` and the two hooks may be left out.
+/// The hooks may be left out.
 macro_rules! deque_subject {
     (
         $name:ident = $($module:ident)::+, room: $room:expr,
         new: $new:expr, small: $small:expr, near_wrap: $near_wrap:expr
         $(, attend: $attend:expr, ask: $ask:expr)?
-        $(, steal_half: $steal_half:expr)? $(,)?
+        $(, steal_half: $steal_half:expr)?
+        $(, token: $token:ty, push_for_take_back: $push:expr, take_back: $take_back:expr)? $(,)?
     ) => {
         #[doc = concat!("The subject [`", stringify!($($module)::+), "`].")]
         pub(crate) struct $name;
@@ -98,6 +123,8 @@ macro_rules! deque_subject {
             type Thief<T: $crate::subject::Load> = $($module)::+::Stealer<T>;
 
             const ROOM: $crate::subject::Room = $room;
+
+            token_type!($($token)?);
 
             fn new<T: $crate::subject::Load>() -> Self::Owner<T> {
                 $new
@@ -132,6 +159,26 @@ macro_rules! deque_subject {
                 ) -> locksley_queue::Steal<T> {
                     let steal_half: fn(&Self::Thief<T>, &mut Self::Owner<T>) -> _ = $steal_half;
                     steal_half(from, own)
+                }
+            )?
+
+            $(
+                const TAKES_BACK: bool = true;
+
+                fn push_for_take_back<T: $crate::subject::Load>(
+                    owner: &mut Self::Owner<T>,
+                    item: T,
+                ) -> $token {
+                    let push: fn(&mut Self::Owner<T>, T) -> $token = $push;
+                    push(owner, item)
+                }
+
+                fn take_back<T: $crate::subject::Load>(
+                    owner: &mut Self::Owner<T>,
+                    token: $token,
+                ) -> Option<T> {
+                    let take_back: fn(&mut Self::Owner<T>, $token) -> Option<T> = $take_back;
+                    take_back(owner, token)
                 }
             )?
         }

@@ -8,8 +8,8 @@
 use crate::reference::{self, Fault, Kind, SOUND};
 use crate::subject::{ChannelSubject, Ends, Load, Room};
 
-use locksley_queue::steal_half::{claim_first, extended};
-use locksley_queue::{StealBatch, abp, asymmetric, chase_lev, mailbox, pcb, semi_private};
+use locksley_queue::steal_half::extended;
+use locksley_queue::{StealBatch, abp, chase_lev, mailbox, pcb, semi_private, split};
 
 /// Indices from here pass their maximum within a few operations.
 const LATE: u64 = u64::MAX - 20;
@@ -20,14 +20,6 @@ deque_subject!(
     new: chase_lev::Deque::new(),
     small: chase_lev::Deque::with_capacity(2),
     near_wrap: chase_lev::Deque::starting_at(2, LATE),
-);
-
-deque_subject!(
-    Asymmetric = asymmetric,
-    room: Room::Grows,
-    new: asymmetric::Deque::new(),
-    small: asymmetric::Deque::with_capacity(2),
-    near_wrap: asymmetric::Deque::starting_at(2, LATE),
 );
 
 deque_subject!(
@@ -50,6 +42,45 @@ deque_subject!(
     ask: semi_private::Stealer::target,
 );
 
+/// The indices of a split deque do not wrap round, but the 40 bits of `top` that its span holds do,
+/// within a few operations from here.
+const LATE_SPAN: u64 = (1 << 43) - 20;
+
+deque_subject!(
+    Split = split,
+    room: Room::Grows,
+    new: split::Deque::new(),
+    small: split::Deque::with_capacity(2),
+    near_wrap: split::Deque::starting_at(2, LATE_SPAN),
+    attend: |owner| _ = owner.poll(),
+    ask: |thief| _ = thief.request(),
+    steal_half: StealBatch::steal_half,
+    token: split::PushToken,
+    push_for_take_back: split::Deque::push_for_take_back,
+    take_back: split::Deque::take_back,
+);
+
+deque_subject!(
+    SplitForced = split,
+    room: Room::Grows,
+    new: split::Deque::new(),
+    small: split::Deque::with_capacity(2),
+    near_wrap: split::Deque::starting_at(2, LATE_SPAN),
+    attend: |owner| _ = owner.poll(),
+    ask: force,
+    steal_half: StealBatch::steal_half,
+    token: split::PushToken,
+    push_for_take_back: split::Deque::push_for_take_back,
+    take_back: split::Deque::take_back,
+);
+
+/// Forces an exposure; where that cannot be had, asks.
+fn force<T: Load>(thief: &split::Stealer<T>) {
+    if thief.force() == split::Forced::Refused {
+        thief.request();
+    }
+}
+
 deque_subject!(
     Abp = abp,
     room: Room::Drifts(8),
@@ -64,15 +95,6 @@ deque_subject!(
     new: extended::Deque::new(),
     small: extended::Deque::with_capacity(8),
     near_wrap: extended::Deque::starting_at(8, LATE),
-    steal_half: StealBatch::steal_half,
-);
-
-deque_subject!(
-    ClaimFirst = claim_first,
-    room: Room::Exactly(8),
-    new: claim_first::Deque::new(),
-    small: claim_first::Deque::with_capacity(8),
-    near_wrap: claim_first::Deque::starting_at(8, LATE),
     steal_half: StealBatch::steal_half,
 );
 

@@ -12,7 +12,7 @@ pub(crate) enum Clock {
     /// The processor's time stamp counter, which disturbs a run least.
     #[cfg(target_arch = "x86_64")]
     Counter,
-    /// A number that everybody increments.
+    /// A number that every thread increments.
     Shared,
 }
 

@@ -24,6 +24,7 @@ mod subjects;
 mod the_checker_itself;
 mod wgl;
 
+use record::Mode;
 use subject::DequeSubject;
 use wgl::Aborts;
 
@@ -34,11 +35,20 @@ fn scale() -> u64 {
     std::env::var("LOCKSLEY_SCALE").map_or(1, |s| s.parse().expect("LOCKSLEY_SCALE is a number"))
 }
 
+/// What the threads of a run do: everything that the structure can, in turn.
+fn mode<S: DequeSubject>(run: u64) -> Mode {
+    match run % 4 {
+        1 | 3 if S::TAKES_BACK => Mode::TakeBacks,
+        1 | 3 if S::BATCHES => Mode::Batches,
+        2 if S::TAKES_BACK && S::BATCHES => Mode::Batches,
+        _ => Mode::Plain,
+    }
+}
+
 /// The first of so many runs that is not linearizable.
 fn first_bad_run<S: DequeSubject>(runs: u64, aborts: Aborts) -> Result<(), String> {
     for run in 0..runs {
-        // Batches in every other run, where there are any.
-        let history = record::run::<S>(run, S::BATCHES && run % 2 == 1);
+        let history = record::run::<S>(run, mode::<S>(run));
         wgl::check(&history, aborts).map_err(|why| format!("run {run}: {why}"))?;
     }
     Ok(())
@@ -61,10 +71,10 @@ linearizable! {
     reference_bounded: Bounded, Justified;
     reference_private: Private, Justified;
     chase_lev: ChaseLev, Justified;
-    asymmetric: Asymmetric, DuringSteals;
     semi_private: SemiPrivate, Justified;
     semi_private_by_halves: SemiPrivateByHalves, Justified;
+    split: Split, Always;
+    split_forced: SplitForced, Always;
     abp: Abp, Justified;
     steal_half_extended: Extended, Always;
-    steal_half_claim_first: ClaimFirst, Always;
 }

@@ -14,6 +14,16 @@ use crate::wgl::{History, Invocation, Op};
 const THIEVES: usize = 2;
 const OPS: usize = 200;
 
+/// What the threads do besides pushing, popping and stealing one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Plain,
+    /// Thieves take half.
+    Batches,
+    /// Thieves take half, and the owner takes items back from anywhere.
+    TakeBacks,
+}
+
 /// What the three threads share besides the deque.
 struct Ground {
     clock: Clock,
@@ -52,7 +62,7 @@ fn at((begun, completed): Span, op: Op) -> Invocation {
 }
 
 /// One run. The owner's invocations come first in the history.
-pub(crate) fn run<S: DequeSubject>(seed: u64, batches: bool) -> History {
+pub(crate) fn run<S: DequeSubject>(seed: u64, mode: Mode) -> History {
     let mut deque = S::small::<u32>();
     let ground = &Ground {
         clock: Clock::of_this_machine(),
@@ -65,10 +75,10 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, batches: bool) -> History {
         let thieves: Vec<_> = (0..THIEVES)
             .map(|_| {
                 let thief = deque.thief();
-                scope.spawn(move || rob::<S>(&thief, ground, batches))
+                scope.spawn(move || rob::<S>(&thief, ground, mode))
             })
             .collect();
-        let mut history = vec![own::<S>(&mut deque, ground, seed)];
+        let mut history = vec![own::<S>(&mut deque, ground, seed, mode)];
         history.extend(
             thieves
                 .into_iter()
@@ -86,12 +96,32 @@ pub(crate) fn run<S: DequeSubject>(seed: u64, batches: bool) -> History {
 }
 
 /// The owner: as many pushes as pops on average, so that the last item is raced for often.
-fn own<S: DequeSubject>(deque: &mut S::Owner<u32>, ground: &Ground, seed: u64) -> Vec<Invocation> {
+fn own<S: DequeSubject>(
+    deque: &mut S::Owner<u32>,
+    ground: &Ground,
+    seed: u64,
+    mode: Mode,
+) -> Vec<Invocation> {
     let mut log = Vec::with_capacity(OPS + 8);
     let mut rng = Rng::new(seed);
+    // The newest that were pushed, and not taken back.
+    let mut tokens: Vec<(u32, S::Token)> = Vec::new();
     ground.start_together();
     for item in 0..OPS as u32 {
-        if rng.below(2) == 0 {
+        if mode == Mode::TakeBacks && rng.below(2) == 0 {
+            let (token, span) = ground.time(|| S::push_for_take_back(deque, item));
+            log.push(at(span, Op::Push(item)));
+            tokens.push((item, token));
+        } else if mode == Mode::TakeBacks && !tokens.is_empty() && rng.below(2) == 0 {
+            let newest = tokens.len() - 1;
+            let (item, token) = tokens.remove(newest - (rng.below(4) as usize).min(newest));
+            ground.noise.make();
+            let (taken, span) = ground.time(|| S::take_back(deque, token));
+            // Another item may have been pushed where this one was popped.
+            let (item, taken) = taken.map_or((item, false), |taken| (taken, true));
+            log.push(at(span, Op::TakeBack { item, taken }));
+            tokens.retain(|&(other, _)| other != item);
+        } else if mode != Mode::TakeBacks && rng.below(2) == 0 {
             let (result, span) = ground.time(|| deque.push(item));
             log.push(match result {
                 Ok(()) => at(span, Op::Push(item)),
@@ -114,22 +144,27 @@ fn own<S: DequeSubject>(deque: &mut S::Owner<u32>, ground: &Ground, seed: u64) -
     log
 }
 
-fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, batches: bool) -> Vec<Invocation> {
+fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, mode: Mode) -> Vec<Invocation> {
     let mut log = Vec::with_capacity(OPS);
     let mut own = S::new::<u32>();
     ground.start_together();
     while log.len() < OPS && !ground.done.load(Ordering::Acquire) {
         let progress = ground.progress.load(Ordering::Relaxed);
-        let (answer, span) = ground.time(|| match batches {
-            true => S::steal_half(thief, &mut own),
-            false => thief.steal(),
+        let (answer, span) = ground.time(|| {
+            if mode == Mode::Plain {
+                thief.steal()
+            } else {
+                S::steal_half(thief, &mut own)
+            }
         });
-        log.push(at(span, op_of(answer, &mut own)));
-        match log.last().map(|last| &last.op) {
-            Some(Op::Private) => S::ask(thief),
-            Some(Op::Steal(_)) => ground.noise.make(),
+        let op = op_of(answer, &mut own);
+        let told = op.clone();
+        log.push(at(span, as_promised(op, mode)));
+        match told {
+            Op::Private => S::ask(thief),
+            Op::Steal(_) => ground.noise.make(),
             // Saves its invocations for a time when there may be something.
-            Some(Op::Empty) => {
+            Op::Empty => {
                 while ground.progress.load(Ordering::Relaxed) == progress
                     && !ground.done.load(Ordering::Acquire)
                 {
@@ -140,6 +175,15 @@ fn rob<S: DequeSubject>(thief: &S::Thief<u32>, ground: &Ground, batches: bool) -
         }
     }
     log
+}
+
+/// What an answer promises. An owner that takes an item back from under others hides these for a
+/// moment, and leaves a hole that looks like an item: then "empty" and "private" promise nothing.
+fn as_promised(op: Op, mode: Mode) -> Op {
+    match op {
+        Op::Empty | Op::Private if mode == Mode::TakeBacks => Op::Abort,
+        op => op,
+    }
 }
 
 /// What a thief was told, with the rest of the batch, if there is any, taken out of `own`.

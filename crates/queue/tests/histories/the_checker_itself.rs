@@ -2,7 +2,7 @@
 
 use crate::subject::DequeSubject;
 use crate::subjects::{Aborting, Disorders, Duplicates, FeignsEmpty, Loses};
-use crate::wgl::Op::{Abort, Empty, Pop, Private, Push, Steal};
+use crate::wgl::Op::{Abort, Empty, Pop, Private, Push, Steal, TakeBack};
 use crate::wgl::{Aborts, History, Invocation, Op, check};
 
 /// An invocation from `begun` to `completed`.
@@ -71,6 +71,31 @@ fn a_duplicated_item() {
 }
 
 #[test]
+fn take_backs() {
+    let back = |item, taken| at(7, 8, TakeBack { item, taken });
+    let pushes = || vec![at(1, 2, Push(0)), at(3, 4, Push(1)), at(5, 6, Push(2))];
+    let then = |rest: Vec<Invocation>| [pushes(), rest].concat();
+    good(vec![then(vec![
+        back(1, true),
+        at(9, 10, Pop(Some(2))),
+        at(11, 12, Pop(Some(0))),
+    ])]);
+    good(vec![
+        then(vec![back(1, true)]),
+        vec![at(9, 10, Steal(vec![0, 2]))],
+    ]);
+    good(vec![then(vec![back(0, false)]), vec![at(5, 9, steal(0))]]);
+    // It comes back and is stolen too; or neither.
+    bad(vec![then(vec![back(0, true)]), vec![at(5, 9, steal(0))]]);
+    bad(vec![then(vec![back(0, false)])]);
+    bad(vec![then(vec![
+        back(1, true),
+        at(9, 10, Pop(Some(2))),
+        at(11, 12, Pop(Some(1))),
+    ])]);
+}
+
+#[test]
 fn an_invented_item() {
     bad(vec![vec![at(1, 2, Push(0))], vec![at(1, 6, steal(7))]]);
     // Stolen before it was pushed.
@@ -111,7 +136,7 @@ fn emptiness_needs_a_moment() {
 fn an_unjustified_abort() {
     let push = || vec![at(1, 2, Push(0)), at(3, 4, Push(1))];
     bad(vec![push(), vec![at(5, 6, Abort)]]);
-    // Somebody else's removal within the abort justifies it, one before or after does not.
+    // Another thread's removal within the abort justifies it, one before or after does not.
     good(vec![
         push(),
         vec![at(5, 8, Abort)],
@@ -168,7 +193,8 @@ fn weaker_aborts_are_weaker_only_as_far_as_they_say() {
     assert_eq!(check(&two, Aborts::DuringSteals), Ok(()));
 }
 
-/// A faulty deque is found out by its recorded runs: by one of the first, but where the threads hardly meet.
+/// A faulty deque is found out by its recorded runs: by one of the first, but where the threads
+/// hardly meet.
 fn found_out<S: DequeSubject>() {
     assert!(crate::first_bad_run::<S>(10_000, Aborts::Justified).is_err());
 }

@@ -25,6 +25,11 @@ pub(crate) enum Op {
         same: bool,
     },
     Pop(Option<u32>),
+    /// The owner took this item back, from wherever it was, or was told that it is gone.
+    TakeBack {
+        item: u32,
+        taken: bool,
+    },
     /// A successful steal: the topmost item or items, from the top.
     Steal(Vec<u32>),
     /// A steal that was told that nothing is there.
@@ -178,6 +183,14 @@ impl<'a> Search<'a> {
                 self.deque.drain(..items.len());
                 Some(now)
             }
+            Op::TakeBack { item, taken } => {
+                let at = self.deque.binary_search(item);
+                if let (Ok(at), true) = (at, taken) {
+                    self.deque.remove(at);
+                }
+                // Who removed the topmost item does not matter where there are take-backs.
+                (at.is_ok() == *taken).then_some(None)
+            }
             Op::Pop(None) | Op::Empty if self.deque.is_empty() => Some(None),
             Op::Private if !self.deque.is_empty() => Some(None),
             Op::Refused { same: true } => Some(None),
@@ -198,6 +211,11 @@ impl<'a> Search<'a> {
                 .iter()
                 .rev()
                 .for_each(|item| self.deque.push_front(*item)),
+            Op::TakeBack { item, taken: true } => {
+                // Items are numbered in the order of the pushes, so the deque is sorted.
+                let at = self.deque.partition_point(|other| other < item);
+                self.deque.insert(at, *item);
+            }
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! Models of the ABP deque. Items are indices into an array of cells, which the pusher writes and the
-//! taker reads and marks: a missing edge is a data race, an item taken twice is a wrong mark.
+//! Models of the ABP deque. Items are indices into an array of cells, which the pusher writes and
+//! the taker reads and marks: a missing edge is a data race, an item taken twice is a wrong mark.
 
 use locksley_queue::{Owner, Steal, Thief, abp};
 use loom::cell::UnsafeCell;
@@ -20,7 +20,7 @@ impl Cells {
     }
 
     fn push(&self, owner: &mut abp::Deque<usize>, item: usize) {
-        // SAFETY: the item is not pushed yet, so nobody else touches its cell.
+        // SAFETY: the item is not pushed yet, so no other thread touches its cell.
         self.0[item].with_mut(|cell| unsafe { *cell = WRITTEN });
         owner.push(item).unwrap();
     }
@@ -28,7 +28,8 @@ impl Cells {
     fn take(&self, item: Option<usize>) -> usize {
         let Some(item) = item else { return 0 };
         self.0[item].with_mut(|cell| {
-            // SAFETY: the item was taken from the deque, by this thread alone if the deque is right.
+            // SAFETY: the item was taken from the deque, by this thread alone if the deque is
+            // right.
             unsafe {
                 assert_eq!(*cell, WRITTEN, "item {item} was taken twice");
                 *cell = TAKEN;
@@ -50,8 +51,8 @@ fn drain(cells: &Cells, owner: &mut abp::Deque<usize>) -> usize {
     taken
 }
 
-/// A deque, a thread for each entry of `steals` that steals so often, and the owner's part. Every one
-/// of the `n` items must be taken exactly once.
+/// A deque, a thread for each entry of `steals` that steals so often, and the owner's part. Every
+/// one of the `n` items must be taken exactly once.
 fn model(capacity: usize, n: usize, steals: &'static [usize], part: Part) {
     loom::model(move || {
         let cells = Cells::new(n);
@@ -92,7 +93,8 @@ fn owner_and_two_thieves_with_two_items() {
     });
 }
 
-/// The owner is a spawned thread, so that loom starts from the order in which the thieves come first.
+/// The owner is a spawned thread, so that loom starts from the order in which the thieves come
+/// first.
 #[test]
 fn two_thieves_before_the_owner() {
     loom::model(|| {
@@ -166,7 +168,7 @@ fn push_at_the_end_resets() {
                 thread::spawn(move || cells.steal(&thief))
             })
             .collect();
-        // SAFETY: the item is not pushed yet, so nobody else touches its cell.
+        // SAFETY: the item is not pushed yet, so no other thread touches its cell.
         cells.0[1].with_mut(|cell| unsafe { *cell = WRITTEN });
         let pushed = owner.push(1).is_ok();
         let stolen: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();

@@ -131,8 +131,8 @@ fn what_is_left_is_dropped_once() {
     });
 }
 
-/// One item is there at any time, so whoever looks must find one, also if it learns of the theft
-/// before it learns of the push.
+/// One item is there at any time, so a thief that looks must find one, also if it learns of the
+/// theft before it learns of the push.
 #[test]
 fn never_empty() {
     for look in [is_empty, steals_nothing] {

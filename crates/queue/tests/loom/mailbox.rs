@@ -2,8 +2,8 @@
 //! reads, so that a missing edge is a data race on the cell.
 //!
 //! The receiver is a spawned thread, which loom first runs after the main thread's sends. loom
-//! remembers only the last access to an atomic when it looks for orders to try; a sender loads what it
-//! then swaps, so with a receiver that comes first loom would miss most of the orders.
+//! remembers only the last access to an atomic when it looks for orders to try; a sender loads what
+//! it then swaps, so with a receiver that comes first loom would miss most of the orders.
 
 use locksley_queue::{Consumer, mailbox};
 use loom::cell::UnsafeCell;
@@ -50,8 +50,8 @@ fn send(sender: &Sender, letters: &[u32]) -> Vec<u32> {
     letters.iter().filter_map(refused).collect()
 }
 
-/// Two senders with these letters against a receiver who tries so often. Every letter comes out or is
-/// refused, once, and those of one sender in order.
+/// Two senders with these letters against a receiver who tries so often. Every letter comes out or
+/// is refused, once, and those of one sender in order.
 fn model(capacity: usize, letters: [&'static [u32]; 2], tries: usize) {
     loom::model(move || {
         let (sender, mut mailbox) = mailbox::starting_at(capacity, u64::MAX);

@@ -4,7 +4,6 @@
 #![cfg(loom)]
 
 mod abp;
-mod asymmetric;
 mod chase_lev;
 mod mailbox;
 mod offer;

@@ -1,5 +1,6 @@
-//! Models of the aged entries and the donation cell. Items are indices into an array of cells, which the
-//! donor writes and the taker marks: a missing edge is a data race, a task taken twice is a wrong mark.
+//! Models of the aged entries and the donation cell. Items are indices into an array of cells,
+//! which the donor writes and the taker marks: a missing edge is a data race, a task taken twice is
+//! a wrong mark.
 
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer, Peer, State};
 use locksley_queue::{Owner, Thief, Word, abp};
@@ -22,7 +23,7 @@ impl Cells {
     }
 
     fn store(&self, entries: &mut Entries<usize>, item: usize) -> EntryRef {
-        // SAFETY: the item is not stored yet, so nobody else touches its cell.
+        // SAFETY: the item is not stored yet, so no other thread touches its cell.
         self.0[item].with_mut(|cell| unsafe { *cell = WRITTEN });
         entries.store(item).expect("there is room")
     }
@@ -92,7 +93,7 @@ fn donee_thief_and_owner() {
         assert_eq!(taken, 1);
         assert!(
             entries.store(0).is_ok(),
-            "the slot was freed, whoever got the item"
+            "the slot was freed, wherever the item went"
         );
     });
 }
@@ -144,9 +145,9 @@ fn reuse_after_a_theft_with_two_donees() {
     });
 }
 
-/// The donee may not see an offer, but one that it sees is good if nobody else wants it.
+/// The donee may not see an offer, but one that it sees is good if no other thread wants it.
 #[test]
-fn an_offer_that_nobody_contests_is_accepted() {
+fn an_uncontested_offer_is_accepted() {
     loom::model(|| {
         let (cells, state) = (Cells::new(1), idle());
         let mut entries = Entries::new(0, 1);
@@ -195,8 +196,9 @@ fn an_offer_may_come_by_any_road() {
     });
 }
 
-/// Two thieves free the slots, and the owner finds both. (The owner is a spawned thread: loom first runs
-/// the main thread's part, and finds more orders to try if the owner's loads come after the thieves' swaps.)
+/// Two thieves free the slots, and the owner finds both. (The owner is a spawned thread: loom first
+/// runs the main thread's part, and finds more orders to try if the owner's loads come after the
+/// thieves' swaps.)
 #[test]
 fn freed_slots_come_back() {
     loom::model(|| {

@@ -147,7 +147,7 @@ fn pcb_matrix_two_processes_allocate() {
 /// Three processes at the pool, of which one may look at the topmost list, be overtaken by
 /// another that takes it and the one below and puts the first back, and go on: the classical ABA.
 /// If that succeeds, the pool hands out the overtaker's dummy, and the last item that the
-/// overtaker deals to itself turns up with somebody else. The tag wraps on the way.
+/// overtaker deals to itself turns up with another process. The tag wraps on the way.
 #[test]
 fn pcb_pool_withstands_aba() {
     loom::model(|| {

@@ -110,8 +110,8 @@ fn slot_reuse_against_steal() {
     );
 }
 
-/// The circle of four has room for three; the slot of the stolen item is written again. (The owner is
-/// a spawned thread: loom then begins with the orders in which the thief comes first.)
+/// The circle of four has room for three; the slot of the stolen item is written again. (The owner
+/// is a spawned thread: loom then begins with the orders in which the thief comes first.)
 #[test]
 fn slot_reuse_after_a_theft() {
     loom::model(|| {
@@ -227,8 +227,8 @@ fn what_is_left_is_dropped_once() {
     });
 }
 
-/// One item is there at any time, so whoever looks must find one, also if it learns of the theft
-/// before it learns of the push.
+/// One item is there at any time, so a thief that looks must find one, also if it learns of the
+/// theft before it learns of the push.
 #[test]
 fn never_empty() {
     for look in [is_empty, steals_nothing] {
@@ -327,12 +327,12 @@ fn stolen_by_one_who_is_known() {
         let found = Arc::clone(&left);
         let owner = thread::spawn(move || {
             if deque.whereabouts(index) == Whereabouts::Stolen {
-                // SAFETY: loom checks that nobody is writing.
+                // SAFETY: loom checks that no thread is writing.
                 assert_eq!(found.with(|cell| unsafe { *cell }), 1);
             }
             deque
         });
-        // SAFETY: loom checks that nobody is reading.
+        // SAFETY: loom checks that no thread is reading.
         left.with_mut(|cell| unsafe { *cell = 1 });
         assert!(thief.steal().is_success());
         owner.join().unwrap();

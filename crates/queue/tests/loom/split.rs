@@ -1,9 +1,11 @@
+use locksley_queue::barrier::{self, Payer};
 use locksley_queue::split::{Deque, Embedded, Forced, Stealer, TakenBack};
 use locksley_queue::{Owner, Thief};
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::support::{Payload, assert_each_once, pop, push};
+use crate::support::{Payload, assert_each_once, deep, pop, push};
 
 /// What a thief does, once.
 fn take(thief: &Stealer<Payload>) -> Vec<usize> {
@@ -29,6 +31,11 @@ fn force_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
     take(thief)
 }
 
+fn force_and_take_two(thief: &Stealer<Payload>) -> Vec<usize> {
+    thief.force();
+    take_two(thief)
+}
+
 fn ask_and_take(thief: &Stealer<Payload>) -> Vec<usize> {
     thief.request();
     take(thief)
@@ -44,8 +51,20 @@ fn race(
     owner: impl Fn(&mut Deque<Payload>, &mut Vec<usize>) + Sync + Send + 'static,
     total: usize,
 ) {
-    loom::model(move || {
-        let mut deque = Deque::new();
+    loom::model(run(0, items, public, thieves, owner, total));
+}
+
+/// One run of [`race`], with indices from `start` on.
+fn run(
+    start: u64,
+    items: usize,
+    public: usize,
+    thieves: &'static [Act],
+    owner: impl Fn(&mut Deque<Payload>, &mut Vec<usize>) + Sync + Send + 'static,
+    total: usize,
+) -> impl Fn() + Sync + Send + 'static {
+    move || {
+        let mut deque = Deque::starting_at(0, start);
         for value in 0..items {
             push(&mut deque, value);
         }
@@ -66,7 +85,7 @@ fn race(
             pop(&mut deque, &mut seen);
         }
         assert_each_once(seen, total);
-    });
+    }
 }
 
 fn pop_twice(deque: &mut Deque<Payload>, seen: &mut Vec<usize>) {
@@ -156,7 +175,8 @@ fn force_against_the_last_pop() {
 
 #[test]
 fn force_against_push() {
-    race(
+    deep(run(
+        0,
         0,
         0,
         &[force_and_take, take],
@@ -166,7 +186,7 @@ fn force_against_push() {
             pop(deque, seen);
         },
         2,
-    );
+    ));
 }
 
 #[test]
@@ -217,13 +237,14 @@ fn force_against_expose() {
 
 #[test]
 fn two_forces() {
-    race(2, 0, &[force_and_take, force_and_take], pop, 2);
+    deep(run(0, 2, 0, &[force_and_take, force_and_take], pop, 2));
 }
 
 /// A force that the owner cancels does not come true later, though another one follows.
 #[test]
 fn two_forces_against_pop_and_push() {
-    race(
+    deep(run(
+        0,
         1,
         0,
         &[force_and_take, force_and_take],
@@ -233,7 +254,12 @@ fn two_forces_against_pop_and_push() {
             pop(deque, seen);
         },
         2,
-    );
+    ));
+}
+
+#[test]
+fn steal_of_many_against_force() {
+    deep(run(0, 2, 0, &[force_and_take_two, take_two], pop, 2));
 }
 
 /// The circle has two slots under loom: the third push doubles it.
@@ -276,6 +302,143 @@ fn shrink_against_steal() {
         },
         4,
     );
+}
+
+/// The owner finds the last item stolen, and shrinks the circle before the thief has read its slot.
+#[test]
+fn shrink_behind_a_thief() {
+    race(
+        3,
+        1,
+        &[take],
+        |deque, seen| {
+            for _ in 0..3 {
+                pop(deque, seen);
+            }
+        },
+        3,
+    );
+}
+
+#[test]
+fn grow_against_a_thief_of_two() {
+    race(2, 2, &[take_two], |deque, _| push(deque, 2), 3);
+}
+
+/// The 40 bits of `top` in the span wrap round between the two items.
+const LAST_TOP: u64 = ((1 << 40) - 1) * 8;
+
+#[test]
+fn top_wraps_round_under_steals() {
+    loom::model(run(LAST_TOP, 2, 2, &[take_two, take], pop_twice, 2));
+}
+
+#[test]
+fn top_wraps_round_under_a_force() {
+    loom::model(run(LAST_TOP, 2, 0, &[force_and_take], pop_twice, 2));
+}
+
+/// A force whose barrier is refused takes its mark away, and nothing is lost.
+#[test]
+fn refused_force_against_pops() {
+    barrier::model_refusal(true);
+    let act: Act = |thief| {
+        assert_ne!(thief.force(), Forced::Public);
+        take(thief)
+    };
+    let thieves: &'static [Act] = Box::leak(Box::new([act]));
+    race(
+        2,
+        0,
+        thieves,
+        |deque, seen| {
+            pop(deque, seen);
+            push(deque, 2);
+            pop(deque, seen);
+        },
+        3,
+    );
+}
+
+/// Without `membarrier` the owner exposes after every push.
+#[test]
+fn attentive_owner_against_two_thieves() {
+    barrier::model_payer(Payer::Both);
+    race(
+        1,
+        0,
+        &[take, take],
+        |deque, seen| {
+            push(deque, 1);
+            pop(deque, seen);
+        },
+        2,
+    );
+}
+
+/// A thief of several items skips the hole of one that was taken back from between them.
+#[test]
+fn hole_against_a_thief_of_two() {
+    loom::model(|| {
+        let mut deque = Deque::new();
+        push(&mut deque, 0);
+        let token = deque.push_for_take_back(Payload::new(1));
+        push(&mut deque, 2);
+        deque.expose(2);
+        let thief = deque.thief();
+        let robber = thread::spawn(move || take_two(&thief));
+        let mut seen: Vec<_> = deque
+            .take_back(token)
+            .map(Payload::open)
+            .into_iter()
+            .collect();
+        pop(&mut deque, &mut seen);
+        seen.extend(robber.join().unwrap());
+        seen.extend(std::iter::from_fn(|| deque.pop()).map(Payload::open));
+        assert_each_once(seen, 3);
+    });
+}
+
+/// A sleeper calls, passes the heavy barrier, and looks; an owner pushes, and looks whether it was
+/// called. One of them sees the other.
+#[test]
+fn sleeper_against_push() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        let sleeper = deque.clone();
+        let asleep = thread::spawn(move || {
+            sleeper.call();
+            assert!(barrier::heavy());
+            sleeper.is_empty()
+        });
+        // SAFETY: this thread is the owner, for both.
+        let (_, attention) = unsafe { deque.push(1_usize) };
+        let woken = attention && unsafe { deque.attend() }.requested;
+        assert!(!asleep.join().unwrap() || woken);
+    });
+}
+
+/// What a thief did before its request is visible to the owner that clears it.
+#[test]
+fn request_brings_its_reason() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        let thief = deque.clone();
+        let reason = Arc::new(UnsafeCell::new(0));
+        let written = reason.clone();
+        let asking = thread::spawn(move || {
+            // SAFETY: the owner reads it only if it has seen the request; loom checks that.
+            written.with_mut(|reason| unsafe { *reason = 1 });
+            thief.request();
+        });
+        // SAFETY: this thread is the owner, for both.
+        let (_, attention) = unsafe { deque.push(1_usize) };
+        if attention && unsafe { deque.attend() }.requested {
+            // SAFETY: the thief writes it before its request alone.
+            assert_eq!(reason.with(|reason| unsafe { *reason }), 1);
+        }
+        asking.join().unwrap();
+    });
 }
 
 /// A join's item is taken back from under a spawned one, public or not, or a thief has it.

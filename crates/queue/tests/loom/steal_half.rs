@@ -1,31 +1,42 @@
-//! Both steal-half deques. Each item is a cell, so that an item that changes hands without a
+//! The extended deque. Each item is a cell, so that an item that changes hands without a
 //! happens-before edge is a data race, and each has a number, so that every one is seen once.
 
 use locksley_queue::barrier::{self, Payer};
-use locksley_queue::steal_half::{Inspection, claim_first, extended};
+use locksley_queue::steal_half::extended;
 use locksley_queue::{Owner, StealBatch, Thief};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
+type Deque = extended::Deque<Item>;
 type Item = Box<UnsafeCell<usize>>;
 
 fn item(number: usize) -> Item {
     Box::new(UnsafeCell::new(number))
 }
 
-/// Uses the item: a race if whoever had it before did not hand it over properly.
+/// Uses the item: a race if the thread that had it before did not hand it over.
 #[expect(clippy::boxed_local, reason = "boxes are what the deques carry")]
 fn open(item: Item) -> usize {
-    // SAFETY: whoever has the box has the cell alone; loom checks it.
+    // SAFETY: the holder of the box has the cell alone; loom checks it.
     item.with_mut(|number| unsafe { std::mem::replace(&mut *number, usize::MAX) })
 }
 
-trait Subject: Owner<Item = Item, Thief: StealBatch<Deque = Self> + Send> + Send + Sized {
-    fn with_capacity(capacity: usize) -> Self;
-    fn inspect(&self) -> Inspection;
+/// What the models need of a deque.
+trait Subject {
+    fn at_the_wrap(capacity: usize) -> Self;
+    fn filled(capacity: usize, items: usize) -> Self;
+    fn push_all(&mut self, numbers: std::ops::Range<usize>);
+    fn pop_some(&mut self, n: usize) -> Vec<usize>;
+    fn rest(&mut self) -> Vec<usize>;
+}
+
+impl Subject for Deque {
+    fn at_the_wrap(capacity: usize) -> Self {
+        Deque::starting_at(capacity, u64::MAX)
+    }
 
     fn filled(capacity: usize, items: usize) -> Self {
-        let mut deque = Self::with_capacity(capacity);
+        let mut deque = Deque::at_the_wrap(capacity);
         deque.push_all(0..items);
         deque
     }
@@ -41,7 +52,7 @@ trait Subject: Owner<Item = Item, Thief: StealBatch<Deque = Self> + Send> + Send
         (0..n).filter_map(|_| self.pop()).map(open).collect()
     }
 
-    /// Nobody else is at work: checks the lengths and takes the rest.
+    /// No thief is at work: checks the lengths and takes the rest.
     fn rest(&mut self) -> Vec<usize> {
         let seen = self.inspect();
         assert!(
@@ -54,27 +65,8 @@ trait Subject: Owner<Item = Item, Thief: StealBatch<Deque = Self> + Send> + Send
     }
 }
 
-macro_rules! subject {
-    ($($variant:ident),*) => {$(
-        impl Subject for $variant::Deque<Item> {
-            fn with_capacity(capacity: usize) -> Self {
-                $variant::Deque::starting_at(capacity, u64::MAX)
-            }
-
-            fn inspect(&self) -> Inspection {
-                $variant::Deque::inspect(self)
-            }
-        }
-    )*};
-}
-
-subject!(extended, claim_first);
-
 /// A thread that steals one item, `n` times.
-fn thief<D: Subject>(deque: &D, n: usize) -> thread::JoinHandle<Vec<usize>>
-where
-    D::Thief: 'static,
-{
+fn thief(deque: &Deque, n: usize) -> thread::JoinHandle<Vec<usize>> {
     let thief = deque.thief();
     thread::spawn(move || {
         (0..n)
@@ -85,13 +77,10 @@ where
 }
 
 /// A thread that steals half into a deque of its own, once, and opens everything.
-fn robber<D: Subject>(deque: &D, room: usize) -> thread::JoinHandle<Vec<usize>>
-where
-    D::Thief: 'static,
-{
+fn robber(deque: &Deque, room: usize) -> thread::JoinHandle<Vec<usize>> {
     let thief = deque.thief();
     thread::spawn(move || {
-        let mut own = D::with_capacity(room);
+        let mut own = Deque::at_the_wrap(room);
         let mut all: Vec<_> = thief
             .steal_half(&mut own)
             .success()
@@ -110,8 +99,8 @@ fn each_once(mut seen: Vec<usize>, items: usize) {
 
 /// Two thefts take what the owner promised to leave; the second extends the range to what the
 /// owner is popping.
-fn two_thieves_and_pops<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 3);
+fn two_thieves_and_pops() {
+    let mut deque = Deque::filled(4, 3);
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
     let mut seen = deque.pop_some(1);
     seen.extend(a.join().unwrap());
@@ -121,8 +110,8 @@ fn two_thieves_and_pops<D: Subject<Thief: 'static>>() {
 }
 
 /// A thief gives an item to the next thief that it knows of by `bot` only.
-fn pushed_item_through_two_thieves<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 2);
+fn pushed_item_through_two_thieves() {
+    let mut deque = Deque::filled(4, 2);
     let (a, b) = (thief(&deque, 2), thief(&deque, 1));
     deque.push_all(2..3);
     let mut seen = a.join().unwrap();
@@ -132,8 +121,8 @@ fn pushed_item_through_two_thieves<D: Subject<Thief: 'static>>() {
 }
 
 /// As before, but the length is a power of two after the push, and one thief takes it all.
-fn pushed_item_at_a_power_of_two<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 3);
+fn pushed_item_at_a_power_of_two() {
+    let mut deque = Deque::filled(4, 3);
     let a = thief(&deque, 4);
     deque.push_all(3..4);
     let mut seen = a.join().unwrap();
@@ -142,8 +131,8 @@ fn pushed_item_at_a_power_of_two<D: Subject<Thief: 'static>>() {
 }
 
 /// The owner's push gets to a power of two while half is stolen.
-fn half_against_push<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 3);
+fn half_against_push() {
+    let mut deque = Deque::filled(4, 3);
     let a = robber(&deque, 2);
     deque.push_all(3..4);
     let mut seen = deque.pop_some(1);
@@ -153,8 +142,8 @@ fn half_against_push<D: Subject<Thief: 'static>>() {
 }
 
 /// The owner pops from a power of two while half is stolen.
-fn half_against_pop<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 4);
+fn half_against_pop() {
+    let mut deque = Deque::filled(4, 4);
     let a = robber(&deque, 4);
     let mut seen = deque.pop_some(3);
     seen.extend(a.join().unwrap());
@@ -163,8 +152,8 @@ fn half_against_pop<D: Subject<Thief: 'static>>() {
 }
 
 /// Two robbers at once, and the owner.
-fn two_robbers<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 4);
+fn two_robbers() {
+    let mut deque = Deque::filled(4, 4);
     let (a, b) = (robber(&deque, 2), robber(&deque, 2));
     let mut seen = deque.pop_some(1);
     seen.extend(a.join().unwrap());
@@ -174,8 +163,8 @@ fn two_robbers<D: Subject<Thief: 'static>>() {
 }
 
 /// Owner and two thieves want the last item.
-fn last_item<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 1);
+fn last_item() {
+    let mut deque = Deque::filled(4, 1);
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
     let mut seen = deque.pop_some(1);
     seen.extend(a.join().unwrap());
@@ -185,8 +174,8 @@ fn last_item<D: Subject<Thief: 'static>>() {
 }
 
 /// Owner and robber want the last item; then there is a new one, perhaps at the same index.
-fn last_item_and_another<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 1);
+fn last_item_and_another() {
+    let mut deque = Deque::filled(4, 1);
     let a = robber(&deque, 2);
     let mut seen = deque.pop_some(1);
     deque.push_all(1..2);
@@ -195,10 +184,10 @@ fn last_item_and_another<D: Subject<Thief: 'static>>() {
     each_once(seen, 2);
 }
 
-/// The first theft goes by the promise, the second passes the barrier and leaves an exact range, the
-/// third believes it; meanwhile the owner pushes and pops.
-fn third_theft<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 4);
+/// The first theft goes by the promise, the second passes the barrier and leaves an exact range,
+/// the third believes it; meanwhile the owner pushes and pops.
+fn third_theft() {
+    let mut deque = Deque::filled(4, 4);
     let a = thief(&deque, 3);
     let mut seen = deque.pop_some(1);
     deque.push_all(4..5);
@@ -208,8 +197,8 @@ fn third_theft<D: Subject<Thief: 'static>>() {
 }
 
 /// As before, with another thief in between, who may use the exact range too.
-fn third_theft_by_another<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 3);
+fn third_theft_by_another() {
+    let mut deque = Deque::filled(4, 3);
     let (a, b) = (thief(&deque, 2), thief(&deque, 1));
     let mut seen = deque.pop_some(1);
     seen.extend(a.join().unwrap());
@@ -220,8 +209,8 @@ fn third_theft_by_another<D: Subject<Thief: 'static>>() {
 
 /// The owner learns of two thefts when its change of the range fails in a pop, and its next pushes
 /// get to the slots of the stolen items without another look.
-fn slots_are_used_again_after_thefts<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(8, 8);
+fn slots_are_used_again_after_thefts() {
+    let mut deque = Deque::filled(8, 8);
     let a = thief(&deque, 2);
     let mut seen = deque.pop_some(1);
     deque.push_all(8..9);
@@ -236,8 +225,8 @@ fn slots_are_used_again_after_thefts<D: Subject<Thief: 'static>>() {
 }
 
 /// The owner uses again the slots that thieves have read.
-fn full_ring<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(2, 2);
+fn full_ring() {
+    let mut deque = Deque::filled(2, 2);
     let (a, b) = (thief(&deque, 1), thief(&deque, 1));
     let (mut seen, mut pushed) = (Vec::new(), 2);
     for _ in 0..2 {
@@ -256,9 +245,9 @@ fn full_ring<D: Subject<Thief: 'static>>() {
 }
 
 /// A thief fills its own deque, which a second thief robs.
-fn robbed_robber<D: Subject<Thief: 'static>>() {
-    let mut deque = D::filled(4, 4);
-    let mut own = D::filled(2, 0);
+fn robbed_robber() {
+    let mut deque = Deque::filled(4, 4);
+    let mut own = Deque::filled(2, 0);
     let second = thief(&own, 1);
     let mut seen: Vec<_> = deque
         .thief()
@@ -275,8 +264,8 @@ fn robbed_robber<D: Subject<Thief: 'static>>() {
 }
 
 /// What is left is dropped with the last handle, wherever that is.
-fn dropped_by_the_thief<D: Subject<Thief: 'static>>() {
-    let deque = D::filled(2, 2);
+fn dropped_by_the_thief() {
+    let deque = Deque::filled(2, 2);
     let a = thief(&deque, 1);
     drop(deque);
     assert!(a.join().unwrap().len() <= 1);
@@ -293,21 +282,14 @@ macro_rules! tests {
         mod both_pay {
             $(#[test]
             fn $test() {
-                super::with_fences(super::$test::<super::extended::Deque<super::Item>>);
+                super::with_fences(super::$test);
             })*
         }
 
         mod extended_deque {
             $(#[test]
             fn $test() {
-                loom::model(super::$test::<super::extended::Deque<super::Item>>);
-            })*
-        }
-
-        mod claim_first_deque {
-            $(#[test]
-            fn $test() {
-                loom::model(super::$test::<super::claim_first::Deque<super::Item>>);
+                loom::model(super::$test);
             })*
         }
     };
@@ -334,16 +316,6 @@ tests!(
 fn empty_stays_empty_in_the_extended_deque() {
     crate::support::empty_stays_empty(|| {
         let mut deque = locksley_queue::steal_half::extended::Deque::new();
-        crate::support::push(&mut deque, 0);
-        crate::support::push(&mut deque, 1);
-        deque
-    });
-}
-
-#[test]
-fn empty_stays_empty_claim_first() {
-    crate::support::empty_stays_empty(|| {
-        let mut deque = locksley_queue::steal_half::claim_first::Deque::new();
         crate::support::push(&mut deque, 0);
         crate::support::push(&mut deque, 1);
         deque

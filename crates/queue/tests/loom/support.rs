@@ -4,8 +4,8 @@ use locksley_queue::{Owner, Steal, Thief, Word};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-/// An item whose content loom guards: reading it without having synchronised with whoever wrote
-/// it is reported as a data race.
+/// An item whose content loom guards: reading it without having synchronised with its writer
+/// is reported as a data race.
 pub(crate) struct Payload(Box<UnsafeCell<usize>>);
 
 impl Payload {
@@ -16,7 +16,7 @@ impl Payload {
     /// Reads and overwrites the content: a second taker of the same item would race with it.
     pub(crate) fn open(self) -> usize {
         self.0.with_mut(|p| {
-            // SAFETY: loom checks that nobody else is here.
+            // SAFETY: loom checks that no other thread is here.
             unsafe { std::mem::replace(&mut *p, usize::MAX) }
         })
     }
@@ -32,6 +32,15 @@ unsafe impl Word for Payload {
         // SAFETY: the caller's promise is the box's.
         Payload(unsafe { Word::from_word(word) })
     }
+}
+
+/// Runs a large model with one preemption less than the others: two in CI, three in the deep check.
+pub(crate) fn deep(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder
+        .preemption_bound
+        .map(|bound| bound.saturating_sub(1));
+    builder.check(model);
 }
 
 /// Tries to steal `tries` times and opens what it gets.

@@ -126,7 +126,8 @@ impl Axis {
         }
     }
 
-    /// Values from 0, placed like the workers of `other`: so that the ideal speed-up is a straight line.
+    /// Values from 0, placed like the workers of `other`: so that the ideal speed-up is a straight
+    /// line.
     pub(crate) fn like(
         other: &Axis,
         label: impl Into<String>,
@@ -228,7 +229,8 @@ fn round_down(value: f64) -> f64 {
         .unwrap_or(power)
 }
 
-/// 1, 2, 5 times powers of ten from `low`, which is one of them, to the first that is not below `high`.
+/// 1, 2, 5 times powers of ten from `low`, which is one of them, to the first that is not below
+/// `high`.
 fn one_two_five(low: f64, high: f64) -> Vec<f64> {
     let mut ticks = vec![low];
     while ticks.len() < 200 && ticks[ticks.len() - 1] < high * (1.0 - 1e-9) {
@@ -285,6 +287,44 @@ mod tests {
             ["1", "2", "4", "8", "16", "32", "64"]
         );
         assert!(labels(&Axis::workers("", &[1, 1_000_000], 4)).len() <= 5);
+    }
+
+    #[test]
+    fn an_axis_can_end_at_the_largest_value() {
+        let axis = |most| Axis::from_zero("", 10.0, 5).ending_at(most);
+        assert_eq!(labels(&axis(7.0)), ["0", "2", "4", "6"]);
+        assert_eq!(axis(7.0).range(), 0.0..7.0);
+        assert_eq!(axis(8.0).range(), 0.0..8.0);
+        assert_eq!(labels(&axis(8.0)), ["0", "2", "4", "6", "8"]);
+        for outside in [0.0, -1.0, 10.0, 99.0, f64::NAN] {
+            assert_eq!(axis(outside).range(), 0.0..10.0, "{outside}");
+        }
+    }
+
+    #[test]
+    fn steps_are_one_two_or_five() {
+        let steps = [0.9, 1.0, 1.1, 2.0, 2.1, 5.0, 5.1, 10.0, 0.03].map(nice_step);
+        assert_eq!(steps, [1.0, 1.0, 2.0, 2.0, 5.0, 5.0, 10.0, 10.0, 0.05]);
+        let down = [1.0, 1.9, 2.0, 4.9, 5.0, 9.9, 0.0, f64::NAN].map(round_down);
+        assert_eq!(down, [1.0, 1.0, 2.0, 2.0, 5.0, 5.0, 1e-3, 1e-3]);
+        assert_eq!(one_two_five(1.0, 20.0), [1.0, 2.0, 5.0, 10.0, 20.0]);
+        assert_eq!(one_two_five(5.0, 5.0), [5.0, 10.0]);
+        assert_eq!(thin((0..7).map(f64::from).collect(), 3), [0.0, 3.0, 6.0]);
+    }
+
+    #[test]
+    fn values_beyond_the_ends_are_at_the_ends() {
+        let axis = Axis::from_zero("", 10.0, 5);
+        assert_eq!(
+            [-1.0, 3.0, 11.0].map(|value| axis.at(value)),
+            [0.0, 3.0, 10.0]
+        );
+        let workers = Axis::workers("", &[1, 64], 8);
+        assert_eq!([1.0, 8.0].map(|value| workers.at(value)), [0.0, 3.0]);
+        assert_eq!(workers.widest(), 2);
+        let like = Axis::like(&workers, "", 0.25, 48.0, 6);
+        assert_eq!(like.range(), -2.0..6.0);
+        assert_eq!(labels(&Axis::counts("", 2.5, 5)), ["0", "1", "2"]);
     }
 
     #[test]

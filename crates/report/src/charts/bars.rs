@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::palette::{GRID, MUTED, TEXT};
-use super::{Area, Canvas, Cast, Chart, SMALL, Trouble, px, stroke, text, twice};
+use super::{Area, Canvas, Chart, SMALL, SeriesIndex, Trouble, px, stroke, text, twice};
 use crate::format::{plural, seconds, shorten, times};
 use crate::{Comparison, Contender, Row, Summary};
 use plotters::prelude::*;
@@ -15,7 +15,7 @@ const FOOT: f64 = 44.0;
 const EDGE: f64 = 10.0;
 
 /// The times of all contenders, each with the number of workers with which it was fastest.
-pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Trouble> {
+pub(crate) fn bars(comparison: &Comparison, series_index: &SeriesIndex) -> Result<Chart, Trouble> {
     let rows = shown(comparison);
     let most = rows
         .iter()
@@ -47,7 +47,7 @@ pub(crate) fn bars(comparison: &Comparison, cast: &Cast) -> Result<Chart, Troubl
             };
             let hint = bar.hint();
             canvas.layer(Some(row.contender.name()), Some(&hint), |root| {
-                bar.draw(root, cast)
+                bar.draw(root, series_index)
             })?;
         }
         Ok(canvas)
@@ -156,7 +156,7 @@ impl Bar<'_> {
         )
     }
 
-    fn draw(&self, root: &Area<'_>, cast: &Cast) -> Result<(), Trouble> {
+    fn draw(&self, root: &Area<'_>, series_index: &SeriesIndex) -> Result<(), Trouble> {
         let mut value = seconds(self.summary.median);
         if !self.row.verified {
             value.push_str(" (wrong result)");
@@ -187,7 +187,7 @@ impl Bar<'_> {
 
         let at = |value| px(place(self.axis, self.width, value));
         let (top, bottom) = (self.top + 22.0, self.top + 22.0 + BAR);
-        let ink = cast.ink(self.row.contender.name());
+        let ink = series_index.ink(self.row.contender.name());
         let corners = [(px(EDGE), px(top)), (at(self.summary.median), px(bottom))];
         root.draw(&Rectangle::new(corners, ink.color().mix(0.75).filled()))?;
         let middle = px(f64::midpoint(top, bottom));

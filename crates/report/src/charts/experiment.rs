@@ -54,7 +54,8 @@ const VARIANTS: [(bool, DequeKind); 4] = [
     (false, DequeKind::Bounded),
 ];
 
-/// One quantity of all batches with one kind of load, a line for each variant; `None` if there are none.
+/// One quantity of all batches with one kind of load, a line for each variant; `None` if there are
+/// none.
 pub(crate) fn experiment(
     experiment: &Experiment,
     (load, arrival): (Load, Arrival),

@@ -226,6 +226,22 @@ mod tests {
     }
 
     #[test]
+    fn large_counts_are_brief() {
+        let texts = [99_999, 100_000, 1_234_567, 45_678_901].map(brief);
+        assert_eq!(texts, ["99999", "100 k", "1.2 M", "45.6 M"]);
+        assert_eq!(
+            (plural_count(1), plural_count(2)),
+            ("1 task".into(), "2 tasks".into())
+        );
+    }
+
+    #[test]
+    fn up_to_32_workers_have_rows_of_their_own() {
+        let of = |workers: usize| group(&StealMap::new("x", "y", vec![vec![0; workers]; workers]));
+        assert_eq!([0, 32, 33, 64, 65].map(of), [1, 1, 2, 2, 3]);
+    }
+
+    #[test]
     fn an_empty_map_is_drawn() {
         assert!(heat(&StealMap::new("fib", "sharing", Vec::new())).is_ok());
     }

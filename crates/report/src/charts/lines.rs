@@ -147,8 +147,8 @@ impl Plot<'_> {
         Ok(context)
     }
 
-    /// Grid, ticks and the names of the axes. That of the vertical one lies, above the plot: it is easier to read, and a phone
-    /// has no room for it elsewhere.
+    /// Grid, ticks and the names of the axes. That of the vertical one lies, above the plot: it is
+    /// easier to read, and a phone has no room for it elsewhere.
     fn frame(&self, root: &Area<'_>) -> Result<(), Trouble> {
         let context = self.context(root)?;
         let (x, y) = (self.x.range(), self.y.range());

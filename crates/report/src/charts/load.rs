@@ -10,8 +10,8 @@ use crate::{LoadCurve, LoadPoint, TimeUnit};
 /// More points than this are more than a picture has pixels.
 const POINTS: usize = 1000;
 
-/// Mean, maximum and the range between the outer percentiles. `most` is the largest load on the vertical axis, so that curves
-/// beside each other compare.
+/// Mean, maximum and the range between the outer percentiles. `most` is the largest load on the
+/// vertical axis, so that curves beside each other compare.
 pub(crate) fn load(curve: &LoadCurve, most: f64) -> Result<Chart, Trouble> {
     let points = thinned(&curve.points);
     let mut drawing = Drawing::default();
@@ -71,7 +71,8 @@ fn middle(point: &LoadPoint) -> Option<(f64, f64, f64)> {
     ))
 }
 
-/// At most [`POINTS`] points; of neighbours the one with the largest maximum, so that no peak gets lost.
+/// At most [`POINTS`] points; of neighbours the one with the largest maximum, so that no peak gets
+/// lost.
 fn thinned(points: &[LoadPoint]) -> Vec<LoadPoint> {
     let chunk = points.len().div_ceil(POINTS).max(1);
     let highest =

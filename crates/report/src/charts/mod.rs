@@ -1,8 +1,9 @@
 //! Charts as SVG, drawn by plotters.
 //!
-//! Each chart is drawn twice, for wide pages and for narrow ones, because text that shrinks with its picture cannot be read on
-//! a phone; the page shows the one that fits. A chart consists of layers, each drawn by itself and put into a group of its
-//! own, so that the page can hide one contender and a pointer finds out what it points at.
+//! Each chart is drawn twice, for wide pages and for narrow ones, because text that shrinks with
+//! its picture cannot be read on a phone; the page shows the one that fits. A chart consists of
+//! layers, each drawn by itself and put into a group of its own, so that the page can hide one
+//! contender and a pointer finds out what it points at.
 
 mod axis;
 mod bars;
@@ -36,7 +37,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub(crate) type Trouble = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Lengths are in pixels of a page at its normal size; plotters has whole numbers only, so it gets this many times as many.
+/// Lengths are in pixels of a page at its normal size; plotters has whole numbers only, so it gets
+/// this many times as many.
 const FINE: f64 = 4.0;
 const WIDE: f64 = 760.0;
 const NARROW: f64 = 340.0;
@@ -126,7 +128,8 @@ enum Marker {
 }
 
 impl Marker {
-    /// The marker of the series with this number, such that colour and marker together come round after 32.
+    /// The marker of the series with this number, such that colour and marker together come round
+    /// after 32.
     fn series(number: usize) -> Marker {
         [
             Marker::Circle,
@@ -210,7 +213,8 @@ impl Canvas {
         }
     }
 
-    /// Draws something in a group of its own, of a contender if one is given, with what a pointer is told.
+    /// Draws something in a group of its own, of a contender if one is given, with what a pointer
+    /// is told.
     fn layer(
         &mut self,
         contender: Option<&str>,
@@ -256,7 +260,8 @@ impl Canvas {
     }
 }
 
-/// Without the attributes that say what is the case anyway. Text is escaped, so none of it looks like an attribute.
+/// Without the attributes that say what is the case anyway. Text is escaped, so none of it looks
+/// like an attribute.
 fn lean(svg: &str) -> String {
     let svg = svg
         .replace(" opacity=\"1\"", "")
@@ -286,18 +291,18 @@ fn twice(
 
 /// Which number each contender has on the page: the same colour and marker in all charts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cast(Vec<String>);
+pub(crate) struct SeriesIndex(Vec<String>);
 
-impl Cast {
+impl SeriesIndex {
     /// Numbers names in the order in which they come; `serial` has none.
-    pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Cast {
-        let mut cast = Cast::default();
+    pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> SeriesIndex {
+        let mut series_index = SeriesIndex::default();
         for name in names {
-            if name != "serial" && !cast.0.iter().any(|known| known == name) {
-                cast.0.push(name.to_owned());
+            if name != "serial" && !series_index.0.iter().any(|known| known == name) {
+                series_index.0.push(name.to_owned());
             }
         }
-        cast
+        series_index
     }
 
     /// All names.

@@ -1,9 +1,10 @@
 //! Colours, light and dark.
 //!
-//! A chart is drawn in the colours for light backgrounds, so that its SVG is complete by itself. The page maps each of these
-//! colours to a CSS variable, and the variable to what suits the reader's theme. So every ink needs a colour of its own.
-//! The series follow the palette of Okabe and Ito for readers who do not tell all colours apart, darkened until lines
-//! have a contrast of 3 to 1 with the page; a marker of its own goes with each.
+//! A chart is drawn in the colours for light backgrounds, so that its SVG is complete by itself.
+//! The page maps each of these colours to a CSS variable, and the variable to what suits the
+//! reader's theme. So every ink needs a colour of its own. The series follow the palette of Okabe
+//! and Ito for readers who do not tell all colours apart, darkened until lines have a contrast of 3
+//! to 1 with the page; a marker of its own goes with each.
 
 use plotters::style::RGBColor;
 use std::fmt::Write;
@@ -73,7 +74,8 @@ fn all() -> impl Iterator<Item = Ink> {
         .chain(HEAT_TEXT)
 }
 
-/// The ink of the series with this number; they come round again after eight, when only the markers tell them apart.
+/// The ink of the series with this number; they come round again after eight, when only the markers
+/// tell them apart.
 pub(crate) fn series(number: usize) -> Ink {
     SERIES[number % SERIES.len()]
 }

@@ -3,18 +3,19 @@
 use super::axis::{Axis, Scale};
 use super::lines::{Drawing, Joined, Line, Point};
 use super::palette::MUTED;
-use super::{Cast, Chart, Key, Marker, Swatch, Trouble};
+use super::{Chart, Key, Marker, SeriesIndex, Swatch, Trouble};
 use crate::{Replay, ReplayPoint, Summary};
 
 /// Predicted times as lines, measured ones as rings.
-pub(crate) fn replay(replay: &Replay, cast: &Cast) -> Result<Chart, Trouble> {
+pub(crate) fn replay(replay: &Replay, series_index: &SeriesIndex) -> Result<Chart, Trouble> {
     let mut drawing = Drawing::default();
     let mut rings = Vec::new();
-    for name in Cast::new(replay.points.iter().map(|point| point.strategy.as_str())).names() {
+    for name in SeriesIndex::new(replay.points.iter().map(|point| point.strategy.as_str())).names()
+    {
         let points = replay.points.iter();
         let mut own: Vec<&ReplayPoint> = points.filter(|point| point.strategy == *name).collect();
         own.sort_by_key(|point| point.workers);
-        let (ink, marker) = (cast.ink(name), Some(cast.marker(name)));
+        let (ink, marker) = (series_index.ink(name), Some(series_index.marker(name)));
         let predicted = own
             .iter()
             .map(|point| (point.workers as f64, point.predicted, None));

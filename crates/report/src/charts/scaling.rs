@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use super::axis::Axis;
 use super::lines::{Drawing, Joined, Line};
-use super::{Cast, Chart, Key, SMALL, Swatch, Trouble, WIDE};
+use super::{Chart, Key, SMALL, SeriesIndex, Swatch, Trouble, WIDE};
 use crate::format::escape;
 use crate::{ScalePoint, Scaling};
 
 const HEIGHT: f64 = 300.0;
 
 /// A line for each way of balancing.
-pub(crate) fn scaling(scaling: &Scaling, cast: &Cast) -> Result<Chart, Trouble> {
+pub(crate) fn scaling(scaling: &Scaling, series_index: &SeriesIndex) -> Result<Chart, Trouble> {
     let mut drawing = Drawing::default();
     for name in names(scaling).names() {
         let mut own: Vec<&ScalePoint> = scaling
@@ -20,7 +20,7 @@ pub(crate) fn scaling(scaling: &Scaling, cast: &Cast) -> Result<Chart, Trouble> 
             .filter(|point| point.strategy == *name)
             .collect();
         own.sort_by_key(|point| point.hosts);
-        let (ink, marker) = (cast.ink(name), Some(cast.marker(name)));
+        let (ink, marker) = (series_index.ink(name), Some(series_index.marker(name)));
         let points = own
             .iter()
             .map(|point| (point.hosts as f64, point.efficiency, None));
@@ -39,8 +39,8 @@ pub(crate) fn scaling(scaling: &Scaling, cast: &Cast) -> Result<Chart, Trouble> 
     })
 }
 
-fn names(scaling: &Scaling) -> Cast {
-    Cast::new(scaling.points.iter().map(|point| point.strategy.as_str()))
+fn names(scaling: &Scaling) -> SeriesIndex {
+    SeriesIndex::new(scaling.points.iter().map(|point| point.strategy.as_str()))
 }
 
 /// The same as a picture that stands alone: with a white ground, a title and a legend.

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::lines::{Band, Drawing, Joined, Line, Point};
 use super::palette::{MUTED, series};
-use super::{Cast, Chart, Key, Marker, Swatch, Trouble};
+use super::{Chart, Key, Marker, SeriesIndex, Swatch, Trouble};
 use crate::format::times;
 use crate::{Comparison, Profile, Row, Summary};
 
@@ -34,9 +34,12 @@ fn point(base: f64, workers: usize, time: Option<Summary>) -> Option<Point> {
     Some((workers as f64, base / time.median, Some(whisker)))
 }
 
-/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if only
-/// one number was measured, or there is no serial code to compare with.
-pub(crate) fn speedups(comparison: &Comparison, cast: &Cast) -> Result<Option<Chart>, Trouble> {
+/// The speed-ups of all contenders against the serial code, by the number of workers; `None` if
+/// only one number was measured, or there is no serial code to compare with.
+pub(crate) fn speedups(
+    comparison: &Comparison,
+    series_index: &SeriesIndex,
+) -> Result<Option<Chart>, Trouble> {
     let Some(serial) = comparison.serial().and_then(Row::median) else {
         return Ok(None);
     };
@@ -54,7 +57,7 @@ pub(crate) fn speedups(comparison: &Comparison, cast: &Cast) -> Result<Option<Ch
             continue;
         }
         workers.extend(points.iter().map(|point| point.0 as usize));
-        let (ink, marker) = (cast.ink(name), cast.marker(name));
+        let (ink, marker) = (series_index.ink(name), series_index.marker(name));
         let said = points
             .iter()
             .map(|(p, speedup, _)| format!("{} with {p}", times(*speedup)));
@@ -101,8 +104,8 @@ pub(crate) fn profile(profile: &Profile) -> Result<Chart, Trouble> {
     finish(drawing, title, &workers)
 }
 
-/// Powers of two, beyond the measured numbers to where the bounds differ: that is what a reader wants
-/// to know of a larger machine.
+/// Powers of two, beyond the measured numbers to where the bounds differ: that is what a reader
+/// wants to know of a larger machine.
 fn numbers(profile: &Profile) -> Vec<usize> {
     let far = (2.0 * profile.parallelism())
         .clamp(8.0, 64.0)

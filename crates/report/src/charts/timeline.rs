@@ -7,7 +7,8 @@ use crate::{Arrow, ArrowKind, SliceKind, Timeline, Track};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-/// What a page can hold: slices and arrows of the wide picture. The narrow one has room for a third.
+/// What a page can hold: slices and arrows of the wide picture. The narrow one has room for a
+/// third.
 const CAP: (usize, usize) = (3000, ARROWS);
 /// More arrows than this would hide the tracks.
 pub(crate) const ARROWS: usize = 300;
@@ -193,7 +194,8 @@ impl<'a> Tracks<'a> {
         Ok(())
     }
 
-    /// From the middle of one track to the near edge of the other; `None` if one of them is not shown.
+    /// From the middle of one track to the near edge of the other; `None` if one of them is not
+    /// shown.
     fn ends(&self, arrow: &Arrow) -> Option<((i32, i32), (i32, i32))> {
         let row = |worker| {
             self.timeline

@@ -1,7 +1,7 @@
 //! Who wins, and by how much.
 
 use super::parts::{Cell, Table, article, figure};
-use crate::charts::{self, Cast};
+use crate::charts::{self, SeriesIndex};
 use crate::format::{escape, plural, range, seconds, sentence, times};
 use crate::{Comparison, Contender, Results, Row};
 use std::fmt::Write;
@@ -77,7 +77,7 @@ fn verdict(decided: &[(&Comparison, &Row)]) -> String {
     if unclear > 0 {
         let _ = write!(
             text,
-            "; in {unclear} of them somebody else was as fast, as far as these measurements tell"
+            "; in {unclear} of them another one was as fast, as far as these measurements tell"
         );
     }
     text + "."
@@ -100,9 +100,12 @@ fn against_rival(comparison: &Comparison) -> Option<f64> {
 /// Whom the measurement does not tell from the winner, the first few by name.
 fn tied(comparison: &Comparison, winner: &Row) -> String {
     let rows = comparison.tied();
-    let name = |row: &&Row| match row.workers == winner.workers {
-        true => row.contender.to_string(),
-        false => label(row),
+    let name = |row: &&Row| {
+        if row.workers == winner.workers {
+            row.contender.to_string()
+        } else {
+            label(row)
+        }
     };
     let mut names: Vec<String> = rows.iter().take(3).map(name).collect();
     match rows.len() {
@@ -122,7 +125,7 @@ fn label(row: &Row) -> String {
 }
 
 /// One article per workload.
-pub(super) fn section(results: &Results, cast: &Cast) -> String {
+pub(super) fn section(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, comparison) in results.comparisons.iter().enumerate() {
         let mut body = String::new();
@@ -132,9 +135,9 @@ pub(super) fn section(results: &Results, cast: &Cast) -> String {
         if comparison.rows.iter().all(|row| row.samples.is_empty()) {
             body.push_str("<p>Nothing was measured before the command was stopped.</p>\n");
         } else {
-            body.push_str(&figure(charts::bars(comparison, cast), "bars"));
+            body.push_str(&figure(charts::bars(comparison, series_index), "bars"));
         }
-        match charts::speedups(comparison, cast) {
+        match charts::speedups(comparison, series_index) {
             Ok(None) => {}
             Ok(Some(chart)) => body.push_str(&figure(Ok(chart), "speedup")),
             Err(trouble) => body.push_str(&figure(Err(trouble), "speedup")),

@@ -1,14 +1,14 @@
 //! Profiles, predictions, experiments, and what the workers did.
 
 use super::parts::{Cell, Table, article, figure};
-use crate::charts::{self, Cast, Quantity};
+use crate::charts::{self, Quantity, SeriesIndex};
 use crate::format::{count, escape, number, plural, seconds, times};
 use crate::results::{heading, spell};
 use crate::{Arrival, Batch, Experiment, Load, Profile, Replay, Results, Summary};
 use std::fmt::Write;
 
 /// One article per profile.
-pub(super) fn profiles(results: &Results, _: &Cast) -> String {
+pub(super) fn profiles(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, profile) in results.profiles.iter().enumerate() {
         let mut body = format!(
@@ -79,7 +79,7 @@ fn profile_table(profile: &Profile) -> String {
 }
 
 /// One article per recorded run.
-pub(super) fn replays(results: &Results, cast: &Cast) -> String {
+pub(super) fn replays(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, replay) in results.replays.iter().enumerate() {
         let mut body = String::new();
@@ -90,7 +90,7 @@ pub(super) fn replays(results: &Results, cast: &Cast) -> String {
                 plural(replay.recorded_workers, "worker")
             );
         }
-        body.push_str(&figure(charts::replay(replay, cast), "replay"));
+        body.push_str(&figure(charts::replay(replay, series_index), "replay"));
         body.push_str(&replay_table(replay));
         html.push_str(&article(
             &format!("replay-{i}"),
@@ -104,7 +104,7 @@ pub(super) fn replays(results: &Results, cast: &Cast) -> String {
 }
 
 /// One article per program and network.
-pub(super) fn scalings(results: &Results, cast: &Cast) -> String {
+pub(super) fn scalings(results: &Results, series_index: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, scaling) in results.scalings.iter().enumerate() {
         let head = [("balancing", false), ("hosts", true), ("efficiency", true)];
@@ -124,7 +124,7 @@ pub(super) fn scalings(results: &Results, cast: &Cast) -> String {
                 ],
             );
         }
-        let body = figure(charts::scaling(scaling, cast), "scaling") + &table.finish();
+        let body = figure(charts::scaling(scaling, series_index), "scaling") + &table.finish();
         let id = format!("scaling-{i}");
         html.push_str(&article(&id, &name, &scaling.program, None, &body));
     }
@@ -160,7 +160,7 @@ fn replay_table(replay: &Replay) -> String {
 }
 
 /// One article per map of steals.
-pub(super) fn steals(results: &Results, _: &Cast) -> String {
+pub(super) fn steals(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, map) in results.steals.iter().enumerate() {
         let workers = plural(map.counts.len(), "worker");
@@ -191,7 +191,7 @@ pub(super) fn steals(results: &Results, _: &Cast) -> String {
 }
 
 /// One article per curve; curves of one program have one scale.
-pub(super) fn loads(results: &Results, _: &Cast) -> String {
+pub(super) fn loads(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, curve) in results.loads.iter().enumerate() {
         let same = results.loads.iter().filter(|other| {
@@ -220,7 +220,7 @@ pub(super) fn loads(results: &Results, _: &Cast) -> String {
 }
 
 /// One article per timeline.
-pub(super) fn timelines(results: &Results, _: &Cast) -> String {
+pub(super) fn timelines(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, timeline) in results.timelines.iter().enumerate() {
         let chart = charts::timeline(timeline);
@@ -271,7 +271,7 @@ pub(super) fn timelines(results: &Results, _: &Cast) -> String {
 }
 
 /// One article per experiment: a plot of each quantity for each kind of load.
-pub(super) fn experiments(results: &Results, _: &Cast) -> String {
+pub(super) fn experiments(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, experiment) in results.experiments.iter().enumerate() {
         let mut body = format!(

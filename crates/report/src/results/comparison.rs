@@ -214,7 +214,7 @@ impl Comparison {
         (median > 0.0).then(|| serial / median)
     }
 
-    /// The verified row with the smallest median, whoever it is: the serial code wins where no runtime pays.
+    /// The verified row with the smallest median: the serial code wins where no runtime pays.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
@@ -243,14 +243,15 @@ impl Comparison {
         best(self.rows.iter().filter(|row| row.workers == workers))
     }
 
-    /// The other verified rows whose quartiles overlap the winner's: the measurement does not tell them from it.
+    /// The other verified rows whose quartiles overlap the winner's: the measurement does not tell
+    /// them from it.
     ///
     /// ```
     /// use locksley_report::{Comparison, Contender, Row};
     ///
     /// let mut fib = Comparison::new("fib");
     /// fib.rows.push(Row::new(Contender::strategy("stealing"), 2, vec![1.0, 1.1, 1.2]));
-    /// fib.rows.push(Row::new(Contender::rival("rayon"), 2, vec![1.1, 1.2, 1.3]));
+    /// fib.rows.push(Row::new(Contender::rival("rayon"), 2, vec![1.05, 1.12, 1.3]));
     /// fib.rows.push(Row::new(Contender::Serial, 1, vec![2.0, 2.1, 2.2]));
     /// let tied: Vec<_> = fib.tied().iter().map(|row| row.contender.name()).collect();
     /// assert_eq!(tied, ["rayon"]);

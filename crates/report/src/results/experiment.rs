@@ -1,5 +1,6 @@
-//! Batches of tasks, with and without stealing: the experiments that the report on a stealing thread pool
-//! made ("even" and "skewed" batches of Fibonacci numbers, bounded and unbounded deques).
+//! Batches of tasks, with and without stealing: the experiments that the report on a stealing
+//! thread pool made ("even" and "skewed" batches of Fibonacci numbers, bounded and unbounded
+//! deques).
 
 use super::{Parameters, bad_number};
 use crate::Summary;
@@ -201,7 +202,7 @@ pub struct Experiment {
     pub name: String,
     /// Tasks per thread, K.
     pub tasks: usize,
-    /// Whatever else was set.
+    /// Everything else that was set.
     #[serde(default, skip_serializing_if = "Parameters::is_empty")]
     pub parameters: Parameters,
     /// All variants with all numbers of threads.

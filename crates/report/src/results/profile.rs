@@ -32,9 +32,10 @@ impl SpeedupPoint {
 
 /// Work and span of a program, the speed-ups that they allow, and the measured ones.
 ///
-/// Work T1 is the time of all strands together; span Tinf the time of the longest chain of strands, each of which
-/// waits for the one before. The burdened span counts the cost of moving a task as well, at each place
-/// where one may be stolen (He, Leiserson and Leiserson, "The Cilkview scalability analyzer").
+/// Work T1 is the time of all strands together; span Tinf the time of the longest chain of strands,
+/// each of which waits for the one before. The burdened span counts the cost of moving a task as
+/// well, at each place where one may be stolen (He, Leiserson and Leiserson, "The Cilkview
+/// scalability analyzer").
 ///
 /// ```
 /// use locksley_report::{Profile, SpeedupPoint};
@@ -118,8 +119,8 @@ impl Profile {
         ratio(self.work, self.burdened_span.max(self.span))
     }
 
-    /// The speed-up that no scheduler exceeds with this many workers, by the work law and the span law:
-    /// min(P, T1 / Tinf).
+    /// The speed-up that no scheduler exceeds with this many workers, by the work law and the span
+    /// law: min(P, T1 / Tinf).
     ///
     /// ```
     /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).at_most(2), 2.0);
@@ -128,8 +129,8 @@ impl Profile {
         self.parallelism().min(workers as f64)
     }
 
-    /// The speed-up that a greedy scheduler reaches at least with this many workers (Graham; Brent), the burden taken
-    /// into account: T1 / (T1 / P + burdened span).
+    /// The speed-up that a greedy scheduler reaches at least with this many workers (Graham;
+    /// Brent), the burden taken into account: T1 / (T1 / P + burdened span).
     ///
     /// ```
     /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).at_least(2), 1.0);
@@ -176,7 +177,8 @@ fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 1.0 }
 }
 
-/// The time of a recorded run under a strategy with a number of workers: as simulated, and as measured where that was possible.
+/// The time of a recorded run under a strategy with a number of workers: as simulated, and as
+/// measured where that was possible.
 ///
 /// ```
 /// use locksley_report::ReplayPoint;

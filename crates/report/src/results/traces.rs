@@ -78,7 +78,8 @@ pub enum TimeUnit {
     Ticks,
 }
 
-/// The loads of all workers at one moment. A load is the number of tasks that wait in a worker's pile.
+/// The loads of all workers at one moment. A load is the number of tasks that wait in a worker's
+/// pile.
 ///
 /// ```
 /// let point = locksley_report::LoadPoint { time: 0.5, mean: 2.0, max: 7.0, percentiles: vec![0.0, 1.0, 6.0] };
@@ -307,9 +308,10 @@ impl Timeline {
             .fold(0.0, f64::max)
     }
 
-    /// Makes it small enough for a page: at most `slices` slices and `arrows` arrows. Short gaps between slices of a kind
-    /// close first, so that the picture at full width stays the same; arrows are thinned out evenly. What was left out is
-    /// counted in [`dropped`](Timeline::dropped).
+    /// Makes it small enough for a page: at most `slices` slices and `arrows` arrows. Short gaps
+    /// between slices of a kind close first, so that the picture at full width stays the same;
+    /// arrows are thinned out evenly. What was left out is counted in
+    /// [`dropped`](Timeline::dropped).
     ///
     /// ```
     /// use locksley_report::{Slice, SliceKind, Timeline, Track};
@@ -363,7 +365,8 @@ impl Timeline {
     }
 }
 
-/// Joins neighbours that are shorter than `grain`, or are apart by less. The kind of what is joined is that of its longer part.
+/// Joins neighbours that are shorter than `grain`, or are apart by less. The kind of what is joined
+/// is that of its longer part.
 fn coarser(slices: Vec<Slice>, grain: f64) -> Vec<Slice> {
     let mut kept: Vec<Slice> = Vec::new();
     for slice in slices {

@@ -1,4 +1,5 @@
-//! A small client of Chromium's DevTools protocol, over its pipe: messages are JSON, each ended by a zero byte.
+//! A small client of Chromium's DevTools protocol, over its pipe: messages are JSON, each ended by
+//! a zero byte.
 
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};

@@ -103,8 +103,8 @@ impl Tab {
         self.check_width();
     }
 
-    /// The page does not scroll sideways. A phone's browser would zoom out to show all of a wide page, so what counts is the
-    /// width that the window was given.
+    /// The page does not scroll sideways. A phone's browser would zoom out to show all of a wide
+    /// page, so what counts is the width that the window was given.
     fn check_width(&self) {
         let width = self.count("document.documentElement.scrollWidth");
         assert!(

@@ -101,9 +101,10 @@ impl Graph {
     /// | `next` | the nodes that wait for it, two at most; a processor goes on with the first | none: the sink |
     /// | `steps` | a chain of so many nodes of one step | 1 |
     ///
-    /// A pool of the runtime that was built with `Builder::record` writes such a file of what it has run
-    /// (`Pool::take_recording`, `Recording::write`): a node for what ran between two forks or joins, with as
-    /// many steps as it took units of time. Work and span are then exactly those of what was recorded, in that unit.
+    /// A pool of the runtime that was built with `Builder::record` writes such a file of what it
+    /// has run (`Pool::take_recording`, `Recording::write`): a node for what ran between two forks
+    /// or joins, with as many steps as it took units of time. Work and span are then exactly those
+    /// of what was recorded, in that unit.
     ///
     /// ```
     /// use std::time::Duration;

@@ -108,14 +108,15 @@ pub trait Computation {
     /// A ready node.
     type Node: Copy + std::fmt::Debug;
 
-    /// Are all joins nested: does a strand join only with what was forked from the same place?
+    /// Returns `true` if all joins are nested: a strand joins only with what was forked from the
+    /// same place.
     ///
     /// Then a processor that executes depth first and is robbed of its oldest nodes only meets
     /// others at joins only when its deque is empty, and need not be looked at until then.
     const NESTED: bool;
 
-    /// Does every join wait for exactly two strands, those of one fork? Then whoever executes both
-    /// of them executes the join.
+    /// Returns `true` if every join waits for exactly two strands, those of one fork. Then a
+    /// processor that executes both of them executes the join.
     const PAIRED: bool = false;
 
     /// Begins anew, and gives the root.
@@ -125,8 +126,8 @@ pub trait Computation {
     fn execute(&mut self, node: Self::Node) -> Enabled<Self::Node>;
 
     /// At least how many nodes are to be executed before a processor is done with a node and what
-    /// descends from it, up to and without the join that it leads to, if nobody helps; the node
-    /// itself included. Used only where joins are [`NESTED`](Computation::NESTED).
+    /// descends from it, up to and without the join that it leads to, if no other processor helps;
+    /// the node itself included. Used only where joins are [`NESTED`](Computation::NESTED).
     fn at_least(&self, node: Self::Node) -> u64 {
         let _ = node;
         1

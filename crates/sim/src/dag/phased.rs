@@ -1,7 +1,7 @@
 //! Work that is generated in phases, as work dealing's analysis has it.
 
 use super::{SeriesParallel, Size, Step};
-use crate::draw::mix;
+use locksley_policy::mix;
 
 /// An (n, C)-phased generation pattern (Hendler and Shavit, "Work Dealing", section 4.3): while the
 /// C items of one phase are processed, the C items of the next are generated.

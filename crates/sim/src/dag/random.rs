@@ -1,7 +1,7 @@
 //! A random tree of forks and joins.
 
 use super::{SeriesParallel, Size, Step};
-use crate::draw::mix;
+use locksley_policy::mix;
 
 /// A series-parallel computation of exactly that many nodes, whose shape is drawn from a seed.
 ///

@@ -68,7 +68,7 @@ pub enum Task {
         numbers: u64,
         /// How many nodes are left of the search.
         rest: u32,
-        /// Is it the merge that leads to the sink?
+        /// `true` for the merge that leads to the sink.
         last: bool,
     },
     /// The sink.
@@ -108,9 +108,10 @@ impl Sort {
     }
 
     fn sort(&self, k: u32) -> Task {
-        match k == self.base {
-            true => Task::Copy(leaf(k)),
-            false => Task::Sort(k),
+        if k == self.base {
+            Task::Copy(leaf(k))
+        } else {
+            Task::Sort(k)
         }
     }
 
@@ -252,7 +253,7 @@ impl SeriesParallel for Sort {
     }
 }
 
-/// Does a parallel merge of so many numbers fork at all?
+/// Returns `true` if a parallel merge of so many numbers forks at all.
 fn forks(numbers: u64, split: f64) -> bool {
     if numbers < 2 {
         return false;

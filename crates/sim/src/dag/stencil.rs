@@ -58,7 +58,7 @@ impl Stencil {
         }
     }
 
-    /// One predecessor of a point at a step has been executed: is it ready now?
+    /// Counts an executed predecessor of a point. Returns `true` if the point is ready now.
     fn arrive(&mut self, point: u32, step: u32) -> Option<Node> {
         if point >= self.width {
             return None;

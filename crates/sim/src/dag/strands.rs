@@ -61,7 +61,7 @@ pub trait SeriesParallel {
     /// A strand, at the node that it is to execute next.
     type Task: Copy + std::fmt::Debug;
 
-    /// Does every fork have a join of its own: is there no [`Step::Fork`]?
+    /// Returns `true` if every fork has a join of its own: there is no [`Step::Fork`].
     const PAIRED: bool = false;
 
     /// The first strand. Its end is the sink, so it never ends in a [`Step::Fork`].

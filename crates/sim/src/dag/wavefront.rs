@@ -72,7 +72,7 @@ impl Computation for Wavefront {
         let at = row as usize;
         self.ended[at] += 1;
         let (right, below) = (column + 1, row + 1);
-        // Whoever ends last of two predecessors sees that the other one has ended.
+        // The predecessor that ends last sees that the other one has ended.
         let enables_right = right < self.columns && (row == 0 || self.ended[at - 1] > right);
         let enables_below = below < self.rows && self.ended[at + 1] == column;
         match (enables_right, enables_below) {

@@ -9,15 +9,16 @@
 //! processor runs out of work, the ratio of idle processors is noted; after [`Period::SAMPLES`] of
 //! these and [`Period::TASKS`] items taken to be executed, the period is over.
 //!
-//! The runtime's searches, which these counts are of, try everybody once. A processor here tries one
-//! at a time; so P - 1 attempts in vain in a row are a search, and so are fewer and a success.
+//! The runtime's searches, which these counts are of, try every processor once. A processor here
+//! tries one at a time; so P - 1 attempts in vain in a row are a search, and so are fewer and a
+//! success.
 
 use locksley_policy::{Amount, Auto, Mode, Outcome, Period, Sharing, StealHalf, Tuning, When};
 
 use super::core::{Core, Scheduler};
 use super::half::Half;
+use super::sampler::Move;
 use super::sharing::{Loot, Sharers};
-use super::watch::Move;
 use crate::dag::{Computation, Enabled};
 
 /// What has been noted since the period began, and what had been counted when it did.
@@ -63,7 +64,7 @@ pub(crate) struct Autos<N> {
     half: Half<N>,
     sharers: Sharers<N>,
     pulse: Pulse,
-    /// Does each processor push into its sharing pile? The other one is empty then.
+    /// For each processor whether it pushes into its sharing pile. The other one is empty then.
     shares: Vec<bool>,
     /// How many pushes and pops each processor has yet to make before it takes a sample.
     left: Vec<u32>,
@@ -90,7 +91,8 @@ impl<N: Copy> Autos<N> {
         }
     }
 
-    /// A processor goes over to the pile that suits the mode, unless there is something in the old one.
+    /// A processor goes over to the pile that suits the mode, unless there is something in the old
+    /// one.
     fn follow(&mut self, p: usize) {
         match self.pulse.auto.mode() {
             Mode::Sharing(heuristic) => {
@@ -116,17 +118,19 @@ impl<N: Copy> Autos<N> {
     {
         self.follow(p);
         self.count_down(core, p);
-        match self.shares[p] {
-            true => self.sharers.fork(core, p, node, now),
-            false => self.half.push(core, p, node),
+        if self.shares[p] {
+            self.sharers.fork(core, p, node, now)
+        } else {
+            self.half.push(core, p, node)
         }
     }
 
     fn pop<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32) {
         self.count_down(core, p);
-        let (node, cost) = match self.shares[p] {
-            true => self.sharers.fetch(core, p),
-            false => self.half.pop(core, p),
+        let (node, cost) = if self.shares[p] {
+            self.sharers.fetch(core, p)
+        } else {
+            self.half.pop(core, p)
         };
         self.pulse.executed += u64::from(node.is_some());
         (node, cost)
@@ -151,7 +155,7 @@ impl<N: Copy> Autos<N> {
                 Loot::Nothing(_) => None,
             };
             if node.is_some() {
-                core.watch.moved(Move::Steal, victim, p, now, back);
+                core.sampler.moved(Move::Steal, victim, p, now, back);
             }
         } else {
             self.half.policy.amount = match mode {
@@ -207,9 +211,10 @@ impl<C: Computation> Scheduler<C> for Autos<C::Node> {
 
     fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64) {
         core.tally.idle_iterations += 1;
-        let (node, back) = match self.sharers.reads(p) {
-            true => (None, now),
-            false => self.attempt(core, p, now),
+        let (node, back) = if self.sharers.reads(p) {
+            (None, now)
+        } else {
+            self.attempt(core, p, now)
         };
         if let Some(node) = node {
             self.sharers.works(p);

@@ -17,9 +17,10 @@ impl Bits {
 
     #[inline]
     pub(crate) fn set(&mut self, number: usize, contained: bool) {
-        match contained {
-            true => self.insert(number),
-            false => self.remove(number),
+        if contained {
+            self.insert(number)
+        } else {
+            self.remove(number)
         }
     }
 

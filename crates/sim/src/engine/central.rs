@@ -59,7 +59,7 @@ impl<C: Computation> Scheduler<C> for Central<C::Node> {
         }
     }
 
-    /// The queue belongs to nobody; it is shown as the first one's.
+    /// The queue has no owner; it is shown as the first processor's.
     fn waiting(&self, p: usize) -> usize {
         if p == 0 { self.ready.len() } else { 0 }
     }

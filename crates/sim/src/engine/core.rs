@@ -3,12 +3,12 @@
 use locksley_policy::Nest;
 
 use super::bits::Bits;
+use super::sampler::Sampler;
 use super::topology::Seen;
-use super::watch::Watch;
 use super::wheel::Wheel;
 use super::{Costs, Finish, Tally};
 use crate::dag::{Computation, Enabled};
-use crate::{Draw, Setup, Speeds, Topology};
+use crate::{CounterRng, Setup, Speeds, Topology};
 
 /// Marks the events that come after all completions of a tick: something arrives.
 const ARRIVAL: u32 = 1 << 30;
@@ -54,7 +54,7 @@ pub(crate) struct Core<'a, C: Computation> {
     pub(crate) busy: Bits,
     wheel: Wheel,
     pub(crate) tally: Tally,
-    pub(crate) watch: Watch,
+    pub(crate) sampler: Sampler,
 }
 
 impl<'a, C: Computation> Core<'a, C> {
@@ -71,7 +71,7 @@ impl<'a, C: Computation> Core<'a, C> {
             busy: Bits::new(setup.processors),
             wheel: Wheel::new(),
             tally: Tally::default(),
-            watch: Watch::new(setup),
+            sampler: Sampler::new(setup),
         }
     }
 
@@ -83,8 +83,8 @@ impl<'a, C: Computation> Core<'a, C> {
 
     /// The random numbers of a processor at a time.
     #[inline]
-    pub(crate) fn draw(&self, p: usize, now: u64) -> Draw {
-        Draw::at(self.seed, p, now)
+    pub(crate) fn draw(&self, p: usize, now: u64) -> CounterRng {
+        CounterRng::at(self.seed, p, now)
     }
 
     /// What policies see, given how many nodes wait in each pile.
@@ -117,7 +117,7 @@ impl<'a, C: Computation> Core<'a, C> {
         self.nodes[p] = node;
         if !self.busy.contains(p) {
             self.busy.insert(p);
-            self.watch.busy(p, from);
+            self.sampler.busy(p, from);
         }
         let end = self.after(p, from, self.costs.node);
         self.wheel.push(end, p as u32);
@@ -126,7 +126,7 @@ impl<'a, C: Computation> Core<'a, C> {
     /// A processor has nothing to execute.
     pub(crate) fn rest(&mut self, p: usize, from: u64) {
         self.busy.remove(p);
-        self.watch.idle(p, from);
+        self.sampler.idle(p, from);
     }
 
     /// Calls [`Scheduler::acted`] at a time.
@@ -147,21 +147,21 @@ impl<'a, C: Computation> Core<'a, C> {
         scheduler.tick_ended(&mut self, 0);
         let mut keys = Vec::new();
         while let Some(now) = self.wheel.next(&mut keys) {
-            while self.watch.next_sample() < now {
+            while self.sampler.next_sample() < now {
                 self.sample(&scheduler);
             }
             let arrivals = keys.partition_point(|&key| key < ARRIVAL);
             let acts = keys.partition_point(|&key| key < IDLE);
             for &key in &keys[..arrivals] {
                 if self.complete(key as usize, &mut scheduler, now) {
-                    self.watch.idle(key as usize, now);
-                    return Some(Finish::new(now, self.tally, self.watch));
+                    self.sampler.idle(key as usize, now);
+                    return Some(Finish::new(now, self.tally, self.sampler));
                 }
             }
             for &key in &keys[arrivals..acts] {
                 scheduler.arrived(&mut self, (key & !ARRIVAL) as usize, now);
             }
-            // From a place on that is drawn, so that nobody is always first.
+            // From a place on that is drawn, so that no processor is always first.
             let first = super::first(self.seed, now, keys.len() - acts);
             for &key in keys[acts + first..].iter().chain(&keys[acts..acts + first]) {
                 scheduler.acted(&mut self, (key & !IDLE) as usize, now);
@@ -171,7 +171,7 @@ impl<'a, C: Computation> Core<'a, C> {
         None
     }
 
-    /// A processor completes its node. Was it the sink?
+    /// Completes a processor's node. Returns `true` if it was the sink.
     fn complete(&mut self, p: usize, scheduler: &mut impl Scheduler<C>, now: u64) -> bool {
         self.tally.executed += 1;
         match self.computation.execute(self.nodes[p]) {
@@ -189,6 +189,6 @@ impl<'a, C: Computation> Core<'a, C> {
             let is_busy = busy.contains(p);
             (scheduler.waiting(p) + usize::from(is_busy), is_busy)
         };
-        self.watch.sample(self.nodes.len(), load);
+        self.sampler.sample(self.nodes.len(), load);
     }
 }

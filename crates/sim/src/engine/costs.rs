@@ -19,14 +19,14 @@ pub struct Costs {
     pub node: u32,
     /// An idle iteration: choosing a victim and looking at its pile. At least 1.
     pub steal: u32,
-    /// A compare-and-swap, of a thief, of an owner that takes its last item, of whoever accepts an
-    /// offer. For as long, another one that aims at the same item fails.
+    /// A compare-and-swap, of a thief, of an owner that takes its last item, of a processor that
+    /// accepts an offer. For as long, another one that aims at the same item fails.
     pub cas: u32,
     /// A memory fence that makes stores visible before loads.
     pub fence: u32,
     /// Giving an item away: an offer, a dealing, a transfer.
     pub donation: u32,
-    /// Looking at somebody's load, or into one of the buffers of work dealing.
+    /// Looking at a processor's load, or into one of the buffers of work dealing.
     pub probe: u32,
 }
 

@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 use locksley_policy::{Collector, Dealer, Dealing};
 
 use super::core::{Core, Scheduler};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
-use crate::draw::mix;
+use locksley_policy::mix;
 
 /// The processor that an affinity means.
 pub(crate) fn home(affinity: u64, count: usize) -> usize {
@@ -100,7 +100,7 @@ impl<N: Copy> Dealers<N> {
             core.tally.affinity_hits += u64::from(home(key, core.count()) == p);
         }
         if producer != p {
-            core.watch.moved(Move::Dealing, producer, p, now, now);
+            core.sampler.moved(Move::Dealing, producer, p, now, now);
         }
     }
 

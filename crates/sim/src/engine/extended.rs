@@ -20,7 +20,7 @@ pub(crate) struct Extended<N> {
     /// The topmost first.
     items: VecDeque<N>,
     range: usize,
-    /// Has a thief changed the range since the owner did (the paper's prevStealRange)?
+    /// Set if a thief has changed the range since the owner did (the paper's prevStealRange).
     changed: bool,
     /// The compare-and-swaps so far.
     pub(crate) cas: u64,
@@ -118,7 +118,7 @@ mod tests {
     use locksley_policy::Source;
 
     use super::*;
-    use crate::Draw;
+    use crate::CounterRng;
 
     #[test]
     fn an_owner_alone_pays_a_logarithm() {
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn nothing_is_lost_and_the_range_has_an_eighth() {
         for seed in 0..200 {
-            let mut draw = Draw::at(seed, 0, 0);
+            let mut draw = CounterRng::at(seed, 0, 0);
             let mut deques = [Extended::default(), Extended::default()];
             let (mut next, mut seen) = (0, Vec::new());
             for _ in 0..500 {

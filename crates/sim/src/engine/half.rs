@@ -8,7 +8,7 @@ use locksley_policy::{Outcome, Since, StealHalf, other};
 
 use super::core::{Core, Scheduler};
 use super::extended::Extended;
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 /// Steal-half's processors.
@@ -19,7 +19,7 @@ pub(crate) struct Half<N> {
     /// What a processor goes on with when it has balanced.
     pub(super) next: Vec<Option<N>>,
     victims: Vec<u32>,
-    /// Until when attempts on a pile fail, because somebody was quicker.
+    /// Until when attempts on a pile fail, because another thief was quicker.
     contended: Vec<u64>,
     /// Items on their way from a victim to a thief.
     moving: Vec<N>,
@@ -133,7 +133,7 @@ impl<N: Copy> Half<N> {
             cost += self.settle(core, p);
         }
         let there = back(core, cost);
-        core.watch.moved(Move::Steal, victim, p, now, there);
+        core.sampler.moved(Move::Steal, victim, p, now, there);
         (there, Outcome::Success)
     }
 }

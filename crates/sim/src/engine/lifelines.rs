@@ -3,7 +3,7 @@
 //!
 //! A processor that has failed w times tries its *lifelines*, a few fixed neighbours, one after the
 //! other; if they have nothing either, it leaves a standing request with each, and does nothing
-//! more. Whoever has a request and gets more than it can execute sends some of it. So idle
+//! more. A processor that has a request and gets more than it can execute sends some of it. So idle
 //! processors put no load on the network, and work still gets everywhere in few hops: the lifelines
 //! form a hypercube of z dimensions with `base` places in each, along each of which a processor's
 //! lifeline is the next one.
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use locksley_policy::{Lifelines, other};
 
 use super::core::{Core, Scheduler};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 struct Processor<N> {
@@ -89,7 +89,7 @@ impl<N: Copy> Lines<N> {
         let sent = core.after(p, now, core.costs.donation);
         let there = core.at(p, q, sent).max(now + 1);
         core.tally.offered += 1;
-        core.watch.moved(Move::Lifeline, p, q, now, there);
+        core.sampler.moved(Move::Lifeline, p, q, now, there);
         self.processors[q].coming.push((there, node));
         core.arrive_at(q, there);
         core.costs.donation
@@ -188,7 +188,7 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
         let back = core.at(victim, p, core.after(p, now, cost));
         match node {
             Some(node) => {
-                core.watch.moved(Move::Steal, victim, p, now, back);
+                core.sampler.moved(Move::Steal, victim, p, now, back);
                 self.take(core, p, node, back);
             }
             None => self.seek(core, p, back),
@@ -201,9 +201,10 @@ impl<C: Computation> Scheduler<C> for Lines<C::Node> {
             return;
         };
         core.tally.donated += 1;
-        match core.busy.contains(p) {
-            true => self.processors[p].pile.push_back(node),
-            false => self.take(core, p, node, now),
+        if core.busy.contains(p) {
+            self.processors[p].pile.push_back(node)
+        } else {
+            self.take(core, p, node, now)
         }
     }
 

@@ -14,7 +14,7 @@ pub(super) struct Pointer {
     pub(super) from: u64,
 }
 
-/// A mailbox for each processor, or none for anybody.
+/// A mailbox for each processor, or none at all.
 #[derive(Debug)]
 pub(super) struct Mail {
     capacity: usize,
@@ -31,12 +31,12 @@ impl Mail {
         }
     }
 
-    /// Are there mailboxes?
+    /// Returns `true` if there are mailboxes.
     pub(super) fn is_there(&self) -> bool {
         self.capacity > 0
     }
 
-    /// Is there no room for another letter?
+    /// Returns `true` if there is no room for another letter.
     pub(super) fn is_full(&self, p: usize) -> bool {
         self.boxes
             .get(p)
@@ -56,7 +56,7 @@ impl Mail {
         letters.iter().position(|letter| letter.from <= now)
     }
 
-    /// Is there a letter that has arrived?
+    /// Returns `true` if a letter has arrived.
     pub(super) fn is_due(&self, p: usize, now: u64) -> bool {
         self.due(p, now).is_some()
     }

@@ -10,26 +10,26 @@ mod extended;
 mod half;
 mod lifelines;
 mod mail;
-mod pace;
 mod pile;
+mod sampler;
 mod sending;
 mod sharing;
+mod speed;
 mod stealing;
 mod tally;
 mod topology;
-mod watch;
 mod wheel;
 
 pub use costs::Costs;
-pub use pace::{NOMINAL, Speed, Speeds};
+pub use sampler::{Happening, Load, Move};
+pub use speed::{NOMINAL, Speed, Speeds};
 pub use tally::Tally;
 pub use topology::Topology;
-pub use watch::{Happening, Load, Move};
 
 use locksley_policy::{Source, Victims};
 
 use self::core::Core;
-use crate::Draw;
+use crate::CounterRng;
 use crate::dag::Computation;
 use crate::report::Report;
 use crate::rounds;
@@ -42,16 +42,16 @@ pub(crate) use extended::Extended;
 use half::Half;
 use lifelines::Lines;
 use pile::{LockFree, SemiPrivate};
+pub(crate) use sampler::Sampler;
 use sending::Senders;
 use sharing::Sharers;
 use stealing::{Pacing, Stealing};
-pub(crate) use watch::Watch;
 
 /// Which of the idle processors of a tick is the first to act.
 fn first(seed: u64, now: u64, count: usize) -> usize {
     match count {
         0 => 0,
-        _ => Draw::at(seed, usize::MAX, now).below(count),
+        _ => CounterRng::at(seed, usize::MAX, now).below(count),
     }
 }
 
@@ -59,15 +59,15 @@ fn first(seed: u64, now: u64, count: usize) -> usize {
 pub(crate) struct Finish {
     makespan: u64,
     tally: Tally,
-    watch: Watch,
+    sampler: Sampler,
 }
 
 impl Finish {
-    pub(crate) fn new(makespan: u64, tally: Tally, watch: Watch) -> Finish {
+    pub(crate) fn new(makespan: u64, tally: Tally, sampler: Sampler) -> Finish {
         Finish {
             makespan,
             tally,
-            watch,
+            sampler,
         }
     }
 }
@@ -128,7 +128,7 @@ fn simulate_with<C: Computation>(
         Strategy::Greedy => Core::new(computation, setup).run(Central::new()),
     };
     let finish = finish.ok_or(SimError::Stuck)?;
-    let (loads, timeline) = finish.watch.into_parts();
+    let (loads, timeline) = finish.sampler.into_parts();
     Ok(Report {
         strategy: setup.strategy.to_string(),
         processors: setup.processors,

@@ -113,7 +113,7 @@ pub(crate) struct SemiPrivate<N> {
     deque: LockFree<N>,
     /// How many of the nodes, from the top, are public.
     public: usize,
-    /// Has a thief asked?
+    /// Returns `true` if a thief has asked.
     targeted: bool,
 }
 

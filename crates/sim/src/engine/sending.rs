@@ -1,10 +1,10 @@
 //! The load sharing of Eager, Lazowska and Zahorjan ("Adaptive Load Sharing in Homogeneous
-//! Distributed Systems"; thesis, section 2.4.4): who has too much sends some of it away, and nobody
-//! ever asks.
+//! Distributed Systems"; thesis, section 2.4.4): a processor that has too much sends some of it
+//! away, and none ever asks.
 //!
 //! A processor that enables two nodes goes on with one; the other is new work, which it sends to
 //!
-//! - anybody (*random*);
+//! - any processor (*random*);
 //! - the first of up to L_p that has less than a threshold (*threshold*), or keeps;
 //! - the one that has least of L_p (*shortest*), if that has less than itself, or keeps.
 
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use locksley_policy::Target;
 
 use super::core::{Core, Scheduler};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 /// The processors of a sender-initiated scheduler.
@@ -82,7 +82,7 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
                         cost += core.costs.donation;
                         core.tally.offered += 1;
                         let there = core.at(p, q, core.after(p, now, cost)).max(now + 1);
-                        core.watch.moved(Move::Dealing, p, q, now, there);
+                        core.sampler.moved(Move::Dealing, p, q, now, there);
                         self.coming[q].push((there, p as u32, other));
                         core.arrive_at(q, there);
                     }
@@ -107,9 +107,10 @@ impl<C: Computation> Scheduler<C> for Senders<C::Node> {
             return;
         };
         core.tally.donated += 1;
-        match core.busy.contains(p) {
-            true => self.piles[p].push(node),
-            false => core.execute(p, node, now),
+        if core.busy.contains(p) {
+            self.piles[p].push(node)
+        } else {
+            core.execute(p, node, now)
         }
     }
 

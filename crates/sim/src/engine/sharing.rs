@@ -1,23 +1,23 @@
 //! Stealing and sharing: CFWSS (thesis, Algorithms 7 and 12), with its errors mended.
 //!
 //! A processor that enables two nodes keeps one and stores the other in an entry, a pointer to
-//! which goes into its deque; if its flag is set, it offers the entry to somebody idle as well.
-//! Whoever takes ownership first executes it: the owner or a thief through the deque, or the donee
-//! through the offer. What a donee has taken leaves a *ghost* in the deque, which costs whoever
-//! finds it an iteration.
+//! which goes into its deque; if its flag is set, it offers the entry to an idle processor as well.
+//! The processor that takes ownership first executes it: the owner or a thief through the deque, or
+//! the donee through the offer. What a donee has taken leaves a *ghost* in the deque, which costs
+//! the processor that finds it an iteration.
 //!
 //! **Deviations from the paper.** An offer carries the age of the entry, so that a later entry in
-//! the same place is not taken for it. The place is given back by whoever takes the pointer out of
-//! the deque. An offer lands only where there is none. Spread-back marks the entry as shared before
-//! it offers it.
+//! the same place is not taken for it. The place is given back by the processor that takes the
+//! pointer out of the deque. An offer lands only where there is none. Spread-back marks the entry
+//! as shared before it offers it.
 //!
 //! **Mailboxes** (Algorithms 13 and 14), if there are any: a node that has affinity to another
-//! processor is not spread. It goes into the deque like any other, and a letter with a pointer to it
-//! goes into that processor's mailbox, if there is room. An idle processor that has mail reads it in
-//! its next iteration, instead of trying to steal. *Deviations.* Letters carry ages, as offers do, and
-//! none is lost or invented. The thesis reads with probability theta_r, which would be never for 0, and
-//! forgets the offers; the runtime reads before each search, and so it is here. One writes no letters to
-//! oneself.
+//! processor is not spread. It goes into the deque like any other, and a letter with a pointer to
+//! it goes into that processor's mailbox, if there is room. An idle processor that has mail reads
+//! it in its next iteration, instead of trying to steal. *Deviations.* Letters carry ages, as
+//! offers do, and none is lost or invented. The thesis reads with probability theta_r, which would
+//! be never for 0, and forgets the offers; the runtime reads before each search, and so it is here.
+//! One writes no letters to oneself.
 //!
 //! A donor reads the state of a donee at once, however far it is; the offer takes the latency.
 
@@ -28,7 +28,7 @@ use locksley_policy::{Heuristic, Memory, Offer, Outcome, Seeker, Sharing, Source
 use super::core::{Core, Scheduler};
 use super::dealing::home;
 use super::mail::{Mail, Pointer};
-use super::watch::Move;
+use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
 /// What a processor has stored.
@@ -37,9 +37,9 @@ struct Entry<N> {
     node: N,
     /// Grows whenever the place is given back.
     age: u32,
-    /// Has it been offered to somebody?
+    /// Set if it has been offered.
     shared: bool,
-    /// Does somebody own the node?
+    /// Set if a processor owns the node.
     owned: bool,
 }
 
@@ -58,7 +58,7 @@ struct Processor {
     /// The oldest entry first.
     deque: VecDeque<u32>,
     victim: Option<u32>,
-    /// Does it read its mail in this iteration?
+    /// Set if it reads its mail in this iteration.
     reads: bool,
     contended: u64,
 }
@@ -131,9 +131,9 @@ impl<N: Copy> Sharers<N> {
         self.entries.len() as u32 - 1
     }
 
-    /// Whoever has taken a pointer out of a deque takes what it points to, if nobody owns it, and
-    /// gives the place back. The ticks that it costs are those of a compare-and-swap if it was
-    /// shared.
+    /// A processor that has taken a pointer out of a deque takes what it points to, if it has no
+    /// owner, and gives the place back. The ticks that it costs are those of a compare-and-swap if
+    /// it was shared.
     fn redeem<C>(&mut self, core: &mut Core<C>, place: u32) -> (Option<N>, u32)
     where
         C: Computation<Node = N>,
@@ -178,9 +178,10 @@ impl<N: Copy> Sharers<N> {
         if let Some(donee) = offer.target() {
             cost += core.costs.donation;
             offered = self.offer(core, p, donee, entry, now);
-            match offered {
-                true => core.tally.offered += 1,
-                false => core.tally.refused += 1,
+            if offered {
+                core.tally.offered += 1
+            } else {
+                core.tally.refused += 1
             }
         } else if offer == Offer::Nobody {
             core.tally.refused += 1;
@@ -193,7 +194,7 @@ impl<N: Copy> Sharers<N> {
         cost
     }
 
-    /// Offers an entry to a processor: was that idle?
+    /// Offers an entry to a processor. Returns `true` if that was idle.
     fn offer<C>(&mut self, core: &Core<C>, donor: usize, donee: usize, place: u32, now: u64) -> bool
     where
         C: Computation<Node = N>,
@@ -290,7 +291,7 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// A processor has got a node to execute: the one that it has affinity to?
+    /// Counts a node that a processor executes, and whether the node has affinity to it.
     fn note<C: Computation<Node = N>>(core: &mut Core<C>, p: usize, node: N) {
         if let Some(affinity) = core.computation.affinity(node) {
             core.tally.affinities += 1;
@@ -309,9 +310,10 @@ impl<N: Copy> Sharers<N> {
         let theta = self.policy.theta_r.get();
         let reads = self.mail.is_due(p, now);
         self.processors[p].reads = reads;
-        let victim = match !reads && draw.unit() >= theta {
-            true => other(p, core.count(), &mut draw),
-            false => None,
+        let victim = if !reads && draw.unit() >= theta {
+            other(p, core.count(), &mut draw)
+        } else {
+            None
         };
         let mut there = core.after(p, now, core.costs.steal);
         if let Some(victim) = victim {
@@ -361,7 +363,7 @@ impl<N: Copy> Sharers<N> {
         }
     }
 
-    /// A thief may change the flag of somebody.
+    /// A thief may change the flag of another processor.
     pub(super) fn update<C>(&mut self, core: &Core<C>, p: usize, outcome: Outcome, now: u64)
     where
         C: Computation<Node = N>,
@@ -407,7 +409,7 @@ impl<N: Copy> Sharers<N> {
         None
     }
 
-    /// Takes what a pointer points to, if nobody owns it yet.
+    /// Takes what a pointer points to, if it has no owner yet.
     fn take_up<C>(
         &mut self,
         core: &mut Core<C>,
@@ -434,22 +436,23 @@ impl<N: Copy> Sharers<N> {
         })
     }
 
-    /// The end of an iteration in which a processor has stolen nothing: it reads its mail if it is to,
-    /// and looks whether there is an offer. Has it got something to execute?
+    /// The end of an iteration in which a processor has stolen nothing: it reads its mail if it is
+    /// to, and looks whether there is an offer. Returns `true` if it has got something to execute.
     pub(super) fn receive<C>(&mut self, core: &mut Core<C>, p: usize, now: u64, back: u64) -> bool
     where
         C: Computation<Node = N>,
     {
-        let read = match std::mem::take(&mut self.processors[p].reads) {
-            true => self.read(core, p, now),
-            false => None,
+        let read = if std::mem::take(&mut self.processors[p].reads) {
+            self.read(core, p, now)
+        } else {
+            None
         };
         let Some(gift) = read.or_else(|| self.accept(core, p, back)) else {
             return false;
         };
         let back = core.after(p, back, gift.cost);
         self.works(p);
-        core.watch.moved(Move::Donation, gift.donor, p, now, back);
+        core.sampler.moved(Move::Donation, gift.donor, p, now, back);
         core.execute(p, gift.node, back);
         true
     }
@@ -464,12 +467,12 @@ impl<N: Copy> Sharers<N> {
         self.processors[p].state = State::Idle;
     }
 
-    /// Does a processor read its mail in this iteration?
+    /// Returns `true` if a processor reads its mail in this iteration.
     pub(super) fn reads(&self, p: usize) -> bool {
         self.processors[p].reads
     }
 
-    /// Whom a processor tries in this iteration, if anybody.
+    /// The victim that a processor tries in this iteration, if it tries one.
     pub(super) fn victim(&self, p: usize) -> Option<usize> {
         self.processors[p].victim.map(|victim| victim as usize)
     }
@@ -527,7 +530,7 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
             }
             if let Loot::Node(node, victim) = loot {
                 self.works(p);
-                core.watch.moved(Move::Steal, victim, p, now, back);
+                core.sampler.moved(Move::Steal, victim, p, now, back);
                 return core.execute(p, node, back);
             }
         }

@@ -5,10 +5,10 @@
 //! Both are events, but almost none of a busy processor's are looked at when they happen:
 //!
 //! **Lemma.** In a nested computation, a busy processor whose pile holds nodes x1 .. xk, and from
-//! which nobody steals, meets nobody else before it has completed its own node and all that x1 ..
-//! xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the processor can meet
-//! whoever stole from it lie above all that is in its pile (the structural lemma, thesis 4.3), and
-//! it gets there, or runs out of work, only when the pile is empty.
+//! which no thief steals, meets no other processor before it has completed its own node and all
+//! that x1 .. xk lead to. *Proof.* Nodes are stolen from the top. So the joins at which the
+//! processor can meet its thieves lie above all that is in its pile (the structural lemma, thesis
+//! 4.3), and it gets there, or runs out of work, only when the pile is empty.
 //!
 //! So a processor needs no event before the sum of what its nodes lead to *at least*
 //! ([`Computation::at_least`]); until then it is left behind, and when a thief comes by, or the
@@ -23,12 +23,12 @@ use locksley_policy::{Balancer, Memory, Mixed, Nest, Outcome, Seeker, Victims};
 
 use super::bits::Bits;
 use super::pile::{Pile, Stolen};
+use super::sampler::{Move, Sampler};
 use super::topology::Seen;
-use super::watch::{Move, Watch};
 use super::wheel::{NEVER, Wheel};
 use super::{Costs, Finish, Setup, Tally};
 use crate::dag::{Computation, Enabled};
-use crate::{Draw, Speeds, Topology};
+use crate::{CounterRng, Speeds, Topology};
 
 /// Marks the events of thieves, so that they come after those of busy processors.
 const THIEF: u32 = 1 << 31;
@@ -41,7 +41,7 @@ const NOBODY: u32 = u32::MAX;
 pub(crate) enum Pacing {
     /// Whenever it completes a node.
     Eager,
-    /// When it may meet somebody.
+    /// When it may meet another processor.
     Lazy,
 }
 
@@ -84,8 +84,8 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     processors: Vec<Processor<C::Node, P>>,
     busy: Bits,
     /// Who may have a pile that is not empty, so that thieves need not look at the others at all.
-    /// One that a thief has just emptied stays here until the tick is over: whoever else tries it
-    /// is aborted.
+    /// One that a thief has just emptied stays here until the tick is over: another thief that
+    /// tries it is aborted.
     rich: Bits,
     emptied: Vec<u32>,
     /// Whom each thief is trying.
@@ -94,7 +94,7 @@ pub(crate) struct Stealing<'a, C: Computation, P> {
     memories: Vec<Memory>,
     wheel: Wheel,
     tally: Tally,
-    watch: Watch,
+    sampler: Sampler,
 }
 
 impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
@@ -137,7 +137,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             memories: vec![Memory::default(); if remembers { count } else { 0 }],
             wheel: Wheel::new(),
             tally: Tally::default(),
-            watch: Watch::new(setup),
+            sampler: Sampler::new(setup),
         }
     }
 
@@ -150,13 +150,13 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
         let mut keys = Vec::new();
         while let Some(now) = self.wheel.next(&mut keys) {
-            while self.watch.next_sample() < now {
+            while self.sampler.next_sample() < now {
                 self.sample();
             }
             let thieves = keys.partition_point(|&key| key < THIEF);
             for &key in &keys[..thieves] {
                 if let Some(makespan) = self.look_at(key as usize, now) {
-                    return Some(Finish::new(makespan, self.tally, self.watch));
+                    return Some(Finish::new(makespan, self.tally, self.sampler));
                 }
             }
             let thieves = &keys[thieves..];
@@ -185,12 +185,12 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 self.processors[p].clock = NEVER;
                 self.busy.remove(p);
                 self.rich.remove(p);
-                self.watch.idle(p, from);
+                self.sampler.idle(p, from);
                 self.seek(p, from);
                 None
             }
             Run::End(at) => {
-                self.watch.idle(p, at);
+                self.sampler.idle(p, at);
                 Some(at)
             }
         }
@@ -234,7 +234,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         run
     }
 
-    /// When a busy processor must be looked at next, if nobody steals from it.
+    /// When a busy processor must be looked at next, if no thief steals from it.
     fn next_look(&self, p: usize) -> u64 {
         let Processor {
             node, clock, pile, ..
@@ -261,7 +261,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         self.rich.set(p, self.may_be_rich(p));
     }
 
-    /// May a busy processor have something to steal before it is looked at again?
+    /// Returns `true` if a busy processor may have something to steal before it is looked at again.
     #[inline]
     fn may_be_rich(&self, p: usize) -> bool {
         let Processor {
@@ -277,7 +277,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         processor.node = node;
         processor.clock = clock;
         self.busy.insert(p);
-        self.watch.busy(p, from);
+        self.sampler.busy(p, from);
         self.look_again(p);
     }
 
@@ -295,7 +295,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     #[inline]
     fn choose(&mut self, thief: usize, now: u64) -> Option<usize> {
-        let mut draw = Draw::at(self.seed, thief, now);
+        let mut draw = CounterRng::at(self.seed, thief, now);
         let seeker = Seeker {
             me: thief,
             memory: self.memories.get(thief).copied().unwrap_or_default(),
@@ -377,7 +377,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         }
         let cost = u64::from(self.costs.fence) + u64::from(self.costs.cas);
         let back = self.back(thief, victim, self.speeds.after(thief, now, cost));
-        self.watch.moved(Move::Steal, victim, thief, now, back);
+        self.sampler.moved(Move::Steal, victim, thief, now, back);
         self.assign(thief, node, back);
     }
 
@@ -419,7 +419,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     /// Notes the load of all processors.
     fn sample(&mut self) {
-        let at = self.watch.next_sample();
+        let at = self.sampler.next_sample();
         for p in 0..self.processors.len() {
             if self.busy.contains(p) && self.processors[p].clock <= at {
                 self.run_until(p, at);
@@ -432,6 +432,6 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 busy,
             )
         };
-        self.watch.sample(self.processors.len(), load);
+        self.sampler.sample(self.processors.len(), load);
     }
 }

@@ -20,7 +20,7 @@ pub struct Tally {
     pub stolen: u64,
     /// Attempts that found nothing.
     pub empty: u64,
-    /// Attempts that somebody else was quicker than.
+    /// Attempts that lost to another processor.
     pub aborted: u64,
     /// Attempts that found only private work (semi-private deques).
     pub private: u64,
@@ -32,11 +32,12 @@ pub struct Tally {
     pub ghost_pops: u64,
     /// Items that steals moved: more than steals where several are taken at once.
     pub items_stolen: u64,
-    /// Items offered, dealt or sent to somebody else.
+    /// Items offered, dealt or sent to another processor.
     pub offered: u64,
-    /// Offers accepted, by letter or not; of what is dealt or sent, all that was taken out by the receiver.
+    /// Offers accepted, by letter or not; of what is dealt or sent, all that was taken out by the
+    /// receiver.
     pub donated: u64,
-    /// Attempts to give that found nobody fit.
+    /// Attempts to give that found no fit processor.
     pub refused: u64,
     /// Opportunities to give that were not taken (theta_s).
     pub kept: u64,
@@ -44,9 +45,9 @@ pub struct Tally {
     pub exposed: u64,
     /// Items that were executed by the processor that they have affinity to.
     pub affinity_hits: u64,
-    /// Items that have affinity to somebody.
+    /// Items that have affinity to a processor.
     pub affinities: u64,
-    /// Letters left in somebody's mailbox (`Setup::mailbox`).
+    /// Letters left in a mailbox (`Setup::mailbox`).
     #[serde(default)]
     pub mailed: u64,
     /// Changes between stealing, stealing half and sharing (`auto`).
@@ -56,7 +57,7 @@ pub struct Tally {
     pub cas: u64,
     /// Fences.
     pub fences: u64,
-    /// Looks at somebody's load, or into a buffer.
+    /// Looks at a processor's load, or into a buffer.
     pub probes: u64,
 }
 

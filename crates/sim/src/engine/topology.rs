@@ -24,7 +24,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Everybody is as near as anybody, and messages take no time.
+    /// All processors are equally near, and messages take no time.
     pub fn flat() -> Topology {
         Topology::default()
     }
@@ -72,7 +72,7 @@ impl Topology {
         Nest::new(&sizes)
     }
 
-    /// Do messages take no time at all?
+    /// Returns `true` if messages take no time at all.
     pub(crate) fn is_instant(&self) -> bool {
         self.beyond == 0 && self.groups.iter().all(|&(_, latency)| latency == 0)
     }

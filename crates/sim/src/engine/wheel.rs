@@ -104,11 +104,11 @@ mod tests {
     use locksley_policy::Source;
 
     use super::*;
-    use crate::Draw;
+    use crate::CounterRng;
 
     #[test]
     fn events_come_in_order_however_far_they_are() {
-        let mut draw = Draw::at(1, 0, 0);
+        let mut draw = CounterRng::at(1, 0, 0);
         let mut wheel = Wheel::new();
         let mut model: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         let mut keys = Vec::new();

@@ -6,12 +6,13 @@ use std::collections::{BinaryHeap, VecDeque};
 use locksley_policy::rank::{Counts, Message, Next, Rank, Store};
 use locksley_policy::{Nest, Random, Source, View};
 
-use super::agenda::Agenda;
+use super::event_queue::EventQueue;
 use super::host::{Host, Task};
 use super::tree::Subtree;
 use super::{Cluster, HostsError, Lost, Outcome};
 
-/// What a node takes in a message: 20 bytes of state, its depth, and its share of what is around it.
+/// What a node takes in a message: 20 bytes of state, its depth, and its share of what is around
+/// it.
 const NODE_BYTES: u64 = 28;
 
 /// What a message takes besides.
@@ -101,7 +102,7 @@ struct Engine<'a> {
     /// What processes do.
     events: BinaryHeap<Event>,
     /// What workers do.
-    agenda: Agenda,
+    queue: EventQueue,
     planned: u64,
     here: usize,
     messages: u64,
@@ -110,7 +111,8 @@ struct Engine<'a> {
     out: Vec<(usize, Message<Vec<Task>>)>,
 }
 
-/// Simulates a cluster from the first task to the moment when everybody knows that there are no more.
+/// Simulates a cluster from the first task to the moment when every host knows that there are no
+/// more.
 ///
 /// # Errors
 ///
@@ -132,7 +134,7 @@ pub fn simulate(cluster: &Cluster) -> Result<Outcome, HostsError> {
     let mut engine = Engine::new(cluster);
     let mut now = 0;
     while engine.here > 0 {
-        let (due, host) = engine.agenda.first();
+        let (due, host) = engine.queue.first();
         let is_event = engine.events.peek().is_some_and(|event| event.time <= due);
         match is_event.then(|| engine.events.pop()).flatten() {
             Some(event) => {
@@ -166,7 +168,7 @@ impl<'a> Engine<'a> {
             racks: nest,
             processes: (0..hosts).map(process).collect(),
             events: BinaryHeap::new(),
-            agenda: Agenda::new(hosts),
+            queue: EventQueue::new(hosts),
             planned: 0,
             here: hosts,
             messages: 0,
@@ -215,7 +217,7 @@ impl<'a> Engine<'a> {
     /// Something happens to a host's workers.
     fn work(&mut self, me: usize, now: u64) {
         self.processes[me].host.happen(now);
-        self.agenda
+        self.queue
             .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
         self.look(me, now);
     }
@@ -223,7 +225,7 @@ impl<'a> Engine<'a> {
     /// Workers take what has come.
     fn dispatch(&mut self, me: usize, now: u64) {
         self.processes[me].host.dispatch(now);
-        self.agenda
+        self.queue
             .set(me, self.processes[me].host.next().unwrap_or(u64::MAX));
     }
 

@@ -1,8 +1,9 @@
-//! A host: its workers, and the tasks that wait there. What `locksley_cluster::Local` is with the program `uts`.
+//! A host: its workers, and the tasks that wait there. What `locksley_cluster::Local` is with the
+//! program `uts`.
 //!
-//! A task is a stack of subtrees. A worker runs it depth first; every so many nodes it looks whether tasks are wanted, and if so
-//! makes every second subtree of its stack a task of its own. Between these moments nothing happens, so a task costs few events,
-//! whatever its size.
+//! A task is a stack of subtrees. A worker runs it depth first; every so many nodes it looks
+//! whether tasks are wanted, and if so makes every second subtree of its stack a task of its own.
+//! Between these moments nothing happens, so a task costs few events, whatever its size.
 
 use std::collections::VecDeque;
 
@@ -81,7 +82,8 @@ impl Host {
         busy.map(|worker| worker.due).min()
     }
 
-    /// Idle workers take what waits, the newest first; and if too little waits then, some of those that run look at their stacks.
+    /// Idle workers take what waits, the newest first; and if too little waits then, some of those
+    /// that run look at their stacks.
     pub(super) fn dispatch(&mut self, now: u64) {
         while self.idle > 0
             && let Some(stack) = self.line.pop_back()
@@ -101,7 +103,8 @@ impl Host {
         }
     }
 
-    /// So many of those that run will see that tasks are wanted when they look next. The others would come too late.
+    /// So many of those that run will see that tasks are wanted when they look next. The others
+    /// would come too late.
     fn want(&mut self, now: u64, missing: usize) {
         let pause = self.grain * self.node;
         let looking = self.workers.iter().filter(|worker| worker.looks).count();
@@ -123,9 +126,10 @@ impl Host {
         for place in 0..self.workers.len() {
             let worker = &self.workers[place];
             if worker.running.is_some() && worker.due <= now {
-                match worker.looks {
-                    true => self.look(now, place),
-                    false => self.end(now, place),
+                if worker.looks {
+                    self.look(now, place)
+                } else {
+                    self.end(now, place)
                 }
             }
         }
@@ -172,7 +176,8 @@ impl Host {
     }
 }
 
-/// Takes every second subtree out of a stack, but not the newest: about half of the work, since siblings lie side by side.
+/// Takes every second subtree out of a stack, but not the newest: about half of the work, since
+/// siblings lie side by side.
 fn halve(stack: &mut Task) -> Task {
     let newest = stack.len() % 2;
     let mut given = Vec::with_capacity(stack.len() / 2);
@@ -188,7 +193,8 @@ fn halve(stack: &mut Task) -> Task {
     given
 }
 
-/// Goes on by so many nodes, depth first, and unfolds what is under way until less than a grain is left of it.
+/// Goes on by so many nodes, depth first, and unfolds what is under way until less than a grain is
+/// left of it.
 fn advance(stack: &mut Task, mut done: u64, grain: u64, random: &mut Random) {
     while let Some(&top) = stack.last() {
         if top.nodes <= done {

@@ -1,7 +1,7 @@
 //! Hosts: the protocol between processes, to ten thousand of them.
 //!
-//! Every host runs the very state machine that runs on MPI, [`locksley_policy::rank::Rank`]; its workers, its tasks and the
-//! network around it are simulated, in events:
+//! Every host runs the very state machine that runs on MPI, [`locksley_policy::rank::Rank`]; its
+//! workers, its tasks and the network around it are simulated, in events:
 //!
 //! ```text
 //!    host                                                         network
@@ -15,12 +15,13 @@
 //!   +------------------------------------------------------+
 //! ```
 //!
-//! The program is an unbalanced tree search whose tree has the law of T1L and T1XL (module `tree`), and as many nodes as
-//! one likes: a subtree knows its size and unfolds where somebody asks for a part of it. So a run with 10^12 nodes has
-//! events only for messages and tasks.
+//! The program is an unbalanced tree search whose tree has the law of T1L and T1XL (module `tree`),
+//! and as many nodes as one likes: a subtree knows its size and unfolds where a thief asks for a
+//! part of it. So a run with 10^12 nodes has events only for messages and tasks.
 //!
-//! What is lost, and why, is told apart ([`Lost`]): workers are idle until work has spread to them, then between tasks, then after
-//! their last task while others still work; and all are idle until the end has been noticed.
+//! What is lost, and why, is told apart ([`Lost`]): workers are idle until work has spread to them,
+//! then between tasks, then after their last task while others still work; and all are idle until
+//! the end has been noticed.
 //!
 //! ```
 //! use locksley_sim::hosts::{Cluster, simulate};
@@ -44,8 +45,8 @@ use locksley_policy::Nest;
 use locksley_policy::rank::{Counts, Protocol, Trouble};
 use serde::Serialize;
 
-mod agenda;
 mod engine;
+mod event_queue;
 mod host;
 #[cfg(test)]
 mod tests;
@@ -81,7 +82,8 @@ pub struct Cluster {
     pub near: u64,
     /// How many hosts are in a rack.
     pub rack: u32,
-    /// What a message costs its sender and, again, its receiver. Meanwhile they do nothing for other messages.
+    /// What a message costs its sender and, again, its receiver. Meanwhile they do nothing for
+    /// other messages.
     pub handling: u64,
     /// How many bytes a network link carries in a microsecond. A node on its way takes 28 bytes.
     pub bandwidth: u64,
@@ -96,8 +98,9 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Hosts on a fast network: 10 us, 1 us in a rack of 32, 10 gigabits per second. A node takes 100 ns and a message 1 us of CPU time.
-    /// A host keeps a task for each worker, and twice as many wait, so that a thief gets half.
+    /// Hosts on a fast network: 10 us, 1 us in a rack of 32, 10 gigabits per second. A node takes
+    /// 100 ns and a message 1 us of CPU time. A host keeps a task for each worker, and twice as
+    /// many wait, so that a thief gets half.
     pub fn new(hosts: usize, workers: usize, nodes: u64) -> Cluster {
         let usual = Protocol::default();
         let protocol = Protocol {
@@ -121,7 +124,7 @@ impl Cluster {
         }
     }
 
-    /// Can it be simulated?
+    /// Returns an error if it cannot be simulated.
     ///
     /// # Errors
     ///
@@ -240,7 +243,7 @@ pub struct Lost {
     pub between: f64,
     /// From a worker's last task to the last task of all.
     pub draining: f64,
-    /// From then on, until everybody knew.
+    /// From then on, until every host knew.
     pub noticing: f64,
 }
 
@@ -266,7 +269,8 @@ pub enum HostsError {
         /// The most that is possible.
         most: u64,
     },
-    /// The protocol gave up, as it would for real: a host was so late that it was taken for dead, say.
+    /// The protocol gave up, as it would for real: a host was so late that it was taken for dead,
+    /// say.
     Trouble {
         /// Who did.
         host: usize,

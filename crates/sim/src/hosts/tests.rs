@@ -18,7 +18,8 @@ const PROTOCOLS: [&str; 4] = [
     "steal-back:lifelines,w=0,base=4,floor=0,amount=one",
 ];
 
-/// The protocol itself would complain about work that comes after the end, or messages out of order.
+/// The protocol itself would complain about work that comes after the end, or messages out of
+/// order.
 #[test]
 fn all_work_is_done_on_every_network() {
     for protocol in PROTOCOLS {
@@ -70,12 +71,14 @@ fn lifelines_keep_idle_hosts_quiet() {
         .requests
     };
     let (loud, quiet) = (requests("uniform"), requests("lifelines"));
-    // Nobody splits, so all hosts but one are idle for 0.2 s: 2 attempts and up to 9 lifelines each.
+    // No host splits its work, so all hosts but one are idle for 0.2 s: 2 attempts and up to 9
+    // lifelines each.
     assert!(quiet <= 300 * 11, "{quiet}");
     assert!(loud > 10 * quiet, "{loud} and {quiet}");
 }
 
-/// A tree of ranks, not a ring: noticing the end takes some latencies, not as many as there are hosts.
+/// A tree of ranks, not a ring: noticing the end takes some latencies, not as many as there are
+/// hosts.
 #[test]
 fn the_end_is_noticed_in_a_few_latencies() {
     let setup = Cluster {
@@ -85,7 +88,8 @@ fn the_end_is_noticed_in_a_few_latencies() {
     };
     let outcome = simulate(&setup).unwrap();
     let noticing = outcome.lost.noticing * outcome.makespan as f64;
-    // Two waves, Done, Bye and Leave: at most seven times the five levels, and the last request's answer.
+    // Two waves, Done, Bye and Leave: at most seven times the five levels, and the last request's
+    // answer.
     assert!(noticing < 45e6, "{noticing} ns");
 }
 

@@ -1,15 +1,18 @@
 //! A tree like T1L and T1XL that unfolds from the top, so that 10^12 nodes need no time.
 //!
-//! In these trees of UTS every node above the depth limit has a number of children that is distributed geometrically with
-//! mean m = 4. To run a subtree, a simulation needs to know how many nodes it has, and their sum shall be known in advance; so
-//! here a subtree knows its size, and that of its children is drawn from it.
+//! In these trees of UTS every node above the depth limit has a number of children that is
+//! distributed geometrically with mean m = 4. To run a subtree, a simulation needs to know how many
+//! nodes it has, and their sum shall be known in advance; so here a subtree knows its size, and
+//! that of its children is drawn from it.
 //!
-//! **Lemma.** In the limit of many levels this has the law of the tree itself. A subtree dies out with probability 1/m. If it does not, its
-//! size divided by the mean is distributed exponentially, and it has K surviving children, where K is 1, 2, ... with the
-//! geometric distribution of mean m (Athreya and Ney, "Branching processes", I.4, for linear fractional laws). So the sizes of the surviving children
-//! are the gaps of a Poisson process of rate 1, if the mean of a child is 1, of which each point ends the
-//! subtree with probability 1/m. Given that it ends at x, the points before are again those of a Poisson process, of rate
-//! 1 - 1/m: **K - 1 is Poisson with mean (1 - 1/m) x, and the cuts are uniform.**
+//! **Lemma.** In the limit of many levels this has the law of the tree itself. A subtree dies out
+//! with probability 1/m. If it does not, its size divided by the mean is distributed exponentially,
+//! and it has K surviving children, where K is 1, 2, ... with the geometric distribution of mean m
+//! (Athreya and Ney, "Branching processes", I.4, for linear fractional laws). So the sizes of the
+//! surviving children are the gaps of a Poisson process of rate 1, if the mean of a child is 1, of
+//! which each point ends the subtree with probability 1/m. Given that it ends at x, the points
+//! before are again those of a Poisson process, of rate 1 - 1/m: **K - 1 is Poisson with mean (1 -
+//! 1/m) x, and the cuts are uniform.**
 //!
 //! Subtrees that die out are so small that they are counted with their parents.
 
@@ -21,7 +24,7 @@ const CHILDREN: f64 = 4.0;
 /// More cuts than a node of UTS may have children are not made.
 const MOST_CUTS: usize = 100;
 
-/// A subtree that nobody has looked into.
+/// A subtree that has not been unfolded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subtree {
     pub(super) nodes: u64,
@@ -43,7 +46,7 @@ impl Subtree {
         Subtree { nodes, height }
     }
 
-    /// Is it a single level, which cannot be taken apart?
+    /// Returns `true` if it is a single level, which cannot be taken apart.
     pub(super) fn is_flat(&self) -> bool {
         self.height == 0 || self.nodes <= 1
     }
@@ -95,12 +98,11 @@ mod tests {
         let mut stack = vec![Subtree::whole(3_000_000)];
         let mut nodes = 0;
         while let Some(top) = stack.pop() {
-            match top.is_flat() {
-                true => nodes += top.nodes,
-                false => {
-                    nodes += 1;
-                    top.unfold(&mut random, &mut stack);
-                }
+            if top.is_flat() {
+                nodes += top.nodes
+            } else {
+                nodes += 1;
+                top.unfold(&mut random, &mut stack);
             }
         }
         assert_eq!(nodes, 3_000_000);

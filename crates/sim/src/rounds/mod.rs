@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use locksley_policy::{Outcome, Sharing, Source, Spread};
 
-use crate::Draw;
+use crate::CounterRng;
 use crate::dag::{Computation, Enabled};
 
 /// What a round came to.
@@ -61,7 +61,7 @@ pub struct Round {
     pub refused: u64,
     /// Opportunities to give that were not taken.
     pub kept: u64,
-    /// Has the sink been executed?
+    /// Returns `true` if the sink has been executed.
     pub ended: bool,
 }
 
@@ -84,7 +84,7 @@ struct Lottery {
 }
 
 impl Lottery {
-    fn enter(&mut self, p: usize, draw: &mut Draw) {
+    fn enter(&mut self, p: usize, draw: &mut CounterRng) {
         self.tickets += 1;
         if draw.below(self.tickets as usize) == 0 {
             self.winner = p as u32;
@@ -207,8 +207,8 @@ impl<C: Computation> Rounds<C> {
     }
 
     /// Random numbers of a processor in a stage of this round.
-    fn draw(&self, p: usize, stage: u64) -> Draw {
-        Draw::at(self.seed, p, 4 * self.number + stage)
+    fn draw(&self, p: usize, stage: u64) -> CounterRng {
+        CounterRng::at(self.seed, p, 4 * self.number + stage)
     }
 
     /// Stage I, first half: who is idle draws a victim; who is busy executes.
@@ -317,7 +317,7 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    /// Is a processor idle, and has stolen nothing in this round?
+    /// Returns `true` if a processor is idle and has stolen nothing in this round.
     fn is_available(&self, p: usize) -> bool {
         let processor = &self.processors[p];
         processor.assigned.is_none() && matches!(processor.enabled, Enabled::Nothing)

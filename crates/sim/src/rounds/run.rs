@@ -4,7 +4,7 @@ use locksley_policy::Sharing;
 
 use super::Rounds;
 use crate::dag::Computation;
-use crate::engine::{Finish, Watch};
+use crate::engine::{Finish, Sampler};
 use crate::{Setup, Tally};
 
 /// Lends a computation to [`Rounds`].
@@ -35,8 +35,8 @@ pub(crate) fn run<C: Computation>(
     sharing: Option<Sharing>,
 ) -> Finish {
     let mut rounds = Rounds::new(Lent(computation), setup.processors, sharing, setup.seed);
-    let (mut tally, mut watch) = (Tally::default(), Watch::new(setup));
-    watch.busy(0, 0);
+    let (mut tally, mut sampler) = (Tally::default(), Sampler::new(setup));
+    sampler.busy(0, 0);
     let mut now = 0;
     loop {
         now += 1;
@@ -53,17 +53,18 @@ pub(crate) fn run<C: Computation>(
         tally.refused += round.refused;
         tally.kept += round.kept;
         if round.ended {
-            (0..rounds.count()).for_each(|p| watch.idle(p, now));
-            return Finish::new(now, tally, watch);
+            (0..rounds.count()).for_each(|p| sampler.idle(p, now));
+            return Finish::new(now, tally, sampler);
         }
         for p in 0..rounds.count() {
-            match rounds.is_busy(p) {
-                true => watch.busy_still(p, now),
-                false => watch.idle(p, now),
+            if rounds.is_busy(p) {
+                sampler.busy_still(p, now)
+            } else {
+                sampler.idle(p, now)
             }
         }
-        if watch.next_sample() == now {
-            watch.sample(rounds.count(), |p| (rounds.load(p), rounds.is_busy(p)));
+        if sampler.next_sample() == now {
+            sampler.sample(rounds.count(), |p| (rounds.load(p), rounds.is_busy(p)));
         }
     }
 }

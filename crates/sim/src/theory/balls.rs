@@ -3,14 +3,14 @@
 use locksley_policy::Source;
 
 use super::{Effort, Finding, Mean};
-use crate::Draw;
+use crate::CounterRng;
 
 /// How many bins.
 const BINS: usize = 500;
 
 /// Tosses so many balls, each of which is discarded with probability `theta`, and counts those in
 /// each bin.
-fn toss(balls: usize, theta: f64, draw: &mut Draw) -> Vec<u32> {
+fn toss(balls: usize, theta: f64, draw: &mut CounterRng) -> Vec<u32> {
     let mut bins = vec![0; BINS];
     for _ in 0..balls {
         if draw.unit() >= theta {
@@ -47,7 +47,7 @@ fn weighted(theta: f64, beta: f64, trials: usize) -> Finding {
     let all: f64 = weights.iter().sum();
     let balls = (BINS as f64 / (1.0 - theta)).ceil() as usize;
     let often = (0..trials).map(|trial| {
-        let bins = toss(balls, theta, &mut Draw::at(31, trial, 0));
+        let bins = toss(balls, theta, &mut CounterRng::at(31, trial, 0));
         let hit: f64 = bins
             .iter()
             .zip(&weights)
@@ -70,7 +70,7 @@ fn landing(alpha: f64, theta: f64, trials: usize) -> [Finding; 2] {
     let (mut balls, mut hit) = (Mean::default(), Mean::default());
     for trial in 0..trials {
         // The first bin is as good as any.
-        let landed = toss(red, theta, &mut Draw::at(32, trial, 0))[0];
+        let landed = toss(red, theta, &mut CounterRng::at(32, trial, 0))[0];
         balls.add(f64::from(landed));
         hit.add(f64::from(landed.min(1)));
     }
@@ -87,13 +87,19 @@ fn landing(alpha: f64, theta: f64, trials: usize) -> [Finding; 2] {
 
 /// How many bins stay red when one is painted green for each of alpha B cubes that lands in a green
 /// bin. The first bins are red, and the first of these are painted.
-fn painted(red: usize, theta_r: f64, draw: &mut Draw) -> usize {
+fn painted(red: usize, theta_r: f64, draw: &mut CounterRng) -> usize {
     let cubes = toss(red, theta_r, draw);
     cubes[red..].iter().sum::<u32>() as usize
 }
 
 /// Of the bins that are still red, the share, of all bins, that is hit by some of these balls.
-fn red_and_hit(red: usize, painted: usize, balls: usize, theta_s: f64, draw: &mut Draw) -> f64 {
+fn red_and_hit(
+    red: usize,
+    painted: usize,
+    balls: usize,
+    theta_s: f64,
+    draw: &mut CounterRng,
+) -> f64 {
     let bins = toss(balls, theta_s, draw);
     let hit = bins[painted.min(red)..red]
         .iter()
@@ -106,7 +112,7 @@ fn red_and_hit(red: usize, painted: usize, balls: usize, theta_s: f64, draw: &mu
 fn cubes(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     let red = (alpha * BINS as f64) as usize;
     let hit = (0..trials).map(|trial| {
-        let draw = &mut Draw::at(34, trial, 0);
+        let draw = &mut CounterRng::at(34, trial, 0);
         let painted = painted(red, theta_r, draw);
         red_and_hit(red, painted, BINS - red, theta_s, draw)
     });
@@ -123,7 +129,7 @@ fn cubes(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
 fn pyramids(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     let red = (alpha * BINS as f64) as usize;
     let hit = (0..trials).map(|trial| {
-        let draw = &mut Draw::at(35, trial, 0);
+        let draw = &mut CounterRng::at(35, trial, 0);
         let painted = painted(red, theta_r, draw);
         let pyramids = toss(red, theta_r, draw);
         let collected = pyramids[red..]

@@ -5,7 +5,7 @@ use locksley_policy::{Dealing, Oracle, Source};
 
 use super::{Effort, Finding, Mean};
 use crate::dag::{Computation, Phased, Strands};
-use crate::{Draw, Setup, Strategy, simulate};
+use crate::{CounterRng, Setup, Strategy, simulate};
 
 /// The dealers of `count` processes.
 fn dealers(oracle: Oracle, count: usize) -> Vec<locksley_policy::Dealer> {
@@ -16,7 +16,7 @@ fn dealers(oracle: Oracle, count: usize) -> Vec<locksley_policy::Dealer> {
     (0..count).map(|p| dealing.dealer(p, count)).collect()
 }
 
-/// Is every one of these within a share of their mean?
+/// Returns `true` if every one of these is within a share of their mean.
 fn is_balanced(values: &[f64], alpha: f64) -> bool {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values
@@ -39,7 +39,7 @@ fn round_robin(effort: Effort) -> Finding {
         let mut dealers = dealers(Oracle::Simple, count);
         let mut got = vec![0_i64; count];
         for item in 0..items {
-            let mut draw = Draw::at(3, count, item);
+            let mut draw = CounterRng::at(3, count, item);
             // Who produces is as uneven as can be.
             let producer = draw
                 .below(count)
@@ -65,7 +65,7 @@ fn work(effort: Effort) -> Vec<Finding> {
     let variation = 1.0 / 3.0;
     let k = n as f64 * variation / ((1.0 - p.powf(1.0 / n as f64)) * alpha * alpha);
     let balanced = (0..trials).map(|trial| {
-        let mut draw = Draw::at(4, trial, 0);
+        let mut draw = CounterRng::at(4, trial, 0);
         let mut dealers = dealers(Oracle::Simple, n);
         let mut got = vec![0.0; n];
         for _ in 0..k.ceil() as usize {
@@ -91,7 +91,7 @@ fn affinity(effort: Effort) -> Vec<Finding> {
     let printed = n as f64 / (alpha * (1.0 - p.powf(1.0 / n as f64)));
     let probability = |k: f64| -> Mean {
         let trial = |trial| {
-            let mut draw = Draw::at(8, trial, k as u64);
+            let mut draw = CounterRng::at(8, trial, k as u64);
             let mut got = vec![0.0; n];
             (0..k.ceil() as usize).for_each(|_| got[draw.below(n)] += 1.0);
             f64::from(u8::from(is_balanced(&got, alpha)))
@@ -161,7 +161,7 @@ fn hit_ratio(shares: &[f64], l: u32, items: u64) -> Mean {
         return Mean::default();
     };
     let hit = |item| {
-        let mut draw = Draw::at(11, l as usize, item);
+        let mut draw = CounterRng::at(11, l as usize, item);
         let mut at = draw.unit();
         let wanted = shares.iter().position(|share| {
             at -= share;
@@ -209,7 +209,7 @@ fn recycle(n: usize, most: usize, g: usize, lists: usize, operations: u64) -> i6
     let (mut produce, mut consume) = (vec![0; n], vec![0; n]);
     let mut live = 0;
     for operation in 0..operations {
-        let mut draw = Draw::at(2, n, operation);
+        let mut draw = CounterRng::at(2, n, operation);
         // Few produce and others consume, so that lists pile up where they are of no use.
         let phase = operation / 1000 % 3;
         let producing = draw.below(10) < [8, 2, 5][phase as usize];

@@ -32,9 +32,10 @@ pub(super) fn play(alpha: f64, sharing: Option<Sharing>, trials: usize) -> Leavi
         let seed = trial as u64 + 1000 * idle as u64;
         let mut rounds = Rounds::new(Endless, PROCESSORS, sharing, seed);
         for p in 0..PROCESSORS {
-            match p < idle {
-                true => rounds.place(p, None, []),
-                false => rounds.place(p, Some(()), [(), ()]),
+            if p < idle {
+                rounds.place(p, None, [])
+            } else {
+                rounds.place(p, Some(()), [(), ()])
             }
         }
         let round = rounds.round();

@@ -5,13 +5,13 @@ use locksley_policy::Source;
 
 use super::{Effort, Finding};
 use crate::dag::{Computation, Enabled, RandomTree, Stencil, Strands, Wavefront};
-use crate::{Draw, Setup, Strategy, simulate};
+use crate::{CounterRng, Setup, Strategy, simulate};
 
 pub(super) fn check_greedy(effort: Effort) -> Vec<Finding> {
     let graphs = effort.choose(60, 1000);
     let (mut worst, mut best) = (0.0_f64, f64::INFINITY);
     for seed in 0..graphs {
-        let mut draw = Draw::at(41, seed, 0);
+        let mut draw = CounterRng::at(41, seed, 0);
         let processors = 1 + draw.below(40);
         let (shortest, longest, makespan) = match seed % 3 {
             0 => greedy(
@@ -57,7 +57,7 @@ pub(super) fn check_heterogeneous(effort: Effort) -> Vec<Finding> {
     let graphs = effort.choose(60, 1000);
     let mut worst = 0.0_f64;
     for seed in 0..graphs {
-        let mut draw = Draw::at(42, seed, 0);
+        let mut draw = CounterRng::at(42, seed, 0);
         let processors = 1 + draw.below(12);
         let ratio = match seed % 2 {
             0 => preemptive(
@@ -88,7 +88,7 @@ pub(super) fn check_heterogeneous(effort: Effort) -> Vec<Finding> {
 /// With Pi the mean speed of a processor up to the makespan T, the bound says T P Pi <= W + (P - 1)
 /// D: what all processors could have done is at most the work and what P - 1 of them lose on a
 /// longest path.
-fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut Draw) -> f64 {
+fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut CounterRng) -> f64 {
     let size = computation.size();
     let mut speeds: Vec<f64> = Vec::new();
     // Ready nodes, and what is left of each.
@@ -124,7 +124,8 @@ fn preemptive<C: Computation>(mut computation: C, processors: usize, draw: &mut 
     }
 }
 
-/// Replaces the nodes of which nothing is left by those that they enable. Was the sink among them?
+/// Replaces the nodes of which nothing is left by those that they enable. Returns `true` if the
+/// sink was among them.
 fn complete<C: Computation>(computation: &mut C, ready: &mut Vec<(C::Node, f64)>) -> bool {
     let mut enabled = Vec::new();
     let mut ended = false;

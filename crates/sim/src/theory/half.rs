@@ -3,7 +3,7 @@
 use locksley_policy::{Amount, Mu, Since, Source, When, other};
 
 use super::{Effort, Finding, Mean};
-use crate::Draw;
+use crate::CounterRng;
 use crate::engine::Extended;
 
 pub(super) fn check(effort: Effort) -> Vec<Finding> {
@@ -23,7 +23,7 @@ fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
     let mut balanced = vec![u64::MAX; count];
     let mut ratio = Mean::default();
     for step in 0..steps {
-        let mut draw = Draw::at(seed, count, step);
+        let mut draw = CounterRng::at(seed, count, step);
         loads[0] += 1;
         let loser = (0..)
             .map(|_| draw.below(count))
@@ -32,7 +32,7 @@ fn system(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
         loads[loser] -= 1;
         let first = draw.below(count);
         for p in (first..count).chain(0..first) {
-            let mut draw = Draw::at(seed ^ 1, p, step);
+            let mut draw = CounterRng::at(seed ^ 1, p, step);
             if !when.should_balance(&mut since[p], loads[p], &mut draw) {
                 continue;
             }
@@ -115,7 +115,7 @@ fn range(effort: Effort) -> Finding {
     let mut least = f64::INFINITY;
     let mut pushing = true;
     for operation in 0..operations {
-        let mut draw = Draw::at(8, 0, operation);
+        let mut draw = CounterRng::at(8, 0, operation);
         let p = draw.below(2);
         // Long runs of pushes and of pops, so that many lengths are seen.
         if draw.below(500) == 0 {

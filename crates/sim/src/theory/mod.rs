@@ -47,7 +47,8 @@ impl Effort {
 /// use locksley_sim::theory::{Effort, claims};
 ///
 /// let merge_sort = claims().into_iter().find(|claim| claim.name == "merge sort").unwrap();
-/// let findings = (merge_sort.check)(Effort::Quick);
+/// let findings = merge_sort.findings(Effort::Quick);
+/// assert_eq!(findings.len(), merge_sort.count);
 /// assert!(findings.iter().all(|finding| finding.holds), "{findings:?}");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ pub struct Finding {
     pub measured: String,
     /// What was sampled, and how far off the prediction the measurement may be.
     pub sample: String,
-    /// Does the prediction hold?
+    /// `true` if the prediction holds.
     pub holds: bool,
 }
 
@@ -108,7 +109,7 @@ impl Finding {
         self
     }
 
-    /// Whatever else.
+    /// Any other finding.
     fn says(
         mut self,
         predicted: impl Into<String>,
@@ -127,8 +128,36 @@ impl Finding {
 pub struct Claim {
     /// What it is about.
     pub name: &'static str,
-    /// Checks it.
+    /// How many predictions are checked.
+    pub count: usize,
+    /// Checks them, without counting: [`Claim::findings`] does both.
     pub check: fn(Effort) -> Vec<Finding>,
+}
+
+impl Claim {
+    /// Checks the claim. If the number of findings is not [`count`](Claim::count), a finding that
+    /// does not hold says so.
+    ///
+    /// ```
+    /// use locksley_sim::theory::{Claim, Effort};
+    ///
+    /// let empty = Claim { name: "nothing", count: 3, check: |_| Vec::new() };
+    /// let findings = empty.findings(Effort::Quick);
+    /// assert!(!findings[0].holds && findings[0].predicted == "3 findings");
+    /// ```
+    pub fn findings(&self, effort: Effort) -> Vec<Finding> {
+        let mut findings = (self.check)(effort);
+        let found = findings.len();
+        if found != self.count {
+            let missing = Finding::new(format!("{}: every prediction is checked", self.name));
+            findings.push(missing.says(
+                format!("{} findings", self.count),
+                format!("{found} findings"),
+                false,
+            ));
+        }
+        findings
+    }
 }
 
 impl fmt::Debug for Claim {
@@ -146,28 +175,33 @@ impl fmt::Debug for Claim {
 /// assert!(names.contains(&"greedy schedules"));
 /// ```
 pub fn claims() -> Vec<Claim> {
-    let claim = |name, check| Claim { name, check };
+    let claim = |name, count, check| Claim { name, count, check };
     vec![
-        claim("balls and bins", balls::check as fn(Effort) -> Vec<Finding>),
-        claim("gains of sharing", gains::check_gains),
-        claim("stability of sharing", gains::check_stability),
-        claim("thresholds", gains::check_thresholds),
-        claim("greedy schedules", greedy::check_greedy),
-        claim("heterogeneous speeds", greedy::check_heterogeneous),
-        claim("run time of stealing", run_time::check_stealing),
+        claim(
+            "balls and bins",
+            13,
+            balls::check as fn(Effort) -> Vec<Finding>,
+        ),
+        claim("gains of sharing", 16, gains::check_gains),
+        claim("stability of sharing", 8, gains::check_stability),
+        claim("thresholds", 6, gains::check_thresholds),
+        claim("greedy schedules", 2, greedy::check_greedy),
+        claim("heterogeneous speeds", 1, greedy::check_heterogeneous),
+        claim("run time of stealing", 7, run_time::check_stealing),
         claim(
             "run time of semi-private deques",
+            3,
             run_time::check_semi_private,
         ),
-        claim("run time of sharing", run_time::check_sharing),
-        claim("one generator", run_time::check_generator),
-        claim("run time on changing machines", run_time::check_changing),
-        claim("steal-half", half::check),
-        claim("work dealing: balance", dealing::check_balance),
-        claim("work dealing: locality", dealing::check_locality),
-        claim("work dealing: memory", dealing::check_memory),
-        claim("work dealing: run time", dealing::check_run_time),
-        claim("merge sort", sort::check),
+        claim("run time of sharing", 8, run_time::check_sharing),
+        claim("one generator", 3, run_time::check_generator),
+        claim("run time on changing machines", 2, run_time::check_changing),
+        claim("steal-half", 4, half::check),
+        claim("work dealing: balance", 4, dealing::check_balance),
+        claim("work dealing: locality", 6, dealing::check_locality),
+        claim("work dealing: memory", 2, dealing::check_memory),
+        claim("work dealing: run time", 2, dealing::check_run_time),
+        claim("merge sort", 3, sort::check),
     ]
 }
 
@@ -183,10 +217,39 @@ mod tests {
             .collect();
         assert!(!claims.is_empty());
         for claim in claims {
-            for finding in (claim.check)(Effort::Quick) {
+            let findings = (claim.check)(Effort::Quick);
+            assert_eq!(findings.len(), claim.count, "{}", claim.name);
+            for finding in findings {
                 assert!(finding.holds, "{finding:#?}");
             }
         }
+    }
+
+    #[test]
+    fn ninety_predictions_are_checked() {
+        let all = claims();
+        assert_eq!(
+            (all.len(), all.iter().map(|claim| claim.count).sum()),
+            (17, 90)
+        );
+    }
+
+    #[test]
+    fn a_claim_without_findings_does_not_hold() {
+        let holds = |count, check| {
+            let claim = Claim {
+                name: "made up",
+                count,
+                check,
+            };
+            claim
+                .findings(Effort::Quick)
+                .iter()
+                .all(|found| found.holds)
+        };
+        let one = |_| vec![Finding::new("made up").says("1", "1", true)];
+        assert!(holds(1, one));
+        assert!(!holds(2, one) && !holds(0, one) && !holds(1, |_| Vec::new()));
     }
 
     #[test]

@@ -69,9 +69,10 @@ impl Spec {
         if ended {
             return Ok(uts);
         }
-        Err(match uts.size().depth > MOST_LEVELS {
-            true => self.too_much("levels", MOST_LEVELS.into()),
-            false => self.too_much("nodes", MOST_NODES),
+        Err(if uts.size().depth > MOST_LEVELS {
+            self.too_much("levels", MOST_LEVELS.into())
+        } else {
+            self.too_much("nodes", MOST_NODES)
         })
     }
 
@@ -150,5 +151,82 @@ impl Spec {
     pub(super) fn chain(&self) -> Chain {
         let (serial, parallel) = (self.short("serial"), self.short("parallel"));
         Chain::new(self.short("periods"), serial, parallel, self.long("seed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Scale;
+
+    fn spec(text: &str) -> Spec {
+        Spec::parse(text, Scale::Quick).unwrap()
+    }
+
+    #[test]
+    fn each_type_of_tree_is_built() {
+        let size = |kind: &str| {
+            let text =
+                format!("uts-own:type={kind},shape=linear,depth=6,branching=4,q=0.2,m=4,seed=1");
+            spec(&text).own_uts().unwrap().size()
+        };
+        let binomial = Uts::new(UtsTree::binomial(4.0, 0.2, 4, 1)).size();
+        let geometric = Uts::new(UtsTree::geometric(Shape::Linear, 6, 4.0, 1)).size();
+        let hybrid = Uts::new(UtsTree::hybrid(Shape::Linear, 6, 4.0, 0.2, 4, 1)).size();
+        assert_eq!(size("binomial"), binomial);
+        assert_eq!(size("geometric"), geometric);
+        assert_eq!(size("hybrid"), hybrid);
+        assert!(binomial != geometric && geometric != hybrid && hybrid != binomial);
+    }
+
+    #[test]
+    fn each_shape_of_tree_is_built() {
+        let shapes = [
+            ("linear", Shape::Linear),
+            ("exponential", Shape::Exponential),
+            ("cyclic", Shape::Cyclic),
+            ("fixed", Shape::Fixed),
+        ];
+        let sizes = shapes.map(|(name, shape)| {
+            let text = format!("uts-own:geometric,shape={name},depth=4,branching=2,seed=1");
+            let size = spec(&text).own_uts().unwrap().size();
+            let expected = Uts::new(UtsTree::geometric(shape, 4, 2.0, 1)).size();
+            assert_eq!(size, expected, "{name}");
+            size
+        });
+        assert!(
+            (1..4).all(|at| !sizes[..at].contains(&sizes[at])),
+            "{sizes:?}"
+        );
+    }
+
+    #[test]
+    fn a_tree_that_is_too_large_says_in_what() {
+        let what = |text: &str| match spec(text).own_uts() {
+            Err(SpecError::TooMuch { what, .. }) => what,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(what("uts-own:binomial,branching=1,q=1,m=1"), "levels");
+    }
+
+    #[test]
+    fn a_published_tree_has_its_published_size() {
+        assert_eq!(spec("uts:T1").uts().size().nodes, 4_130_071);
+    }
+
+    #[test]
+    fn batches_are_even_equal_or_skewed() {
+        let batch = |load: &str| format!("{:?}", spec(&format!("batch:load={load}")).batch());
+        let spec = spec("batch:load=equal");
+        let tasks = spec.size("threads") * spec.size("tasks");
+        let (heavy, seed) = (spec.long("heavy"), spec.long("seed"));
+        let of = |batch: Batch| format!("{batch:?}");
+        assert_eq!(batch("equal"), of(Batch::even(tasks, heavy)));
+        assert_eq!(batch("skewed"), of(Batch::skewed(tasks, heavy)));
+        assert_eq!(
+            batch("even"),
+            of(Batch::random(tasks, heavy..=heavy + 4, seed))
+        );
+        assert!(batch("equal") != batch("skewed") && batch("skewed") != batch("even"));
     }
 }

@@ -120,7 +120,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "uts",
-        about: "unbalanced tree search: a tree that nobody knows before it is searched",
+        about: "unbalanced tree search: a tree that is not known before it is searched",
         source: UTS,
         parameters: &[words(
             "tree",

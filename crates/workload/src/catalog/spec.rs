@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use locksley_policy::Part;
+
 use super::demand::Demand;
 use super::{Entry, Parameter, SpecError, Value, Values, all, find, nearest};
 
@@ -50,14 +52,14 @@ impl Spec {
     /// If there is no such program or parameter, a value is not possible, or all of it together is
     /// too large.
     pub fn parse(text: &str, scale: Scale) -> Result<Spec, SpecError> {
-        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (name, parts) = Part::split(text);
         let names = || all().iter().map(|entry| entry.name);
         let entry = find(name).ok_or_else(|| SpecError::Name {
             found: name.to_owned(),
             nearest: nearest(name, names()),
         })?;
         let reading = Reading { text, entry };
-        let given = reading.given(name.len() + 1, rest)?;
+        let given = reading.given(&parts)?;
         let values = entry.parameters.iter().zip(given);
         let spec = Spec {
             entry,
@@ -176,24 +178,20 @@ struct Reading<'t> {
 }
 
 impl Reading<'_> {
-    /// What the text says of each parameter. The list of them begins at this place.
-    fn given(&self, start: usize, list: &str) -> Result<Vec<Option<Value>>, SpecError> {
+    /// What the text says of each parameter.
+    fn given(&self, parts: &[Part<'_>]) -> Result<Vec<Option<Value>>, SpecError> {
         let mut given = vec![None; self.entry.parameters.len()];
-        let mut at = start;
-        for (number, part) in list.split(',').enumerate() {
-            if !part.is_empty() {
-                let (place, parameter, value) = self.pair(at, number, part)?;
-                let slot = &mut given[place];
-                if slot.is_some() {
-                    return Err(SpecError::Twice {
-                        text: self.text.to_owned(),
-                        at,
-                        parameter: parameter.name,
-                    });
-                }
-                *slot = Some(self.read(at, parameter, value)?);
+        for (number, part) in parts.iter().enumerate() {
+            let (place, parameter, value) = self.pair(number, part)?;
+            let slot = &mut given[place];
+            if slot.is_some() {
+                return Err(SpecError::Twice {
+                    text: self.text.to_owned(),
+                    at: part.at,
+                    parameter: parameter.name,
+                });
             }
-            at += part.len() + 1;
+            *slot = Some(self.read(part.at, parameter, value)?);
         }
         Ok(given)
     }
@@ -201,14 +199,13 @@ impl Reading<'_> {
     /// Which parameter a part of the list is about, and what it says.
     fn pair<'p>(
         &self,
-        at: usize,
         number: usize,
-        part: &'p str,
+        part: &Part<'p>,
     ) -> Result<(usize, &'static Parameter, &'p str), SpecError> {
-        let (name, value) = match part.split_once('=') {
-            Some((name, value)) => (Some(name), value),
-            None if number == 0 => (None, part),
-            None => (Some(part), ""),
+        let (name, value) = match part.key {
+            Some(name) => (Some(name), part.value),
+            None if number == 0 => (None, part.value),
+            None => (Some(part.value), ""),
         };
         let mut parameters = self.entry.parameters.iter().enumerate();
         let known = match name {
@@ -216,12 +213,13 @@ impl Reading<'_> {
             Some(name) => parameters.find(|(_, parameter)| parameter.name == name),
         };
         let names = || self.entry.parameters.iter().map(|parameter| parameter.name);
+        let found = name.unwrap_or(part.value);
         let (place, parameter) = known.ok_or_else(|| SpecError::Parameter {
             text: self.text.to_owned(),
-            at,
-            found: name.unwrap_or(part).to_owned(),
+            at: part.at,
+            found: found.to_owned(),
             program: self.entry.name,
-            nearest: nearest(name.unwrap_or(part), names()),
+            nearest: nearest(found, names()),
         })?;
         Ok((place, parameter, value))
     }

@@ -4,9 +4,7 @@
 
 mod abp;
 mod array_queue;
-mod asymmetric;
 mod chase_lev;
-mod claim_first;
 mod crossbeam_fifo;
 mod crossbeam_lifo;
 mod extended;
@@ -17,14 +15,13 @@ mod pcb;
 mod rtrb;
 mod seg_queue;
 mod semi_private;
+mod split;
 mod st3_fifo;
 mod st3_lifo;
 
 pub(crate) use abp::Abp;
 pub(crate) use array_queue::ArrayQueue;
-pub(crate) use asymmetric::Asymmetric;
 pub(crate) use chase_lev::ChaseLev;
-pub(crate) use claim_first::ClaimFirst;
 pub(crate) use crossbeam_fifo::CrossbeamFifo;
 pub(crate) use crossbeam_lifo::CrossbeamLifo;
 pub(crate) use extended::Extended;
@@ -34,6 +31,7 @@ pub(crate) use pcb::Pcb;
 pub(crate) use rtrb::Rtrb;
 pub(crate) use seg_queue::SegQueue;
 pub(crate) use semi_private::{SemiPrivate, SemiPrivatePolling};
+pub(crate) use split::Split;
 pub(crate) use st3_fifo::St3Fifo;
 pub(crate) use st3_lifo::St3Lifo;
 
@@ -59,9 +57,9 @@ pub(crate) trait Stealable: Deque {
 
     fn thief(&self) -> Self::Thief;
 
-    /// Makes an item public, if a push alone does not.
+    /// Makes up to `count` items public, if a push alone does not.
     #[inline]
-    fn expose(&mut self) {}
+    fn expose(&mut self, _count: usize) {}
 
     /// Takes one item. A lost race is no item.
     fn steal(thief: &mut Self::Thief) -> Option<usize>;

@@ -1,4 +1,4 @@
-//! What our queues have in common: they implement the traits of `locksley_queue::pile`.
+//! What our queues have in common: they implement the traits of `locksley_queue::traits`.
 
 use locksley_queue::{Consumer, Owner, Producer, Steal, StealBatch, Thief};
 
@@ -15,9 +15,9 @@ pub(crate) trait OurDeque: 'static {
     #[inline]
     fn pushed(_deque: &mut Self::Deque) {}
 
-    /// Makes an item public, where the owner has to.
+    /// Makes items public, where the owner has to.
     #[inline]
-    fn expose(_deque: &mut Self::Deque) {}
+    fn expose(_deque: &mut Self::Deque, _count: usize) {}
 
     /// What a thief does that has found only private work.
     fn ask(_thief: &<Self::Deque as Owner>::Thief) {}
@@ -66,8 +66,8 @@ impl<Q: OurDeque> Stealable for Ours<Q> {
     }
 
     #[inline]
-    fn expose(&mut self) {
-        Q::expose(&mut self.0);
+    fn expose(&mut self, count: usize) {
+        Q::expose(&mut self.0, count);
     }
 }
 

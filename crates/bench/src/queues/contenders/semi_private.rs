@@ -22,8 +22,10 @@ impl OurDeque for Bare {
     }
 
     #[inline]
-    fn expose(deque: &mut Self::Deque) {
-        deque.expose(Exposure::One);
+    fn expose(deque: &mut Self::Deque, count: usize) {
+        for _ in 0..count {
+            deque.expose(Exposure::One);
+        }
     }
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn workload() -> Workload {
         contenders: contenders![
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Abp, ChaseLev, Asymmetric, SemiPrivatePolling,
-            Extended, ClaimFirst,
+            Abp, ChaseLev, Split, SemiPrivatePolling,
+            Extended,
         ],
     }
 }

@@ -1,4 +1,4 @@
-//! The fast path of fork-join: push a job, and nobody has stolen it by the time it is popped.
+//! The fast path of fork-join: push a job, which is not stolen by the time it is popped.
 //!
 //! The deque is a local variable of the loop that is timed or counted, as it is one of a worker's
 //! main loop, so that the compiler may keep a small handle in registers.
@@ -23,8 +23,8 @@ macro_rules! every_deque {
         contenders![
             $turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
-            Extended, ClaimFirst,
+            Abp, ChaseLev, Split, SemiPrivate, SemiPrivatePolling,
+            Extended,
         ]
     };
 }

@@ -13,8 +13,8 @@ pub(crate) fn workload() -> Workload {
         contenders: contenders![
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Abp, ChaseLev, Asymmetric, SemiPrivate, SemiPrivatePolling,
-            Extended, ClaimFirst,
+            Abp, ChaseLev, Split, SemiPrivate, SemiPrivatePolling,
+            Extended,
         ],
     }
 }

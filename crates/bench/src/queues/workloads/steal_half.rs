@@ -1,7 +1,8 @@
 //! Balancing two deques: half of the work moves, then both owners finish theirs.
 //!
-//! As in `owner_pair`, a deque is a local variable of the loop that works on it, so that the compiler
-//! may keep a small handle in registers: each phase takes its deque by value and gives it back.
+//! As in `owner_pair`, a deque is a local variable of the loop that works on it, so that the
+//! compiler may keep a small handle in registers: each phase takes its deque by value and gives it
+//! back.
 
 use super::{BATCH, contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
@@ -10,13 +11,13 @@ use crate::queues::contenders::{CrossbeamLifo, Deque, Halvable};
 pub(crate) fn workload() -> Workload {
     Workload {
         name: "steal_half",
-        about: "push 64, steal half, drain both deques, in one thread, per item",
+        about: "push 64 (and expose them), steal half, drain both deques, in one thread, per item",
         reference: CrossbeamLifo::NAME,
         note: Some("items per steal"),
         contenders: contenders![
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Extended, ClaimFirst,
+            Split, Extended,
         ],
     }
 }
@@ -29,6 +30,7 @@ fn turn<D: Halvable>(operations: u64) -> Result<Sample, Wrong> {
     let start = ThreadClock::start();
     for batch in 0..batches {
         victim = fill(victim, batch * BATCH);
+        victim.expose(BATCH);
         if let Some(item) = D::steal_half(&mut thief, &mut own) {
             stolen.add(item);
         }

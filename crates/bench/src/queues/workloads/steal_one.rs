@@ -1,4 +1,4 @@
-//! What a theft costs the thief when nobody is in its way.
+//! What a theft costs the thief when no other thread is in its way.
 
 use super::{contenders, push};
 use crate::harness::{Sample, Tally, ThreadClock, Workload, Wrong, verify};
@@ -13,8 +13,8 @@ pub(crate) fn workload() -> Workload {
         contenders: contenders![
             turn;
             CrossbeamLifo, CrossbeamFifo, St3Lifo, St3Fifo,
-            Abp, ChaseLev, Asymmetric, SemiPrivate,
-            Extended, ClaimFirst,
+            Abp, ChaseLev, Split, SemiPrivate,
+            Extended,
         ],
     }
 }
@@ -41,7 +41,7 @@ fn push_and_steal<D: Stealable>(deque: &mut D, thief: &mut D::Thief, items: usiz
     while item < items {
         item += 1;
         push(deque, item);
-        deque.expose();
+        deque.expose(1);
         match D::steal(thief) {
             Some(item) => tally.add(item),
             None => break,

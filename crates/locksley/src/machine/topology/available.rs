@@ -82,7 +82,8 @@ impl fmt::Display for Available {
 /// How many CPUs this process may use: what a pool has workers for by default. The affinity mask and,
 /// on Linux, the quota of the control group (containers) count.
 ///
-/// The number is [`std::thread::available_parallelism`]'s; the rest says how it came about.
+/// The number is [`std::thread::available_parallelism`]'s, on Windows that of the affinity mask; the
+/// rest says how it came about.
 ///
 /// ```
 /// let available = locksley::available_cpus();
@@ -90,9 +91,15 @@ impl fmt::Display for Available {
 /// assert!(available.count() >= 1);
 /// ```
 pub fn available_cpus() -> Available {
+    let affinity = allowed_now();
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
     Available {
-        count: std::thread::available_parallelism().map_or(1, usize::from),
-        affinity: allowed_now(),
+        // Windows' number leaves the mask out of account.
+        count: match &affinity {
+            Some(cpus) if cfg!(windows) => cpus.len(),
+            _ => all,
+        },
+        affinity,
         quota: if cfg!(target_os = "linux") {
             quota(&|path| std::fs::read_to_string(path).ok())
         } else {

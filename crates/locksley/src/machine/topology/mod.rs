@@ -24,6 +24,8 @@ mod tests;
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::sync::statics::{AtomicUsize, Ordering};
+
 pub use available::{Available, available_cpus};
 pub(crate) use list::CpuList;
 pub(crate) use read::allowed_now;
@@ -106,8 +108,8 @@ pub struct Topology {
     layers: Vec<Layer>,
 }
 
-/// What the operating system says about this machine: on Linux from `/sys/devices/system`.
-/// Elsewhere, or where that is unreadable, all CPUs are equally far from each other.
+/// What the operating system says about this machine: on Linux from `/sys/devices/system`, on
+/// Windows by `GetLogicalProcessorInformation`. Elsewhere, or where that is unreadable, all CPUs are equally far from each other.
 ///
 /// Read once, on the first call; the CPUs that the process may use are those of that time.
 ///
@@ -120,15 +122,19 @@ pub fn topology() -> &'static Topology {
 
 static KNOWN: OnceLock<Topology> = OnceLock::new();
 
-/// [`topology`] unless it would have to be waited for: the first caller reads, others do
-/// without.
+/// How many times the topology is asked for in vain before it is read. To read it takes several system
+/// calls for each CPU, which a program that ends soon had better do without.
+const PATIENCE: usize = 64;
+
+/// [`topology`] unless it would have to be waited for: one caller reads, after [`PATIENCE`] others, and
+/// those that ask meanwhile do without.
 pub(crate) fn topology_at_hand() -> Option<&'static Topology> {
-    static ASKED: OnceLock<()> = OnceLock::new();
-    match KNOWN.get() {
-        Some(topology) => Some(topology),
-        None if ASKED.set(()).is_err() => None,
-        None => Some(topology()),
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    if let Some(topology) = KNOWN.get() {
+        return Some(topology);
     }
+    let asked = ASKED.fetch_add(1, Ordering::Relaxed);
+    (asked == PATIENCE).then(topology)
 }
 
 impl Topology {
@@ -180,7 +186,8 @@ impl Topology {
             Level::Cache(level) => 258 - usize::from(level),
             Level::Core => 258,
         };
-        layers.sort_by_key(|layer| (usize::MAX - layer.widest(), rank(layer.level)));
+        // No two have the same rank.
+        layers.sort_unstable_by_key(|layer| (usize::MAX - layer.widest(), rank(layer.level)));
         self.layers = layers;
         self
     }
@@ -317,7 +324,7 @@ impl Topology {
     /// These CPUs so that near ones follow each other.
     pub(crate) fn compact(&self, cpus: &[usize]) -> Vec<usize> {
         let mut order = cpus.to_vec();
-        order.sort_by_key(|&cpu| (self.address(cpu), cpu));
+        order.sort_unstable_by_key(|&cpu| (self.address(cpu), cpu));
         order
     }
 

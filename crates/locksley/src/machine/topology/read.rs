@@ -12,6 +12,13 @@ const CACHES: usize = 16;
 type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The machine that this process runs on.
+#[cfg(all(windows, not(miri)))]
+pub(super) fn machine() -> Topology {
+    listing(&crate::machine::windows::listing())
+}
+
+/// The machine that this process runs on.
+#[cfg(not(all(windows, not(miri))))]
 pub(super) fn machine() -> Topology {
     let read = |path: &str| std::fs::read_to_string(format!("/sys/devices/system/{path}")).ok();
     let nodes = CpuList::parse(&read("node/online").unwrap_or_default()).unwrap_or_default();
@@ -165,13 +172,8 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
             (0..CACHES).filter_map(cache).collect()
         })
         .collect();
-    let mut levels: Vec<u8> = described
-        .iter()
-        .flatten()
-        .map(|&(level, _)| level)
-        .collect();
-    levels.sort_unstable();
-    levels.dedup();
+    let known = |level| described.iter().flatten().any(|&(one, _)| one == level);
+    let levels = (0..=u8::MAX).filter(|&level| known(level));
     let of_level = |level| {
         let keys = by_lists(cpus, |cpu| {
             let place = cpus.binary_search(&cpu).ok()?;
@@ -181,7 +183,7 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
         });
         layer(Level::Cache(level), keys, true)
     };
-    levels.into_iter().filter_map(of_level).collect()
+    levels.filter_map(of_level).collect()
 }
 
 /// The CPUs that the calling thread may run on, if that can be known.
@@ -206,8 +208,14 @@ pub(crate) fn allowed_now() -> Option<Vec<usize>> {
     None
 }
 
+/// The CPUs that this process may run on, if that can be known.
+#[cfg(all(windows, not(miri)))]
+pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+    crate::machine::windows::allowed()
+}
+
 /// The CPUs that the calling thread may run on, if that can be known.
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
 pub(crate) fn allowed_now() -> Option<Vec<usize>> {
     None
 }

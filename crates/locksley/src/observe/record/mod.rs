@@ -49,6 +49,7 @@ use recording::{Item, Strand};
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
 use crate::task::job::{GroupId, StackJob};
+use crate::task::join::Erased;
 
 /// Where a worker has its tape. The owner's alone.
 #[derive(Default)]
@@ -104,41 +105,53 @@ impl Worker {
 /// The runs that a pool has recorded.
 pub(crate) struct Recorder {
     runs: Mutex<Vec<Arc<Strand>>>,
+    /// How many nanoseconds an empty strand is recorded to take. Measured before the first run.
+    cost: OnceLock<u64>,
 }
 
 impl Recorder {
     pub(crate) fn new() -> Recorder {
         Recorder {
             runs: Mutex::new(Vec::new()),
+            cost: OnceLock::new(),
         }
     }
 
     /// What was recorded since the last call.
     pub(crate) fn take(&self) -> Option<Recording> {
         let runs = std::mem::take(&mut *lock(&self.runs));
-        (!runs.is_empty()).then(|| Recording::of(runs))
+        let cost = self.cost.get().copied().unwrap_or(0);
+        (!runs.is_empty()).then(|| Recording::of(runs, cost))
     }
 }
 
 /// Runs what was called for from outside of the pool; or from within, which is a part of what calls.
 #[inline]
 pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
-    match &worker.registry().config.recorder {
-        None => f(worker),
-        Some(_) if worker.is_recorded() => f(worker),
-        Some(recorder) => {
-            let keep = |strand| lock(&recorder.runs).push(Arc::new(strand));
-            strand(worker, keep, || f(worker))
-        }
+    let recorder = worker.registry().config.recorder.as_ref();
+    let recorder = recorder.filter(|_| !worker.is_recorded());
+    let mut keep = |strand| keep_run(recorder, strand);
+    // One call of `f`, which may be a large program that is inlined here.
+    let _running = recorder.map(|recorder| {
+        recorder.cost.get_or_init(|| cost_of_a_strand(worker));
+        Running::start(worker, &mut keep)
+    });
+    f(worker)
+}
+
+#[cold]
+fn keep_run(recorder: Option<&Recorder>, strand: Strand) {
+    if let Some(recorder) = recorder {
+        lock(&recorder.runs).push(Arc::new(strand));
     }
 }
 
 /// Runs something, and records that alone. Within a strand that is recorded, it is a part of that as well.
 pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
     let part = Enclosing::new(worker, GroupId::NONE);
-    let result = strand(worker, into_arc(&part.body), || f(worker));
+    let result = strand(worker, &mut into_arc(&part.body), || f(worker));
     let run = part.body.get().cloned().unwrap_or_default();
-    (result, Recording::of(vec![run]))
+    (result, Recording::of(vec![run], 0))
 }
 
 /// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the median of some.
@@ -146,7 +159,7 @@ pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
     let pause = Pause::now(worker);
     let mut times = [0; 63];
     for time in &mut times {
-        strand(worker, |strand| *time = strand.time(), || ());
+        strand(worker, &mut |strand| *time = strand.time(), || ());
     }
     drop(pause);
     times.sort_unstable();
@@ -154,31 +167,40 @@ pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
 }
 
 /// Runs a strand, and leaves what was recorded to `keep`, though it panics.
-fn strand<R>(worker: &Worker, keep: impl FnOnce(Strand), f: impl FnOnce() -> R) -> R {
-    struct Running<'w, K: FnOnce(Strand)> {
-        worker: &'w Worker,
-        outer: Option<ActiveStrand>,
-        keep: Option<K>,
-    }
+fn strand<R>(worker: &Worker, keep: &mut dyn FnMut(Strand), f: impl FnOnce() -> R) -> R {
+    let _running = Running::start(worker, keep);
+    f()
+}
 
-    impl<K: FnOnce(Strand)> Drop for Running<'_, K> {
-        fn drop(&mut self) {
-            let tape = self.worker.take_tape();
-            if let (Some(mut tape), Some(keep)) = (tape, self.keep.take()) {
-                tape.stop();
-                keep(tape.strand);
-            }
-            self.worker.put_tape(self.outer.take());
+/// A strand that is recorded until this is dropped. Not generic, or every fork had a copy of it.
+struct Running<'r> {
+    worker: &'r Worker,
+    outer: Option<ActiveStrand>,
+    keep: &'r mut dyn FnMut(Strand),
+}
+
+impl<'r> Running<'r> {
+    #[inline(never)]
+    fn start(worker: &'r Worker, keep: &'r mut dyn FnMut(Strand)) -> Running<'r> {
+        let outer = worker.take_tape();
+        worker.put_tape(Some(ActiveStrand::start()));
+        Running {
+            worker,
+            outer,
+            keep,
         }
     }
+}
 
-    let _running = Running {
-        worker,
-        outer: worker.take_tape(),
-        keep: Some(keep),
-    };
-    worker.put_tape(Some(ActiveStrand::start()));
-    f()
+impl Drop for Running<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        if let Some(mut tape) = self.worker.take_tape() {
+            tape.stop();
+            (self.keep)(tape.strand);
+        }
+        self.worker.put_tape(self.outer.take());
+    }
 }
 
 /// A strand that is left for another one, and is gone on with when this is dropped.
@@ -236,34 +258,32 @@ impl Drop for Fork<'_> {
 }
 
 /// Leaves a strand in a place, of which it is the only one.
-fn into_slot(slot: &OnceLock<Strand>) -> impl FnOnce(Strand) + '_ {
+fn into_slot(slot: &OnceLock<Strand>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(strand))
 }
 
 /// The same where somebody else may want to keep it.
-fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnOnce(Strand) + '_ {
+fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(Arc::new(strand)))
 }
 
 impl Worker {
     /// A join that is recorded.
-    pub(crate) fn fork_recorded<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce(&Worker, bool) -> RA,
-        B: FnOnce(&Worker, bool) -> RB,
-    {
+    pub(crate) fn fork_recorded(&self, a: &mut Erased<'_>, b: &mut Erased<'_>) {
         let fork = Fork {
             outer: Pause::now(self),
             first: OnceLock::new(),
             second: OnceLock::new(),
         };
         let (first, second) = (&fork.first, &fork.second);
-        let first =
-            |worker: &Worker, migrated| strand(worker, into_slot(first), || a(worker, migrated));
+        let first = |worker: &Worker, migrated| {
+            strand(worker, &mut into_slot(first), || a(worker, migrated));
+        };
         // The frame, and with it the slot, stays until the job is done.
-        let second =
-            |worker: &Worker, migrated| strand(worker, into_slot(second), || b(worker, migrated));
-        self.fork_pushed(first, &StackJob::new(second))
+        let second = |worker: &Worker, migrated| {
+            strand(worker, &mut into_slot(second), || b(worker, migrated));
+        };
+        self.fork_pushed(first, &StackJob::new(second));
     }
 }
 
@@ -303,7 +323,7 @@ impl Drop for Enclosing<'_> {
 pub(crate) fn body<R>(scope: Option<(&Worker, &Enclosing<'_>)>, f: impl FnOnce() -> R) -> R {
     match scope {
         None => f(),
-        Some((worker, scope)) => strand(worker, into_arc(&scope.body), f),
+        Some((worker, scope)) => strand(worker, &mut into_arc(&scope.body), f),
     }
 }
 
@@ -323,6 +343,6 @@ impl Spawned {
 
     /// Runs the task.
     pub(crate) fn run<R>(self, worker: &Worker, f: impl FnOnce() -> R) -> R {
-        strand(worker, into_slot(&self.0), f)
+        strand(worker, &mut into_slot(&self.0), f)
     }
 }

@@ -88,11 +88,46 @@ impl Drop for Strand {
 /// ```
 pub struct Recording {
     runs: Vec<Arc<Strand>>,
+    /// How many nanoseconds an empty strand is recorded to take, if that was measured.
+    cost: u64,
 }
 
 impl Recording {
-    pub(super) fn of(runs: Vec<Arc<Strand>>) -> Recording {
-        Recording { runs }
+    pub(super) fn of(runs: Vec<Arc<Strand>>, cost: u64) -> Recording {
+        Recording { runs, cost }
+    }
+
+    /// Adds the runs of another recording behind these.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.join(|| 1, || 2);
+    /// let mut recording = pool.take_recording().unwrap();
+    /// pool.join(|| 1, || 2);
+    /// recording.append(pool.take_recording().unwrap());
+    /// assert_eq!(recording.forks(), 2);
+    /// ```
+    pub fn append(&mut self, other: Recording) {
+        self.runs.extend(other.runs);
+        self.cost = self.cost.max(other.cost);
+    }
+
+    /// How long a strand in which nothing happens is recorded to take: what
+    /// [`profile`](Recording::profile) should take off each. Measured when a pool that
+    /// [records](crate::Builder::record) runs something for the first time; zero for
+    /// [`Pool::record`](crate::Pool::record).
+    ///
+    /// ```
+    /// use locksley::Profile;
+    ///
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.join(|| 1, || 2);
+    /// let recording = pool.take_recording().unwrap();
+    /// let profile = recording.profile(Profile::BURDEN, recording.strand_cost());
+    /// assert_eq!(profile.spawns, 1);
+    /// ```
+    pub fn strand_cost(&self) -> Duration {
+        Duration::from_nanos(self.cost)
     }
 
     /// How many forks there were: joins, and tasks of scopes.

@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::sync::Arc;
 
+use locksley_trace::Trace;
+
 use super::{Event, with_events};
+use crate::observe::record::Recording;
 use crate::scheduler::registry::Registry;
 
 macro_rules! worker_stats {
@@ -56,6 +59,7 @@ macro_rules! worker_stats {
             /// let counts = pool.stats().total().counts();
             /// assert!(counts.contains(&("tasks", 1)));
             /// ```
+            #[must_use]
             pub fn counts(&self) -> Vec<(&'static str, u64)> {
                 vec![
                     $((stringify!($field), self.$field),)*
@@ -99,7 +103,8 @@ with_events!(worker_stats);
 /// difference of two.
 ///
 /// Printed, it is a table with a line for each worker (`+` marks spares, which stand in for waiting
-/// ones), one for the threads outside, which hand jobs over and wake workers, and the total:
+/// ones), one for the threads outside, which hand jobs over and wake workers, and the total. Columns
+/// in which all is 0 are left out:
 ///
 /// | column | field of [`WorkerStats`] |
 /// |---|---|
@@ -153,6 +158,7 @@ impl Stats {
     /// let tasks: u64 = pool.stats().workers().iter().map(|worker| worker.tasks).sum();
     /// assert_eq!(tasks, 1);
     /// ```
+    #[must_use]
     pub fn workers(&self) -> &[WorkerStats] {
         &self.places
     }
@@ -164,6 +170,7 @@ impl Stats {
     /// pool.install(|| ());
     /// assert_eq!(pool.stats().outside().handed, 1, "the closure came from outside");
     /// ```
+    #[must_use]
     pub fn outside(&self) -> WorkerStats {
         self.outside
     }
@@ -176,6 +183,7 @@ impl Stats {
     /// pool.install(|| ());
     /// assert_eq!((pool.stats() - before).total().tasks, 1);
     /// ```
+    #[must_use]
     pub fn total(&self) -> WorkerStats {
         self.places.iter().fold(self.outside, |sum, &one| sum + one)
     }
@@ -222,8 +230,35 @@ impl Observer {
     /// drop(pool); // all that was counted is there now
     /// assert!(observer.stats().total().tasks > 0);
     /// ```
+    #[must_use]
     pub fn stats(&self) -> Stats {
         self.registry.stats()
+    }
+
+    /// [`Pool::take_trace`](crate::Pool::take_trace).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.install(|| ());
+    /// drop(pool);
+    /// assert!(!observer.take_trace().is_empty());
+    /// ```
+    pub fn take_trace(&self) -> Trace {
+        self.registry.take_trace()
+    }
+
+    /// [`Pool::take_recording`](crate::Pool::take_recording).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
+    /// let observer = pool.observer();
+    /// pool.join(|| 1, || 2);
+    /// drop(pool);
+    /// assert_eq!(observer.take_recording().unwrap().forks(), 1);
+    /// ```
+    pub fn take_recording(&self) -> Option<Recording> {
+        self.registry.take_recording()
     }
 }
 
@@ -235,19 +270,25 @@ impl fmt::Debug for Observer {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rows = vec![("worker".to_owned(), HEADS.map(str::to_owned))];
+        let heads: Vec<String> = HEADS.iter().map(|&head| head.to_owned()).collect();
+        let mut rows = vec![("worker".to_owned(), heads)];
         for (index, one) in self.places.iter().enumerate() {
             let spare = if index < self.size { "" } else { "+" };
-            rows.push((format!("{spare}{index}"), one.columns().map(text)));
+            rows.push((format!("{spare}{index}"), texts(one)));
         }
-        rows.push(("outside".to_owned(), self.outside.columns().map(text)));
-        rows.push(("total".to_owned(), self.total().columns().map(text)));
-        let widths: [usize; EVENTS + 2] =
-            std::array::from_fn(|c| rows.iter().map(|(_, row)| row[c].len()).max().unwrap_or(0));
+        rows.push(("outside".to_owned(), texts(&self.outside)));
+        rows.push(("total".to_owned(), texts(&self.total())));
+        let total = self.total().columns();
+        // A total is 0 only if all of its column is. The first column is there in any case.
+        let shown = (0..HEADS.len()).filter(|&column| column == 0 || total[column] > 0);
+        let width = |column: usize| rows.iter().map(|(_, row)| row[column].len()).max();
+        let shown: Vec<(usize, usize)> = shown
+            .map(|column| (column, width(column).unwrap_or(0)))
+            .collect();
         for (line, (name, row)) in rows.iter().enumerate() {
             write!(f, "{name:>7}")?;
-            for (cell, width) in row.iter().zip(widths) {
-                write!(f, "  {cell:>width$}")?;
+            for &(column, width) in &shown {
+                write!(f, "  {:>width$}", row[column])?;
             }
             if line + 1 < rows.len() {
                 writeln!(f)?;
@@ -255,6 +296,11 @@ impl fmt::Display for Stats {
         }
         Ok(())
     }
+}
+
+/// A row of the table. Vectors, not arrays: the loops over those are unrolled.
+fn texts(one: &WorkerStats) -> Vec<String> {
+    one.columns().iter().map(|&count| text(count)).collect()
 }
 
 /// A count as the table shows it: a nothing is easier to overlook than a zero.
@@ -302,11 +348,24 @@ mod tests {
             lines.iter().all(|line| line.len() == lines[0].len()),
             "{table}"
         );
-        for head in HEADS {
-            assert!(lines[0].contains(head), "{head}");
+        let heads: Vec<&str> = lines[0].split_whitespace().collect();
+        assert_eq!(
+            heads,
+            ["worker", "tasks", "deepest"],
+            "empty columns are hidden"
+        );
+        assert_eq!(lines[1], "      0  123456789        3");
+        assert_eq!(lines[2], "     +1          1        .");
+        assert_eq!(lines[4], "  total  123456790        3");
+    }
+
+    #[test]
+    fn a_column_that_is_not_empty_has_its_head() {
+        let worker = WorkerStats::new(|event| event as u64 + 1, 1, 1);
+        let table = Stats::new(1, vec![worker], WorkerStats::default()).to_string();
+        let head = table.lines().next().unwrap_or_default();
+        for name in HEADS {
+            assert!(head.contains(name), "{name} in {head}");
         }
-        assert!(lines[1].starts_with("      0  123456789"), "{table}");
-        assert!(lines[2].starts_with("     +1          1"), "{table}");
-        assert!(lines[4].starts_with("  total  123456790"), "{table}");
     }
 }

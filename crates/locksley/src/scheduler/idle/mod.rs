@@ -1,3 +1,7 @@
-//! Workers without work.
+//! Workers that sleep, workers that are blocked, and the spares that take their places. The protocol is
+//! in `README.md`.
 
+pub(crate) mod counts;
+#[cfg(all(test, not(loom)))]
+mod model;
 pub(crate) mod sleep;

@@ -61,6 +61,8 @@ const UP: usize = 0;
 const ASLEEP: usize = 1;
 /// Woken to look for work.
 const SEARCH: usize = 2;
+/// A spare that stands in for no worker.
+const SPARE: usize = 3;
 
 impl SleepState {
     pub(crate) fn new() -> Self {
@@ -73,91 +75,47 @@ impl SleepState {
         self.state.store(ASLEEP, Ordering::Relaxed); // [Z1]
     }
 
-    /// Ends the sleep. Returns `true` if this call did it.
-    pub(crate) fn end(&self) -> bool {
-        self.end_with(UP)
+    /// Ends the sleep for something else than to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake(&self) -> bool {
+        self.is_asleep() && self.replace(ASLEEP, UP)
     }
 
-    fn end_with(&self, after: usize) -> bool {
-        self.is_asleep()
-            && self
-                .state
-                .compare_exchange(ASLEEP, after, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
-                .is_ok()
+    /// Ends the sleep, to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake_to_search(&self) -> bool {
+        self.is_asleep() && self.replace(ASLEEP, SEARCH)
     }
 
+    /// For the owner: gets up. Returns whether it was still asleep, and whether it was woken to search.
+    pub(crate) fn get_up(&self) -> (bool, bool) {
+        let before = self.state.swap(UP, Ordering::Relaxed); // [Z1]
+        (before == ASLEEP, before == SEARCH)
+    }
+
+    /// Replaces a state by another one. Returns `true` if this call did it.
+    fn replace(&self, from: usize, to: usize) -> bool {
+        self.state
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
+            .is_ok()
+    }
+
+    /// Returns `true` while the worker sleeps because it found nothing to do.
     pub(crate) fn is_asleep(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ASLEEP // [Z1]
     }
-}
 
-/// The workers that sleep because they found nothing to do.
-#[derive(Debug)]
-pub(crate) struct Sleepers {
-    asleep: CachePadded<AtomicUsize>,
-}
-
-impl Sleepers {
-    pub(crate) fn new() -> Self {
-        Sleepers {
-            asleep: CachePadded::new(AtomicUsize::new(0)),
-        }
+    /// Puts a spare aside until it is called up.
+    pub(crate) fn begin_spare(&self) {
+        self.state.store(SPARE, Ordering::Relaxed); // [Z1]
     }
 
-    /// How many sleep.
-    pub(crate) fn count(&self) -> usize {
-        self.asleep.load(Ordering::Relaxed)
+    /// Calls up a spare that was put aside. Returns `true` if this call did it.
+    pub(crate) fn end_spare(&self) -> bool {
+        self.is_spare() && self.replace(SPARE, UP)
     }
 
-    /// Returns `true` if a worker sleeps.
-    pub(crate) fn any(&self) -> bool {
-        self.count() > 0
-    }
-
-    pub(crate) fn begin(&self, state: &SleepState) {
-        self.asleep.fetch_add(1, Ordering::Relaxed);
-        state.begin();
-        fence(Ordering::SeqCst); // [Z4]
-    }
-
-    /// Wakes a worker for something else than to look for work. Returns `true` if this call did it.
-    pub(crate) fn wake(&self, state: &SleepState) -> bool {
-        self.end_with(state, UP)
-    }
-
-    /// Wakes a worker to look for work. Returns `true` if this call did it.
-    pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
-        self.end_with(state, SEARCH)
-    }
-
-    fn end_with(&self, state: &SleepState, after: usize) -> bool {
-        let ended = state.end_with(after);
-        if ended {
-            self.asleep.fetch_sub(1, Ordering::Relaxed);
-        }
-        ended
-    }
-
-    /// Ends the owner's sleep, unless another has. Returns `true` if it was woken to search.
-    pub(crate) fn end(&self, state: &SleepState) -> bool {
-        let before = state.state.swap(UP, Ordering::Relaxed); // [Z1]
-        if before == ASLEEP {
-            self.asleep.fetch_sub(1, Ordering::Relaxed);
-        }
-        before == SEARCH
-    }
-
-    /// Wakes one of these workers to search. The caller must unpark it.
-    pub(crate) fn choose<'a, W>(
-        &self,
-        mut workers: impl Iterator<Item = (W, &'a SleepState)>,
-    ) -> Option<W> {
-        if !self.any() {
-            return None;
-        }
-        workers
-            .find(|(_, state)| self.wake_to_search(state))
-            .map(|(worker, _)| worker)
+    /// Returns `true` while the worker is a spare that stands in for no other.
+    pub(crate) fn is_spare(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == SPARE // [Z1]
     }
 }
 
@@ -189,6 +147,7 @@ mod models {
     use loom::thread;
 
     use super::*;
+    use crate::scheduler::idle::counts::AtomicCounts;
 
     /// One worker pushes a job while another goes to sleep: either it is woken, or it does not
     /// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
@@ -196,16 +155,16 @@ mod models {
     fn a_push_wakes_a_sleeper() {
         loom::model(|| {
             let state = Arc::new(SleepState::new());
-            let sleepers = Arc::new(Sleepers::new());
+            let sleepers = Arc::new(AtomicCounts::new(0));
             let deque = Arc::new(Embedded::new());
             let sleeper = {
                 let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
                 thread::spawn(move || {
                     if deque.is_empty() {
-                        sleepers.begin(&state);
+                        sleepers.begin_sleep(&state);
                         leave_call(&deque);
                         if !barrier::heavy() || !deque.is_empty() {
-                            sleepers.end(&state);
+                            sleepers.end_sleep(&state);
                             return;
                         }
                         while state.is_asleep() {
@@ -225,7 +184,7 @@ mod models {
                 }
             }
             sleeper.join().unwrap();
-            assert!(!sleepers.any());
+            assert_eq!(sleepers.get().asleep(), 0);
         });
     }
 
@@ -233,7 +192,7 @@ mod models {
     fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
         loom::model(move || {
             let deque = Arc::new(Embedded::<usize>::new());
-            let sleepers = Arc::new(Sleepers::new());
+            let sleepers = Arc::new(AtomicCounts::new(0));
             if stands {
                 deque.call();
             }
@@ -241,14 +200,14 @@ mod models {
                 .map(|_| {
                     let (deque, sleepers) = (deque.clone(), sleepers.clone());
                     thread::spawn(move || {
-                        sleepers.begin(&SleepState::new());
+                        sleepers.begin_sleep(&SleepState::new());
                         leave_call(&deque);
                     })
                 })
                 .collect();
             // SAFETY: this thread is the owner.
             let answered = unsafe { take_call(&deque) }.requested;
-            let seen = sleepers.count();
+            let seen = sleepers.get().asleep();
             for handle in handles {
                 handle.join().unwrap();
             }

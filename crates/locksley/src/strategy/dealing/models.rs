@@ -7,7 +7,8 @@ use loom::thread;
 
 use super::biased::{Theirs, biased};
 use super::*;
-use crate::scheduler::idle::sleep::{SleepState, Sleepers};
+use crate::scheduler::idle::counts::AtomicCounts;
+use crate::scheduler::idle::sleep::SleepState;
 use crate::strategy::steal_half::dummies::Dummies;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
@@ -90,7 +91,7 @@ fn a_dealt_job_wakes_its_consumer() {
     loom::model(|| {
         let jobs = Dummies::new(1);
         let state = Shared::new(SleepState::new());
-        let sleepers = Shared::new(Sleepers::new());
+        let sleepers = Shared::new(AtomicCounts::new(0));
         // Of the dealer: it carries the call.
         let deque = Shared::new(Embedded::<usize>::new());
         let (mut dealer, mut consumer) = pair();
@@ -98,10 +99,10 @@ fn a_dealt_job_wakes_its_consumer() {
             let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
             thread::spawn(move || {
                 while consumer.collect().is_none() {
-                    sleepers.begin(&state);
+                    sleepers.begin_sleep(&state);
                     deque.call();
                     if !barrier::heavy() || !StealHandle::is_empty(&consumer.stand()) {
-                        sleepers.end(&state);
+                        sleepers.end_sleep(&state);
                         thread::yield_now();
                         continue;
                     }
@@ -119,7 +120,7 @@ fn a_dealt_job_wakes_its_consumer() {
             sleeper.thread().unpark();
         }
         sleeper.join().unwrap();
-        assert!(!sleepers.any());
+        assert_eq!(sleepers.get().asleep(), 0);
     });
 }
 

@@ -58,7 +58,7 @@ fn a_rank_that_was_stopped_itself_accuses_nobody() {
     // Stopped for a minute; the answer lies there, but is not read yet.
     let later = 60_000_000_000;
     rank.step(later, &mut idle, &mut out).unwrap();
-    // But if nothing comes from now on, somebody is to blame.
+    // But if nothing comes from now on, a rank is to blame.
     let mut now = later;
     let trouble = loop {
         now += 1_000_000_000;
@@ -242,7 +242,7 @@ fn requests(out: &Out) -> Vec<usize> {
     out.iter().filter_map(request).collect()
 }
 
-/// Whoever was fed and is hungry again must ask again: its lifeline has forgotten it.
+/// A rank that was fed and is hungry again must ask again: its lifeline has forgotten it.
 #[test]
 fn who_was_fed_on_a_lifeline_asks_again() {
     let protocol = Protocol {
@@ -268,7 +268,7 @@ fn who_was_fed_on_a_lifeline_asks_again() {
     assert_eq!(requests(&out), [1, 1]);
 }
 
-/// Whoever has been given work needs no more of it as soon as there is some.
+/// A rank that has been given work needs no more of it as soon as there is some.
 #[test]
 fn a_remembered_rank_that_gets_an_answer_is_forgotten() {
     let protocol = Protocol {
@@ -317,7 +317,7 @@ fn who_has_said_bye_is_not_accused() {
     assert_eq!(next, Ok(Next::Done));
 }
 
-/// Whoever does not answer is noticed by the one who has asked, neighbour or not.
+/// A rank that does not answer is noticed by the thief, neighbour or not.
 #[test]
 fn an_unanswered_request_is_trouble() {
     let protocol = Protocol::default();

@@ -1,4 +1,5 @@
-//! Random schedules: nobody is told too early that all is done, everybody is in the end, and no task is lost or run twice.
+//! Random schedules: no rank is told too early that all is done, every one is in the end, and no
+//! task is lost or run twice.
 
 use super::world::{Fault, Mutant, World};
 use super::*;

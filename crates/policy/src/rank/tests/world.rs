@@ -77,7 +77,7 @@ impl Pile {
     }
 }
 
-/// What is changed in the protocol to see whether somebody notices.
+/// What is changed in the protocol to see whether the test notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutant {
     /// The protocol as it is.
@@ -105,13 +105,13 @@ pub(super) enum Mutant {
 /// Why a run is not what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Somebody was told that all is done, and it was not.
+    /// A rank was told that all is done, and it was not.
     Early,
     /// It went on and on.
     Endless,
     /// Tasks were lost or run twice.
     Miscounted,
-    /// Somebody left before everything sent to it had come.
+    /// A rank left before everything sent to it had come.
     Undelivered,
     /// A rank saw trouble.
     Trouble(Trouble),
@@ -184,13 +184,14 @@ impl World {
             return Err(Fault::Undelivered);
         }
         let done: u32 = self.piles.iter().map(|pile| pile.done).sum();
-        match done == self.tasks {
-            true => Ok(()),
-            false => Err(Fault::Miscounted),
+        if done == self.tasks {
+            Ok(())
+        } else {
+            Err(Fault::Miscounted)
         }
     }
 
-    /// Somebody works, or reads its messages and takes a step.
+    /// A rank works, or reads its messages and takes a step.
     pub(super) fn turn(&mut self) -> Result<(), Fault> {
         self.now += 1 + self.random.below(40) as u64;
         let me = self.random.below(self.ranks.len());
@@ -267,7 +268,7 @@ impl World {
         }
     }
 
-    /// Whoever believes that all is done must be right.
+    /// A rank that believes that all is done must be right.
     fn look(&self) -> Result<(), Fault> {
         if !self.ranks.iter().any(Rank::is_done) {
             return Ok(());
@@ -275,9 +276,6 @@ impl World {
         let mut lines = self.network.iter().flatten();
         let busy = self.piles.iter().any(Pile::is_busy)
             || lines.any(|(_, message)| message.name() == "Work");
-        match busy {
-            true => Err(Fault::Early),
-            false => Ok(()),
-        }
+        if busy { Err(Fault::Early) } else { Ok(()) }
     }
 }

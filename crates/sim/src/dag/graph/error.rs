@@ -45,7 +45,7 @@ pub enum GraphError {
     },
     /// A node has no step.
     NoSteps(String),
-    /// More than one node waits for nobody.
+    /// More than one node has no predecessor.
     Roots(Vec<String>),
     /// More than one node leads nowhere.
     Sinks(Vec<String>),

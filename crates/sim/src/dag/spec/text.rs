@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use locksley_policy::Part;
 use locksley_workload::UtsTree;
 
 use super::{Dag, SpecError};
@@ -41,34 +42,22 @@ pub(super) const EXAMPLES: [&str; 11] = [
 /// The parameters of a text that have not been asked for yet.
 struct Parameters<'t> {
     name: &'t str,
-    rest: Vec<(&'t str, &'t str)>,
+    rest: Vec<Part<'t>>,
 }
 
-impl<'t> Parameters<'t> {
-    fn parse(name: &'t str, text: &'t str) -> Parameters<'t> {
-        let pairs = text.split(',').filter(|pair| !pair.is_empty());
-        Parameters {
-            name,
-            rest: pairs
-                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-                .collect(),
-        }
-    }
-
-    fn wrong(&self, parameter: &str, value: &str) -> SpecError {
-        SpecError::Value {
-            name: self.name.to_owned(),
-            parameter: parameter.to_owned(),
-            value: value.to_owned(),
-        }
-    }
-
+impl Parameters<'_> {
     fn take<T: FromStr>(&mut self, parameter: &str, default: T) -> Result<T, SpecError> {
-        let Some(at) = self.rest.iter().position(|(name, _)| *name == parameter) else {
+        let Some(at) = self
+            .rest
+            .iter()
+            .position(|part| part.key == Some(parameter))
+        else {
             return Ok(default);
         };
-        let (_, value) = self.rest.remove(at);
-        value.parse().map_err(|_| self.wrong(parameter, value))
+        let value = self.rest.remove(at).value;
+        value
+            .parse()
+            .map_err(|_| wrong(self.name, parameter, value))
     }
 
     fn share(&mut self, parameter: &str, default: f64) -> Result<f64, SpecError> {
@@ -76,7 +65,7 @@ impl<'t> Parameters<'t> {
         if (0.0..=1.0).contains(&share) {
             return Ok(share);
         }
-        Err(self.wrong(parameter, &share.to_string()))
+        Err(wrong(self.name, parameter, &share.to_string()))
     }
 
     fn merge(&mut self) -> Result<Merge, SpecError> {
@@ -85,18 +74,26 @@ impl<'t> Parameters<'t> {
             "parallel" => Ok(Merge::Parallel {
                 split: self.share("split", 0.5)?,
             }),
-            other => Err(self.wrong("merge", other)),
+            other => Err(wrong(self.name, "merge", other)),
         }
     }
 
     fn end(&self, dag: Dag) -> Result<Dag, SpecError> {
         match self.rest.first() {
             None => Ok(dag),
-            Some((parameter, _)) => Err(SpecError::Parameter {
+            Some(part) => Err(SpecError::Parameter {
                 name: self.name.to_owned(),
-                parameter: (*parameter).to_owned(),
+                parameter: part.key.unwrap_or(part.value).to_owned(),
             }),
         }
+    }
+}
+
+fn wrong(name: &str, parameter: &str, value: &str) -> SpecError {
+    SpecError::Value {
+        name: name.to_owned(),
+        parameter: parameter.to_owned(),
+        value: value.to_owned(),
     }
 }
 
@@ -104,13 +101,15 @@ impl FromStr for Dag {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Dag, SpecError> {
-        let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let (name, rest) = Part::split(text);
+        // What is behind these names is one word, whatever is in it.
+        let word = text.get(name.len() + 1..).unwrap_or_default();
         match name {
-            "uts" => return uts(parameters),
-            "file" => return file(parameters),
+            "uts" => return uts(word),
+            "file" => return file(word),
             _ => (),
         }
-        let mut p = Parameters::parse(name, parameters);
+        let mut p = Parameters { name, rest };
         let dag = match tree(name, &mut p)? {
             Some(dag) => dag,
             None => other(name, &mut p)?,
@@ -182,13 +181,13 @@ fn uts(name: &str) -> Result<Dag, SpecError> {
         Some(_) => Ok(Dag::Uts {
             name: name.to_owned(),
         }),
-        None => Err(Parameters::parse("uts", "").wrong("tree", name)),
+        None => Err(wrong("uts", "tree", name)),
     }
 }
 
 fn file(path: &str) -> Result<Dag, SpecError> {
     if path.is_empty() {
-        return Err(Parameters::parse("file", "").wrong("path", ""));
+        return Err(wrong("file", "path", ""));
     }
     Ok(Dag::File { path: path.into() })
 }

@@ -48,7 +48,7 @@ fn a_balancer_of_ones_own_does_what_the_same_does_built_in() {
     }
 }
 
-/// Makes no attempt, names itself, or nobody.
+/// Makes no attempt, names itself, or a processor that does not exist.
 struct Useless(usize);
 
 impl Balancer for Useless {

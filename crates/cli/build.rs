@@ -1,0 +1,178 @@
+//! Embeds the sources of the drop-in rayon-core and of the crates below it, for `cargo locksley`.
+//!
+//! The table is `$OUT_DIR/sources.rs`. Manifests are rewritten so that each crate stands alone:
+//! what they inherit from the workspace is filled in, because cargo takes the workspace of the
+//! project that the sources are unpacked in for theirs. Dev-dependencies and dependencies for loom
+//! are left out, so that the project resolves nothing that it does not build.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// The crates that the drop-in is built from.
+const CRATES: [&str; 5] = ["rayon-core", "locksley", "policy", "queue", "trace"];
+
+/// Folders of a crate that a build of it as a dependency does not read.
+const UNUSED: [&str; 7] = [
+    "tests",
+    "benches",
+    "examples",
+    "fuzz",
+    "interface",
+    "target",
+    "deploy",
+];
+
+fn main() -> io::Result<()> {
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    println!("cargo::rerun-if-changed=build.rs");
+    let manifest = root.join("Cargo.toml");
+    println!("cargo::rerun-if-changed={}", manifest.display());
+    let workspace = Workspace::new(&read(&manifest)?);
+    let mut files = Vec::new();
+    for name in CRATES {
+        let folder = root.join("crates").join(name);
+        println!("cargo::rerun-if-changed={}", folder.display());
+        collect(&folder, &format!("crates/{name}"), &mut files)?;
+    }
+    files.sort();
+    let mut table = String::from("&[\n");
+    for (number, (name, path)) in files.iter().enumerate() {
+        let mut path = path.canonicalize()?;
+        if name.ends_with("Cargo.toml") {
+            let alone = workspace.fill_in(&read(&path)?);
+            path = out.join(format!("manifest-{number}.toml"));
+            fs::write(&path, alone)?;
+        }
+        let _ = writeln!(table, "    ({name:?}, include_str!({path:?})),");
+    }
+    table += "]\n";
+    fs::write(out.join("sources.rs"), table)
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    fs::read_to_string(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// Collects the files of a crate with their names in the unpacked tree.
+fn collect(folder: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let (path, name) = (entry.path(), format!("{name}/{file}"));
+        if path.is_dir() {
+            if !UNUSED.contains(&file.as_str()) && !file.starts_with('.') {
+                collect(&path, &name, files)?;
+            }
+        } else if [".rs", ".toml", ".md", ".txt", ".json"]
+            .iter()
+            .any(|ending| file.ends_with(ending))
+        {
+            files.push((name, path));
+        }
+    }
+    Ok(())
+}
+
+/// What crates inherit: the lines `key = value` of the sections of the workspace's manifest.
+struct Workspace(Vec<(String, Vec<(String, String)>)>);
+
+impl Workspace {
+    fn new(manifest: &str) -> Workspace {
+        let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
+        for line in manifest.lines().map(str::trim) {
+            if line.starts_with('[') {
+                let name = line.trim_matches(['[', ']']).to_owned();
+                sections.push((name, Vec::new()));
+            } else if let (Some((key, value)), Some((_, pairs))) =
+                (line.split_once('='), sections.last_mut())
+            {
+                pairs.push((key.trim().to_owned(), value.trim().to_owned()));
+            }
+        }
+        Workspace(sections)
+    }
+
+    fn section(&self, name: &str) -> &[(String, String)] {
+        let found = self.0.iter().find(|(section, _)| section == name);
+        found.map_or(&[], |(_, pairs)| pairs)
+    }
+
+    fn value(&self, section: &str, key: &str) -> &str {
+        let pair = self.section(section).iter().find(|(name, _)| name == key);
+        let (_, value) = pair.unwrap_or_else(|| panic!("[{section}] has {key}"));
+        value
+    }
+
+    /// A crate's manifest with what it inherits filled in.
+    fn fill_in(&self, manifest: &str) -> String {
+        let mut text = String::new();
+        let mut section = String::new();
+        let mut has_workspace = false;
+        for line in manifest.lines() {
+            let start = line.trim();
+            if start.starts_with('[') {
+                section = start.trim_matches(['[', ']']).to_owned();
+                has_workspace |= section == "workspace";
+            }
+            let left_out = section.contains("dev-dependencies")
+                || section.contains("cfg(loom)")
+                || section == "lints"
+                || start.starts_with("members =");
+            if left_out {
+                if start == "workspace = true" {
+                    self.write_lints(&mut text);
+                }
+                continue;
+            }
+            text += &self.line(&section, line);
+            text.push('\n');
+        }
+        if !has_workspace {
+            text += "\n[workspace]\n";
+        }
+        assert!(!text.contains("workspace = true"), "not filled in: {text}");
+        text
+    }
+
+    fn line(&self, section: &str, line: &str) -> String {
+        let kind = if section == "package" {
+            "workspace.package"
+        } else {
+            "workspace.dependencies"
+        };
+        if let Some(key) = line.trim().strip_suffix(".workspace = true") {
+            return format!("{key} = {}", beside(self.value(kind, key)));
+        }
+        match line.split_once("= { workspace = true") {
+            None => line.to_owned(),
+            Some((key, rest)) => {
+                let value = beside(self.value(kind, key.trim()));
+                match value.strip_suffix('}') {
+                    Some(table) => format!("{key}= {}{rest}", table.trim_end()),
+                    None => format!("{key}= {{ version = {value}{rest}"),
+                }
+            }
+        }
+    }
+
+    fn write_lints(&self, text: &mut String) {
+        for kind in ["rust", "clippy"] {
+            let _ = writeln!(text, "[lints.{kind}]");
+            for (key, value) in self.section(&format!("workspace.lints.{kind}")) {
+                let _ = writeln!(text, "{key} = {value}");
+            }
+        }
+    }
+}
+
+/// A dependency whose path is relative to the workspace, relative to a crate beside it.
+fn beside(dependency: &str) -> String {
+    dependency.replace("path = \"crates/", "path = \"../")
+}

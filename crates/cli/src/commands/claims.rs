@@ -1,0 +1,173 @@
+//! The papers behind `locksley theory`, and what their claims mean.
+
+use locksley_sim::theory::Finding;
+
+/// A claim's paper, and its meaning for a reader who does not know the paper.
+pub(crate) struct Meaning {
+    name: &'static str,
+    pub(crate) paper: &'static str,
+    pub(crate) meaning: &'static str,
+}
+
+const THESIS: &str = "Rito, \"Scheduling computations\"";
+const DEALING: &str = "Hendler and Shavit, \"Work Dealing\"";
+
+const MEANINGS: [Meaning; 17] = [
+    Meaning {
+        name: "balls and bins",
+        paper: "Rito, \"Scheduling computations\", lemmas 3.1 to 3.5",
+        meaning: "thieves that pick victims at random hit enough of the processors that have work",
+    },
+    Meaning {
+        name: "gains of sharing",
+        paper: "Rito, \"Scheduling computations\", section 5.3",
+        meaning: "busy processors that give tasks to idle ones get more to work in a round than \
+                  stealing does, by at least this factor",
+    },
+    Meaning {
+        name: "stability of sharing",
+        paper: "Rito, \"Scheduling computations\", section 5.3",
+        meaning: "when many processors are idle, more tasks leave the queues in a round than are added",
+    },
+    Meaning {
+        name: "thresholds",
+        paper: "Rito, \"Scheduling computations\", claims 5.1 and 5.2",
+        meaning: "the share of idle processors above which queues stop growing",
+    },
+    Meaning {
+        name: "greedy schedules",
+        paper: "Graham; Brent",
+        meaning: "a scheduler that leaves no processor idle while work is ready takes at most work / P \
+                  + span, and no scheduler takes less than the larger of the two",
+    },
+    Meaning {
+        name: "heterogeneous speeds",
+        paper: "Bender and Rabin",
+        meaning: "the same bound for processors of different speeds, if the fastest work first",
+    },
+    Meaning {
+        name: "run time of stealing",
+        paper: "Rito, \"Scheduling computations\", theorem 4.8",
+        meaning: "work stealing takes work / P + c span, with a constant c of at most 32",
+    },
+    Meaning {
+        name: "run time of semi-private deques",
+        paper: "Rito, \"Scheduling computations\", chapter 6",
+        meaning: "the same with queues that need few fences, with a constant of at most 48",
+    },
+    Meaning {
+        name: "run time of sharing",
+        paper: "Rito, \"Scheduling computations\", theorem 6.7",
+        meaning: "giving tasks away keeps the bound of stealing",
+    },
+    Meaning {
+        name: "one generator",
+        paper: THESIS,
+        meaning: "where one processor makes all tasks, sharing gets all others to work no later",
+    },
+    Meaning {
+        name: "run time on changing machines",
+        paper: "Bender and Rabin",
+        meaning: "the bound holds while processors change their speed or are taken away",
+    },
+    Meaning {
+        name: "steal-half",
+        paper: "Hendler and Shavit, \"Non-Blocking Steal-Half Work Queues\", theorems 3.9 and 3.10",
+        meaning: "stealing half of a queue keeps all queues within a constant factor of the mean",
+    },
+    Meaning {
+        name: "work dealing: balance",
+        paper: DEALING,
+        meaning: "dealt tasks are spread evenly over the processors",
+    },
+    Meaning {
+        name: "work dealing: locality",
+        paper: DEALING,
+        meaning: "most tasks run on the processor whose cache has their data",
+    },
+    Meaning {
+        name: "work dealing: memory",
+        paper: DEALING,
+        meaning: "the buffers between processors take no more memory than this, and never run out",
+    },
+    Meaning {
+        name: "work dealing: run time",
+        paper: DEALING,
+        meaning: "dealing takes at most a little more than three times the best possible time",
+    },
+    Meaning {
+        name: "merge sort",
+        paper: "Danjean, lecture \"Work Stealing\"",
+        meaning: "work W and depth D of merge sort of n = 2^k numbers, as a formula and counted",
+    },
+];
+
+/// The meaning of a claim, by its name.
+pub(crate) fn meaning(name: &str) -> Option<&'static Meaning> {
+    MEANINGS.iter().find(|meaning| meaning.name == name)
+}
+
+/// What a finding says, in words: prediction, measurement, verdict.
+pub(crate) fn sentence(finding: &Finding) -> String {
+    let predicted = match finding.predicted.split_once(' ') {
+        Some((">=", bound)) => format!("at least {bound}"),
+        Some(("<=", bound)) => format!("at most {bound}"),
+        _ => finding.predicted.clone(),
+    };
+    let measured = &finding.measured;
+    let verdict = match (finding.holds, is_short(finding)) {
+        (false, _) => "FAILS",
+        (true, false) => "holds",
+        (true, true) => "holds: the rest is within the error of the sample",
+    };
+    format!("predicted {predicted}, measured {measured}: {verdict}")
+}
+
+/// Returns `true` if the measured mean is on the wrong side of a bound, by chance.
+fn is_short(finding: &Finding) -> bool {
+    let number = |text: &str| {
+        text.split(' ')
+            .next()
+            .and_then(|word| word.parse::<f64>().ok())
+    };
+    let bound = finding.predicted.split_once(' ');
+    match (bound, number(&finding.measured)) {
+        (Some((">=", bound)), Some(mean)) => number(bound).is_some_and(|bound| mean < bound),
+        (Some(("<=", bound)), Some(mean)) => number(bound).is_some_and(|bound| mean > bound),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locksley_sim::theory::{Effort, claims};
+
+    use super::*;
+
+    #[test]
+    fn every_claim_has_a_paper_and_a_meaning() {
+        for claim in claims() {
+            let meaning = meaning(claim.name).unwrap_or_else(|| panic!("{}", claim.name));
+            assert!(!meaning.paper.is_empty() && meaning.meaning.len() > 20);
+        }
+    }
+
+    #[test]
+    fn bounds_are_words() {
+        let merge = claims()
+            .into_iter()
+            .find(|claim| claim.name == "merge sort");
+        let mut finding = (merge.unwrap().check)(Effort::Quick).remove(0);
+        finding.holds = true;
+        (finding.predicted, finding.measured) = (">= 0.2592".into(), "0.2525 +- 0.0069".into());
+        assert_eq!(
+            sentence(&finding),
+            "predicted at least 0.2592, measured 0.2525 +- 0.0069: holds: the rest is within the error \
+             of the sample"
+        );
+        finding.predicted = "<= 1.0".into();
+        assert!(
+            sentence(&finding).ends_with("predicted at most 1.0, measured 0.2525 +- 0.0069: holds")
+        );
+    }
+}

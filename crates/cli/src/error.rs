@@ -1,0 +1,86 @@
+//! Errors of commands, and the exit code of each.
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use locksley::BuildError;
+use locksley_measure::Wrong;
+use locksley_workload::Mismatch;
+
+/// For every `--help`.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    all is well
+  1    a program gave a wrong result, or a claim that was checked does not hold
+  2    the command line makes no sense
+  3    a file could not be read or written, or the system refused something
+  130  interrupted (Ctrl-C); what was measured until then is kept";
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// A result is wrong, or a claim does not hold.
+    Check(String),
+    /// The command line makes no sense.
+    Usage(String),
+    /// A file, or the system.
+    System(String),
+}
+
+impl Error {
+    /// An error of the command line.
+    pub(crate) fn usage(why: impl fmt::Display) -> Error {
+        Error::Usage(why.to_string())
+    }
+
+    /// A wrong result of a program.
+    pub(crate) fn wrong(what: impl fmt::Display, wrong: &Mismatch) -> Error {
+        Error::Check(format!("{what} gave a wrong result: {wrong}"))
+    }
+
+    /// A file that could not be read, written or created.
+    pub(crate) fn file(doing: &str, path: &Path, error: &std::io::Error) -> Error {
+        Error::System(format!("cannot {doing} {}: {error}", path.display()))
+    }
+
+    /// The exit code of the process.
+    pub(crate) fn code(&self) -> ExitCode {
+        match self {
+            Error::Check(_) => 1.into(),
+            Error::Usage(_) => 2.into(),
+            Error::System(_) => 3.into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Error::Check(why) | Error::Usage(why) | Error::System(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl From<Wrong> for Error {
+    fn from(wrong: Wrong) -> Error {
+        Error::Check(wrong.to_string())
+    }
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Error {
+        match error {
+            BuildError::Workers { .. } => Error::usage(error),
+            _ => Error::System(error.to_string()),
+        }
+    }
+}
+
+impl From<locksley_report::Error> for Error {
+    fn from(error: locksley_report::Error) -> Error {
+        Error::System(error.to_string())
+    }
+}
+
+/// The name by which `commands/cluster` knows [`Error`].
+pub(crate) type Failure = Error;

@@ -1,0 +1,169 @@
+//! Simulated machines on the command line: costs and topologies.
+
+use locksley_sim::{Costs, Topology};
+use locksley_workload::catalog::nearest;
+
+use crate::parse::names::meant;
+
+/// Costs on the command line.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Costly(pub(crate) Costs);
+
+/// Distances between processors: groups with the latency within, the smallest first, and the
+/// latency beyond.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Groups {
+    groups: Vec<(u32, u32)>,
+    beyond: u32,
+}
+
+impl Groups {
+    /// The topology with latencies in ticks of this length.
+    pub(crate) fn topology(&self, tick: f64) -> Topology {
+        let ticks = |latency: u32| (f64::from(latency) / tick).round() as u32;
+        let groups: Vec<(u32, u32)> = self
+            .groups
+            .iter()
+            .map(|&(size, latency)| (size, ticks(latency)))
+            .collect();
+        Topology::nested(&groups, ticks(self.beyond))
+    }
+}
+
+const COSTS: [&str; 6] = ["node", "steal", "cas", "fence", "donation", "probe"];
+
+/// Parses `node=1,steal=10`. Costs that are not named are those of the thesis's model.
+pub(crate) fn costs(text: &str) -> Result<Costly, String> {
+    let mut costs = Costs::default();
+    for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+        let (name, ticks) = pair.split_once('=').unwrap_or((pair, ""));
+        let known = match name.trim() {
+            "node" => &mut costs.node,
+            "steal" => &mut costs.steal,
+            "cas" => &mut costs.cas,
+            "fence" => &mut costs.fence,
+            "donation" => &mut costs.donation,
+            "probe" => &mut costs.probe,
+            name => {
+                let near = meant(&nearest(name, COSTS));
+                return Err(format!(
+                    "nothing costs `{name}`: possible are {}{near}",
+                    COSTS.join(", ")
+                ));
+            }
+        };
+        *known = number(ticks, pair)?;
+    }
+    Ok(Costly(costs))
+}
+
+fn number(text: &str, of: &str) -> Result<u32, String> {
+    let parsed = text.trim().parse();
+    parsed.map_err(|_| format!("`{text}` in `{of}` is no number of ticks: give a whole number"))
+}
+
+const FORMS: &str =
+    "flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or nested:SIZE=TICKS,..,BEYOND";
+
+/// Parses `flat`, `sockets:8,100`, `cluster:16,20,1000` or `nested:16=5,64=1000,3000`.
+pub(crate) fn topology(text: &str) -> Result<Groups, String> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let parts: Vec<&str> = rest.split(',').filter(|part| !part.is_empty()).collect();
+    let numbers = || {
+        parts
+            .iter()
+            .map(|part| number(part, text))
+            .collect::<Result<Vec<u32>, _>>()
+    };
+    let wrong = |what: &str| Err(format!("`{text}` {what}: possible are {FORMS}"));
+    let (groups, beyond) = match name {
+        "flat" if parts.is_empty() => (Vec::new(), 0),
+        "sockets" => match numbers()?[..] {
+            [cores, latency] if cores > 0 => (vec![(cores, 0)], latency),
+            _ => return wrong("wants two numbers, the first at least 1"),
+        },
+        "cluster" => match numbers()?[..] {
+            [cores, near, far] if cores > 0 => (vec![(cores, near)], far),
+            _ => return wrong("wants three numbers, the first at least 1"),
+        },
+        "nested" => nested(text, &parts)?,
+        _ => {
+            let near = nearest(name, ["flat", "sockets", "cluster", "nested"]);
+            return Err(format!(
+                "`{text}` is no topology: possible are {FORMS}{}",
+                meant(&near)
+            ));
+        }
+    };
+    Ok(Groups { groups, beyond })
+}
+
+fn nested(text: &str, parts: &[&str]) -> Result<(Vec<(u32, u32)>, u32), String> {
+    let Some((beyond, groups)) = parts.split_last() else {
+        return Err(format!("`{text}` has no groups: possible are {FORMS}"));
+    };
+    let (mut pairs, mut last) = (Vec::new(), 1);
+    for group in groups {
+        let (size, latency) = group.split_once('=').unwrap_or((group, ""));
+        let (size, latency) = (number(size, text)?, number(latency, text)?);
+        if size <= last || !size.is_multiple_of(last) {
+            return Err(format!(
+                "a group of {size} in `{text}` is not made of groups of {last}: give a larger multiple of {last}"
+            ));
+        }
+        pairs.push((size, latency));
+        last = size;
+    }
+    Ok((pairs, number(beyond, text)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_read() {
+        let Costly(read) = costs("steal=10,fence=2").unwrap();
+        assert_eq!((read.node, read.steal, read.fence), (1, 10, 2));
+        assert!(
+            costs("stael=10")
+                .unwrap_err()
+                .contains("did you mean `steal`?")
+        );
+        assert!(
+            costs("steal=ten")
+                .unwrap_err()
+                .contains("no number of ticks")
+        );
+    }
+
+    #[test]
+    fn topologies_are_read() {
+        let read = |text| topology(text).map(|groups| groups.topology(1.0));
+        assert_eq!(read("flat"), Ok(Topology::flat()));
+        assert_eq!(
+            read("cluster:16,20,1000"),
+            Ok(Topology::cluster(16, 20, 1000))
+        );
+        assert_eq!(read("sockets:8,100"), Ok(Topology::sockets(8, 100)));
+        let nested = Topology::nested(&[(16, 5), (64, 1000)], 3000);
+        assert_eq!(read("nested:16=5,64=1000,3000"), Ok(nested));
+        let halved = topology("cluster:16,20,1000").unwrap().topology(2.0);
+        assert_eq!(halved, Topology::cluster(16, 10, 500));
+        for wrong in [
+            "ring",
+            "cluster:16",
+            "sockets:0,1",
+            "nested:",
+            "nested:16=5,24=6,7",
+            "flat:1",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert!(
+            read("clutser:1,2,3")
+                .unwrap_err()
+                .contains("did you mean `cluster`?")
+        );
+    }
+}

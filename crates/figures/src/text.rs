@@ -1,0 +1,149 @@
+//! Numbers as people read them: three digits, and a unit that suits.
+
+/// A unit of time that suits a set of numbers.
+///
+/// ```
+/// assert_eq!(locksley_figures::Unit::for_seconds(0.0419).name, "ms");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    /// What is written behind a number.
+    pub name: &'static str,
+    /// How many of it make a second.
+    pub per_second: f64,
+}
+
+const UNITS: [Unit; 4] = [
+    Unit {
+        name: "s",
+        per_second: 1.0,
+    },
+    Unit {
+        name: "ms",
+        per_second: 1e3,
+    },
+    Unit {
+        name: "µs",
+        per_second: 1e6,
+    },
+    Unit {
+        name: "ns",
+        per_second: 1e9,
+    },
+];
+
+impl Unit {
+    /// The largest unit in which this many seconds are at least 1.
+    pub fn for_seconds(seconds: f64) -> Unit {
+        let fits = |unit: &&Unit| seconds * unit.per_second >= 1.0;
+        if seconds <= 0.0 {
+            UNITS[0]
+        } else {
+            *UNITS.iter().find(fits).unwrap_or(&UNITS[3])
+        }
+    }
+}
+
+/// Three significant digits, or more before the point: `1234` rather than `1.23e3`. What is no
+/// number is a dash.
+///
+/// ```
+/// use locksley_figures::number;
+///
+/// assert_eq!([0.0641, 9.006, 140.27, 4012.6, 0.0].map(number), ["0.0641", "9.01", "140", "4013", "0"]);
+/// ```
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0" } else { "–" }.into();
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-5.0..15.0).contains(&magnitude) {
+        return format!("{value:.2e}");
+    }
+    let decimals = (2.0 - magnitude).max(0.0) as usize;
+    let text = format!("{value:.decimals$}");
+    // Rounding may have added a digit: 9.999 is 10.0, not 10.00.
+    let rounded: f64 = text.parse().unwrap_or(value);
+    let decimals = (2.0 - rounded.abs().log10().floor()).max(0.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A time with the unit that suits it.
+///
+/// ```
+/// assert_eq!(locksley_figures::seconds(0.0419), "41.9 ms");
+/// ```
+pub fn seconds(value: f64) -> String {
+    let unit = Unit::for_seconds(value);
+    format!("{} {}", number(value * unit.per_second), unit.name)
+}
+
+/// Two times with the unit that suits the second.
+///
+/// ```
+/// assert_eq!(locksley_figures::range(0.0417, 0.0423), "41.7–42.3 ms");
+/// ```
+pub fn range(lower: f64, upper: f64) -> String {
+    let unit = Unit::for_seconds(upper);
+    format!(
+        "{}–{} {}",
+        number(lower * unit.per_second),
+        number(upper * unit.per_second),
+        unit.name
+    )
+}
+
+/// A ratio.
+///
+/// ```
+/// assert_eq!(locksley_figures::times(1.934), "1.93×");
+/// ```
+pub fn times(value: f64) -> String {
+    format!("{}×", number(value))
+}
+
+/// A number of things, in the singular or the plural.
+///
+/// ```
+/// use locksley_figures::plural;
+///
+/// assert_eq!((plural(1, "worker"), plural(2, "worker")), ("1 worker".into(), "2 workers".into()));
+/// ```
+pub fn plural(count: usize, what: &str) -> String {
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let cases = [
+            (0.0419, "41.9 ms"),
+            (1.0, "1.00 s"),
+            (9.999, "10.0 s"),
+            (0.0, "0 s"),
+            (2.5e-6, "2.50 µs"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(seconds(value), text);
+        }
+        assert_eq!(number(f64::NAN), "–");
+        assert_eq!(number(-2.5), "-2.50");
+        assert_eq!(
+            [1e-7, 1e15, 9.99e14].map(number),
+            ["1.00e-7", "1.00e15", "999000000000000"]
+        );
+        assert_eq!(
+            [999e-9, 1e-6, 1e-3].map(|time| Unit::for_seconds(time).name),
+            ["ns", "µs", "ms"]
+        );
+        assert_eq!(seconds(3e-10), "0.300 ns");
+        assert_eq!(seconds(4321.0), "4321 s");
+    }
+}

@@ -1,0 +1,27 @@
+#![doc = include_str!("../docs/guide/README.md")]
+
+macro_rules! pages {
+    ($($page:ident: $file:literal;)*) => {
+        $(
+            pub mod $page {
+                #![doc = include_str!(concat!("../docs/guide/", $file))]
+
+                #[allow(unused_imports, reason = "what the page links to")]
+                use crate::*;
+            }
+        )*
+    };
+}
+
+pages! {
+    first_steps: "first_steps.md";
+    from_rayon: "from_rayon.md";
+    waiting: "waiting.md";
+    dataflow: "dataflow.md";
+    strategies: "strategies.md";
+    observing: "observing.md";
+    more_cores: "more_cores.md";
+    several_hosts: "several_hosts.md";
+    promises: "promises.md";
+    inside: "inside.md";
+}

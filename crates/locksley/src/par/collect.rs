@@ -1,0 +1,249 @@
+//! Collecting into vectors: in order, and in one allocation where the length is known.
+
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
+use std::slice;
+
+use crate::par::drive::{End, drive};
+use crate::par::pipe::Pipe;
+use crate::par::split::Split;
+
+/// Collects the items in order.
+pub(super) fn into_vec<S, P>(source: S, pipe: &P) -> Vec<P::Out>
+where
+    S: Split + Send,
+    P: Pipe<S::Item>,
+    P::Out: Send,
+{
+    if !P::EXACT {
+        return concatenate(drive(source, pipe, &Append));
+    }
+    let len = source.len();
+    let mut items = Vec::with_capacity(len);
+    let place = Place::of(&mut items, len);
+    let written = drive(source, pipe, &place);
+    assert_eq!(
+        written.len, len,
+        "a `Split` must have as many items as it says"
+    );
+    written.release();
+    // SAFETY: all of them were written, and belong to nobody else any more.
+    unsafe { items.set_len(len) };
+    items
+}
+
+/// Memory for so many items, each of which is written once.
+pub(super) struct Place<T> {
+    start: *mut T,
+    len: usize,
+}
+
+// SAFETY: pieces of a loop write to disjoint parts of it, and what they write can be sent.
+unsafe impl<T: Send> Sync for Place<T> {}
+
+impl<T> Place<T> {
+    /// The first `len` items of a vector that has room for them. It must outlive the place.
+    pub(super) fn of(items: &mut Vec<T>, len: usize) -> Place<T> {
+        assert!(items.capacity() >= len);
+        Place {
+            start: items.as_mut_ptr(),
+            len,
+        }
+    }
+}
+
+/// A row of items that a piece has written, and that is dropped with it unless it is released.
+pub(super) struct Written<T> {
+    start: *mut T,
+    len: usize,
+    items: PhantomData<T>,
+}
+
+// SAFETY: the items belong to this row alone.
+unsafe impl<T: Send> Send for Written<T> {}
+
+impl<T> Written<T> {
+    fn none() -> Written<T> {
+        Written {
+            start: ptr::null_mut(),
+            len: 0,
+            items: PhantomData,
+        }
+    }
+
+    /// Leaves the items where they are, to the owner of the memory.
+    fn release(self) {
+        let _ = ManuallyDrop::new(self);
+    }
+}
+
+impl<T> Drop for Written<T> {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            let items = ptr::slice_from_raw_parts_mut(self.start, self.len);
+            // SAFETY: these were written, and are dropped by nobody else; the memory outlives the row.
+            unsafe { ptr::drop_in_place(items) };
+        }
+    }
+}
+
+/// Adds to a row's length what was counted, also if a panic ends the count.
+struct Counting<'r> {
+    len: &'r mut usize,
+    count: usize,
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        *self.len += self.count;
+    }
+}
+
+impl<T: Send> End<T> for Place<T> {
+    type Acc = Written<T>;
+
+    fn start(&self) -> Written<T> {
+        Written::none()
+    }
+
+    #[inline]
+    fn feed(&self, acc: &mut Written<T>, from: usize, to: usize, items: impl Iterator<Item = T>) {
+        assert!(from <= to && to <= self.len, "no item is beyond the end");
+        // SAFETY: inside of the memory, or just behind it.
+        let start = unsafe { self.start.add(from) };
+        if acc.len == 0 {
+            acc.start = start;
+        }
+        // SAFETY: the row was written in this memory, so that this is one past its last item.
+        let end = unsafe { acc.start.add(acc.len) };
+        assert!(
+            size_of::<T>() == 0 || ptr::eq(end, start),
+            "a `Split` must have as many items as it says"
+        );
+        // SAFETY: the driver runs every position once, so this part of the memory is this block's
+        // alone; nothing in it counts as an item yet.
+        let slots = unsafe { slice::from_raw_parts_mut(start.cast::<MaybeUninit<T>>(), to - from) };
+        let mut row = Counting {
+            len: &mut acc.len,
+            count: 0,
+        };
+        // The slots first: without one, no item is taken.
+        for (slot, item) in slots.iter_mut().zip(items) {
+            slot.write(item);
+            row.count += 1;
+        }
+    }
+
+    fn join(&self, mut left: Written<T>, right: Written<T>) -> Written<T> {
+        if right.len == 0 {
+            return left;
+        }
+        if left.len == 0 {
+            return right;
+        }
+        // SAFETY: as in `feed`.
+        let end = unsafe { left.start.add(left.len) };
+        if size_of::<T>() == 0 || ptr::eq(end, right.start) {
+            left.len += right.len;
+            right.release();
+        }
+        // Otherwise items are missing in between: the right ones are dropped, and the length tells.
+        left
+    }
+}
+
+/// Collects what each piece has into a vector of its own.
+pub(super) struct Append;
+
+impl<T: Send> End<T> for Append {
+    type Acc = Vec<Vec<T>>;
+
+    fn start(&self) -> Vec<Vec<T>> {
+        Vec::new()
+    }
+
+    #[inline]
+    fn feed(&self, acc: &mut Vec<Vec<T>>, _: usize, _: usize, items: impl Iterator<Item = T>) {
+        if acc.is_empty() {
+            acc.push(Vec::new());
+        }
+        if let Some(last) = acc.last_mut() {
+            last.extend(items);
+        }
+    }
+
+    fn join(&self, mut left: Vec<Vec<T>>, mut right: Vec<Vec<T>>) -> Vec<Vec<T>> {
+        left.append(&mut right);
+        left
+    }
+}
+
+/// Puts the vectors of the pieces together. A single one is the result as it is.
+pub(super) fn concatenate<T>(mut parts: Vec<Vec<T>>) -> Vec<T> {
+    if parts.len() <= 1 {
+        return parts.pop().unwrap_or_default();
+    }
+    let mut all = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    for part in &mut parts {
+        all.append(part);
+    }
+    all
+}
+
+/// Sorts the items into two vectors, each in order.
+pub(super) struct Partition<F>(pub(super) F);
+
+impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
+    type Acc = (Vec<Vec<T>>, Vec<Vec<T>>);
+
+    fn start(&self) -> Self::Acc {
+        Default::default()
+    }
+
+    fn feed(&self, acc: &mut Self::Acc, _: usize, _: usize, items: impl Iterator<Item = T>) {
+        if acc.0.is_empty() {
+            *acc = (vec![Vec::new()], vec![Vec::new()]);
+        }
+        if let (Some(yes), Some(no)) = (acc.0.last_mut(), acc.1.last_mut()) {
+            for item in items {
+                let side = if (self.0)(&item) { &mut *yes } else { &mut *no };
+                side.push(item);
+            }
+        }
+    }
+
+    fn join(&self, mut left: Self::Acc, mut right: Self::Acc) -> Self::Acc {
+        left.0.append(&mut right.0);
+        left.1.append(&mut right.1);
+        left
+    }
+}
+
+/// Collects pairs into two vectors.
+pub(super) struct Unzip;
+
+impl<A: Send, B: Send> End<(A, B)> for Unzip {
+    type Acc = (Vec<Vec<A>>, Vec<Vec<B>>);
+
+    fn start(&self) -> Self::Acc {
+        Default::default()
+    }
+
+    fn feed(&self, acc: &mut Self::Acc, _: usize, _: usize, items: impl Iterator<Item = (A, B)>) {
+        if acc.0.is_empty() {
+            *acc = (vec![Vec::new()], vec![Vec::new()]);
+        }
+        if let (Some(a), Some(b)) = (acc.0.last_mut(), acc.1.last_mut()) {
+            let mut both = (std::mem::take(a), std::mem::take(b));
+            both.extend(items);
+            (*a, *b) = both;
+        }
+    }
+
+    fn join(&self, mut left: Self::Acc, mut right: Self::Acc) -> Self::Acc {
+        left.0.append(&mut right.0);
+        left.1.append(&mut right.1);
+        left
+    }
+}

@@ -1,0 +1,220 @@
+//! How a loop begins: the traits with `par`, `par_mut` and `into_par`.
+
+use std::ops::{Range, RangeInclusive};
+
+use crate::par::chunks::{Chunks, ChunksExact, ChunksMut, Windows};
+use crate::par::iter::Par;
+use crate::par::pipe::Same;
+use crate::par::source::VecPiece;
+use crate::par::split::Split;
+
+/// What can be looped over by value: vectors, ranges, slices, every [`Split`], and loops themselves.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// let words = vec!["one".to_owned(), "two".to_owned()];
+/// assert_eq!(words.into_par().map(|word| word.len()).sum::<usize>(), 6);
+/// assert_eq!((0..10_u8).into_par().max(), Some(9));
+/// ```
+pub trait IntoPar: Sized {
+    /// What the loop runs over.
+    type Source: Split;
+
+    /// The stages that the loop has already.
+    type Pipe;
+
+    /// Begins a loop.
+    fn into_par(self) -> Par<Self::Source, Self::Pipe>;
+}
+
+impl<S: Split> IntoPar for S {
+    type Source = S;
+    type Pipe = Same;
+
+    fn into_par(self) -> Par<S> {
+        Par::new(self)
+    }
+}
+
+impl<T> IntoPar for Vec<T> {
+    type Source = VecPiece<T>;
+    type Pipe = Same;
+
+    fn into_par(self) -> Par<VecPiece<T>> {
+        Par::new(self.into())
+    }
+}
+
+impl<'s, T> IntoPar for &'s Vec<T> {
+    type Source = &'s [T];
+    type Pipe = Same;
+
+    fn into_par(self) -> Par<&'s [T]> {
+        Par::new(self)
+    }
+}
+
+impl<'s, T> IntoPar for &'s mut Vec<T> {
+    type Source = &'s mut [T];
+    type Pipe = Same;
+
+    fn into_par(self) -> Par<&'s mut [T]> {
+        Par::new(self)
+    }
+}
+
+/// What can be looped over by reference: slices, and all that dereferences to one; ranges.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// let numbers = vec![1, 2, 3];
+/// assert_eq!(numbers.par().sum::<i32>(), 6);
+/// assert_eq!((1..4).par().sum::<i32>(), 6);
+/// ```
+pub trait AsPar {
+    /// What the loop runs over.
+    type Source<'a>: Split
+    where
+        Self: 'a;
+
+    /// Begins a loop over references.
+    fn par(&self) -> Par<Self::Source<'_>>;
+}
+
+impl<T> AsPar for [T] {
+    type Source<'a>
+        = &'a [T]
+    where
+        Self: 'a;
+
+    fn par(&self) -> Par<&[T]> {
+        Par::new(self)
+    }
+}
+
+impl<N> AsPar for Range<N>
+where
+    Range<N>: Split + Clone,
+{
+    type Source<'a>
+        = Range<N>
+    where
+        Self: 'a;
+
+    fn par(&self) -> Par<Range<N>> {
+        Par::new(self.clone())
+    }
+}
+
+impl<N> AsPar for RangeInclusive<N>
+where
+    RangeInclusive<N>: Split + Clone,
+{
+    type Source<'a>
+        = RangeInclusive<N>
+    where
+        Self: 'a;
+
+    fn par(&self) -> Par<RangeInclusive<N>> {
+        Par::new(self.clone())
+    }
+}
+
+/// Loops over parts of a slice.
+pub trait ParSlice {
+    /// What the slice consists of.
+    type Item;
+
+    /// Begins a loop over mutable references.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = vec![1, 2, 3];
+    /// numbers.par_mut().for_each(|number| *number *= 2);
+    /// assert_eq!(numbers, [2, 4, 6]);
+    /// ```
+    fn par_mut(&mut self) -> Par<&mut [Self::Item]>;
+
+    /// Begins a loop over chunks of `size` items; the last one may be shorter.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let sums: Vec<i32> = [1, 2, 3, 4, 5].par_chunks(2).map(|c| c.iter().sum()).collect();
+    /// assert_eq!(sums, [3, 7, 5]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    fn par_chunks(&self, size: usize) -> Par<Chunks<'_, Self::Item>>;
+
+    /// Begins a loop over chunks of exactly `size` items. What is left over is left out.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// assert_eq!([1, 2, 3, 4, 5].par_chunks_exact(2).count(), 2);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    fn par_chunks_exact(&self, size: usize) -> Par<ChunksExact<'_, Self::Item>>;
+
+    /// Begins a loop over mutable chunks of `size` items; the last one may be shorter.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = [1, 2, 3, 4, 5];
+    /// numbers.par_chunks_mut(2).for_each(|chunk| chunk.reverse());
+    /// assert_eq!(numbers, [2, 1, 4, 3, 5]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    fn par_chunks_mut(&mut self, size: usize) -> Par<ChunksMut<'_, Self::Item>>;
+
+    /// Begins a loop over all runs of `size` neighbours.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let steps: Vec<i32> = [1, 4, 9].par_windows(2).map(|w| w[1] - w[0]).collect();
+    /// assert_eq!(steps, [3, 5]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    fn par_windows(&self, size: usize) -> Par<Windows<'_, Self::Item>>;
+}
+
+impl<T> ParSlice for [T] {
+    type Item = T;
+
+    fn par_mut(&mut self) -> Par<&mut [T]> {
+        Par::new(self)
+    }
+
+    fn par_chunks(&self, size: usize) -> Par<Chunks<'_, T>> {
+        Par::new(Chunks::new(self, size))
+    }
+
+    fn par_chunks_exact(&self, size: usize) -> Par<ChunksExact<'_, T>> {
+        Par::new(ChunksExact::new(self, size))
+    }
+
+    fn par_chunks_mut(&mut self, size: usize) -> Par<ChunksMut<'_, T>> {
+        Par::new(ChunksMut::new(self, size))
+    }
+
+    fn par_windows(&self, size: usize) -> Par<Windows<'_, T>> {
+        Par::new(Windows::new(self, size))
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether another worker would take a part of a loop.
+//!
+//! A thief can leave a request at a victim only where it sees a queued job, and a loop that has not
+//! been split has none. So the loop looks at the thieves instead: an idle worker's [task stack] is
+//! empty, asleep or awake, and that of a worker which waits ends in a wait. Both words exist for
+//! leapfrogging; their owners write them when they begin or end a job or a wait, never while they
+//! search. The look is one or two relaxed loads per worker, of lines that stay in the loop's cache
+//! for as long as nothing changes. No strategy is asked, so all are alike, and no idle worker does
+//! anything that it would not do without loops.
+//!
+//! [task stack]: crate::scheduler::task_stack
+
+use crate::par::clock::ticks;
+use crate::scheduler::worker::Worker;
+
+/// How many workers one look covers. Where it begins changes with the time.
+const SIGHT: usize = 16;
+
+/// What another worker would do with a part of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// Every worker in sight is busy, or there is a queued job to steal.
+    None,
+    /// A worker sleeps for want of work. It must be woken, which takes tens of microseconds.
+    Asleep,
+    /// A worker is searching, or waits for a job and would help with it.
+    Awake,
+}
+
+impl Worker {
+    /// Returns `true` if another worker is out of work and this one has no job queued that it could
+    /// steal: for loops that fork only if the fork will be stolen.
+    ///
+    /// Jobs that are queued but still private are offered to thieves by the same call, so a loop
+    /// that calls it now and then delays no thief. It costs a few nanoseconds.
+    ///
+    /// ```
+    /// use locksley::{Pool, Worker};
+    ///
+    /// fn add_up(worker: &Worker, mut rest: &[u64]) -> u64 {
+    ///     let mut sum = 0;
+    ///     while let Some((block, tail)) = rest.split_at_checked(1000) {
+    ///         sum += block.iter().sum::<u64>();
+    ///         rest = tail;
+    ///         if worker.wanted() {
+    ///             let (left, right) = rest.split_at(rest.len() / 2);
+    ///             let (a, b) = worker.join(|w| add_up(w, left), |w| add_up(w, right));
+    ///             return sum + a + b;
+    ///         }
+    ///     }
+    ///     sum + rest.iter().sum::<u64>()
+    /// }
+    ///
+    /// let pool = Pool::builder().workers(2).build().unwrap();
+    /// let values: Vec<u64> = (0..100_000).collect();
+    /// assert_eq!(pool.run(|worker| add_up(worker, &values)), 4_999_950_000);
+    /// ```
+    #[inline]
+    pub fn wanted(&self) -> bool {
+        self.demand_in_sight() != Demand::None
+    }
+
+    /// Looks at the other workers: in a large pool at some of them, others each time.
+    #[inline]
+    pub(crate) fn demand_in_sight(&self) -> Demand {
+        let registry = self.registry();
+        if registry.size() == 1 {
+            return Demand::None;
+        }
+        if !self.seems_empty() {
+            self.poll_requests();
+            return Demand::None;
+        }
+        self.look_around()
+    }
+
+    fn look_around(&self) -> Demand {
+        let registry = self.registry();
+        let count = registry.workers();
+        let seen = count.min(SIGHT);
+        let first = if count > SIGHT {
+            ticks() as usize % count
+        } else {
+            0
+        };
+        let mut demand = Demand::None;
+        for offset in 0..seen {
+            let index = (first + offset) % count;
+            if index == self.index() {
+                continue;
+            }
+            let other = registry.worker(index);
+            if other.sleep.is_asleep() {
+                // A spare that sleeps is not wanted up.
+                if index < registry.size() {
+                    demand = Demand::Asleep;
+                }
+            } else if other.task_stack.is_hungry() {
+                return Demand::Awake;
+            }
+        }
+        demand
+    }
+
+    /// Has the next fork answer the thieves in sight: it exposes its job, and wakes a sleeper.
+    pub(crate) fn expect_thief(&self) {
+        if !self.deque.is_called() {
+            self.deque.call();
+        }
+    }
+}

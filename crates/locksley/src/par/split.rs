@@ -1,0 +1,66 @@
+//! What a loop runs over.
+
+/// A sequence of known length that can be split anywhere: what a parallel loop runs over.
+///
+/// Ranges of integers, slices and mutable slices implement it; any other type that does can be
+/// looped over with [`IntoPar::into_par`](crate::par::IntoPar::into_par).
+///
+/// A wrong implementation gives wrong results or panics, and never undefined behaviour.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// /// The multiples of three below `3 * end`.
+/// struct Threes {
+///     start: u64,
+///     end: u64,
+/// }
+///
+/// impl Split for Threes {
+///     type Item = u64;
+///     type Iter<'a> = std::iter::Map<std::ops::Range<u64>, fn(u64) -> u64>;
+///
+///     fn len(&self) -> usize {
+///         (self.end - self.start) as usize
+///     }
+///
+///     fn split_at(self, mid: usize) -> (Self, Self) {
+///         let mid = self.start + mid as u64;
+///         let left = Threes { end: mid, ..self };
+///         (left, Threes { start: mid, ..self })
+///     }
+///
+///     fn block(&mut self, len: usize) -> Self::Iter<'_> {
+///         let start = self.start;
+///         self.start += len as u64;
+///         (start..self.start).map(|number| 3 * number)
+///     }
+/// }
+///
+/// let threes = Threes { start: 0, end: 1000 };
+/// assert_eq!(threes.into_par().sum::<u64>(), 3 * 499_500);
+/// ```
+#[allow(
+    clippy::len_without_is_empty,
+    reason = "an empty sequence is as good as any other"
+)]
+pub trait Split: Sized {
+    /// What the sequence consists of.
+    type Item;
+
+    /// The sequential iterator over a block.
+    type Iter<'a>: Iterator<Item = Self::Item>
+    where
+        Self: 'a;
+
+    /// How many items there are.
+    fn len(&self) -> usize;
+
+    /// Splits the sequence: the first `mid` items, and the others. `mid` is at most the length.
+    fn split_at(self, mid: usize) -> (Self, Self);
+
+    /// Removes the first `len` items and returns an iterator over them. `len` is at most the length.
+    ///
+    /// The iterator is the loop's inner loop: the plainer it is, the better it is compiled.
+    fn block(&mut self, len: usize) -> Self::Iter<'_>;
+}

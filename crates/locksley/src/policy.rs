@@ -1,0 +1,32 @@
+//! What a [`Strategy`](crate::Strategy) can be told: whom to steal from, when and how much; when to
+//! give work away, and to whom; to whom to deal.
+//!
+//! | for | types |
+//! |---|---|
+//! | whom to steal from | [`Victims`], with any strategy; [`Flexible`] |
+//! | a choice of one's own | [`Balancer`], from [`View`], [`Seeker`], [`Memory`], [`Source`] |
+//! | when to balance, and how much to take | [`StealHalf`]: [`When`], [`Amount`] |
+//! | when to give work away, and to whom | [`Sharing`]: [`Heuristic`], [`Target`] |
+//! | to whom to deal | [`Dealing`]: [`Oracle`] |
+//! | parameters that check themselves | [`Theta`], [`Mu`], [`Factor`] |
+//!
+//! ```
+//! use locksley::policy::{Amount, Heuristic, Victims, When};
+//! use locksley::{Pool, Strategy};
+//!
+//! let strategies = [
+//!     Strategy::flexible(Victims::STICKY),
+//!     Strategy::steal_half(When::Empty, Amount::Half),
+//!     Strategy::sharing(Heuristic::TIT_FOR_TAT),
+//! ];
+//! for strategy in strategies {
+//!     let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
+//!     assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+//! }
+//! ```
+
+#[doc(inline)]
+pub use locksley_policy::{
+    Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
+    Outcome, Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View, When,
+};

@@ -1,0 +1,255 @@
+//! How many workers sleep, how many are blocked, how many spares are up: one word, and what may happen
+//! to it.
+//!
+//! The transitions are pure functions. The pool applies them to one atomic word, so that each sees all
+//! others, in one order; `model` explores them together with the workers' steps.
+//!
+//! | bits | count |
+//! |---|---|
+//! | 0-15 | workers asleep because they found nothing to do |
+//! | 16-31 | workers blocked in a wait, each with a spare to take its place |
+//! | 32-47 | spares that are up |
+//! | 48-63 | spares that there can be: fewer than at first once the system has refused a thread |
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | K1 | every change | AcqRel | itself | a spare that is called up sees what its caller pushed | `idle::model` has the order; the job is published by its deque |
+//! | K2 | looks | Relaxed | - | what follows from one is decided by a change | |
+
+use crossbeam_utils::CachePadded;
+
+use crate::scheduler::idle::sleep::SleepState;
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// The largest count.
+pub(crate) const MOST: usize = u16::MAX as usize;
+
+/// The counts, unpacked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Counts {
+    asleep: u16,
+    blocked: u16,
+    up: u16,
+    most_spares: u16,
+}
+
+impl Counts {
+    /// All workers awake, no spare up, and so many possible.
+    pub(crate) fn new(most_spares: usize) -> Counts {
+        Counts {
+            most_spares: most_spares.min(MOST) as u16,
+            ..Counts::default()
+        }
+    }
+
+    fn unpack(word: u64) -> Counts {
+        let field = |shift: u32| (word >> shift) as u16;
+        Counts {
+            asleep: field(0),
+            blocked: field(16),
+            up: field(32),
+            most_spares: field(48),
+        }
+    }
+
+    fn pack(self) -> u64 {
+        u64::from(self.asleep)
+            | u64::from(self.blocked) << 16
+            | u64::from(self.up) << 32
+            | u64::from(self.most_spares) << 48
+    }
+
+    /// How many workers sleep.
+    pub(crate) fn asleep(self) -> usize {
+        self.asleep.into()
+    }
+
+    /// A worker goes to sleep.
+    pub(crate) fn begin_sleep(self) -> Counts {
+        Counts {
+            asleep: self.asleep + 1,
+            ..self
+        }
+    }
+
+    /// A worker's sleep has ended.
+    pub(crate) fn end_sleep(self) -> Counts {
+        Counts {
+            asleep: self.asleep - 1,
+            ..self
+        }
+    }
+
+    /// A worker blocks, if there can be a spare in its place.
+    pub(crate) fn begin_block(self) -> Option<Counts> {
+        (self.blocked < self.most_spares).then(|| Counts {
+            blocked: self.blocked + 1,
+            ..self
+        })
+    }
+
+    /// A worker blocks no longer.
+    pub(crate) fn end_block(self) -> Counts {
+        Counts {
+            blocked: self.blocked - 1,
+            ..self
+        }
+    }
+
+    /// Returns `true` if more workers are blocked than there can be spares: the limit has fallen.
+    pub(crate) fn lacks_spares(self) -> bool {
+        self.blocked > self.most_spares
+    }
+
+    /// Returns `true` if a worker is blocked whose place no spare has taken, and one could.
+    pub(crate) fn wants_spare(self) -> bool {
+        self.up < self.blocked.min(self.most_spares)
+    }
+
+    /// Returns `true` if more spares are up than workers are blocked.
+    pub(crate) fn has_spare_left_over(self) -> bool {
+        self.up > self.blocked
+    }
+
+    /// A spare is called up, if one is wanted.
+    pub(crate) fn call_spare(self) -> Option<Counts> {
+        self.wants_spare().then(|| self.raise_spare())
+    }
+
+    /// A spare gets up.
+    pub(crate) fn raise_spare(self) -> Counts {
+        Counts {
+            up: self.up + 1,
+            ..self
+        }
+    }
+
+    /// A spare is no longer up.
+    pub(crate) fn lower_spare(self) -> Counts {
+        Counts {
+            up: self.up - 1,
+            ..self
+        }
+    }
+
+    /// No more spares can be had than these, if there could be more so far.
+    pub(crate) fn limit_spares(self, spares: usize) -> Option<Counts> {
+        let most_spares = spares.min(MOST) as u16;
+        (most_spares < self.most_spares).then_some(Counts {
+            most_spares,
+            ..self
+        })
+    }
+
+    /// Returns `true` if a push should wake another worker.
+    pub(crate) fn wants_work(self) -> bool {
+        self.asleep > 0 || self.wants_spare()
+    }
+}
+
+/// The counts of a pool.
+#[derive(Debug)]
+pub(crate) struct AtomicCounts(CachePadded<AtomicU64>);
+
+impl AtomicCounts {
+    pub(crate) fn new(most_spares: usize) -> AtomicCounts {
+        AtomicCounts(CachePadded::new(AtomicU64::new(
+            Counts::new(most_spares).pack(),
+        )))
+    }
+
+    /// The counts at some moment.
+    pub(crate) fn get(&self) -> Counts {
+        Counts::unpack(self.0.load(Ordering::Relaxed)) // [K2]
+    }
+
+    /// Applies a transition. Returns `false` if it is not possible.
+    pub(crate) fn try_change(&self, change: impl Fn(Counts) -> Option<Counts>) -> bool {
+        self.0
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| {
+                change(Counts::unpack(word)).map(Counts::pack)
+            })
+            .is_ok() // [K1]
+    }
+
+    /// Applies a transition that is always possible.
+    pub(crate) fn change(&self, change: impl Fn(Counts) -> Counts) {
+        self.try_change(|counts| Some(change(counts)));
+    }
+
+    /// Puts the worker with this state to sleep.
+    pub(crate) fn begin_sleep(&self, state: &SleepState) {
+        self.change(Counts::begin_sleep);
+        state.begin();
+        fence(Ordering::SeqCst); // [Z4]
+    }
+
+    /// Wakes a worker for something else than to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake(&self, state: &SleepState) -> bool {
+        self.count_woken(state.wake())
+    }
+
+    /// Wakes a worker to look for work. Returns `true` if this call did it.
+    pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
+        self.count_woken(state.wake_to_search())
+    }
+
+    fn count_woken(&self, woken: bool) -> bool {
+        if woken {
+            self.change(Counts::end_sleep);
+        }
+        woken
+    }
+
+    /// Ends the owner's sleep, unless another has. Returns `true` if it was woken to search.
+    pub(crate) fn end_sleep(&self, state: &SleepState) -> bool {
+        let (slept, search) = state.get_up();
+        self.count_woken(slept);
+        search
+    }
+
+    /// Wakes one of these workers to search. The caller must unpark it.
+    pub(crate) fn choose<'a, W>(
+        &self,
+        mut workers: impl Iterator<Item = (W, &'a SleepState)>,
+    ) -> Option<W> {
+        if self.get().asleep() == 0 {
+            return None;
+        }
+        workers
+            .find(|(_, state)| self.wake_to_search(state))
+            .map(|(worker, _)| worker)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_survive_packing() {
+        let counts = Counts {
+            asleep: 1,
+            blocked: 2,
+            up: 0xfffe,
+            most_spares: 0xffff,
+        };
+        assert_eq!(Counts::unpack(counts.pack()), counts);
+        assert_eq!(Counts::new(1 << 20).most_spares, u16::MAX);
+    }
+
+    #[test]
+    fn workers_block_while_there_can_be_spares() {
+        let none = Counts::new(0);
+        assert_eq!(none.begin_block(), None);
+        let one = Counts::new(1).begin_block().expect("a spare for one");
+        assert!(one.wants_spare() && !one.lacks_spares());
+        assert_eq!(one.begin_block(), None, "and for no other");
+        let up = one.call_spare().expect("it is wanted");
+        assert_eq!(up.call_spare(), None);
+        assert!(up.end_block().has_spare_left_over());
+        let refused = one.limit_spares(0).expect("fewer");
+        assert!(refused.lacks_spares() && !refused.wants_spare());
+        assert_eq!(refused.limit_spares(1), None, "never more again");
+    }
+}

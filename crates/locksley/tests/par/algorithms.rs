@@ -1,0 +1,146 @@
+//! Sorting, prefix sums and the rest beside their twins.
+
+use std::cmp::Ordering as Order;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+
+use locksley::par::merge;
+use locksley::prelude::*;
+use proptest::prelude::*;
+
+use crate::pools;
+
+/// How many items: few, around the sizes of pieces and tiles, many.
+fn len() -> impl Strategy<Value = usize> {
+    prop_oneof![0..50_usize, 15_000..18_000_usize, 60_000..120_000_usize]
+}
+
+/// Numbers of a certain kind: all different, many equal, sorted, nearly sorted, falling.
+fn numbers(len: usize, kind: u8, seed: u64) -> Vec<u64> {
+    let random = |n: usize| {
+        (n as u64 ^ seed)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(23)
+    };
+    let number = |n: usize| match kind {
+        0 => random(n),
+        1 => random(n) % 8,
+        2 => n as u64,
+        3 if random(n) % 100 == 0 => random(n) % 100_000,
+        3 => n as u64,
+        4 => 1,
+        _ => (len - n) as u64,
+    };
+    (0..len).map(number).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn sorts(len in len(), kind in 0..6_u8, seed in any::<u64>(), pool in 0..pools().len()) {
+        let numbers = numbers(len, kind, seed);
+        let mut twin = numbers.clone();
+        twin.sort();
+        let mut sorted = numbers.clone();
+        pools()[pool].install(|| sorted.par_sort_unstable());
+        prop_assert!(sorted == twin, "unstable");
+        let mut sorted = numbers.clone();
+        pools()[pool].install(|| sorted.par_sort());
+        prop_assert!(sorted == twin, "stable");
+        // Boxes have owners, and equal keys an order.
+        let keyed = || numbers.iter().enumerate().map(|(at, n)| Box::new((n % 1000, at)));
+        let mut sorted: Vec<_> = keyed().collect();
+        pools()[pool].install(|| sorted.par_sort_by_key(|pair| pair.0));
+        let mut twin: Vec<_> = keyed().collect();
+        twin.sort_by_key(|pair| pair.0);
+        prop_assert!(sorted == twin, "stable, by key");
+        let mut sorted: Vec<_> = keyed().collect();
+        pools()[pool].install(|| sorted.par_sort_unstable_by(|a, b| b.cmp(a)));
+        twin.sort_by(|a, b| b.cmp(a));
+        prop_assert!(sorted == twin, "unstable, falling");
+    }
+
+    /// If a comparison panics, every item is still there once.
+    #[test]
+    fn panics_in_sorts(len in len(), at in 0..2_000_000_usize, pool in 0..pools().len()) {
+        static LIVING: AtomicIsize = AtomicIsize::new(0);
+        struct Item(u64);
+        impl Drop for Item {
+            fn drop(&mut self) {
+                LIVING.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        crate::panics::quieten();
+        let numbers = numbers(len, 0, at as u64);
+        let mut items: Vec<Item> = numbers.iter().map(|&n| Item(n)).collect();
+        LIVING.fetch_add(len as isize, Ordering::Relaxed);
+        for stable in [true, false] {
+            let comparisons = AtomicUsize::new(0);
+            let compare = |a: &Item, b: &Item| -> Order {
+                if comparisons.fetch_add(1, Ordering::Relaxed) == at {
+                    std::panic::panic_any("on purpose");
+                }
+                a.0.cmp(&b.0)
+            };
+            let sort = || match stable {
+                true => items.par_sort_by(compare),
+                false => items.par_sort_unstable_by(compare),
+            };
+            let _ = catch_unwind(AssertUnwindSafe(|| pools()[pool].install(sort)));
+            let mut left: Vec<u64> = items.iter().map(|item| item.0).collect();
+            left.sort();
+            let mut twin = numbers.clone();
+            twin.sort();
+            prop_assert!(left == twin, "stable: {stable}");
+        }
+        prop_assert_eq!(LIVING.load(Ordering::Relaxed), len as isize);
+        drop(items);
+        prop_assert_eq!(LIVING.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn scans(len in len(), seed in any::<u64>(), pool in 0..pools().len()) {
+        let numbers = numbers(len, 0, seed);
+        // Composition of x -> a x + b, which is not commutative.
+        let maps: Vec<(u64, u64)> = numbers.iter().map(|&n| (n | 1, n >> 7)).collect();
+        let then = |f: &(u64, u64), g: &(u64, u64)| {
+            (g.0.wrapping_mul(f.0), g.0.wrapping_mul(f.1).wrapping_add(g.1))
+        };
+        let mut twin = maps.clone();
+        for at in 1..len {
+            twin[at] = then(&twin[at - 1], &twin[at]);
+        }
+        let mut scanned = maps.clone();
+        pools()[pool].install(|| scanned.par_scan(then));
+        prop_assert!(scanned == twin, "inclusive");
+        let mut scanned = maps;
+        let all = pools()[pool].install(|| scanned.par_scan_exclusive((1, 0), then));
+        twin.insert(0, (1, 0));
+        prop_assert_eq!(twin.pop(), Some(all));
+        prop_assert!(scanned == twin, "exclusive");
+    }
+
+    #[test]
+    fn the_rest(len in len(), kind in 0..6_u8, seed in any::<u64>(), pool in 0..pools().len(), k in 0..100_usize) {
+        let numbers = numbers(len, kind, seed);
+        let mut sorted = numbers.clone();
+        sorted.sort();
+        pools()[pool].install(|| {
+            let mut kept = numbers.clone();
+            kept.par_retain(|n| n % 3 == 0);
+            let twin: Vec<u64> = numbers.iter().copied().filter(|n| n % 3 == 0).collect();
+            prop_assert!(kept == twin, "retain");
+            let counts = numbers.par().histogram(7, |n| (n % 7) as usize);
+            let mut twin = vec![0; 7];
+            numbers.iter().for_each(|n| twin[(n % 7) as usize] += 1);
+            prop_assert_eq!(counts, twin);
+            let top = numbers.par().copied().top_k(k);
+            let twin: Vec<u64> = sorted.iter().rev().copied().take(k).collect();
+            prop_assert_eq!(top, twin);
+            let (even, odd): (Vec<u64>, Vec<u64>) = sorted.iter().partition(|n| *n % 2 == 0);
+            prop_assert!(merge(&even, &odd) == sorted, "merge");
+            Ok(())
+        })?;
+    }
+}

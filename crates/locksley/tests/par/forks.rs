@@ -1,0 +1,132 @@
+//! When a loop splits: only if another worker is out of work.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use locksley::prelude::*;
+use locksley::{Pool, Strategy};
+
+use crate::busy;
+
+/// A source that counts how often it is split.
+struct Counted<'c, S> {
+    source: S,
+    splits: &'c AtomicUsize,
+}
+
+impl<S: Split> Split for Counted<'_, S> {
+    type Item = S::Item;
+    type Iter<'a>
+        = S::Iter<'a>
+    where
+        Self: 'a;
+
+    fn len(&self) -> usize {
+        self.source.len()
+    }
+
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        self.splits.fetch_add(1, Ordering::Relaxed);
+        let (left, right) = self.source.split_at(mid);
+        let splits = self.splits;
+        let counted = |source| Counted { source, splits };
+        (counted(left), counted(right))
+    }
+
+    fn block(&mut self, len: usize) -> Self::Iter<'_> {
+        self.source.block(len)
+    }
+}
+
+/// Runs a loop of so many microseconds, and returns how often it was split.
+fn splits(microseconds: u64) -> usize {
+    let splits = AtomicUsize::new(0);
+    let source = Counted {
+        source: 0..microseconds,
+        splits: &splits,
+    };
+    source.into_par().for_each(|_| busy(1));
+    splits.into_inner()
+}
+
+fn pool(workers: usize, strategy: Strategy) -> Pool {
+    let pool = Pool::builder().workers(workers).strategy(strategy).build();
+    pool.expect("the pool starts")
+}
+
+#[test]
+fn a_single_worker_never_splits() {
+    for strategy in Strategy::ALL {
+        assert_eq!(pool(1, strategy).install(|| splits(5000)), 0);
+    }
+}
+
+#[test]
+fn while_all_others_are_busy_there_is_no_split() {
+    for strategy in Strategy::ALL {
+        let pool = pool(3, strategy);
+        let (busy, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        pool.scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|_| {
+                    busy.fetch_add(1, Ordering::SeqCst);
+                    while done.load(Ordering::SeqCst) == 0 {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+            scope.spawn(|_| {
+                while busy.load(Ordering::SeqCst) < 2 {
+                    std::thread::yield_now();
+                }
+                let splits = splits(3000);
+                done.store(1, Ordering::SeqCst);
+                assert_eq!(splits, 0, "{strategy}");
+            });
+        });
+    }
+}
+
+/// Helpers that sleep are woken, whatever the strategy.
+#[test]
+fn a_long_loop_is_shared() {
+    for strategy in Strategy::ALL {
+        let pool = pool(2, strategy);
+        let seen = AtomicUsize::new(0);
+        let splits = AtomicUsize::new(0);
+        pool.install(|| {
+            // Ends early once both workers have had a part.
+            let source = Counted {
+                source: 0..20_000_000_u64,
+                splits: &splits,
+            };
+            let _ = source.into_par().any(|_| {
+                let worker = locksley::current_worker_index().unwrap_or_default();
+                busy(1);
+                seen.fetch_or(1 << worker, Ordering::Relaxed) == 0b11
+            });
+        });
+        assert_eq!(seen.into_inner(), 0b11, "{strategy}");
+        assert!(splits.into_inner() > 0, "{strategy}");
+    }
+}
+
+/// A loop that forks at every block is still nested no deeper than its length can be halved.
+#[test]
+fn loops_nest() {
+    for strategy in Strategy::ALL {
+        let total: u64 = pool(4, strategy).install(|| {
+            (0..40_u64)
+                .par()
+                .map(|outer| {
+                    let inner = (0..50_u64).par().map(|inner| {
+                        busy(1);
+                        let (a, b) = locksley::join(|| inner, || outer);
+                        a * b
+                    });
+                    inner.sum::<u64>()
+                })
+                .sum()
+        });
+        assert_eq!(total, (0..40).sum::<u64>() * (0..50).sum::<u64>());
+    }
+}

@@ -1,0 +1,157 @@
+//! Panics at random places: they reach the caller, and nothing is dropped twice or never.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use locksley::prelude::*;
+use proptest::prelude::*;
+
+use crate::{busy, pools};
+
+/// Counts how many of its kind there are.
+#[derive(Debug)]
+struct Living<'c>(u64, &'c AtomicIsize);
+
+impl<'c> Living<'c> {
+    fn new(number: u64, count: &'c AtomicIsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Living(number, count)
+    }
+}
+
+impl Drop for Living<'_> {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs something that may panic on purpose. Returns `true` if it did.
+fn panics(run: impl FnOnce()) -> bool {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(()) => false,
+        Err(payload) => {
+            assert!(payload.downcast_ref::<&str>() == Some(&"on purpose"));
+            true
+        }
+    }
+}
+
+/// Spares the test's output the panics that are meant.
+pub(crate) fn quieten() {
+    use std::sync::Once;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info.payload().downcast_ref::<&str>() != Some(&"on purpose") {
+                usual(info);
+            }
+        }));
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
+    #[test]
+    fn nothing_is_dropped_twice_or_never(
+        len in 0..800_u64,
+        place in 0..1600_u64,
+        cost in 0..3_u64,
+        pool in 0..pools().len(),
+    ) {
+        quieten();
+        let count = AtomicIsize::new(0);
+        let items = || -> Vec<Living> { (0..len).map(|n| Living::new(n, &count)).collect() };
+        let check = |item: &Living| {
+            busy(cost);
+            if item.0 == place {
+                std::panic::panic_any("on purpose");
+            }
+        };
+        let expected = place < len;
+        pools()[pool].install(|| {
+            let ended = panics(|| items().into_par().for_each(|item| check(&item)));
+            prop_assert_eq!(ended, expected, "by value");
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "by value");
+
+            let ended = panics(|| {
+                let all: Vec<Living> = (0..len).par().map(|n| {
+                    let item = Living::new(n, &count);
+                    check(&item);
+                    item
+                }).collect();
+                assert_eq!(all.len() as u64, len);
+            });
+            prop_assert_eq!(ended, expected, "collected");
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "collected");
+
+            let ended = panics(|| {
+                let all: Vec<Living> = items().into_par().filter(|item| {
+                    check(item);
+                    item.0 % 2 == 0
+                }).collect();
+                assert_eq!(all.len() as u64, len.div_ceil(2));
+            });
+            prop_assert_eq!(ended, expected, "filtered");
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "filtered");
+
+            let ended = panics(|| {
+                let all = items().into_par().inspect(check).map(|item| (item, 1)).unzip();
+                assert_eq!(all.0.len() as u64, len);
+            });
+            prop_assert_eq!(ended, expected, "unzipped");
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "unzipped");
+
+            let last = items().into_par().inspect(|_| busy(cost)).max_by_key(|item| item.0);
+            prop_assert_eq!(last.map(|item| item.0), len.checked_sub(1));
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "reduced");
+
+            let found = items().into_par().inspect(|_| busy(cost)).find_first(|item| item.0 == place);
+            prop_assert_eq!(found.is_some(), expected);
+            drop(found);
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "searched");
+            Ok(())
+        })?;
+    }
+}
+
+/// A source whose blocks have fewer items than they should, or more, and whose halves overlap.
+#[derive(Clone, Copy)]
+struct Liar {
+    says: usize,
+    adds: isize,
+}
+
+impl Split for Liar {
+    type Item = usize;
+    type Iter<'a> = std::ops::Range<usize>;
+
+    fn len(&self) -> usize {
+        self.says
+    }
+
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let half = |says| Liar { says, ..self };
+        (half(mid * 3), half(self.says))
+    }
+
+    fn block(&mut self, len: usize) -> std::ops::Range<usize> {
+        busy(2);
+        0..len.saturating_add_signed(self.adds)
+    }
+}
+
+#[test]
+fn a_source_that_lies_is_found_out() {
+    for pool in pools() {
+        let collect = |adds| {
+            let liar = Liar { says: 1000, adds };
+            let collect = || liar.into_par().collect::<Vec<usize>>();
+            catch_unwind(AssertUnwindSafe(|| pool.install(collect)))
+        };
+        assert!(collect(-1).is_err() && collect(-1000).is_err());
+        let all = collect(5).map(|all| all.len());
+        assert_eq!(all.ok(), Some(1000), "no more than there is room for");
+    }
+}

@@ -1,0 +1,125 @@
+//! A heavy barrier that the kernel refuses after it was promised: thieves fall back to asking.
+//!
+//! A seccomp filter forbids `membarrier` to the threads that install it, and to no others.
+#![cfg(all(target_os = "linux", not(loom), not(miri)))]
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use locksley_queue::split::{Deque, Forced, Stealer};
+use locksley_queue::{Owner, Steal, Thief, barrier};
+
+const ITEMS: u64 = 4_000;
+
+/// From now on, `membarrier` fails in this thread with EPERM. Returns `false` if the kernel takes
+/// no filter.
+fn forbid_membarrier() -> bool {
+    const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut steps = [
+        step(LOAD_WORD, 0, 0, 0), // the number of the call
+        step(JUMP_IF_EQUAL, 0, 1, libc::SYS_membarrier as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program is well formed, and the kernel copies it.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                &raw const program,
+            ) == 0
+    }
+}
+
+/// Runs `work` in a thread that cannot have the barrier. `None` if there is no such thread here.
+fn without_membarrier<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
+    thread::scope(|scope| {
+        let refused = scope.spawn(|| forbid_membarrier().then(work));
+        refused.join().expect("the thread does not panic")
+    })
+}
+
+/// Steals until `closed`, and forces or asks if it is told that all work is private. The sum of
+/// what it got, and how often it was refused.
+fn rob(thief: &Stealer<u64>, closed: &AtomicBool) -> (u64, u64) {
+    let (mut sum, mut refusals) = (0, 0);
+    loop {
+        let last = closed.load(Ordering::Acquire);
+        match thief.steal() {
+            Steal::Success(item) => sum += item,
+            Steal::Empty | Steal::Private if last => return (sum, refusals),
+            Steal::Private => {
+                if thief.force() == Forced::Refused {
+                    refusals += 1;
+                    thief.request();
+                    thread::yield_now();
+                }
+            }
+            Steal::Empty => thread::yield_now(),
+            Steal::Retry => std::hint::spin_loop(),
+        }
+    }
+}
+
+#[test]
+fn a_refused_force_changes_nothing() {
+    if !barrier::is_ready() {
+        return; // It is refused from the start: the deque is attentive.
+    }
+    let mut deque = Deque::new();
+    let thief = deque.thief();
+    for item in 0..3 {
+        deque.push(item).unwrap();
+    }
+    let refused = without_membarrier(|| (thief.force(), thief.steal(), thief.request()));
+    let Some(answers) = refused else { return };
+    assert_eq!(answers, (Forced::Refused, Steal::Private, true));
+    deque.push(3).unwrap();
+    assert_eq!(thief.steal(), Steal::Success(0), "the request is answered");
+    assert_eq!(thief.force(), Forced::Public, "this thread has the barrier");
+    for item in (1..4).rev() {
+        assert_eq!(deque.pop(), Some(item));
+    }
+    assert_eq!(deque.pop(), None);
+}
+
+/// Thieves with and without the barrier, and an owner that pushes now and then.
+#[test]
+fn thieves_that_are_refused_ask() {
+    let mut deque = Deque::new();
+    let closed = &AtomicBool::new(false);
+    let stolen = &AtomicU64::new(0);
+    let mut kept = 0;
+    thread::scope(|scope| {
+        for refused in [true, true, false] {
+            let thief = deque.thief();
+            scope.spawn(move || {
+                let filtered = refused && forbid_membarrier();
+                let (sum, refusals) = rob(&thief, closed);
+                assert!(filtered || refusals == 0 || !barrier::is_ready());
+                stolen.fetch_add(sum, Ordering::AcqRel);
+            });
+        }
+        for item in 1..=ITEMS {
+            deque.push(item).unwrap();
+            if item % 8 == 0 {
+                kept += deque.pop().unwrap_or(0);
+                thread::yield_now();
+            }
+        }
+        kept += std::iter::from_fn(|| deque.pop()).sum::<u64>();
+        closed.store(true, Ordering::Release);
+    });
+    assert_eq!(
+        kept + stolen.load(Ordering::Acquire),
+        ITEMS * (ITEMS + 1) / 2
+    );
+}

@@ -1,0 +1,23 @@
+//! A library that is loaded while a program runs, uses the global pool, and can be unloaded: it has
+//! the pool ended first.
+
+/// Sums the numbers below `end`, in parallel.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_sum(end: u64) -> u64 {
+    sum(0, end)
+}
+
+/// Ends the library's threads. Called before it is unloaded.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_end() {
+    rayon_core::shutdown_global();
+}
+
+fn sum(start: u64, end: u64) -> u64 {
+    if end - start < 100 {
+        return (start..end).sum();
+    }
+    let middle = start + (end - start) / 2;
+    let (a, b) = rayon_core::join(|| sum(start, middle), || sum(middle, end));
+    a + b
+}

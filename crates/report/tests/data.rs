@@ -1,0 +1,307 @@
+//! What results say of themselves: whether there are any, what contradicts what, what is left out.
+
+use locksley_report::*;
+
+/// Puts something into results.
+type Fill = Box<dyn Fn(&mut Results)>;
+
+/// Results with one list that is not empty, for each of the lists.
+fn one_of_each() -> Vec<(&'static str, Results)> {
+    let with = |name, fill: fn(&mut Results)| {
+        let mut results = Results::new("made up", Machine::default());
+        fill(&mut results);
+        (name, results)
+    };
+    vec![
+        with("comparisons", |r| r.comparisons.push(Comparison::new("x"))),
+        with("experiments", |r| {
+            r.experiments.push(Experiment::new("x", 1))
+        }),
+        with("profiles", |r| {
+            r.profiles.push(Profile::new("x", 1.0, 1.0, 1.0))
+        }),
+        with("steals", |r| r.steals.push(StealMap::new("x", "y", vec![]))),
+        with("loads", |r| r.loads.push(LoadCurve::new("x", "y", 1))),
+        with("timelines", |r| r.timelines.push(Timeline::new("x", "y"))),
+        with("replays", |r| r.replays.push(Replay::new("x", 1))),
+        with("scalings", |r| r.scalings.push(Scaling::new("x"))),
+    ]
+}
+
+#[test]
+fn results_with_anything_are_not_empty() {
+    assert!(Results::new("", Machine::default()).is_empty());
+    for (name, results) in one_of_each() {
+        assert!(!results.is_empty(), "{name}");
+        let mut merged = Results::new("", Machine::default());
+        merged.merge(results.clone());
+        assert!(!merged.is_empty(), "{name}");
+        merged.merge(results);
+        let json = serde_json::to_value(&merged).unwrap();
+        assert_eq!(
+            json[name].as_array().unwrap().len(),
+            1,
+            "{name}: a copy adds nothing"
+        );
+    }
+}
+
+#[test]
+fn every_kind_of_number_must_be_finite_and_not_negative() {
+    let slice = |start, end| Slice {
+        kind: SliceKind::Task,
+        start,
+        end,
+        name: String::new(),
+    };
+    let arrow = |left, arrived| Arrow {
+        kind: ArrowKind::Steal,
+        from: 0,
+        to: 1,
+        left,
+        arrived,
+    };
+    for bad in [f64::NAN, f64::INFINITY, -1.0] {
+        let faults: Vec<(&str, Fill)> = vec![
+            (
+                "comparisons[0]: rows[0].samples",
+                Box::new(move |r| {
+                    r.comparisons.push(Comparison::new("x"));
+                    r.comparisons[0]
+                        .rows
+                        .push(Row::new(Contender::Serial, 1, vec![1.0, bad]));
+                }),
+            ),
+            (
+                "profiles[0]: work, span or burdened_span",
+                Box::new(move |r| {
+                    r.profiles.push(Profile::new("x", 1.0, bad, 1.0));
+                }),
+            ),
+            (
+                "profiles[0]: serial",
+                Box::new(move |r| {
+                    r.profiles.push(Profile {
+                        serial: vec![bad],
+                        ..Profile::new("x", 1.0, 1.0, 1.0)
+                    });
+                }),
+            ),
+            (
+                "profiles[0]: measured",
+                Box::new(move |r| {
+                    let measured = vec![SpeedupPoint {
+                        workers: 1,
+                        samples: vec![bad],
+                    }];
+                    r.profiles.push(Profile {
+                        measured,
+                        ..Profile::new("x", 1.0, 1.0, 1.0)
+                    });
+                }),
+            ),
+            (
+                "replays[0]: points",
+                Box::new(move |r| {
+                    r.replays.push(Replay::new("x", 1));
+                    let strategy = "y".to_owned();
+                    let measured = vec![bad];
+                    r.replays[0].points.push(ReplayPoint {
+                        strategy,
+                        workers: 1,
+                        predicted: 1.0,
+                        measured,
+                    });
+                }),
+            ),
+            (
+                "loads[0]: points",
+                Box::new(move |r| {
+                    r.loads.push(LoadCurve::new("x", "y", 1));
+                    r.loads[0].points.push(LoadPoint {
+                        mean: bad,
+                        ..LoadPoint::default()
+                    });
+                }),
+            ),
+            (
+                "timelines[0]: tracks",
+                Box::new(move |r| {
+                    r.timelines.push(Timeline::new("x", "y"));
+                    r.timelines[0].tracks.push(Track {
+                        worker: 0,
+                        slices: vec![slice(0.0, bad)],
+                    });
+                }),
+            ),
+            (
+                "timelines[0]: arrows",
+                Box::new(move |r| {
+                    r.timelines.push(Timeline::new("x", "y"));
+                    r.timelines[0].arrows.push(arrow(0.0, bad));
+                }),
+            ),
+            (
+                "scalings[0]: points",
+                Box::new(move |r| {
+                    r.scalings.push(Scaling::new("x"));
+                    let strategy = "y".to_owned();
+                    r.scalings[0].points.push(ScalePoint {
+                        strategy,
+                        hosts: 1,
+                        efficiency: bad,
+                    });
+                }),
+            ),
+            (
+                "experiments[0]: batches[0].repetitions",
+                Box::new(move |r| {
+                    r.experiments.push(Experiment::new("x", 1));
+                    r.experiments[0].batches.push(Batch {
+                        load: Load::Even,
+                        arrival: Arrival::Batch,
+                        stealing: true,
+                        deque: DequeKind::Bounded,
+                        threads: 1,
+                        repetitions: vec![Repetition {
+                            waiting: bad,
+                            ..Repetition::default()
+                        }],
+                    });
+                }),
+            ),
+        ];
+        for (where_, fill) in faults {
+            let mut results = Results::new("made up", Machine::default());
+            fill(&mut results);
+            let fault = results.fault().unwrap_or_default();
+            assert!(
+                fault.starts_with(where_),
+                "{bad}: {fault} should be in {where_}"
+            );
+        }
+    }
+}
+
+#[test]
+fn contradictions_are_found() {
+    let fault = |fill: &dyn Fn(&mut Results)| {
+        let mut results = Results::new("made up", Machine::default());
+        fill(&mut results);
+        results.fault().unwrap_or_default()
+    };
+    let backwards = fault(&|r| {
+        r.timelines.push(Timeline::new("x", "y"));
+        let slice = Slice {
+            kind: SliceKind::Idle,
+            start: 2.0,
+            end: 1.0,
+            name: String::new(),
+        };
+        r.timelines[0].tracks.push(Track {
+            worker: 0,
+            slices: vec![slice],
+        });
+    });
+    assert_eq!(backwards, "timelines[0]: a slice ends before it starts");
+    let percentiles = fault(&|r| {
+        r.loads.push(LoadCurve::new("x", "y", 1));
+        r.loads[0].percentiles = vec![50.0];
+        r.loads[0].points.push(LoadPoint {
+            percentiles: vec![1.0],
+            ..LoadPoint::default()
+        });
+        r.loads[0].points.push(LoadPoint::default());
+    });
+    assert_eq!(
+        percentiles,
+        "loads[0]: points[1] has 0 percentiles, where the curve names 1"
+    );
+    assert_eq!(fault(&|_| ()), "");
+}
+
+#[test]
+fn speed_ups_and_errors_are_ratios() {
+    let profile = Profile {
+        serial: vec![6.0],
+        ..Profile::new("x", 8.0, 2.0, 4.0)
+    };
+    let point = |samples: Vec<f64>| SpeedupPoint {
+        workers: 2,
+        samples,
+    };
+    assert_eq!(profile.speedup(&point(vec![3.0])), Some(2.0));
+    assert_eq!(profile.speedup(&point(vec![0.0])), None);
+    assert_eq!(profile.speedup(&point(vec![])), None);
+    assert_eq!((profile.at_most(2), profile.at_most(9)), (2.0, 4.0));
+    assert_eq!(profile.at_least(2), 1.0);
+    let replay = |predicted, measured: Vec<f64>| ReplayPoint {
+        strategy: "x".into(),
+        workers: 1,
+        predicted,
+        measured,
+    };
+    assert_eq!(replay(3.0, vec![2.0]).error(), Some(0.5));
+    assert_eq!(replay(1.0, vec![2.0]).error(), Some(-0.5));
+    assert_eq!(replay(1.0, vec![]).error(), None);
+}
+
+/// `count` slices of 1 s that are 1 s apart.
+fn timeline(count: usize) -> Timeline {
+    let slice = |i: usize| Slice {
+        kind: SliceKind::Task,
+        start: 2.0 * i as f64,
+        end: 2.0 * i as f64 + 1.0,
+        name: String::new(),
+    };
+    let mut timeline = Timeline::new("x", "y");
+    timeline.tracks.push(Track {
+        worker: 0,
+        slices: (0..count).map(slice).collect(),
+    });
+    timeline
+}
+
+#[test]
+fn a_timeline_that_fits_stays_as_it_is() {
+    let mut small = timeline(100);
+    small.arrows = (0..10)
+        .map(|i| Arrow {
+            kind: ArrowKind::Steal,
+            from: i,
+            to: 0,
+            left: 0.0,
+            arrived: 1.0,
+        })
+        .collect();
+    let before = small.clone();
+    small.cap(100, 10);
+    assert!(small == before);
+    small.cap(100, 5);
+    let senders: Vec<usize> = small.arrows.iter().map(|arrow| arrow.from).collect();
+    assert_eq!(senders, [0, 2, 4, 6, 8], "thinned out evenly");
+    assert_eq!(small.dropped, 5);
+}
+
+#[test]
+fn what_is_joined_has_the_kind_of_its_longer_part() {
+    let mut long = timeline(100);
+    // A sliver of sleep behind each task, which the picture cannot show.
+    let slices = std::mem::take(&mut long.tracks[0].slices);
+    for slice in slices {
+        let end = slice.end;
+        long.tracks[0].slices.push(slice);
+        long.tracks[0].slices.push(Slice {
+            kind: SliceKind::Parked,
+            start: end,
+            end: end + 1e-6,
+            name: String::new(),
+        });
+    }
+    long.cap(100, 0);
+    let slices = &long.tracks[0].slices;
+    assert_eq!(slices.len(), 100, "each sliver joins its task");
+    assert!(slices.iter().all(|slice| slice.kind == SliceKind::Task));
+    assert_eq!(long.dropped, 100);
+    assert!((slices[3].end - slices[3].start - 1.0).abs() < 1e-5);
+}

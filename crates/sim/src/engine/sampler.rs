@@ -1,0 +1,230 @@
+//! What is noted during a run: loads at regular times, and what each processor did when.
+
+use serde::{Deserialize, Serialize};
+
+use super::Setup;
+use super::wheel::NEVER;
+
+/// The load of all processors at a time: the ready nodes that each one has, the one that it
+/// executes included.
+///
+/// ```
+/// use locksley_sim::dag::{Balanced, Strands};
+/// use locksley_sim::{Load, Setup, Strategy, simulate};
+///
+/// let setup = Setup { sample: 5, ..Setup::new(4, Strategy::Greedy) };
+/// let report = simulate(&mut Strands::new(Balanced::new(6, 3)), &setup)?;
+/// let first: &Load = &report.loads[0];
+/// assert_eq!((first.time, first.busy), (5, 4));
+/// # Ok::<(), locksley_sim::SimError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// When.
+    pub time: u64,
+    /// How many processors were busy.
+    pub busy: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub median: u64,
+    /// Nine of ten have at most this.
+    pub ninety: u64,
+    /// 99 of 100 have at most this.
+    pub ninety_nine: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+impl Load {
+    /// Summarises loads, which it puts in order.
+    pub(crate) fn of(time: u64, busy: u64, loads: &mut [u64]) -> Load {
+        loads.sort_unstable();
+        let rank = |share: f64| {
+            let rank = (loads.len() as f64 * share).ceil() as usize;
+            loads.get(rank.max(1) - 1).copied().unwrap_or(0)
+        };
+        Load {
+            time,
+            busy,
+            mean: loads.iter().sum::<u64>() as f64 / loads.len().max(1) as f64,
+            median: rank(0.5),
+            ninety: rank(0.9),
+            ninety_nine: rank(0.99),
+            max: loads.last().copied().unwrap_or(0),
+        }
+    }
+}
+
+/// How work got from one processor to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Move {
+    /// It was stolen.
+    Steal,
+    /// It was offered, and the offer was accepted.
+    Donation,
+    /// It was dealt or sent.
+    Dealing,
+    /// It was sent to one that had asked before.
+    Lifeline,
+}
+
+/// Something that a timeline tells.
+///
+/// ```
+/// use locksley_sim::dag::{Balanced, Strands};
+/// use locksley_sim::{Happening, Move, Setup, Strategy, simulate};
+///
+/// let setup = Setup { timeline: true, ..Setup::new(2, Strategy::LockFree) };
+/// let report = simulate(&mut Strands::new(Balanced::new(5, 3)), &setup)?;
+/// let stolen = report.timeline.iter().flatten().filter(|happening| {
+///     matches!(happening, Happening::Moved { how: Move::Steal, .. })
+/// });
+/// assert_eq!(stolen.count() as u64, report.tally.stolen);
+/// # Ok::<(), locksley_sim::SimError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum Happening {
+    /// A processor executed nodes from one time to another.
+    Busy {
+        /// Which.
+        processor: u32,
+        /// Since when.
+        from: u64,
+        /// Until when.
+        to: u64,
+    },
+    /// Work got from one processor to another.
+    Moved {
+        /// How.
+        how: Move,
+        /// From whom.
+        from: u32,
+        /// To whom.
+        to: u32,
+        /// When it left.
+        left: u64,
+        /// When it arrived.
+        arrived: u64,
+    },
+}
+
+/// What is noted during a run.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    every: u64,
+    next: u64,
+    pub(crate) loads: Vec<Load>,
+    scratch: Vec<u64>,
+    timeline: Option<Timeline>,
+}
+
+#[derive(Debug)]
+struct Timeline {
+    /// Since when each processor is busy.
+    since: Vec<u64>,
+    happenings: Vec<Happening>,
+}
+
+impl Sampler {
+    pub(crate) fn new(setup: &Setup) -> Sampler {
+        Sampler {
+            every: setup.sample,
+            next: if setup.sample == 0 {
+                NEVER
+            } else {
+                setup.sample
+            },
+            loads: Vec::new(),
+            scratch: Vec::new(),
+            timeline: setup.timeline.then(|| Timeline {
+                since: vec![NEVER; setup.processors],
+                happenings: Vec::new(),
+            }),
+        }
+    }
+
+    /// When loads are to be noted next.
+    #[inline]
+    pub(crate) fn next_sample(&self) -> u64 {
+        self.next
+    }
+
+    /// Notes the loads of so many processors, and whether each is busy.
+    pub(crate) fn sample(&mut self, count: usize, load: impl Fn(usize) -> (usize, bool)) {
+        self.scratch.clear();
+        let mut busy = 0;
+        for p in 0..count {
+            let (load, is_busy) = load(p);
+            busy += u64::from(is_busy);
+            self.scratch.push(load as u64);
+        }
+        self.loads
+            .push(Load::of(self.next, busy, &mut self.scratch));
+        self.next += self.every;
+    }
+
+    /// A processor has something to do from a time on.
+    #[inline]
+    pub(crate) fn busy(&mut self, p: usize, from: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.since[p] = from;
+        }
+    }
+
+    /// A processor has something to do at a time, and may have had before.
+    #[inline]
+    pub(crate) fn busy_still(&mut self, p: usize, now: u64) {
+        if let Some(timeline) = &mut self.timeline
+            && timeline.since[p] == NEVER
+        {
+            timeline.since[p] = now;
+        }
+    }
+
+    /// A processor has nothing to do from a time on.
+    #[inline]
+    pub(crate) fn idle(&mut self, p: usize, to: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            let from = std::mem::replace(&mut timeline.since[p], NEVER);
+            if from != NEVER {
+                timeline.happenings.push(Happening::Busy {
+                    processor: p as u32,
+                    from,
+                    to,
+                });
+            }
+        }
+    }
+
+    /// Work got from one processor to another.
+    #[inline]
+    pub(crate) fn moved(&mut self, how: Move, from: usize, to: usize, left: u64, arrived: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.happenings.push(Happening::Moved {
+                how,
+                from: from as u32,
+                to: to as u32,
+                left,
+                arrived,
+            });
+        }
+    }
+
+    /// What happened, in the order of time.
+    pub(crate) fn into_parts(self) -> (Vec<Load>, Option<Vec<Happening>>) {
+        let happenings = self.timeline.map(|timeline| {
+            let mut happenings = timeline.happenings;
+            happenings.sort_by_key(|happening| match *happening {
+                Happening::Busy {
+                    processor, from, ..
+                } => (from, 0, processor),
+                Happening::Moved { left, to, .. } => (left, 1, to),
+            });
+            happenings
+        });
+        (self.loads, happenings)
+    }
+}
