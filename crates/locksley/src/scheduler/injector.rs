@@ -124,15 +124,16 @@ impl Injector {
     }
 
     /// A task whose entry may be here was run in place: frees what it left, if that is at an end of the
-    /// queue, or if there is much of it.
-    pub(crate) fn left_ghost(&self) {
+    /// queue, or if there is much of it. Returns how many of the freed ones had been dealt.
+    pub(crate) fn left_ghost(&self) -> usize {
         if self.is_empty() {
-            return;
+            return 0;
         }
         let mut queue = lock(&self.queue);
         queue.ghosts += 1;
         let Queue { jobs, ghosts } = &mut *queue;
-        trim(jobs, ghosts, |queued| queued.job);
+        let dealt = trim(jobs, ghosts, |queued| queued.job);
         self.len.store(jobs.len(), Ordering::Relaxed);
+        dealt
     }
 }

@@ -69,13 +69,19 @@ impl Ghosts {
 }
 
 /// Frees the ghosts at both ends of a queue; and those in the middle if there may be as many as other jobs, and
-/// [`MANY`] more. `ghosts` is how many there may be.
-pub(crate) fn trim<J>(queue: &mut VecDeque<J>, ghosts: &mut usize, job: impl Fn(&J) -> JobRef) {
+/// [`MANY`] more. `ghosts` is how many there may be. Returns how many of those that it freed had been dealt.
+pub(crate) fn trim<J>(
+    queue: &mut VecDeque<J>,
+    ghosts: &mut usize,
+    job: impl Fn(&J) -> JobRef,
+) -> usize {
     // SAFETY: what is in a queue has not been executed.
     let is_ghost = |one: &J| unsafe { job(one).is_ghost() };
     let before = queue.len();
-    let free = |one: Option<J>| {
+    let mut dealt = 0;
+    let mut free = |one: Option<J>| {
         if let Some(one) = one {
+            dealt += usize::from(job(&one).is_dealt());
             // SAFETY: the ghost is out of the queue.
             unsafe { job(&one).free_ghost() };
         }
@@ -97,6 +103,7 @@ pub(crate) fn trim<J>(queue: &mut VecDeque<J>, ghosts: &mut usize, job: impl Fn(
         }
         *ghosts = 0;
     }
+    dealt
 }
 
 impl Worker {
@@ -142,7 +149,7 @@ impl Worker {
     pub(crate) fn left_ghost(&self, home: Home) {
         let registry = self.registry();
         let at = match home {
-            Home::Injector => return registry.injector.left_ghost(),
+            Home::Injector => return self.trim_injector(),
             Home::Worker(index) => registry.worker(index),
             Home::Fifo(index) => {
                 let worker = registry.worker(index);
@@ -204,8 +211,17 @@ impl Worker {
         for job in kept.into_iter().rev() {
             self.put_back(job);
         }
-        self.registry().injector.left_ghost();
+        self.trim_injector();
         self.sweep_dealt();
+    }
+
+    /// A ghost was left in the pool's queue: frees the ghosts there if there are many.
+    fn trim_injector(&self) {
+        let dealt = self.registry().injector.left_ghost();
+        // SAFETY: the queue does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
+            (0..dealt).for_each(|_| pile.executed(false));
+        }
     }
 
     /// Frees the ghosts among what this worker has dealt to others.
