@@ -244,9 +244,9 @@ fn waits_do_not_stack_up_beyond_the_limit() {
                     .stack_size(64 << 20)
                     .build()
                     .unwrap();
-                pool.install(|| many_waits(5_000));
-                pool.install(|| nested_joins(5_000));
-                pool.install(|| nested_scopes(5_000));
+                pool.install(|| many_waits(2_000));
+                pool.install(|| nested_joins(2_000));
+                pool.install(|| nested_scopes(2_000));
                 let stats = pool.stats();
                 // Where no spare is left, a waiter takes work rather than stand still.
                 assert!(

@@ -271,7 +271,8 @@ impl Worker {
         let pile = unsafe { self.pile() }?;
         let answer = pile.steal_batch(self.registry().worker(victim).stealer()?)?;
         self.pass_on_request();
-        self.count_attempt(victim, &answer);
+        let ghost = matches!(&answer, Steal::Success(batch) if is_ghost(batch.job));
+        self.count_attempt(victim, &answer, ghost);
         Some(answer.map(|steal_batch| {
             self.hauled(steal_batch.more);
             let owner = if steal_batch.moved {
@@ -383,7 +384,7 @@ impl Worker {
         if let Some(stealer) = registry.worker(victim).stealer() {
             let answer = pile.balance(stealer);
             self.counters.count(Event::Balanced);
-            self.count_attempt(victim, &answer);
+            self.count_attempt(victim, &answer, false);
             self.hauled(answer.success().unwrap_or(0));
         }
     }
@@ -391,20 +392,22 @@ impl Worker {
     /// Tries to steal from another worker what it pushed itself, and counts what comes of it.
     pub(crate) fn steal_from(&self, victim: usize) -> Steal<JobRef> {
         let answer = self.steal_one(self.registry().worker(victim));
-        self.count_attempt(victim, &answer);
+        let ghost = matches!(&answer, Steal::Success(job) if is_ghost(*job));
+        self.count_attempt(victim, &answer, ghost);
         answer
     }
 
     /// Counts what came of an attempt to steal, and tells the victim, should it want to know.
-    fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>) {
+    /// A ghost is nothing.
+    fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>, ghost: bool) {
         self.counters.count(Event::Attempt);
         self.counters.count(match answer {
-            Steal::Success(_) => Event::Stolen,
-            Steal::Empty => Event::Empty,
+            Steal::Success(_) if !ghost => Event::Stolen,
+            Steal::Success(_) | Steal::Empty => Event::Empty,
             Steal::Retry => Event::Retried,
             Steal::Private => Event::Private,
         });
-        if !answer.is_success() {
+        if ghost || !answer.is_success() {
             return;
         }
         self.trace_move(Arrow::Steal, victim);
@@ -413,6 +416,12 @@ impl Worker {
             robbed.selector.robbed_by(self.index());
         }
     }
+}
+
+/// Returns `true` if a job that was just stolen is a ghost: its task has been run elsewhere.
+fn is_ghost(job: JobRef) -> bool {
+    // SAFETY: the job was taken from a queue, and has not been executed.
+    unsafe { job.is_ghost() }
 }
 
 pub(crate) fn outcome<T>(answer: &Steal<T>) -> Outcome {
