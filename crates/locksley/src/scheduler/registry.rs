@@ -204,6 +204,11 @@ impl Registry {
         self.taken.load(Ordering::Acquire)
     }
 
+    /// The worker with this index, if it is there yet.
+    pub(crate) fn try_worker(&self, index: usize) -> Option<&Worker> {
+        Some(self.places.get(index)?.get()?)
+    }
+
     /// A worker, for what others may do with it.
     pub(crate) fn worker(&self, index: usize) -> &Worker {
         let worker = self.places[index].get();
@@ -555,6 +560,7 @@ impl Registry {
 
     /// The main loop of a worker, or of a spare.
     pub(crate) fn main_loop(&self, worker: &Worker) {
+        let _guard = AbortOnUnwind;
         let spare = worker.index() >= self.size;
         let mut idle = 0;
         // A job may have forked the process: what it left behind belongs to frames that are gone.
@@ -829,6 +835,19 @@ fn processors_for(workers: usize) -> usize {
         return allowed;
     }
     thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Aborts the process if the scheduler panics, which is a fault of this library: the tasks of a worker that
+/// is gone would never run.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("locksley: a worker failed; this is a fault of the library");
+            std::process::abort();
+        }
+    }
 }
 
 /// Ends a pool whose building was broken off.

@@ -260,8 +260,9 @@ impl Worker {
     fn pass_on_request(&self) {
         // SAFETY: the pile does not come back here.
         let asked = unsafe { self.pile() }.and_then(|pile| pile.asked_to_share());
-        if let Some(asked) = asked {
-            self.registry().worker(asked).deque.call();
+        // A spare that is being started is called anyway.
+        if let Some(asked) = asked.and_then(|asked| self.registry().try_worker(asked)) {
+            asked.deque.call();
         }
     }
 
