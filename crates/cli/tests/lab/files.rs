@@ -56,7 +56,7 @@ fn the_tour_goes_through_three_programs() {
     let comparisons = document["results"]["comparisons"].as_array().unwrap();
     assert_eq!(comparisons.len(), 3);
     for comparison in comparisons {
-        assert_eq!(comparison["rows"].as_array().unwrap().len(), 3 + 9);
+        assert_eq!(comparison["rows"].as_array().unwrap().len(), 3 + 8);
     }
     let files = ["tour.csv", "tour.html", "tour.json", "tour.txt"];
     assert_eq!(
