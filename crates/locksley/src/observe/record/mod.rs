@@ -129,6 +129,7 @@ impl Recorder {
 impl Recorder {
     /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on with
     /// another one. Inside of a fork that is the forked strand alone.
+    #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn split_run(&self, worker: &Worker) {
         if let Some(mut tape) = worker.take_tape() {
             tape.stop();
