@@ -103,7 +103,12 @@ fn entries_that_are_no_tasks_are_set_aside() {
     let redis = server.connect();
     let job = submit_tree(&redis, tree);
     let (tasks, waiting) = ("locksley:{tree}:tasks", "locksley:{tree}:waiting");
-    let large = "x".repeat(job.terms.limits.task + 1);
+    // The front of a task of kind `k` without inputs.
+    let front = "\u{1}k\0";
+    let large = format!(
+        "{front}{}",
+        "x".repeat(job.terms.limits.task + 1 - front.len())
+    );
     let file = server.folder.join("large");
     std::fs::write(&file, large).expect("there is room");
     server.ask(&["HSET", tasks, "garbage", "\u{7f}garbage"]);
