@@ -310,7 +310,7 @@ impl Default for Idle {
     fn default() -> Self {
         Idle {
             spins: 4,
-            yields: 32,
+            yields: 10,
         }
     }
 }
