@@ -448,8 +448,8 @@ impl<'scope> Scope<'scope> {
             None => catch(body),
             Some(scope) => catch(|| record::body(Some((worker, scope)), body)),
         };
-        // SAFETY: the count starts with one for the body; the scope is the caller's.
-        unsafe { Scope::done(self, Some(worker)) };
+        // The count starts with one for the body, and its owner has not waited for it yet.
+        self.pending.take_away(true);
         if !self.pending.is_over() {
             worker.run_tasks_of(&self.pending, self.group());
             worker.wait_for_scope(&self.pending, self.group());
