@@ -74,6 +74,9 @@ pub struct Worker {
     generous: Cell<u32>,
     /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by thieves.
     asked_at: AtomicU64,
+    /// What the worker runs is recorded, and nothing that it has forked is private: no thief forces it.
+    /// Written by the owner.
+    sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
@@ -129,6 +132,7 @@ impl Worker {
             exposure: Exposure::of(config.strategy),
             generous: Cell::new(0),
             asked_at: AtomicU64::new(0),
+            sealed: AtomicBool::new(false),
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
             selector: VictimSelector::new(index, config),
@@ -320,12 +324,20 @@ impl Worker {
         }
     }
 
-    /// Sends the next fork the slow way if what the worker runs is recorded: see `record`.
-    #[inline]
-    pub(crate) fn seal_if_recorded(&self) {
-        if self.is_recorded() {
-            self.deque.call();
-        }
+    /// Sends the next fork the slow way, because what the worker runs is recorded: see `record`.
+    ///
+    /// A job that is stolen before the worker has seen the call would not be recorded. So all jobs are
+    /// public while a strand runs, and no thief forces the worker to show what it has just pushed.
+    pub(crate) fn seal(&self) {
+        self.sealed.store(true, Ordering::Relaxed);
+        // SAFETY: only the owner's thread has a `&Worker`. A force that is under way is cancelled.
+        unsafe { self.deque.expose(usize::MAX) };
+        self.deque.call();
+    }
+
+    /// What the worker runs is not recorded any more.
+    pub(crate) fn unseal(&self) {
+        self.sealed.store(false, Ordering::Relaxed);
     }
 
     /// Returns `true` if forks go to the strategy's own queue.
@@ -424,6 +436,8 @@ impl Worker {
             // SAFETY: as above.
             unsafe { self.deque.expose(usize::MAX) };
             fence(Ordering::SeqCst); // [Z3]
+        } else if self.is_recorded() {
+            self.seal();
         } else if self.deque.public_len() == 0 {
             // SAFETY: as above.
             unsafe {
@@ -510,6 +524,9 @@ impl Worker {
         }
         if victim.deque.is_empty() {
             return Steal::Empty;
+        }
+        if victim.sealed.load(Ordering::Relaxed) {
+            return Steal::Private;
         }
         // Others leave it alone meanwhile.
         victim.asked_at.store(now, Ordering::Relaxed);

@@ -91,7 +91,9 @@ impl Worker {
 
     /// Takes the tape away.
     fn take_tape(&self) -> Option<ActiveStrand> {
-        self.deck.runs.set(false);
+        if self.deck.runs.replace(false) {
+            self.unseal();
+        }
         self.deck.tape.take()
     }
 
@@ -99,7 +101,9 @@ impl Worker {
     fn put_tape(&self, tape: Option<ActiveStrand>) {
         self.deck.runs.set(tape.is_some());
         self.deck.tape.set(tape);
-        self.seal_if_recorded();
+        if self.is_recorded() {
+            self.seal();
+        }
     }
 }
 
