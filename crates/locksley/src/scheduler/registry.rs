@@ -172,6 +172,14 @@ impl Registry {
         }
     }
 
+    /// Panics if no thread is left that could run a task of this pool.
+    pub(crate) fn check_users(&self) {
+        self.check_process();
+        if self.roll.has_no_users() {
+            refuse_unused();
+        }
+    }
+
     /// The time since the pool was made, in nanoseconds.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -696,12 +704,24 @@ impl Registry {
     }
 
     pub(crate) fn closed(&self) -> bool {
-        let counts = || {
+        self.closing.load(Ordering::SeqCst) && self.has_no_tasks()
+    }
+
+    /// Returns `true` if no spawned task was outstanding at some time during the call.
+    fn has_no_tasks(&self) -> bool {
+        all_done(|| {
             let workers = self.furnished(0..self.workers());
             let inside = workers.map(|worker| &worker.tasks);
             inside.chain([&*self.outside_tasks])
-        };
-        self.closing.load(Ordering::SeqCst) && all_done(counts)
+        })
+    }
+
+    /// Counts a user of the pool as gone. If the last one leaves tasks behind, which happens if no thread
+    /// ever ran the pool's workers, their handles still refer to the pool: it is not freed then.
+    pub(crate) fn user_leaves(&self) {
+        if self.roll.remove_user() && !self.has_no_tasks() {
+            std::mem::forget(self.shared());
+        }
     }
 
     fn wake_all(&self) {
@@ -825,6 +845,12 @@ fn refuse_orphaned() -> ! {
         "locksley: this process was forked, and the threads of this pool are its parent's: \
          build a pool in the child, or use the global pool, which starts anew there"
     )
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_unused() -> ! {
+    panic!("locksley: the pool has ended, and no thread of it was there to run this task")
 }
 
 /// How many processors there are for so many workers. If the affinity mask has enough of them, nothing
