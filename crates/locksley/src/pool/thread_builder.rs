@@ -278,6 +278,10 @@ impl ThreadBuilder {
             if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
                 registry.config.handle_panic(payload);
             }
+            if !registry.closed() {
+                // The handler has spawned a task, and this may be the last worker.
+                registry.main_loop(worker);
+            }
         });
     }
 

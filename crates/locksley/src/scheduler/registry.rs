@@ -83,8 +83,6 @@ pub(crate) struct Registry {
     /// Tasks that threads outside of the pool have spawned.
     outside_tasks: CachePadded<TaskCounts>,
     closing: AtomicBool,
-    /// The first worker to leave has woken the others.
-    told_closed: AtomicBool,
     /// When the pool was made.
     start: Instant,
     /// Threads that the pool has started itself.
@@ -124,7 +122,6 @@ impl Registry {
             taken: AtomicUsize::new(size),
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
-            told_closed: AtomicBool::new(false),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),
@@ -595,10 +592,9 @@ impl Registry {
                 }
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
-                // The worker that finished the last task may not have seen that the pool closes.
-                if !self.told_closed.swap(true, Ordering::Relaxed) {
-                    self.wake_all();
-                }
+                // The worker that finished the last task may not have seen that the pool closes. And the
+                // last task may not be the last: exit handlers spawn too.
+                self.wake_all();
                 return;
             } else {
                 worker.trace_idle();
