@@ -111,7 +111,7 @@ impl<'s, T> Windows<'s, T> {
         if count == 0 {
             return &[];
         }
-        &self.items[..count + self.size - 1]
+        &self.items[..count - 1 + self.size]
     }
 }
 
