@@ -112,8 +112,8 @@ fn the_state_tells_running_blocked_and_idle_workers() {
     }
 }
 
-/// Spawns a task into a pool that has ended before any thread could run it: the handle refers to the
-/// pool, which must still be there. `end` ends the pool on a thread that ends too.
+/// Spawns a task into a pool that has ended before any thread could run it: the handle refers to
+/// the pool, which must still be there. `end` ends the pool on a thread that ends too.
 fn never_run(end: fn(Builder) -> JoinHandle<i32>) {
     let pool = Arc::new(());
     let kept = pool.clone();

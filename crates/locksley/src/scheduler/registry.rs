@@ -597,8 +597,8 @@ impl Registry {
                 }
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
-                // The worker that finished the last task may not have seen that the pool closes. And the
-                // last task may not be the last: exit handlers spawn too.
+                // The worker that finished the last task may not have seen that the pool closes.
+                // And exit handlers may spawn more tasks.
                 self.wake_all();
                 return;
             } else {
@@ -724,8 +724,8 @@ impl Registry {
         })
     }
 
-    /// Counts a user of the pool as gone. If the last one leaves tasks behind, which happens if no thread
-    /// ever ran the pool's workers, their handles still refer to the pool: it is not freed then.
+    /// Counts a user of the pool as gone. If the last one leaves tasks behind, which happens if no
+    /// thread ever ran the pool's workers, their handles still refer to the pool: it is not freed.
     pub(crate) fn user_leaves(&self) {
         if self.roll.remove_user() && !self.has_no_tasks() {
             std::mem::forget(self.shared());

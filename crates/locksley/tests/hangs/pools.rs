@@ -210,8 +210,8 @@ fn dropped_by_its_own_task() {
     });
 }
 
-/// The first worker that leaves spawns a task in its exit handler. While that runs on the second, the
-/// third goes back to sleep: it must be woken once more.
+/// The first worker that leaves spawns a task in its exit handler. While that runs on the second,
+/// the third goes back to sleep: it must be woken once more.
 #[test]
 fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
     finishes(
