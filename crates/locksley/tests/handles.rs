@@ -1,10 +1,12 @@
 //! Handles: where a joined task runs, and what a pool shows of itself meanwhile.
 #![cfg(not(loom))]
 
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::thread;
 
-use locksley::{Pool, Waiting, WorkerActivity};
+use locksley::{Builder, JoinHandle, Pool, Waiting, WorkerActivity};
 
 /// A task that lies in the queue of a busy worker, on top of others, runs where it is joined, and the
 /// others do not.
@@ -108,4 +110,65 @@ fn the_state_tells_running_blocked_and_idle_workers() {
     while of(WorkerActivity::Blocked) > 0 {
         std::thread::yield_now();
     }
+}
+
+/// Spawns a task into a pool that has ended before any thread could run it: the handle refers to
+/// the pool, which must still be there. `end` ends the pool on a thread that ends too.
+fn never_run(end: fn(Builder) -> JoinHandle<i32>) {
+    let pool = Arc::new(());
+    let kept = pool.clone();
+    let name = move |index| {
+        let _kept = &kept;
+        format!("never {index}")
+    };
+    let builder = Pool::builder().thread_name(name);
+    let handle = thread::spawn(move || end(builder)).join().unwrap();
+    assert!(!handle.is_finished());
+    assert_eq!(Arc::strong_count(&pool), 2, "the pool was freed");
+    let payload = catch_unwind(|| handle.join()).unwrap_err();
+    let message = payload.downcast_ref::<&str>().unwrap();
+    assert!(message.contains("the pool has ended"), "{message}");
+}
+
+#[test]
+fn a_handle_of_a_task_that_never_ran_refers_to_a_pool_that_is_there() {
+    never_run(|builder| {
+        let pool = builder.workers(1).use_current_thread().build().unwrap();
+        let handle = pool.spawn(|| 5);
+        pool.retire();
+        handle
+    });
+    never_run(|builder| {
+        let pool = builder.workers(1).use_current_thread().build().unwrap();
+        let handle = pool.spawn(|| 5);
+        thread::spawn(move || drop(pool)).join().unwrap();
+        handle
+    });
+    never_run(|builder| {
+        let never = builder.workers(2).build_with(|thread| {
+            drop(thread);
+            Ok(())
+        });
+        never.unwrap().spawn(|| 5)
+    });
+}
+
+#[test]
+fn a_pool_whose_tasks_are_done_is_freed() {
+    let pool = Arc::new(());
+    let kept = pool.clone();
+    let name = move |index| {
+        let _kept = &kept;
+        format!("freed {index}")
+    };
+    let handle = thread::spawn(move || {
+        let builder = Pool::builder().workers(2).use_current_thread();
+        let pool = builder.thread_name(name).build().unwrap();
+        let handle = pool.spawn(|| 5);
+        pool.spawn_detached(|| ());
+        drop(pool);
+        handle
+    });
+    assert_eq!(handle.join().unwrap().join(), 5);
+    assert_eq!(Arc::strong_count(&pool), 1);
 }

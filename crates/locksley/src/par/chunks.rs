@@ -111,7 +111,7 @@ impl<'s, T> Windows<'s, T> {
         if count == 0 {
             return &[];
         }
-        &self.items[..count + self.size - 1]
+        &self.items[..count - 1 + self.size]
     }
 }
 
@@ -124,7 +124,8 @@ impl<'s, T> Split for Windows<'s, T> {
 
     #[inline]
     fn len(&self) -> usize {
-        (self.items.len() + 1).saturating_sub(self.size)
+        let behind_first = self.items.len().checked_sub(self.size);
+        behind_first.map_or(0, |count| count + 1)
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {

@@ -124,6 +124,7 @@ impl Pool {
     }
 
     pub(crate) fn over(registry: Arc<Registry>) -> Pool {
+        registry.roll.add_user();
         Pool { registry }
     }
 
@@ -687,6 +688,7 @@ impl Drop for Pool {
         if !self.registry.is_closing() {
             self.registry.close();
         }
+        self.registry.user_leaves();
     }
 }
 

@@ -18,7 +18,7 @@ use std::thread;
 use crate::error::BuildError;
 use crate::scheduler::neighbours;
 use crate::scheduler::registry::Registry;
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
 use crate::task::job::catch;
 
 /// What the threads of a pool tell about whether they could be pinned.
@@ -85,6 +85,8 @@ impl Drop for Report {
 /// How many threads are to come, or have not left.
 pub(crate) struct Roll {
     count: Mutex<usize>,
+    /// How many can add to the pool's tasks or run them: these threads, an adopted one, the `Pool`.
+    users: AtomicUsize,
     changed: Condvar,
     /// Workers of other pools that wait for the last to leave.
     waiters: Mutex<Vec<thread::Thread>>,
@@ -94,9 +96,26 @@ impl Roll {
     pub(crate) fn new() -> Roll {
         Roll {
             count: Mutex::new(0),
+            users: AtomicUsize::new(0),
             changed: Condvar::new(),
             waiters: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Counts a user of the pool.
+    pub(crate) fn add_user(&self) {
+        self.users.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a user as gone. Returns `true` if it was the last one.
+    pub(crate) fn remove_user(&self) -> bool {
+        // AcqRel: the last one sees what all others have spawned.
+        self.users.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Returns `true` if no thread is left that could run a task.
+    pub(crate) fn has_no_users(&self) -> bool {
+        self.users.load(Ordering::Acquire) == 0
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -165,6 +184,7 @@ pub struct ThreadBuilder {
 impl ThreadBuilder {
     pub(crate) fn new(registry: Arc<Registry>, index: usize, report: Option<Report>) -> Self {
         registry.roll.enter();
+        registry.roll.add_user();
         ThreadBuilder {
             registry,
             index,
@@ -258,6 +278,10 @@ impl ThreadBuilder {
             if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
                 registry.config.handle_panic(payload);
             }
+            if !registry.closed() {
+                // The handler has spawned a task, and this may be the last worker.
+                registry.main_loop(worker);
+            }
         });
     }
 
@@ -316,6 +340,7 @@ impl ThreadBuilder {
 
 impl Drop for ThreadBuilder {
     fn drop(&mut self) {
+        self.registry.user_leaves();
         self.registry.roll.leave();
     }
 }
@@ -337,6 +362,7 @@ impl Drop for Adopter {
     /// The thread ends, and from here on the worker may be gone.
     fn drop(&mut self) {
         self.0.worker(0).cease();
+        self.0.user_leaves();
     }
 }
 
@@ -346,6 +372,7 @@ thread_local! {
 
 /// Makes the calling thread, which is no worker, the pool's first one until it ends.
 pub(crate) fn adopt(registry: &Arc<Registry>) {
+    registry.roll.add_user();
     ADOPTER.set(Some(Adopter(registry.clone())));
     registry.worker(0).become_current();
 }

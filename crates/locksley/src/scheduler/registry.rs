@@ -83,8 +83,6 @@ pub(crate) struct Registry {
     /// Tasks that threads outside of the pool have spawned.
     outside_tasks: CachePadded<TaskCounts>,
     closing: AtomicBool,
-    /// The first worker to leave has woken the others.
-    told_closed: AtomicBool,
     /// When the pool was made.
     start: Instant,
     /// Threads that the pool has started itself.
@@ -124,7 +122,6 @@ impl Registry {
             taken: AtomicUsize::new(size),
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
-            told_closed: AtomicBool::new(false),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),
@@ -169,6 +166,14 @@ impl Registry {
     pub(crate) fn check_process(&self) {
         if self.is_orphaned() {
             refuse_orphaned();
+        }
+    }
+
+    /// Panics if no thread is left that could run a task of this pool.
+    pub(crate) fn check_users(&self) {
+        self.check_process();
+        if self.roll.has_no_users() {
+            refuse_unused();
         }
     }
 
@@ -595,9 +600,8 @@ impl Registry {
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
                 // The worker that finished the last task may not have seen that the pool closes.
-                if !self.told_closed.swap(true, Ordering::Relaxed) {
-                    self.wake_all();
-                }
+                // And exit handlers may spawn more tasks.
+                self.wake_all();
                 return;
             } else {
                 worker.trace_idle();
@@ -710,12 +714,24 @@ impl Registry {
     }
 
     pub(crate) fn closed(&self) -> bool {
-        let counts = || {
+        self.closing.load(Ordering::SeqCst) && self.has_no_tasks()
+    }
+
+    /// Returns `true` if no spawned task was outstanding at some time during the call.
+    fn has_no_tasks(&self) -> bool {
+        all_done(|| {
             let workers = self.furnished(0..self.workers());
             let inside = workers.map(|worker| &worker.tasks);
             inside.chain([&*self.outside_tasks])
-        };
-        self.closing.load(Ordering::SeqCst) && all_done(counts)
+        })
+    }
+
+    /// Counts a user of the pool as gone. If the last one leaves tasks behind, which happens if no
+    /// thread ever ran the pool's workers, their handles still refer to the pool: it is not freed.
+    pub(crate) fn user_leaves(&self) {
+        if self.roll.remove_user() && !self.has_no_tasks() {
+            std::mem::forget(self.shared());
+        }
     }
 
     fn wake_all(&self) {
@@ -840,6 +856,12 @@ fn refuse_orphaned() -> ! {
         "locksley: this process was forked, and the threads of this pool are its parent's: \
          build a pool in the child, or use the global pool, which starts anew there"
     )
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_unused() -> ! {
+    panic!("locksley: the pool has ended, and no thread of it was there to run this task")
 }
 
 /// How many processors there are for so many workers. If the affinity mask has enough of them, nothing

@@ -245,7 +245,8 @@ impl<T> Packet<T> {
     /// there was no result.
     ///
     /// So the runner takes the waker, with the lock held, before it counts the task as done. While the
-    /// waker is there, and the lock held, the task is outstanding, and the pool's threads keep the pool alive.
+    /// waker is there, and the lock held, the task is outstanding, which keeps the pool alive
+    /// ([`Registry::user_leaves`]).
     pub(crate) fn pool_of_pending(&self) -> Option<Arc<Registry>> {
         let waker = lock(&self.completion.waker);
         waker.as_ref()?;

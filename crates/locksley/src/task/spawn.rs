@@ -303,7 +303,7 @@ impl<T> JoinHandle<T> {
                 let Some(pool) = packet.pool_of_pending() else {
                     return;
                 };
-                pool.check_process();
+                pool.check_users();
                 let latch = packet.completion.latch();
                 match here {
                     Some(worker) => worker.wait_abroad(&pool, latch, packet.group()),
@@ -363,7 +363,7 @@ impl<T> Future for JoinHandle<T> {
         let completion = &self.packet().completion;
         if !self.is_finished() && !completion.subscribe(context.waker().clone()) {
             if let Some(pool) = self.packet().pool_of_pending() {
-                pool.check_process();
+                pool.check_users();
             }
             return Poll::Pending;
         }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::{Pool, Strategy, Waiting};
@@ -207,4 +208,31 @@ fn dropped_by_its_own_task() {
             }
         }
     });
+}
+
+/// The first worker that leaves spawns a task in its exit handler. While that runs on the second,
+/// the third goes back to sleep: it must be woken once more.
+#[test]
+fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
+    finishes(
+        "pools::what_an_exit_handler_spawns_runs_and_the_pool_ends",
+        || {
+            for spawners in [1, 3] {
+                let (left, runs) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+                let count = runs.clone();
+                let exit = move |_| {
+                    if left.fetch_add(1, Ordering::Relaxed) < spawners {
+                        let count = count.clone();
+                        locksley::spawn_detached(move || {
+                            thread::sleep(Duration::from_millis(20));
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                };
+                let pool = Pool::builder().workers(3).exit_handler(exit);
+                drop(pool.build().unwrap());
+                assert_eq!(runs.load(Ordering::Relaxed), spawners);
+            }
+        },
+    );
 }
