@@ -49,6 +49,7 @@ use super::frame::Root;
 use super::helpers::{Advice, Offer};
 use super::queue::Mode;
 use super::task::{Bereft, CLAIMED, Context, DONE, Task};
+use crate::observe::record::TaskGraph;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
 use crate::task::job::{Payload, catch, discard};
@@ -92,7 +93,7 @@ struct Agenda {
 #[derive(Debug)]
 pub(crate) struct List {
     /// Where a look begins: all before it are done. Written by the owner.
-    front: AtomicPtr<Task>,
+    pub(super) front: AtomicPtr<Task>,
     /// The owner's alone, as is the next one.
     last: Cell<Option<NonNull<Task>>>,
     count: Cell<usize>,
@@ -105,6 +106,9 @@ pub(crate) struct List {
     failed: AtomicBool,
     /// The panic of the first task, in the order of the program, of those that have panicked.
     panic: Mutex<Option<(usize, Payload)>>,
+    /// Where the tasks are recorded that are in the list, if they are. Set and cleared by the owner while no other
+    /// worker knows of the list.
+    pub(super) record: AtomicPtr<TaskGraph>,
 }
 
 // SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in cells is under the
@@ -143,6 +147,7 @@ impl List {
             seen: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             panic: Mutex::new(None),
+            record: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -285,6 +290,7 @@ impl List {
         };
         // SAFETY: the task is of its kind, and is run once, says the caller.
         let run = || catch(|| unsafe { (this.kind.run)(task, &context) });
+        let run = || self.run_recorded(this, worker, run);
         let result = match &root.sketch {
             Some(sketch) if !context.stopped => {
                 sketch.timed(this.node, worker.map_or(0, Worker::index), run)

@@ -276,14 +276,14 @@ fn task_of(turn: Turn) -> Option<NonNull<Task>> {
 
 /// Runs all tasks of a list. For its owner.
 pub(crate) fn run_all(worker: &Worker, list: &List, root: &Root) {
-    match list.count() {
-        0 => return,
+    if list.count() == 0 {
+        return;
+    }
+    let _recording = worker.is_recorded().then(|| list.record(worker));
+    if list.count() == 1 {
         // There is nothing to help with.
-        1 => {
-            list.run_in_order(None, Some(worker), root, || Advice::Run);
-            return;
-        }
-        _ => {}
+        list.run_in_order(None, Some(worker), root, || Advice::Run);
+        return;
     }
     Helpers::muster(&Frame { list, root }, |helpers| {
         let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {

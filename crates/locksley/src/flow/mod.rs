@@ -98,6 +98,7 @@ mod helpers;
 mod models;
 mod object;
 mod queue;
+mod record;
 mod reduce;
 mod task;
 mod tile;

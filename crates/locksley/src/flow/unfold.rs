@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::hash::Hash;
 use std::time::Instant;
 
 use locksley_trace::{Trace, TraceEvent};
@@ -222,7 +223,7 @@ pub(crate) struct Sketch {
 #[derive(Debug, Default)]
 struct Drawing {
     nodes: Vec<Node>,
-    objects: HashMap<(usize, usize), History>,
+    objects: Histories<(usize, usize)>,
 }
 
 /// The accesses to an object that later ones wait for.
@@ -235,13 +236,51 @@ struct History {
     older: Vec<usize>,
 }
 
+impl History {
+    /// Enters an access of a task. Returns the tasks that it waits for.
+    fn enter(&mut self, task: usize, mode: Mode) -> &[usize] {
+        let joins = self.mode.is_some_and(|newest| newest.agrees_with(mode));
+        if !joins {
+            self.older = std::mem::take(&mut self.newest);
+            self.mode = Some(mode);
+        }
+        self.newest.push(task);
+        &self.older
+    }
+}
+
+/// What tasks wait for, which are entered in the order of the program.
+#[derive(Debug, Default)]
+pub(crate) struct Histories<K>(HashMap<K, History>);
+
+impl<K: Hash + Eq> Histories<K> {
+    /// Enters a task with its accesses, whose objects have these keys. Returns the tasks that it waits for, each
+    /// once.
+    pub(crate) fn enter(
+        &mut self,
+        task: usize,
+        entries: &[Entry],
+        key: impl Fn(*const Core) -> K,
+    ) -> Vec<usize> {
+        let mut after = Vec::new();
+        for entry in entries {
+            let history = self.0.entry(key(entry.core.as_ptr())).or_default();
+            after.extend_from_slice(history.enter(task, entry.mode));
+        }
+        after.sort_unstable();
+        after.dedup();
+        after.retain(|&before| before != task);
+        after
+    }
+}
+
 impl Sketch {
     pub(crate) fn new() -> Sketch {
         let body = Node::new(None, 0, Vec::new());
         Sketch {
             drawing: Mutex::new(Drawing {
                 nodes: vec![body],
-                objects: HashMap::new(),
+                objects: Histories::default(),
             }),
             start: Instant::now(),
             origin: crate::observe::trace::wall_clock(),
@@ -269,23 +308,8 @@ impl Sketch {
     pub(crate) fn note(&self, parent: usize, label: Option<String>, entries: &[Entry]) -> usize {
         let mut drawing = lock(&self.drawing);
         let number = drawing.nodes.len();
-        let mut after = Vec::new();
-        for entry in entries {
-            let object = (parent, std::ptr::from_ref::<Core>(entry.core()).addr());
-            let history = drawing.objects.entry(object).or_default();
-            let joins = history
-                .mode
-                .is_some_and(|mode| mode.agrees_with(entry.mode));
-            if !joins {
-                history.older = std::mem::take(&mut history.newest);
-                history.mode = Some(entry.mode);
-            }
-            after.extend_from_slice(&history.older);
-            history.newest.push(number);
-        }
-        after.sort_unstable();
-        after.dedup();
-        after.retain(|&before| before != number);
+        let key = |core: *const Core| (parent, core.addr());
+        let after = drawing.objects.enter(number, entries, key);
         drawing.nodes.push(Node::new(label, parent, after));
         number
     }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
 
+use crate::observe::record::Spawned;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
@@ -117,6 +118,8 @@ pub(crate) struct Packet<T> {
     registry: *const Registry,
     /// A panic of the task need not be reported, because the handle was dropped by another panic.
     forgiven: AtomicBool,
+    /// Where the task is recorded, if it is.
+    pub(crate) recorded: Option<Spawned>,
 }
 
 /// A packet and its closure.
@@ -164,7 +167,11 @@ where
         let cell = unsafe { head.cast::<Self>().as_ref() };
         // SAFETY: who claimed the task takes the closure, once.
         let func = unsafe { (*cell.func.get()).assume_init_read() };
-        let outcome = match catch(func) {
+        let result = match &cell.packet.recorded {
+            None => catch(func),
+            Some(task) => task.run(worker, || catch(func)),
+        };
+        let outcome = match result {
             Ok(value) => Outcome::Returned(value),
             Err(payload) => Outcome::Panicked(payload, worker.registry().shared()),
         };
@@ -193,7 +200,11 @@ where
 
 impl<T> Packet<T> {
     /// Makes a task of a closure: its entry, which must be executed, and what its handle holds.
-    pub(crate) fn create<F>(registry: &Registry, func: F) -> (JobRef, NonNull<Packet<T>>)
+    pub(crate) fn create<F>(
+        registry: &Registry,
+        recorded: Option<Spawned>,
+        func: F,
+    ) -> (JobRef, NonNull<Packet<T>>)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -213,6 +224,7 @@ impl<T> Packet<T> {
                 result: UnsafeCell::new(None),
                 registry,
                 forgiven: AtomicBool::new(false),
+                recorded,
             },
             func: UnsafeCell::new(MaybeUninit::new(func)),
         });

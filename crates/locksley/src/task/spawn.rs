@@ -9,7 +9,7 @@ use std::thread;
 
 use locksley_trace::Activity;
 
-use crate::observe::record;
+use crate::observe::record::{self, Spawned};
 use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
@@ -140,7 +140,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     let here = count_task(registry);
-    let job = make_detached(task);
+    let job = make_detached(here, task);
     match here {
         Some(worker) => worker.push_spawned(job),
         None => inject(registry, job),
@@ -152,7 +152,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     let here = count_task(registry);
-    let job = make_detached(task);
+    let job = make_detached(here, task);
     match here {
         Some(worker) => push_fifo(worker, job),
         // The pool's queue is in order already.
@@ -160,11 +160,15 @@ where
     }
 }
 
-/// Makes a job of a task without a handle, which has been counted.
-fn make_detached<F>(task: F) -> JobRef
+/// Makes a job of a task without a handle, which has been counted. `here` is the worker that spawns it, if
+/// one does.
+fn make_detached<F>(here: Option<&Worker>, task: F) -> JobRef
 where
     F: FnOnce() + Send + 'static,
 {
+    if let Some(worker) = here {
+        record::note_unordered(worker);
+    }
     let run = move |worker: &Worker| {
         if let Err(payload) = catch(task) {
             reached_no_waiter(worker.registry(), payload);
@@ -210,7 +214,9 @@ where
     T: Send + 'static,
 {
     let here = count_task(registry);
-    let (job, packet) = Packet::create(registry, task);
+    let recorded = here.filter(|worker| worker.is_recorded());
+    let recorded = recorded.map(Spawned::note_task);
+    let (job, packet) = Packet::create(registry, recorded, task);
     let home = match here {
         Some(worker) => {
             worker.sweep_if_many();
@@ -274,7 +280,21 @@ impl<T> JoinHandle<T> {
             self.wait();
         }
         // SAFETY: the handle is this function's.
-        unsafe { self.packet().take() }.expect(TAKEN)
+        unsafe { self.take() }
+    }
+
+    /// Takes the result of the task, which is done.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the handle for itself.
+    unsafe fn take(&self) -> thread::Result<T> {
+        let packet = self.packet();
+        if let Some(task) = &packet.recorded {
+            task.note_joined();
+        }
+        // SAFETY: says the caller.
+        unsafe { packet.take() }.expect(TAKEN)
     }
 
     /// Waits until the task is done.
@@ -354,8 +374,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         }
         // SAFETY: the caller has the handle for itself.
-        let result = unsafe { self.packet().take() };
-        Poll::Ready(unwrap(result.expect(TAKEN)))
+        Poll::Ready(unwrap(unsafe { self.take() }))
     }
 }
 

@@ -33,18 +33,23 @@
 //! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written before the latch of the join, or the
 //! count of the scope, says that it is done, and read after that.
 //!
-//! **What has no tape is not recorded**: tasks on their own (`spawn` and its kin), which need not be joined
-//! by whoever spawned them; and scopes whose body runs outside of the pool.
+//! **Tasks on their own** (`spawn` and its kin) are noted where they are spawned, and where their handles are waited
+//! for. **Tasks of a flow** are recorded one by one, with what each waits for; who helps whom is left out.
+//!
+//! **What has no tape is not recorded**: tasks that are spawned from outside of the pool, and scopes whose body runs
+//! there.
 
+mod graph;
 mod recording;
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-pub(crate) use recording::Node;
+pub(crate) use graph::Node;
 pub use recording::Recording;
-use recording::{Item, Strand};
+pub(crate) use recording::TaskGraph;
+use recording::{Item, Slot, Strand};
 
 use crate::machine::insertion;
 use crate::scheduler::worker::Worker;
@@ -341,22 +346,92 @@ pub(crate) fn body<R>(scope: Option<(&Worker, &Enclosing<'_>)>, f: impl FnOnce()
     }
 }
 
-/// A spawned task of a scope, and where what it does will be found.
-pub(crate) struct Spawned(Arc<OnceLock<Strand>>);
+/// A spawned task that is recorded, and where its strand will be found.
+pub(crate) struct Spawned(Slot);
 
 impl Spawned {
     /// Notes that a worker, which runs a strand that is recorded, spawns a task into a scope.
     #[cold]
     pub(crate) fn note(worker: &Worker, scope: GroupId) -> Spawned {
-        let slot = Arc::new(OnceLock::new());
-        if let Some(strand) = Pause::now(worker).strand() {
-            strand.push(Item::Spawn(scope, slot.clone()));
-        }
+        Spawned::note_as(worker, |slot| Item::ScopeTask(scope, slot))
+    }
+
+    /// Notes that a worker, which runs a strand that is recorded, spawns a task on its own.
+    #[cold]
+    pub(crate) fn note_task(worker: &Worker) -> Spawned {
+        Spawned::note_as(worker, Item::Task)
+    }
+
+    fn note_as(worker: &Worker, item: impl FnOnce(Slot) -> Item) -> Spawned {
+        let slot = Slot::default();
+        note_item(worker, item(slot.clone()));
         Spawned(slot)
     }
 
+    /// Notes that the calling thread, if it is a worker that runs a strand which is recorded, has waited for the
+    /// task.
+    #[cold]
+    pub(crate) fn note_joined(&self) {
+        if let Some(worker) = Worker::current() {
+            note_item(worker, Item::Joined(self.0.clone()));
+        }
+    }
+
     /// Runs the task.
-    pub(crate) fn run<R>(self, worker: &Worker, f: impl FnOnce() -> R) -> R {
+    pub(crate) fn run<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
         strand(worker, &mut into_slot(&self.0), f)
+    }
+}
+
+/// Adds to the strand that a worker runs, if it is recorded.
+#[cold]
+fn note_item(worker: &Worker, item: Item) {
+    if let Some(strand) = Pause::now(worker).strand() {
+        strand.push(item);
+    }
+}
+
+/// Notes that a worker starts something that the recording cannot order: the recording of its strand, if there is
+/// one, gives no bounds.
+pub(crate) fn note_unordered(worker: &Worker) {
+    if worker.is_recorded() {
+        note_item(worker, Item::Unordered);
+    }
+}
+
+impl TaskGraph {
+    /// Runs a task of the graph.
+    pub(crate) fn run<R>(&self, worker: &Worker, task: usize, f: impl FnOnce() -> R) -> R {
+        strand(worker, &mut into_slot(&self.strands[task - self.first]), f)
+    }
+}
+
+/// The tasks of a flow under way, and the strand that waits for them.
+pub(crate) struct RecordedTasks<'w> {
+    outer: Pause<'w>,
+    pub(crate) graph: Arc<TaskGraph>,
+}
+
+impl<'w> RecordedTasks<'w> {
+    /// Leaves the strand that `worker` runs for tasks, of which each waits for those that `after` has for it.
+    /// They are numbered from `first` on.
+    #[cold]
+    pub(crate) fn new(
+        worker: &'w Worker,
+        first: usize,
+        after: Vec<Vec<usize>>,
+    ) -> RecordedTasks<'w> {
+        RecordedTasks {
+            outer: Pause::now(worker),
+            graph: Arc::new(TaskGraph::new(first, after)),
+        }
+    }
+}
+
+impl Drop for RecordedTasks<'_> {
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer.strand() {
+            outer.push(Item::Tasks(self.graph.clone()));
+        }
     }
 }
