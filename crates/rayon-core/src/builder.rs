@@ -12,7 +12,6 @@ use crate::environment;
 use crate::error::ThreadPoolBuildError;
 use crate::global;
 use crate::pool::{ThreadPool, max_num_threads};
-use crate::report;
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 
 type NameMaker = Box<dyn FnMut(usize) -> String>;
@@ -130,7 +129,6 @@ where
             let name = self.thread_name.as_mut().map(|name| name(thread.index()));
             self.spawn_handler.spawn(ThreadBuilder::new(thread, name))
         })?;
-        report::keep(&pool);
         Ok(ThreadPool::over(pool))
     }
 
@@ -144,7 +142,6 @@ where
         let most = environment::read_reproducible();
         let mut builder = Pool::builder()
             .workers(wanted.min(max_num_threads()).min(most))
-            .strategy(environment::strategy())
             .waiting(waiting)
             .idle(IDLE)
             .breadth_first(self.breadth_first)
@@ -159,7 +156,7 @@ where
         if self.use_current_thread {
             builder = builder.use_current_thread();
         }
-        report::prepare(builder)
+        builder
     }
 
     /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.

@@ -61,7 +61,6 @@ mod error;
 mod global;
 mod join;
 mod pool;
-mod report;
 mod scope;
 mod spawn;
 mod threads;

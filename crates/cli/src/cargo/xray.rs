@@ -247,14 +247,15 @@ impl Examination<'_> {
             self.note("There is no forecast: nothing was forked in a pool.".into());
             return Ok(());
         }
-        let Loaded { unit, graph, .. } = recorder::read(&recording)?;
+        let Loaded { graph, .. } = recorder::read(&recording)?;
         let parse = |graph: &str| {
             Graph::parse(graph).map_err(|error| {
                 Error::System(format!("{} is no recording: {error}", recording.display()))
             })
         };
-        let unit = unit.unwrap_or(UNIT).as_secs_f64();
-        let size = parse(&graph)?.size();
+        let parsed = parse(&graph)?;
+        let unit = parsed.unit().unwrap_or(UNIT).as_secs_f64();
+        let size = parsed.size();
         let mut graph = parse(&recorder::coarser(&graph, size.work, STEPS)?)?;
         let measured = Profiled::read(&profile).unwrap_or(Profiled {
             work: size.work as f64 * unit,

@@ -28,7 +28,7 @@ use crate::machine::share::{self, Share};
 use crate::machine::topology::allowed_now;
 use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::pool::process;
 use crate::pool::thread_builder::{self, Report, Reports, Roll, ThreadBuilder};
 use crate::scheduler::idle::counts::{AtomicCounts, Counts};

@@ -21,7 +21,7 @@ use locksley_queue::Steal;
 use locksley_trace::Arrow;
 
 use crate::observe::stats::Event;
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;

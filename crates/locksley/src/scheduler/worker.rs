@@ -14,7 +14,7 @@ use locksley_trace::{Activity, Arrow};
 use crate::observe::record::Deck;
 use crate::observe::stats::{Counters, Event};
 use crate::observe::trace::{Tracer, Tracing};
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::scheduler::idle::sleep::{SleepState, take_call};
 use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;

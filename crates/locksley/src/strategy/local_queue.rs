@@ -10,7 +10,7 @@ use locksley_policy::{Random, Sharing};
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::scheduler::injector::QueuedJob;
 use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
 use crate::strategy::sharing::{Peer, Peers, SharingQueue};

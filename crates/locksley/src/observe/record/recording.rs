@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::graph::{Graph, Node};
+use super::graph::Graph;
 use crate::task::job::GroupId;
 
 /// What ran one after another: time, and what happened in between.
@@ -192,10 +192,11 @@ impl Recording {
 
     /// The recording as a graph for the simulator: JSON of the format `locksley-dag/1`.
     ///
-    /// What ran between two forks or joins becomes a node with as many `steps` as it took units of time,
-    /// rounded, and at least one. A short unit tells times apart that are short; a long one
-    /// makes a simulation faster, which takes as long as there are steps. With [`Duration::MAX`] every node has one step,
-    /// and what remains is the structure, which is the same for every run of a program that forks the same way.
+    /// What ran between two forks or joins becomes a node with as many `steps` as it took units of
+    /// time, rounded, and at least one. A short unit tells short times apart; with a long one a
+    /// simulation is faster, since it takes as long as there are steps. The unit is written into the
+    /// file. With [`Duration::MAX`] every node has one step, and what remains is the structure, which
+    /// is the same for every run of a program that forks the same way.
     ///
     /// Several runs follow each other.
     ///
@@ -220,7 +221,7 @@ impl Recording {
         let mut text = String::new();
         let unit = u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX).max(1);
         // Writing to a string does not fail.
-        let _ = write_json(&self.graph().nodes, unit, &mut text);
+        let _ = write_json(&self.graph(), unit, &mut text);
         text
     }
 
@@ -258,9 +259,16 @@ impl fmt::Debug for Recording {
     }
 }
 
-fn write_json(nodes: &[Node], unit: u64, out: &mut impl fmt::Write) -> fmt::Result {
-    out.write_str("{\"format\": \"locksley-dag/1\", \"nodes\": [")?;
-    for (id, node) in nodes.iter().enumerate() {
+fn write_json(graph: &Graph, unit: u64, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str("{\"format\": \"locksley-dag/1\", ")?;
+    if unit < u64::MAX {
+        write!(out, "\"unit_ns\": {unit}, ")?;
+    }
+    if graph.unordered > 0 {
+        write!(out, "\"unordered\": {}, ", graph.unordered)?;
+    }
+    out.write_str("\"nodes\": [")?;
+    for (id, node) in graph.nodes.iter().enumerate() {
         let comma = if id == 0 { "" } else { "," };
         write!(out, "{comma}\n{{\"id\": \"{id}\"")?;
         match node.next {

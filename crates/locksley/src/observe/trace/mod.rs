@@ -62,7 +62,7 @@ const UNKNOWN_OWNER: u64 = 2;
 const MOST_INDEX: usize = (1 << 24) - 1;
 
 const _: () = assert!(Activity::ALL.len() <= 4 && Arrow::ALL.len() <= 4);
-const _: () = assert!(crate::pool::builder::MOST_WORKERS < MOST_INDEX);
+const _: () = assert!(crate::pool::config::MOST_WORKERS < MOST_INDEX);
 
 impl Entry {
     fn to_word(self) -> u64 {
