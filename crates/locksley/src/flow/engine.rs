@@ -406,10 +406,13 @@ impl List {
             agenda.begun = true;
             agenda.cursor = front;
             self.seen.store(true, Ordering::Relaxed);
-        } else if let (Some(front), Some(cursor)) = (front, agenda.cursor)
-            && index(front) > index(cursor)
-        {
-            agenda.cursor = Some(front);
+            return;
+        }
+        match (front, agenda.cursor) {
+            (Some(front), Some(cursor)) if index(front) > index(cursor) => {
+                agenda.cursor = Some(front);
+            }
+            _ => {}
         }
     }
 

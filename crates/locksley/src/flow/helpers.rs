@@ -167,9 +167,10 @@ impl<'a, W: Work> Helpers<'a, W> {
             };
             let work = |worker: &Worker, _| {
                 let mut left = way(worker, piece, &|| self.advise(&offer));
-                while let Left::Unannounced(next) = left
-                    && !offer.is_back()
-                {
+                while let Left::Unannounced(next) = left {
+                    if offer.is_back() {
+                        break;
+                    }
                     left = match self.work(worker, Some(next), way, depth, Some(&offer)) {
                         Left::Unannounced(next) => way(worker, Some(next), &|| self.advise(&offer)),
                         Left::Empty => Left::Empty,

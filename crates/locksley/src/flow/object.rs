@@ -335,10 +335,8 @@ impl Storage {
         attempt(&|head| {
             // SAFETY: all tasks are done, and with them what they borrowed.
             unsafe {
-                if let Some(parts) = head.as_ref().core.parts
-                    && let Err(panic) = parts.as_ref().settle(usize::MAX)
-                {
-                    broken(panic);
+                if let Some(parts) = head.as_ref().core.parts {
+                    parts.as_ref().settle(usize::MAX).unwrap_or_else(broken);
                 }
             }
         });

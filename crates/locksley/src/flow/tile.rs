@@ -56,7 +56,7 @@ impl<'f> Flow<'f, '_> {
         (height, width): (usize, usize),
     ) -> Grid<'f, T> {
         assert!(
-            columns > 0 && height > 0 && width > 0 && matrix.len().is_multiple_of(columns),
+            columns > 0 && height > 0 && width > 0 && matrix.len() % columns == 0,
             "a grid needs whole rows, and tiles that are not empty: {} elements in rows of {columns}, tiles of {height} by {width}",
             matrix.len(),
         );

@@ -168,7 +168,7 @@ fn save(variable: &str, file: &OsString, text: &str) {
     if let Err(error) = std::fs::write(&path, text) {
         eprintln!(
             "locksley: {variable}: {} cannot be written: {error}",
-            path.display()
+            std::path::Path::new(&path).display()
         );
     }
 }

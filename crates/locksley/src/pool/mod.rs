@@ -238,9 +238,7 @@ where
     R: Send,
 {
     let here = Worker::current();
-    if let Some(worker) = here
-        && worker.is_in(registry)
-    {
+    if let Some(worker) = here.filter(|worker| worker.is_in(registry)) {
         return record::run(worker, f);
     }
     let latch = Latch::new();

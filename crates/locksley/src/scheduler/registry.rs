@@ -245,9 +245,7 @@ impl Registry {
     /// What has been counted so far.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn stats(&self) -> crate::observe::stats::Stats {
-        if let Some(worker) = Worker::current()
-            && std::ptr::eq(worker.registry(), self)
-        {
+        if let Some(worker) = Worker::current_in(self) {
             worker.publish_counts();
         }
         let workers = self.furnished(0..self.workers());
@@ -567,7 +565,7 @@ impl Registry {
         let mut rounds = 0_u32;
         while !self.is_orphaned() {
             rounds = rounds.wrapping_add(1);
-            if rounds.is_multiple_of(LOOKS) {
+            if rounds % LOOKS == 0 {
                 self.look_at_processors();
             }
             if worker.index() >= self.share.active() {

@@ -200,9 +200,7 @@ impl Worker {
 
     fn first_victim(&self) -> First {
         // SAFETY: the pile does not come back here.
-        if let Some(pile) = unsafe { self.pile() }
-            && pile.skips_search()
-        {
+        if unsafe { self.pile() }.is_some_and(|pile| pile.skips_search()) {
             self.pass_on_request();
             return First::Skip;
         }
@@ -346,10 +344,11 @@ impl Worker {
     /// is in the donor's pile.
     #[inline]
     pub(crate) fn close_to_offers(&self) {
-        if self.open.replace(false)
-            // SAFETY: the pile does not come back here.
-            && let Some(pile) = unsafe { self.pile() }
-        {
+        if !self.open.replace(false) {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
             pile.close_to_offers();
         }
     }

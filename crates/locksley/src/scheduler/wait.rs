@@ -361,23 +361,20 @@ impl Worker {
             registry.check_process();
             if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
-            } else if !self.takes_next()
-                && let Some(injected) = own()
-            {
+            } else if let Some(injected) = (!self.takes_next()).then(&own).flatten() {
                 self.run_job(injected);
                 (idle, naps) = (0, Naps::default());
             } else if let Some(injected) = self.helpful_job(awaited, group) {
                 self.help(injected);
                 (idle, naps) = (0, Naps::default());
-            } else if registry.rest(&mut idle)
-                // Nothing went to the pool's queue that it may be waiting for.
-                && !self.open_pile()
-                && let Some(latch) = awaited.latch()
-            {
-                if registry.blocks_alone() {
-                    self.nap_alone(&mut naps, || latch.probe_or_await());
-                } else {
-                    self.doze(latch);
+            // Nothing may go to the pool's queue that it waits for.
+            } else if registry.rest(&mut idle) && !self.open_pile() {
+                match awaited.latch() {
+                    Some(latch) if registry.blocks_alone() => {
+                        self.nap_alone(&mut naps, || latch.probe_or_await());
+                    }
+                    Some(latch) => self.doze(latch),
+                    None => {}
                 }
             }
         }

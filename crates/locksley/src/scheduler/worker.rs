@@ -627,10 +627,11 @@ impl Worker {
     /// Tells the strategy's queue that a job of it is done with, if it was dealt.
     #[inline]
     pub(crate) fn count_executed(&self, job: JobRef) {
-        if job.is_dealt()
-            // SAFETY: the pile does not come back here.
-            && let Some(pile) = unsafe { self.pile() }
-        {
+        if !job.is_dealt() {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
             pile.executed(job.is_near());
         }
     }
@@ -659,15 +660,9 @@ impl Worker {
     /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
     /// queue, at the others.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
-        if self.registry().config.breadth_first
-            && let Some(job) = self.take_oldest()
-        {
-            return Some(QueuedJob {
-                job,
-                owner: self.index,
-            });
-        }
-        if let Some(job) = self.pop() {
+        let breadth_first = self.registry().config.breadth_first;
+        let oldest = breadth_first.then(|| self.take_oldest()).flatten();
+        if let Some(job) = oldest.or_else(|| self.pop()) {
             return Some(QueuedJob {
                 job,
                 owner: self.index,

@@ -177,9 +177,11 @@ where
         };
         // SAFETY: the handle reads the result only after the latch is set.
         unsafe { *cell.packet.result.get() = Some(outcome) };
-        if let Some(waker) = cell.packet.completion.complete()
-            && let Err(payload) = catch(|| waker.wake())
-        {
+        let woken = match cell.packet.completion.complete() {
+            Some(waker) => catch(|| waker.wake()),
+            None => Ok(()),
+        };
+        if let Err(payload) = woken {
             worker.registry().config.handle_panic(payload);
         }
     }

@@ -299,9 +299,7 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        if let Some(worker) = here
-            && worker.is_recorded()
-        {
+        if let Some(worker) = here.filter(|worker| worker.is_recorded()) {
             let spawned = Spawned::note(worker, self.group());
             let recorded =
                 move |whole: &S, worker: &Worker| spawned.run(worker, || task(whole, worker));
@@ -487,10 +485,10 @@ impl Worker {
         let _wait = self.traced(Activity::Wait);
         self.task_stack.enter_wait(group);
         self.task_stack.enter_root(group);
-        while !awaited.is_over()
-            && self.targeted_jobs.is_empty()
-            && let Some(job) = self.take_newest(in_group)
-        {
+        while !awaited.is_over() && self.targeted_jobs.is_empty() {
+            let Some(job) = self.take_newest(in_group) else {
+                break;
+            };
             self.poll_requests();
             let owner = self.index();
             self.execute(QueuedJob { job, owner });

@@ -315,11 +315,11 @@ impl<T: Word> Consumer for Process<T> {
     #[inline]
     fn consume(&mut self) -> Option<T> {
         for _ in 0..=self.processes {
-            if self.burst > 0
-                && let Some(item) = self.consume_from(self.cursor)
-            {
-                self.burst -= 1;
-                return Some(item);
+            if self.burst > 0 {
+                if let Some(item) = self.consume_from(self.cursor) {
+                    self.burst -= 1;
+                    return Some(item);
+                }
             }
             self.cursor = if self.cursor + 1 < self.processes {
                 self.cursor + 1

@@ -262,9 +262,8 @@ impl Observer {
     /// Called on a worker of the pool, it has what that worker has run so far too: a program may exit
     /// inside of [`Pool::install`](crate::Pool::install).
     pub fn take_recording(&self) -> Option<Recording> {
-        if let Some(worker) = Worker::current_in(&self.registry)
-            && let Some(recorder) = &self.registry.config.recorder
-        {
+        let here = Worker::current_in(&self.registry);
+        if let (Some(worker), Some(recorder)) = (here, &self.registry.config.recorder) {
             recorder.split_run(worker);
         }
         self.registry.take_recording()

@@ -191,9 +191,8 @@ impl Worker {
     /// The worker, in its main loop, has found nothing to do. It is idle until it begins something.
     #[inline]
     pub(crate) fn trace_idle(&self) {
-        if let Some(tracer) = &self.tracer
-            && !tracer.idle.replace(true)
-        {
+        let Some(tracer) = &self.tracer else { return };
+        if !tracer.idle.replace(true) {
             tracer.begin(Activity::Idle, 0);
         }
     }

@@ -315,10 +315,10 @@ impl Program {
             };
         };
         let op = self.tasks[task].get(at).copied();
-        if let Some(Wait(_) | Block(_)) = op
-            && let Some(task) = state.pools[pool].threads[index].targeted.pop()
-        {
-            return self.start(state, pool, index, task);
+        if matches!(op, Some(Wait(_) | Block(_))) {
+            if let Some(task) = state.pools[pool].threads[index].targeted.pop() {
+                return self.start(state, pool, index, task);
+            }
         }
         let Some(op) = op else {
             state.tasks[task] = Task::Done;

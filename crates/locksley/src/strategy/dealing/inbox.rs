@@ -122,10 +122,11 @@ impl Inbox {
         let fullest = others.max_by_key(|&from| table.pending(from, me));
         let Some(from) = fullest else { return jobs };
         let most = table.pending(from, me).div_ceil(2).clamp(1, most);
-        while jobs.len() < most
-            && let Some(next) = self.peek(from).filter(|&next| fits(next))
-            && (jobs.is_empty() || next.is_spawned())
-        {
+        while jobs.len() < most {
+            let next = self.peek(from).filter(|&next| fits(next));
+            let Some(next) = next.filter(|next| jobs.is_empty() || next.is_spawned()) else {
+                break;
+            };
             jobs.extend(self.consume(table, me, from));
             if !next.is_spawned() {
                 break;
@@ -145,10 +146,10 @@ impl Inbox {
         fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
-        while jobs.len() < most
-            && self.peek(dealer).is_some_and(&fits)
-            && let Some(job) = self.consume(table, me, dealer)
-        {
+        while jobs.len() < most && self.peek(dealer).is_some_and(&fits) {
+            let Some(job) = self.consume(table, me, dealer) else {
+                break;
+            };
             jobs.push(job);
             // SAFETY: it has not been executed, and nobody else can take it.
             if !job.is_spawned() && unsafe { job.group() } == group {

@@ -202,10 +202,12 @@ impl SharingQueue {
         if self.is_left_out() {
             return;
         }
-        if let Some(drawn) = other(self.index, self.peers.count(), &mut self.random)
-            && let Some(peer) = self.peers.peer(drawn)
-            && peer.update(self.policy.heuristic.by_thief(outcome))
-        {
+        let Some(drawn) = other(self.index, self.peers.count(), &mut self.random) else {
+            return;
+        };
+        let flag = self.policy.heuristic.by_thief(outcome);
+        let peer = self.peers.peer(drawn);
+        if peer.is_some_and(|peer| peer.update(flag)) {
             self.asked = Some(drawn);
         }
     }
