@@ -42,9 +42,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::temp_dir().join("primes.dag.json");
     recording.write(BufWriter::new(File::create(&path)?), UNIT)?;
     println!("What 1 to 64 processors would make of it:");
-    println!(
-        "  cargo run --release -- replay {} --unit 200ns",
-        path.display()
-    );
+    println!("  cargo run --release -- replay {}", path.display());
     Ok(())
 }

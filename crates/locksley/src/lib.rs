@@ -89,8 +89,8 @@
 //!
 //! # Environment
 //!
-//! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool without another one.
-//! `LOCKSLEY_NO_MEMBARRIER`: if set, thieves ask only, and never force with a `membarrier`.
+//! [`Builder`] has the variables that set what a program does not: the number of workers, the
+//! strategy, and what is written when the program exits.
 
 mod error;
 pub mod flow;

@@ -1,6 +1,7 @@
 //! Piles at a table, without threads.
 
 use super::*;
+use crate::strategy::local_queue::LocalQueue;
 use crate::strategy::steal_half::dummies::Dummies;
 
 fn table(count: usize, policy: &str) -> Vec<DealingQueue> {
