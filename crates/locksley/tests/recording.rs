@@ -182,7 +182,8 @@ fn spawned_tasks_are_recorded_alike_under_every_strategy() {
         });
     });
     let forking = json.lines().filter(|line| line.matches('"').count() == 10);
-    // Seven tasks, and the joins of them and of the rest: fib(2), fib(3) and fib(4) fork 1, 2 and 4 times.
+    // Seven tasks, and the joins of them and of the rest: fib(2), fib(3) and fib(4) fork 1, 2 and 4
+    // times.
     assert_eq!(forking.count(), 7 + (1 + 2 + 4) + 2 + 4 + (1 + 1));
 }
 
@@ -258,7 +259,8 @@ fn a_pool_records_only_if_it_is_told_to() {
     assert!(pool.take_recording().is_none(), "nothing was run");
 }
 
-/// What a program's structure is recorded as by pools that do not record otherwise, under every strategy.
+/// What a program's structure is recorded as by pools that do not record otherwise, under every
+/// strategy.
 fn structure_of_calls(program: impl Fn() + Sync) -> String {
     let mut first = None;
     for strategy in Strategy::ALL {

@@ -113,8 +113,8 @@ fn panics_of_donated_jobs_reach_the_donor() {
     }
 }
 
-/// A worker forks, and waits until somebody else runs the fork: so it does not take it back. Its waiting
-/// is of the kind that must be woken.
+/// A worker forks, and waits until somebody else runs the fork: so it does not take it back. Its
+/// waiting is of the kind that must be woken.
 #[test]
 fn who_waits_for_a_job_that_another_has_goes_on() {
     for strategy in policies() {

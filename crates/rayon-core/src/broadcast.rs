@@ -44,8 +44,8 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
-/// Runs `op` once in every thread of the calling thread's pool, or of the global one; returns the results by
-/// index. If some panic, so does this, when all are done.
+/// Runs `op` once in every thread of the calling thread's pool, or of the global one; returns the
+/// results by index. If some panic, so does this, when all are done.
 ///
 /// ```
 /// let indices = rayon_core::broadcast(|context| context.index());
@@ -62,8 +62,8 @@ where
     }
 }
 
-/// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does not wait for
-/// it. Panics go where those of [`spawn`](crate::spawn()) do.
+/// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does
+/// not wait for it. Panics go where those of [`spawn`](crate::spawn()) do.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();

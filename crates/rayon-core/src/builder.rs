@@ -18,9 +18,10 @@ type NameMaker = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 
-/// How threads idle that others call upon from outside, in short loops: with their processor on offer most of the
-/// time, because the caller may want it. Measured on 2 processors with 5000 loops of 64 items: half of rayon's time
-/// with one processor taken by another program, where spinning as long would take three times rayon's.
+/// How threads idle that others call upon from outside, in short loops: with their processor on
+/// offer most of the time, because the caller may want it. Measured on 2 processors with 5000 loops
+/// of 64 items: half of rayon's time with one processor taken by another program, where spinning as
+/// long would take three times rayon's.
 const IDLE: Idle = Idle {
     spins: 4,
     yields: 64,
@@ -66,8 +67,9 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool of scoped threads, calls `with_pool` with it, and returns when all of them have ended. Each
-    /// thread calls `wrapper`, which can borrow from the caller, and which should run what it is given.
+    /// Builds a pool of scoped threads, calls `with_pool` with it, and returns when all of them
+    /// have ended. Each thread calls `wrapper`, which can borrow from the caller, and which should
+    /// run what it is given.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,8 +218,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The number of threads. With 0, the default, `RAYON_NUM_THREADS` says, or else there is one for each CPU that
-    /// the process may use. More than [`max_num_threads`] are not had.
+    /// The number of threads. With 0, the default, `RAYON_NUM_THREADS` says, or else there is one
+    /// for each CPU that the process may use. More than [`max_num_threads`] are not had.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -228,8 +230,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the calling thread the pool's first, with index 0, until it ends. It is none that the pool starts:
-    /// start and exit handlers are not run for it, and it takes work only where it waits or yields.
+    /// Makes the calling thread the pool's first, with index 0, until it ends. It is none that the
+    /// pool starts: start and exit handlers are not run for it, and it takes work only where it
+    /// waits or yields.
     ///
     /// ```
     /// std::thread::spawn(|| {
@@ -246,8 +249,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets what a panic carries that has nobody else to go to: that of a spawned task, or of a start or exit
-    /// handler. Without a handler such a panic aborts the process, and so does one in the handler.
+    /// Gets what a panic carries that has nobody else to go to: that of a spawned task, or of a
+    /// start or exit handler. Without a handler such a panic aborts the process, and so does one in
+    /// the handler.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();

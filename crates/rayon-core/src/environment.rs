@@ -1,4 +1,5 @@
-//! What the environment says of rayon's pools, beside what it says of all pools (`locksley::Builder`).
+//! What the environment says of rayon's pools, beside what it says of all pools
+//! (`locksley::Builder`).
 
 use std::env;
 use std::sync::Once;
@@ -6,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley::Waiting;
 
-/// The number of threads of a pool that is not told otherwise: by the environment, or one for each CPU.
+/// The number of threads of a pool that is not told otherwise: by the environment, or one for each
+/// CPU.
 pub(crate) fn num_threads() -> usize {
     let number = |name| env::var(name).ok()?.parse::<usize>().ok();
     let wanted = number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS"));
@@ -16,8 +18,8 @@ pub(crate) fn num_threads() -> usize {
     }
 }
 
-/// What a thread does while it waits: by default it takes any work, as rayon's do. A value that there is
-/// not is reported once, and ignored.
+/// What a thread does while it waits: by default it takes any work, as rayon's do. A value that
+/// there is not is reported once, and ignored.
 pub(crate) fn waiting() -> Waiting {
     static REPORT: Once = Once::new();
     let Ok(value) = env::var("LOCKSLEY_WAITING") else {
@@ -40,8 +42,8 @@ pub(crate) fn waiting() -> Waiting {
 /// What `LOCKSLEY_REPRODUCIBLE` said when the last pool was built; 0 if it is not set.
 static REPRODUCIBLE: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of threads that rayon's iterators are told of, whatever the number is, if the way in which
-/// they split their work is not to depend on it.
+/// The number of threads that rayon's iterators are told of, whatever the number is, if the way in
+/// which they split their work is not to depend on it.
 #[inline]
 pub(crate) fn reproducible() -> Option<usize> {
     match REPRODUCIBLE.load(Ordering::Relaxed) {
@@ -50,8 +52,8 @@ pub(crate) fn reproducible() -> Option<usize> {
     }
 }
 
-/// Reads `LOCKSLEY_REPRODUCIBLE`, and returns how many threads a pool may have for it: as many as it
-/// says. What is no number is reported once, and ignored.
+/// Reads `LOCKSLEY_REPRODUCIBLE`, and returns how many threads a pool may have for it: as many as
+/// it says. What is no number is reported once, and ignored.
 pub(crate) fn read_reproducible() -> usize {
     static REPORT: Once = Once::new();
     let value = env::var("LOCKSLEY_REPRODUCIBLE").unwrap_or_default();

@@ -32,7 +32,8 @@ impl ThreadPool {
         self.pool.as_ref().expect("it is there until it is dropped")
     }
 
-    /// Builds a pool: the older name of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    /// Builds a pool: the older name of
+    /// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
     ///
     /// ```
     /// # #![allow(deprecated)]
@@ -47,8 +48,9 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` in the pool, and returns what it returns. What it joins, spawns or iterates over in parallel
-    /// stays in this pool. A thread of another pool does that pool's work while it waits.
+    /// Runs `op` in the pool, and returns what it returns. What it joins, spawns or iterates over
+    /// in parallel stays in this pool. A thread of another pool does that pool's work while it
+    /// waits.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -62,8 +64,8 @@ impl ThreadPool {
         self.inner().install(op)
     }
 
-    /// Runs `op` once in every thread of the pool, and returns the results by index. If some panic, so does this,
-    /// when all are done.
+    /// Runs `op` once in every thread of the pool, and returns the results by index. If some panic,
+    /// so does this, when all are done.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -101,7 +103,8 @@ impl ThreadPool {
         self.inner().current_worker_index()
     }
 
-    /// Does the calling thread have tasks of its own that nobody has begun, if it is one of this pool's?
+    /// Does the calling thread have tasks of its own that nobody has begun, if it is one of this
+    /// pool's?
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

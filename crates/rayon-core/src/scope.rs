@@ -96,8 +96,8 @@ impl<'scope> ScopeFifo<'scope> {
     }
 }
 
-/// Runs `op` in the calling thread's pool, or in the global one, with a scope into which it can spawn tasks that
-/// borrow from the caller; returns when all of them are done.
+/// Runs `op` in the calling thread's pool, or in the global one, with a scope into which it can
+/// spawn tasks that borrow from the caller; returns when all of them are done.
 ///
 /// If `op` or a task panics, so does this, when everything is done.
 ///
@@ -145,7 +145,8 @@ where
     }
 }
 
-/// [`scope`] whose `op` runs on the calling thread wherever that is; only the tasks run in the pool.
+/// [`scope`] whose `op` runs on the calling thread wherever that is; only the tasks run in the
+/// pool.
 ///
 /// ```
 /// let here = std::thread::current().id();

@@ -22,7 +22,8 @@ where
     }
 }
 
-/// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun first.
+/// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun
+/// first.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();

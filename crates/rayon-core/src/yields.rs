@@ -20,8 +20,8 @@ impl From<locksley::Yield> for Yield {
     }
 }
 
-/// Runs one task of the calling thread's pool, its own or another's, if there is one. `None` outside of a
-/// pool.
+/// Runs one task of the calling thread's pool, its own or another's, if there is one. `None`
+/// outside of a pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::yield_now(), None);

@@ -53,7 +53,12 @@ const WORTH: f64 = 1.1;
 #[derive(Args, Debug)]
 pub(super) struct Xray {
     /// Timed runs for each number of threads.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+    )]
     rounds: u32,
     /// Numbers of threads that are measured [default: 1, 2 and one per processor].
     #[arg(long, value_name = "LIST", value_parser = ranges::workers)]

@@ -40,7 +40,12 @@ pub(crate) struct ProfileRun {
     #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]
     workers: Option<Numbers>,
     /// Samples of each measurement.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+    )]
     rounds: u32,
     /// A larger workload.
     #[arg(long)]

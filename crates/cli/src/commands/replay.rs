@@ -39,7 +39,13 @@ pub(crate) struct Replay {
     #[arg(value_name = "RECORDING|WORKLOAD")]
     what: String,
     /// Numbers of processors: 64, 1:8, or 1,2,64.
-    #[arg(long, short, value_name = "RANGE", default_value = "1,2,4,8,16,32,64", value_parser = ranges::processors)]
+    #[arg(
+        long,
+        short,
+        value_name = "RANGE",
+        default_value = "1,2,4,8,16,32,64",
+        value_parser = ranges::processors,
+    )]
     processors: Numbers,
     /// Strategies of the pool, separated by commas.
     #[arg(
@@ -65,7 +71,12 @@ pub(crate) struct Replay {
     #[arg(long)]
     no_measure: bool,
     /// Samples of each measurement.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+    )]
     rounds: u32,
     /// A larger workload.
     #[arg(long)]

@@ -228,8 +228,8 @@ pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
     with_steps(graph, 1.0, |had| had - steps)
 }
 
-/// A graph of `work` steps with about `wanted`, if it has more: simulations take as long as there are
-/// steps.
+/// A graph of `work` steps with about `wanted`, if it has more: simulations take as long as there
+/// are steps.
 pub(crate) fn coarser(graph: &str, work: u64, wanted: u64) -> Result<String, Error> {
     let factor = work as f64 / wanted as f64;
     if factor <= 1.0 {
@@ -238,8 +238,8 @@ pub(crate) fn coarser(graph: &str, work: u64, wanted: u64) -> Result<String, Err
     with_steps(graph, factor, |had| had / factor)
 }
 
-/// Replaces the number of steps of each node that has several, and multiplies the unit. A node keeps
-/// one step at least.
+/// Replaces the number of steps of each node that has several, and multiplies the unit. A node
+/// keeps one step at least.
 fn with_steps(graph: &str, unit: f64, replace: impl Fn(f64) -> f64) -> Result<String, Error> {
     let damaged =
         |error: serde_json::Error| Error::System(format!("the graph is damaged: {error}"));

@@ -205,7 +205,8 @@ fn examine(project: &Project) {
     );
 }
 
-/// Returns `true` if the drop-in writes timelines and recordings for programs that do not know of it.
+/// Returns `true` if the drop-in writes timelines and recordings for programs that do not know of
+/// it.
 fn knows_files(project: &Project) -> bool {
     let sources = project.target().join("locksley/sources");
     let mut folders = std::fs::read_dir(sources).expect("it is unpacked");

@@ -1,8 +1,8 @@
 //! Memory of a frame: taken piece by piece from chunks, given back all at once.
 //!
-//! A frame lies on one thread's stack, and so do its arenas; what is in them other threads only read and write
-//! through pointers, between the frame's beginning and end. A thread keeps some chunks for its next frames, so a
-//! task that forks costs no call of the allocator.
+//! A frame lies on one thread's stack, and so do its arenas; what is in them other threads only
+//! read and write through pointers, between the frame's beginning and end. A thread keeps some
+//! chunks for its next frames, so a task that forks costs no call of the allocator.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -11,8 +11,9 @@ use std::ptr::{self, NonNull};
 /// Bytes in a chunk, its header included: a dozen tasks.
 const CHUNK: usize = 2048;
 
-/// How many chunks a thread keeps: as many as a frame with a thousand tasks fills. Given back and taken again each time,
-/// they would cost more than the tasks: the allocator returns that much to the system.
+/// How many chunks a thread keeps: as many as a frame with a thousand tasks fills. Given back and
+/// taken again each time, they would cost more than the tasks: the allocator returns that much to
+/// the system.
 const KEPT: usize = 256;
 
 thread_local! {

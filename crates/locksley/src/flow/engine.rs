@@ -8,26 +8,29 @@
 //!                           ^ front        ^ cursor: nobody has looked further
 //! ```
 //!
-//! **In order.** The frame's owner runs one task after the other. All before the next one are done, so it may run,
-//! whatever it accesses. To claim it is one compare-and-swap on the task's state, and to finish it one swap; no object is
-//! looked at.
+//! **In order.** The frame's owner runs one task after the other. All before the next one are done,
+//! so it may run, whatever it accesses. To claim it is one compare-and-swap on the task's state,
+//! and to finish it one swap; no object is looked at.
 //!
-//! **Out of order.** A thief, under the frame's lock, *watches* tasks one by one from the front: it marks the task's
-//! state, and enters its accesses at their objects ([`queue`](super::queue)), until one has all of its accesses active. That
-//! one is ready, and the thief claims it. Whoever finishes a task that is watched finds the mark, takes the lock, and
-//! lets the accesses leave; tasks whose last access becomes active so are ready. An owner that finds its next task
-//! watched does the same as a thief, and goes back to the simple way when all that are watched are done.
+//! **Out of order.** A thief, under the frame's lock, *watches* tasks one by one from the front: it
+//! marks the task's state, and enters its accesses at their objects ([`queue`](super::queue)),
+//! until one has all of its accesses active. That one is ready, and the thief claims it. Whoever
+//! finishes a task that is watched finds the mark, takes the lock, and lets the accesses leave;
+//! tasks whose last access becomes active so are ready. An owner that finds its next task watched
+//! does the same as a thief, and goes back to the simple way when all that are watched are done.
 //!
-//! So each task is watched at most once, whoever comes: the price of all steals together is O(tasks + accesses), not of each
-//! one. Without a thief there is none.
+//! So each task is watched at most once, whoever comes: the price of all steals together is O(tasks
+//! + accesses), not of each one. Without a thief there is none.
 //!
-//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the objects know the accesses of
-//! exactly those that are watched and not done. For only the owner runs a task that is not watched, when it has seen
-//! all before it done; if a thief marks one before it is finished, the owner meets the mark, and waits for the lock.
+//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the objects
+//! know the accesses of exactly those that are watched and not done. For only the owner runs a task
+//! that is not watched, when it has seen all before it done; if a thief marks one before it is
+//! finished, the owner meets the mark, and waits for the lock.
 //!
-//! **Nobody waits in here, and nothing is left over.** A task that is ready is taken by whoever has made it so, or by
-//! somebody who comes for more, and all come for more before they leave. Of the tasks that are not done the first one
-//! has nothing before it: it is running, or ready. So while tasks are left somebody is at one of them.
+//! **Nobody waits in here, and nothing is left over.** A task that is ready is taken by whoever has
+//! made it so, or by somebody who comes for more, and all come for more before they leave. Of the
+//! tasks that are not done the first one has nothing before it: it is running, or ready. So while
+//! tasks are left somebody is at one of them.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -37,8 +40,8 @@
 //! | E4 | the owner moves the front | Release | E5 | what is before it is not looked at again | `flow::models::a_thief_starts_at_the_front` |
 //! | E5 | a thief reads the front | Acquire | E4 | as E4 | as E4 |
 //!
-//! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the same word, so one of
-//! them comes first. Results of watched tasks pass through the lock.
+//! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the
+//! same word, so one of them comes first. Results of watched tasks pass through the lock.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -106,13 +109,14 @@ pub(crate) struct List {
     failed: AtomicBool,
     /// The panic of the first task, in the order of the program, of those that have panicked.
     panic: Mutex<Option<(usize, Payload)>>,
-    /// Where the tasks are recorded that are in the list, if they are. Set and cleared by the owner while no other
-    /// worker knows of the list.
+    /// Where the tasks are recorded that are in the list, if they are. Set and cleared by the owner
+    /// while no other worker knows of the list.
     pub(super) record: AtomicPtr<TaskGraph>,
 }
 
-// SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in cells is under the
-// lock, or set before others see it. The tasks were made of closures that are `Send`.
+// SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in
+// cells is under the lock, or set before others see it. The tasks were made of closures that are
+// `Send`.
 unsafe impl Sync for List {}
 // SAFETY: as above.
 unsafe impl Send for List {}
@@ -161,8 +165,9 @@ impl List {
     ///
     /// # Safety
     ///
-    /// The task and its entries stay until the list is done and begun anew; the entries are of objects of the same frame,
-    /// which stay as long; what is in the task may be sent to other threads.
+    /// The task and its entries stay until the list is done and begun anew; the entries are of
+    /// objects of the same frame, which stay as long; what is in the task may be sent to other
+    /// threads.
     #[inline]
     pub(crate) unsafe fn add(&self, task: NonNull<Task>) {
         match self.last.get() {
@@ -188,9 +193,8 @@ impl List {
         }
     }
 
-    /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner, who may have
-    /// taken one already. `advise` says what to do with a task
-    /// that is ready.
+    /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the
+    /// owner, who may have taken one already. `advise` says what to do with a task that is ready.
     pub(crate) fn run_in_order(
         &self,
         taken: Option<NonNull<Task>>,
@@ -228,8 +232,8 @@ impl List {
         }
     }
 
-    /// Runs tasks from this one on, one after the other: all before it are done. If somebody has looked at one, it says
-    /// what is next.
+    /// Runs tasks from this one on, one after the other: all before it are done. If somebody has
+    /// looked at one, it says what is next.
     fn run_simply(
         &self,
         mut next: Option<NonNull<Task>>,
@@ -397,7 +401,8 @@ impl List {
         turn
     }
 
-    /// Moves the cursor up to the front: what the owner has run without being looked at needs no look.
+    /// Moves the cursor up to the front: what the owner has run without being looked at needs no
+    /// look.
     fn find_cursor(&self, agenda: &mut Agenda) {
         let front = NonNull::new(self.front.load(Ordering::Acquire)); // [E5]
         // SAFETY: what is in the list stays.
@@ -458,7 +463,8 @@ pub(crate) fn answer(worker: Option<&Worker>) {
     }
 }
 
-/// Does the task need an object that a failed one might have written? A cumulative write needs nothing of it.
+/// Does the task need an object that a failed one might have written? A cumulative write needs
+/// nothing of it.
 #[cold]
 fn depends_on_failed(task: &Task) -> bool {
     let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);

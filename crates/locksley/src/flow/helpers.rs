@@ -1,8 +1,8 @@
 //! How workers come to a frame: a join whose second closure is an offer to help.
 //!
-//! Whoever works at a frame does so inside of a join. The join's second closure is *help*: it lies in the worker's pile
-//! like any forked job, and whoever steals it works at the frame too, inside of a join of its own, whose second closure
-//! others may steal.
+//! Whoever works at a frame does so inside of a join. The join's second closure is *help*: it lies
+//! in the worker's pile like any forked job, and whoever steals it works at the frame too, inside
+//! of a join of its own, whose second closure others may steal.
 //!
 //! ```text
 //!   owner    join( run in order,  help )
@@ -10,17 +10,20 @@
 //!                                                                         └── stolen: join(...)
 //! ```
 //!
-//! So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog, as with any join; and the
-//! frame stays as long as anybody is at it, for the joins are all inside of its owner's.
+//! So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog,
+//! as with any join; and the frame stays as long as anybody is at it, for the joins are all inside
+//! of its owner's.
 //!
-//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so whoever makes more
-//! ready afterwards knows. Before it runs a task, and more is ready, a worker whose offer came back makes another one, and
-//! one whose helper is still there makes a further one, inside of the first; but only if all that it is inside of have
-//! their helpers still. Else it goes on without, until it can leave that of its last helper. So it is never inside of more
-//! of them than there are helpers, and one more; and meanwhile its helpers make offers of their own.
+//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so
+//! whoever makes more ready afterwards knows. Before it runs a task, and more is ready, a worker
+//! whose offer came back makes another one, and one whose helper is still there makes a further
+//! one, inside of the first; but only if all that it is inside of have their helpers still. Else it
+//! goes on without, until it can leave that of its last helper. So it is never inside of more of
+//! them than there are helpers, and one more; and meanwhile its helpers make offers of their own.
 //!
-//! One that waits for its helper may take the helper's offer, and so on in turns, each time deeper in its stack. When it
-//! is too deep all leave, put back what they have taken, and the first one begins anew.
+//! One that waits for its helper may take the helper's offer, and so on in turns, each time deeper
+//! in its stack. When it is too deep all leave, put back what they have taken, and the first one
+//! begins anew.
 
 use std::ptr::NonNull;
 
@@ -66,7 +69,8 @@ impl<'a> Offer<'a> {
         self.state.load(Ordering::Relaxed) == Offer::BACK
     }
 
-    /// Whoever has taken it leaves. Called under the lock of what there was to help with, unless all leave.
+    /// Whoever has taken it leaves. Called under the lock of what there was to help with, unless
+    /// all leave.
     pub(crate) fn give_back(&self) {
         self.state.store(Offer::BACK, Ordering::Relaxed);
     }
@@ -104,8 +108,8 @@ pub(crate) enum Advice {
 /// How to work at something, from a piece on, until nothing is ready, or the closure says so.
 type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>;
 
-/// How deep helpers of helpers go, beyond the number of workers. Deep enough to begin anew seldom; and not deeper than
-/// a stack allows.
+/// How deep helpers of helpers go, beyond the number of workers. Deep enough to begin anew seldom;
+/// and not deeper than a stack allows.
 const DEEP: usize = 16;
 
 /// All who work at something.
@@ -146,8 +150,8 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works, with an offer to help, perhaps inside of another one; until nothing is ready, or both have come back, and
-    /// the outer one can be made again.
+    /// Works, with an offer to help, perhaps inside of another one; until nothing is ready, or both
+    /// have come back, and the outer one can be made again.
     fn work(
         &self,
         worker: &Worker,

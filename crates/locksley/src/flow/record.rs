@@ -1,5 +1,5 @@
-//! Recording the tasks of a frame: each is a strand, and waits for the tasks that its accesses conflict with.
-//! Which worker ran it, and what was ready when, is left out.
+//! Recording the tasks of a frame: each is a strand, and waits for the tasks that its accesses
+//! conflict with. Which worker ran it, and what was ready when, is left out.
 
 use std::ptr::{self, NonNull};
 
@@ -23,7 +23,8 @@ impl Drop for Recording<'_> {
 }
 
 impl List {
-    /// Records the tasks until the result is dropped. For the owner, while no other worker knows of the list.
+    /// Records the tasks until the result is dropped. For the owner, while no other worker knows of
+    /// the list.
     #[cold]
     pub(super) fn record<'a>(&'a self, worker: &'a Worker) -> Recording<'a> {
         let (mut histories, mut after) = (Histories::default(), Vec::new());

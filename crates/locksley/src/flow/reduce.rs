@@ -1,13 +1,14 @@
 //! Cumulative writes: values that many tasks add to one object.
 //!
-//! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything before it
-//! being done, adds to the object in place. Any other one adds into a *part* of its own, which it leaves with the
-//! object; whoever accesses the object next, in another mode or in place, folds the parts into it first, in the order of the
-//! program. So the values are combined in the order of the program, left to right, and only how they are grouped depends
-//! on the schedule: the operation must be associative, and need not be commutative.
+//! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything
+//! before it being done, adds to the object in place. Any other one adds into a *part* of its own,
+//! which it leaves with the object; whoever accesses the object next, in another mode or in place,
+//! folds the parts into it first, in the order of the program. So the values are combined in the
+//! order of the program, left to right, and only how they are grouped depends on the schedule: the
+//! operation must be associative, and need not be commutative.
 //!
-//! If the operation panics while a part is folded, that counts as a panic of the task that has left the part, wherever it was
-//! folded.
+//! If the operation panics while a part is folded, that counts as a panic of the task that has left
+//! the part, wherever it was folded.
 
 use std::ptr::NonNull;
 
@@ -16,9 +17,9 @@ use crate::task::job::{Payload, catch, discard};
 
 /// An associative operation by which values are cumulated.
 ///
-/// `combine(combine(a, b), c)` must be as good as `combine(a, combine(b, c))`; the order of the values is that of
-/// the program. Floating-point addition is not associative to the last bit: its result may depend on the
-/// schedule by that much. An operation must not wait for tasks.
+/// `combine(combine(a, b), c)` must be as good as `combine(a, combine(b, c))`; the order of the
+/// values is that of the program. Floating-point addition is not associative to the last bit: its
+/// result may depend on the schedule by that much. An operation must not wait for tasks.
 ///
 /// ```
 /// use locksley::flow::{Reduce, flow};
@@ -128,10 +129,11 @@ struct Part {
 
 /// The parts of one object.
 pub(crate) struct Parts {
-    /// Are there any? A task that may see the object knows that those before it are done, and with them
-    /// what they have stored here.
+    /// Are there any? A task that may see the object knows that those before it are done, and with
+    /// them what they have stored here.
     any: AtomicBool,
-    /// Has the operation panicked, so that something is missing in the object? Written before `any` says that all is folded.
+    /// Has the operation panicked, so that something is missing in the object? Written before `any`
+    /// says that all is folded.
     broken: AtomicBool,
     list: Mutex<Vec<Part>>,
 }
@@ -152,8 +154,8 @@ impl Parts {
     ///
     /// # Safety
     ///
-    /// Object and operation stay, and are of one thread's concern only, when the parts are folded; value and operation may be
-    /// used by the thread that does it.
+    /// Object and operation stay, and are of one thread's concern only, when the parts are folded;
+    /// value and operation may be used by the thread that does it.
     pub(crate) unsafe fn leave<T, O: Reduce<T>>(
         &self,
         index: usize,
@@ -167,15 +169,16 @@ impl Parts {
                 unsafe { operation.as_ref().combine(&mut *object.as_ptr(), value) };
             }
         });
-        // SAFETY: what the closure borrows stays until the parts are folded, says the caller; `settle` folds or
-        // drops all of them before the frame is left.
+        // SAFETY: what the closure borrows stays until the parts are folded, says the caller;
+        // `settle` folds or drops all of them before the frame is left.
         let fold: Box<dyn FnOnce(bool)> = unsafe { std::mem::transmute(fold) };
         let mut list = lock(&self.list);
         list.push(Part { index, fold });
         self.any.store(true, Ordering::Release);
     }
 
-    /// Folds the parts of all tasks before this one into the object. If the operation panics, the rest of them is dropped.
+    /// Folds the parts of all tasks before this one into the object. If the operation panics, the
+    /// rest of them is dropped.
     ///
     /// # Safety
     ///

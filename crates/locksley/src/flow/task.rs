@@ -56,7 +56,8 @@ pub(crate) struct Bereft;
 pub(crate) struct Task {
     state: AtomicUsize,
     pub(crate) kind: &'static Kind,
-    /// The next one in the order of the program. Set by the owner, before anybody else sees this one.
+    /// The next one in the order of the program. Set by the owner, before anybody else sees this
+    /// one.
     pub(crate) next: Cell<Option<NonNull<Task>>>,
     /// Its accesses, in its record.
     entries: NonNull<[Entry]>,
@@ -92,7 +93,8 @@ impl Task {
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
-        // SAFETY: they are in the task's record, which stays until its frame is left or begins anew.
+        // SAFETY: they are in the task's record, which stays until its frame is left or begins
+        // anew.
         unsafe { self.entries.as_ref() }
     }
 

@@ -10,10 +10,12 @@ use locksley_trace::{Trace, TraceEvent};
 use super::queue::{Core, Entry, Mode};
 use crate::sync::{Mutex, lock};
 
-/// What was forked while a flow ran: its tasks, which of them waited for which, and who forked whom.
+/// What was forked while a flow ran: its tasks, which of them waited for which, and who forked
+/// whom.
 ///
-/// Made by [`drawn`](super::drawn); prints as a graph for Graphviz (`dot -Tsvg`). A task that has forked tasks is a box
-/// around them. An arrow leads from a task to one that has to come after it because of an object.
+/// Made by [`drawn`](super::drawn); prints as a graph for Graphviz (`dot -Tsvg`). A task that has
+/// forked tasks is a box around them. An arrow leads from a task to one that has to come after it
+/// because of an object.
 ///
 /// ```
 /// use locksley::flow;
@@ -77,8 +79,9 @@ impl Unfolded {
         self.nodes.len() - 1
     }
 
-    /// Which tasks come after which: pairs of numbers. The tasks of one body are numbered in the order of the program, from
-    /// 1 on; those of different bodies in the order in which they were forked.
+    /// Which tasks come after which: pairs of numbers. The tasks of one body are numbered in the
+    /// order of the program, from 1 on; those of different bodies in the order in which they were
+    /// forked.
     pub fn edges(&self) -> Vec<(usize, usize)> {
         let numbered = self.nodes.iter().enumerate();
         numbered
@@ -86,8 +89,9 @@ impl Unfolded {
             .collect()
     }
 
-    /// The same as a timeline: which worker ran which task when, and an arrow for each that had to wait for another. It can be
-    /// [merged](Trace::merge) with what the pool noted ([`Pool::take_trace`](crate::Pool::take_trace)).
+    /// The same as a timeline: which worker ran which task when, and an arrow for each that had to
+    /// wait for another. It can be [merged](Trace::merge) with what the pool noted
+    /// ([`Pool::take_trace`](crate::Pool::take_trace)).
     ///
     /// ```
     /// let ((), picture) = locksley::flow::drawn(|f| {
@@ -131,7 +135,8 @@ impl Unfolded {
     }
 
     fn write_inside(&self, f: &mut fmt::Formatter<'_>, children: &[Vec<usize>]) -> fmt::Result {
-        // What is still to be written: tasks, and the ends of boxes. A deep nest must not take a deep stack.
+        // What is still to be written: tasks, and the ends of boxes. A deep nest must not take a
+        // deep stack.
         let mut left: Vec<Option<usize>> = children[0].iter().rev().map(|&n| Some(n)).collect();
         while let Some(next) = left.pop() {
             let Some(number) = next else {
@@ -254,8 +259,8 @@ impl History {
 pub(crate) struct Histories<K>(HashMap<K, History>);
 
 impl<K: Hash + Eq> Histories<K> {
-    /// Enters a task with its accesses, whose objects have these keys. Returns the tasks that it waits for, each
-    /// once.
+    /// Enters a task with its accesses, whose objects have these keys. Returns the tasks that it
+    /// waits for, each once.
     pub(crate) fn enter(
         &mut self,
         task: usize,

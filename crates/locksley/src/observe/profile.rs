@@ -1,7 +1,8 @@
 //! How parallel a program is: work, span, and what they say about the speed-up.
 //!
-//! The recorded run is a graph of strands (`record`). Its *work* `T1` is the time of all strands, which one worker would need;
-//! its *span* `Tinf` that of a longest path, which no number of workers can do without. Then on `P` workers
+//! The recorded run is a graph of strands (`record`). Its *work* `T1` is the time of all strands,
+//! which one worker would need; its *span* `Tinf` that of a longest path, which no number of
+//! workers can do without. Then on `P` workers
 //!
 //! ```text
 //!   T_P >= T1 / P                            the work law
@@ -10,37 +11,42 @@
 //!   T_P <= T1 / P + c Tburdened              expected of work stealing
 //! ```
 //!
-//! The *burdened* span is that of the same graph in which whatever was forked or spawned pays for its way to another worker
-//! and back, as in Cilkview (He, Leiserson, Leiserson, "The Cilkview scalability analyzer"): on a path that goes through many
-//! short tasks, the steals take the time.
+//! The *burdened* span is that of the same graph in which whatever was forked or spawned pays for
+//! its way to another worker and back, as in Cilkview (He, Leiserson, Leiserson, "The Cilkview
+//! scalability analyzer"): on a path that goes through many short tasks, the steals take the time.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::observe::record::{Node, Recording};
 
-/// The constant of the last bound: the largest that the simulator's check of it has found for lock-free
-/// work stealing, over all computations it tries (`locksley theory`). What is proven is 32 (Rito, "Scheduling computations").
+/// The constant of the last bound: the largest that the simulator's check of it has found for
+/// lock-free work stealing, over all computations it tries (`locksley theory`). What is proven is
+/// 32 (Rito, "Scheduling computations").
 const SPAN_COEFFICIENT: f64 = 1.44;
 
 /// How parallel a run was. Made by [`Pool::profile`](crate::Pool::profile).
 ///
-/// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and [`strands`](Profile::strands), is exact. Times are
-/// those of a run in which the clock is read whenever a strand begins or ends. What that adds is measured just before, on strands
-/// in which nothing happens, and taken off each: some 45 nanoseconds, of which 5 to 10 remain. For balanced trees of joins, with one worker
-/// and with two, the work came out within 6% of that of the serial program where the leaves take 1.5 microseconds or more, and within
-/// 16% at 150 nanoseconds. Below that take work and span as upper bounds.
+/// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and
+/// [`strands`](Profile::strands), is exact. Times are those of a run in which the clock is read
+/// whenever a strand begins or ends. What that adds is measured just before, on strands in which
+/// nothing happens, and taken off each: some 45 nanoseconds, of which 5 to 10 remain. For balanced
+/// trees of joins, with one worker and with two, the work came out within 6% of that of the serial
+/// program where the leaves take 1.5 microseconds or more, and within 16% at 150 nanoseconds. Below
+/// that take work and span as upper bounds.
 ///
-/// The span is that of the path which took longest this time. If the operating system interrupts a strand for some tens
-/// of microseconds, that is on it; so it says little about runs whose span is not much longer. In the same way the time in which a strand waits for a lock counts
-/// as its work. Have no more workers than processors, and nothing else running. Strands that run at the same time
-/// share caches and memory, as they will without a profile; a profile with one worker does without.
+/// The span is that of the path which took longest this time. If the operating system interrupts a
+/// strand for some tens of microseconds, that is on it; so it says little about runs whose span is
+/// not much longer. In the same way the time in which a strand waits for a lock counts as its work.
+/// Have no more workers than processors, and nothing else running. Strands that run at the same
+/// time share caches and memory, as they will without a profile; a profile with one worker does
+/// without.
 ///
-/// **What it is of.** Joins and scopes; tasks on their own ([`spawn`](crate::spawn()) and its kin) whose handles the
-/// closure waits for; the tasks of a [flow](crate::flow()), each after those that it needs; the nodes of a
-/// [`Graph`](crate::flow::Graph) without conditions; [loops](crate::par), split as far as they would be if all
-/// workers were idle. What the closure starts and does not wait for, and graphs with conditions, are counted in
-/// [`unordered`](Profile::unordered).
+/// **What it is of.** Joins and scopes; tasks on their own ([`spawn`](crate::spawn()) and its kin)
+/// whose handles the closure waits for; the tasks of a [flow](crate::flow()), each after those that
+/// it needs; the nodes of a [`Graph`](crate::flow::Graph) without conditions; [loops](crate::par),
+/// split as far as they would be if all workers were idle. What the closure starts and does not
+/// wait for, and graphs with conditions, are counted in [`unordered`](Profile::unordered).
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -69,7 +75,8 @@ pub struct Profile {
     pub work: Duration,
     /// How long the longest path took: Tinf.
     pub span: Duration,
-    /// How long the longest path takes if all that was forked on it goes to another worker and back.
+    /// How long the longest path takes if all that was forked on it goes to another worker and
+    /// back.
     pub burdened_span: Duration,
     /// What such a way takes, on which the burdened span is based.
     pub burden: Duration,
@@ -77,8 +84,9 @@ pub struct Profile {
     pub strands: usize,
     /// How many forks there were: joins, spawned tasks, tasks of flows that are ready together.
     pub spawns: usize,
-    /// How many tasks are not in the profile, because the closure did not wait for them, or because their order is
-    /// not known. If there are any, span and bounds say nothing about the program, and are not printed.
+    /// How many tasks are not in the profile, because the closure did not wait for them, or because
+    /// their order is not known. If there are any, span and bounds say nothing about the program,
+    /// and are not printed.
     pub unordered: usize,
 }
 
@@ -103,12 +111,14 @@ pub struct Bounds {
 }
 
 impl Profile {
-    /// What it takes to get a task to another worker and its result back, unless somebody knows better: a thief needs one to four
-    /// microseconds for a steal under the default strategy, and both sides miss their caches afterwards.
+    /// What it takes to get a task to another worker and its result back, unless somebody knows
+    /// better: a thief needs one to four microseconds for a steal under the default strategy, and
+    /// both sides miss their caches afterwards.
     pub const BURDEN: Duration = Duration::from_micros(5);
 
-    /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they say
-    /// about the speed-up on 2 to 128 workers, unless there are [unordered](Profile::unordered) tasks.
+    /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they
+    /// say about the speed-up on 2 to 128 workers, unless there are [unordered](Profile::unordered)
+    /// tasks.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -202,8 +212,9 @@ impl Profile {
 }
 
 impl Recording {
-    /// Work, span and what follows from them, given what it takes to get a task to another worker and its result back
-    /// ([`Profile::BURDEN`], if nobody knows better), and what is to be taken off each strand for having been recorded.
+    /// Work, span and what follows from them, given what it takes to get a task to another worker
+    /// and its result back ([`Profile::BURDEN`], if nobody knows better), and what is to be taken
+    /// off each strand for having been recorded.
     ///
     /// Several runs follow each other.
     ///

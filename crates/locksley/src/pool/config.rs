@@ -48,7 +48,8 @@ pub(crate) struct Config {
     pub(crate) depth_limit: usize,
     pub(super) victims: Option<Victims>,
     pub(crate) balancer: Option<OwnBalancer>,
-    /// What the workers know of each other under the strategy `sharing`. Created with the first worker.
+    /// What the workers know of each other under the strategy `sharing`. Created with the first
+    /// worker.
     pub(crate) peers: OnceLock<Arc<Peers>>,
     /// The same under the strategy `dealing`.
     pub(crate) table: OnceLock<Arc<Table>>,
@@ -131,8 +132,8 @@ impl Config {
         self.panic.is_some()
     }
 
-    /// Passes a panic that reaches no caller to the handler. Without a handler it is dropped, since it
-    /// has printed its message. Panics of tasks: see `task::panics`.
+    /// Passes a panic that reaches no caller to the handler. Without a handler it is dropped, since
+    /// it has printed its message. Panics of tasks: see `task::panics`.
     pub(crate) fn handle_panic(&self, payload: Payload) {
         let Some(handler) = &self.panic else {
             return discard(payload);

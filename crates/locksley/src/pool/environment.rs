@@ -11,8 +11,8 @@ use crate::strategy::{HAS_STRATEGIES, Strategy};
 /// The number of workers of a pool that is not told otherwise.
 const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
 
-/// Returns the number of workers of a pool that is not told otherwise: what the environment says, or
-/// the number of CPUs that this process may use, affinity and cgroup quota included.
+/// Returns the number of workers of a pool that is not told otherwise: what the environment says,
+/// or the number of CPUs that this process may use, affinity and cgroup quota included.
 pub(super) fn workers() -> Result<usize, BuildError> {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     let Ok(value) = env::var(NUM_THREADS) else {

@@ -88,8 +88,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Builds a pool with the defaults, as [`Builder`] states them: one worker for each CPU that this
-    /// process may use.
+    /// Builds a pool with the defaults, as [`Builder`] states them: one worker for each CPU that
+    /// this process may use.
     ///
     /// # Errors
     ///

@@ -10,10 +10,11 @@ use crate::observe::record::{self, Recording};
 use crate::observe::state::PoolState;
 
 impl Pool {
-    /// The number of workers that look for work without a pause: all of them, unless the process has
-    /// lost processors since, by its affinity mask or the quota of its control group. The pool looks
-    /// once a second while it works, unless [`Builder::processors`](crate::Builder::processors) was
-    /// called. Workers beyond this number sleep for 20 milliseconds before each job.
+    /// The number of workers that look for work without a pause: all of them, unless the process
+    /// has lost processors since, by its affinity mask or the quota of its control group. The pool
+    /// looks once a second while it works, unless
+    /// [`Builder::processors`](crate::Builder::processors) was called. Workers beyond this number
+    /// sleep for 20 milliseconds before each job.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -69,8 +70,8 @@ impl Pool {
         self.registry.stats()
     }
 
-    /// A handle for the statistics, which stays valid after the pool has ended. It keeps the counters
-    /// in memory. Feature `stats`, on by default.
+    /// A handle for the statistics, which stays valid after the pool has ended. It keeps the
+    /// counters in memory. Feature `stats`, on by default.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -108,8 +109,8 @@ impl Pool {
     /// Runs a closure in the pool, and records what it does, and that alone: see
     /// [`Builder::record`](crate::Builder::record), which need not have been called.
     ///
-    /// Several such calls may be under way at once; each records its own closure. One within another
-    /// is a part of the outer recording too. If the closure panics, so does this.
+    /// Several such calls may be under way at once; each records its own closure. One within
+    /// another is a part of the outer recording too. If the closure panics, so does this.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -128,12 +129,12 @@ impl Pool {
         run_in(&self.registry, |worker| record::record(worker, |_| f()))
     }
 
-    /// Runs a closure in the pool, and tells how parallel it is: its work and span, and what they say
-    /// about the speed-up on any number of workers. [`Profile`] says how accurate it is.
+    /// Runs a closure in the pool, and tells how parallel it is: its work and span, and what they
+    /// say about the speed-up on any number of workers. [`Profile`] says how accurate it is.
     ///
-    /// It works under every strategy, from inside of the pool and from outside. Several may be under
-    /// way at once; each is about its own closure. One within another is a part of the outer one
-    /// too. If the closure panics, so does this.
+    /// It works under every strategy, from inside of the pool and from outside. Several may be
+    /// under way at once; each is about its own closure. One within another is a part of the outer
+    /// one too. If the closure panics, so does this.
     ///
     /// ```
     /// fn sum(values: &[u64]) -> u64 {

@@ -1,13 +1,14 @@
 //! The threads of a pool: how one becomes a worker, and how the pool knows that all have left.
 //!
-//! Each place that is to be taken gets a [`ThreadBuilder`]. Whoever has it runs it in a thread: the pool
-//! itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its own. The pool
-//! counts the builders that exist; when it ends, it waits until the last is gone, run or not.
+//! Each place that is to be taken gets a [`ThreadBuilder`]. Whoever has it runs it in a thread: the
+//! pool itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its
+//! own. The pool counts the builders that exist; when it ends, it waits until the last is gone, run
+//! or not.
 //!
 //! A thread can also be *adopted*: the one that builds the pool becomes its first worker
-//! ([`Builder::use_current_thread`](crate::Builder::use_current_thread)). It never runs the main loop,
-//! and works for the pool only where it waits or gives way. It keeps the pool's memory
-//! until it ends, because what runs on it may know the worker by reference.
+//! ([`Builder::use_current_thread`](crate::Builder::use_current_thread)). It never runs the main
+//! loop, and works for the pool only where it waits or gives way. It keeps the pool's memory until
+//! it ends, because what runs on it may know the worker by reference.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -190,7 +191,8 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// The name that its thread should have: see [`Builder::thread_name`](crate::Builder::thread_name).
+    /// The name that its thread should have: see
+    /// [`Builder::thread_name`](crate::Builder::thread_name).
     ///
     /// ```
     /// let pool = locksley::Pool::builder()

@@ -49,7 +49,8 @@ fn wait_a_little() {
     }
 }
 
-/// The helper comes while the owner has a task, and leaves while it has the next one, again and again.
+/// The helper comes while the owner has a task, and leaves while it has the next one, again and
+/// again.
 #[test]
 fn helpers_that_come_and_go_take_no_stack() {
     let depths = Depths::default();

@@ -1,4 +1,5 @@
-//! Random programs over random objects: whatever the schedule, a flow gives what the sequential program gives.
+//! Random programs over random objects: whatever the schedule, a flow gives what the sequential
+//! program gives.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! Threads of the caller's own, adopted threads, pools without spares, pools that end by themselves.
+//! Threads of the caller's own, adopted threads, pools without spares, pools that end by
+//! themselves.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

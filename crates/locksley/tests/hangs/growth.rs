@@ -113,8 +113,8 @@ fn a_row_of_joins_that_spawn() {
     });
 }
 
-/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each task that is joined
-/// leaves a ghost in the middle of the queue.
+/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each task that is
+/// joined leaves a ghost in the middle of the queue.
 fn join_between(
     rounds: usize,
     spawn: impl Fn(usize) -> JoinHandle<usize>,

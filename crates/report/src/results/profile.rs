@@ -134,8 +134,8 @@ impl Profile {
     }
 
     /// The speed-up that work stealing reaches at least with this many workers (Graham; Brent), the
-    /// burden taken into account: T1 / (T1 / P + c * burdened span), as in the pool's own profile. A
-    /// single worker steals nothing.
+    /// burden taken into account: T1 / (T1 / P + c * burdened span), as in the pool's own profile.
+    /// A single worker steals nothing.
     ///
     /// ```
     /// let profile = locksley_report::Profile::new("fib", 1.0, 0.05, 0.1);

@@ -1,4 +1,5 @@
-//! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has started.
+//! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has
+//! started.
 
 use std::sync::Arc;
 use std::thread;
@@ -152,7 +153,8 @@ impl Plan {
     /// Runs a job. On ranks that do not tell the outcome there is none.
     pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Failure> {
         if self.engine != Engine::Here {
-            // Known from here on: reading the executable is no part of the ranks' work, and is not counted as such.
+            // Known from here on: reading the executable is no part of the ranks' work, and is not
+            // counted as such.
             Build::current().map_err(RankError::Executable)?;
         }
         match self.engine {
@@ -161,7 +163,8 @@ impl Plan {
                 let _waiting = self.waiting(job);
                 let (program, options) = (job.program(), self.options());
                 let (peers, first) = (ranks::threads(ranks), job.first());
-                // On a thread of its own, since the processor time of a rank is that of its threads, from their start on.
+                // On a thread of its own, since the processor time of a rank is that of its
+                // threads, from their start on.
                 let outcome = thread::scope(|scope| {
                     let run = || ranks::run_threads(&program, first, &options, peers);
                     scope.spawn(run).join()

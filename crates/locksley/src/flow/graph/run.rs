@@ -37,11 +37,12 @@ enum End {
 }
 
 impl Plan<'_> {
-    /// Runs the graph: each node when those before it are done; nodes that do not depend on each other at the same
-    /// time. Returns when nothing is left to run.
+    /// Runs the graph: each node when those before it are done; nodes that do not depend on each
+    /// other at the same time. Returns when nothing is left to run.
     ///
-    /// If a node panics, those after it do not run; the others do, and then the panic reaches the caller. Nothing waits for a
-    /// node that waits for it, for circles were refused; so as long as something is left, something can run.
+    /// If a node panics, those after it do not run; the others do, and then the panic reaches the
+    /// caller. Nothing waits for a node that waits for it, for circles were refused; so as long as
+    /// something is left, something can run.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -71,8 +72,9 @@ impl Plan<'_> {
 }
 
 impl Plan<'_> {
-    /// Records the nodes until the result is dropped, if each of them runs once. How often a condition chooses a
-    /// node is not known before, so that the order of such a graph is not recorded.
+    /// Records the nodes until the result is dropped, if each of them runs once. How often a
+    /// condition chooses a node is not known before, so that the order of such a graph is not
+    /// recorded.
     #[cold]
     fn record<'w>(&self, worker: &'w Worker) -> Option<RecordedTasks<'w>> {
         let nodes = &self.graph.nodes;

@@ -10,11 +10,13 @@
 //!                                                                            w2
 //! ```
 //!
-//! A node leads to two others at most. Where a task of a flow leads to more, nodes that take no time are between.
+//! A node leads to two others at most. Where a task of a flow leads to more, nodes that take no
+//! time are between.
 //!
-//! **Tasks on their own** need not be joined by the strand that spawned them, nor at all. One is drawn when the
-//! drawing has come to its spawn and to its join, in either order. So the graph has one end; and what is not joined
-//! within the recording, and may still run when that ends, is not in it, but counted.
+//! **Tasks on their own** need not be joined by the strand that spawned them, nor at all. One is
+//! drawn when the drawing has come to its spawn and to its join, in either order. So the graph has
+//! one end; and what is not joined within the recording, and may still run when that ends, is not
+//! in it, but counted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -141,7 +143,8 @@ impl<'r> Drawing<'r> {
         Some(first)
     }
 
-    /// Returns what the node `at`, at whose end is an item, leads to. `then` is what comes after it.
+    /// Returns what the node `at`, at whose end is an item, leads to. `then` is what comes after
+    /// it.
     fn draw_item(
         &mut self,
         item: &'r Item,
@@ -235,8 +238,8 @@ impl<'r> Drawing<'r> {
         Some(node)
     }
 
-    /// The end of a scope that is around, from the innermost on. Two that are around at the same time do not
-    /// lie in the same place.
+    /// The end of a scope that is around, from the innermost on. Two that are around at the same
+    /// time do not lie in the same place.
     fn end_of(&self, scope: GroupId, mut inside: Option<usize>) -> Option<usize> {
         while let Some(around) = inside.map(|number| &self.scopes[number]) {
             if around.scope == scope {

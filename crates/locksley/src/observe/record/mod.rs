@@ -17,27 +17,31 @@
 //!                                                                        w1
 //! ```
 //!
-//! A *strand* is what runs one after another: the caller of a join without what it forks, each of the two
-//! closures, a scope's body, a task of it. The worker that runs a strand has its *tape*, and stops the time on it when the
-//! strand forks, waits, or lets something else run. At the end
-//! the strand goes to where it was forked: a join's into the join's frame, which is there until both closures are done,
-//! a scope's task's into what it shares with the spawning strand. So the structure is that of the program, whoever ran which part of
-//! it, and a panic only ends a strand. What a worker runs beside it, on behalf of others, has no tape and is not
-//! recorded: two runs that are recorded at the same time do not see each other.
+//! A *strand* is what runs one after another: the caller of a join without what it forks, each of
+//! the two closures, a scope's body, a task of it. The worker that runs a strand has its *tape*,
+//! and stops the time on it when the strand forks, waits, or lets something else run. At the end
+//! the strand goes to where it was forked: a join's into the join's frame, which is there until
+//! both closures are done, a scope's task's into what it shares with the spawning strand. So the
+//! structure is that of the program, whoever ran which part of it, and a panic only ends a strand.
+//! What a worker runs beside it, on behalf of others, has no tape and is not recorded: two runs
+//! that are recorded at the same time do not see each other.
 //!
-//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default strategy's), so that the
-//! next fork goes the slow way, as those of every other strategy do; there is a branch for this. A push opens
-//! the deque again. What pushes while a strand runs is the strand's own spawns, after which the deque is sealed anew, and
-//! its forks, which leave the tape and come back to it.
+//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default
+//! strategy's), so that the next fork goes the slow way, as those of every other strategy do; there
+//! is a branch for this. A push opens the deque again. What pushes while a strand runs is the
+//! strand's own spawns, after which the deque is sealed anew, and its forks, which leave the tape
+//! and come back to it.
 //!
-//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written before the latch of the join, or the
-//! count of the scope, says that it is done, and read after that.
+//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written
+//! before the latch of the join, or the count of the scope, says that it is done, and read after
+//! that.
 //!
-//! **Tasks on their own** (`spawn` and its kin) are noted where they are spawned, and where their handles are waited
-//! for. **Tasks of a flow** are recorded one by one, with what each waits for; who helps whom is left out.
+//! **Tasks on their own** (`spawn` and its kin) are noted where they are spawned, and where their
+//! handles are waited for. **Tasks of a flow** are recorded one by one, with what each waits for;
+//! who helps whom is left out.
 //!
-//! **What has no tape is not recorded**: tasks that are spawned from outside of the pool, and scopes whose body runs
-//! there.
+//! **What has no tape is not recorded**: tasks that are spawned from outside of the pool, and
+//! scopes whose body runs there.
 
 mod graph;
 mod recording;
@@ -132,8 +136,8 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on with
-    /// another one. Inside of a fork that is the forked strand alone.
+    /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on
+    /// with another one. Inside of a fork that is the forked strand alone.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn split_run(&self, worker: &Worker) {
         if let Some(mut tape) = worker.take_tape() {
@@ -144,7 +148,8 @@ impl Recorder {
     }
 }
 
-/// Runs what was called for from outside of the pool; or from within, which is a part of what calls.
+/// Runs what was called for from outside of the pool; or from within, which is a part of what
+/// calls.
 #[inline]
 pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
     let recorder = worker.registry().config.recorder.as_ref();
@@ -165,7 +170,8 @@ fn keep_run(recorder: Option<&Recorder>, strand: Strand) {
     }
 }
 
-/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that as well.
+/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that
+/// as well.
 pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
     let part = Enclosing::new(worker, GroupId::NONE);
     let result = strand(worker, &mut into_arc(&part.body), || f(worker));
@@ -173,7 +179,8 @@ pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Re
     (result, Recording::of(vec![run], 0))
 }
 
-/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the median of some.
+/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the
+/// median of some.
 pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
     let pause = Pause::now(worker);
     let mut times = [0; 63];
@@ -368,8 +375,8 @@ impl Spawned {
         Spawned(slot)
     }
 
-    /// Notes that the calling thread, if it is a worker that runs a strand which is recorded, has waited for the
-    /// task.
+    /// Notes that the calling thread, if it is a worker that runs a strand which is recorded, has
+    /// waited for the task.
     #[cold]
     pub(crate) fn note_joined(&self) {
         if let Some(worker) = Worker::current() {
@@ -391,8 +398,8 @@ fn note_item(worker: &Worker, item: Item) {
     }
 }
 
-/// Notes that a worker starts something that the recording cannot order: the recording of its strand, if there is
-/// one, gives no bounds.
+/// Notes that a worker starts something that the recording cannot order: the recording of its
+/// strand, if there is one, gives no bounds.
 pub(crate) fn note_unordered(worker: &Worker) {
     if worker.is_recorded() {
         note_item(worker, Item::Unordered);
@@ -413,8 +420,8 @@ pub(crate) struct RecordedTasks<'w> {
 }
 
 impl<'w> RecordedTasks<'w> {
-    /// Leaves the strand that `worker` runs for tasks, of which each waits for those that `after` has for it.
-    /// They are numbered from `first` on.
+    /// Leaves the strand that `worker` runs for tasks, of which each waits for those that `after`
+    /// has for it. They are numbered from `first` on.
     #[cold]
     pub(crate) fn new(
         worker: &'w Worker,

@@ -106,8 +106,9 @@ impl Drop for Strand {
 /// [`Builder::record`](crate::Builder::record) for what is recorded and what that costs, and
 /// [`Pool::take_recording`](crate::Pool::take_recording).
 ///
-/// [Written as JSON](Recording::to_json) it is a computation for the simulator `locksley-sim`, which tells
-/// its work and span, and what each scheduler would make of it on any number of processors.
+/// [Written as JSON](Recording::to_json) it is a computation for the simulator `locksley-sim`,
+/// which tells its work and span, and what each scheduler would make of it on any number of
+/// processors.
 ///
 /// ```
 /// use std::time::Duration;
@@ -194,9 +195,9 @@ impl Recording {
     ///
     /// What ran between two forks or joins becomes a node with as many `steps` as it took units of
     /// time, rounded, and at least one. A short unit tells short times apart; with a long one a
-    /// simulation is faster, since it takes as long as there are steps. The unit is written into the
-    /// file. With [`Duration::MAX`] every node has one step, and what remains is the structure, which
-    /// is the same for every run of a program that forks the same way.
+    /// simulation is faster, since it takes as long as there are steps. The unit is written into
+    /// the file. With [`Duration::MAX`] every node has one step, and what remains is the structure,
+    /// which is the same for every run of a program that forks the same way.
     ///
     /// Several runs follow each other.
     ///

@@ -6,16 +6,18 @@
 //!   Pool::take_trace ────────── reads, and draws <──────┘
 //! ```
 //!
-//! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of its own
-//! ([`Ring`]), over the oldest entries. Whoever wants the trace reads the rings while the workers go on, and makes slices
-//! and arrows of the entries (`render`). What was overwritten before it was read is counted as lost.
+//! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of
+//! its own ([`Ring`]), over the oldest entries. Whoever wants the trace reads the rings while the
+//! workers go on, and makes slices and arrows of the entries (`render`). What was overwritten
+//! before it was read is counted as lost.
 //!
-//! **What is noted**: jobs that came from a pile, the pool's queue or the mail, not what a join takes back and runs inlined;
-//! waits for what others do; the time without work, from the first search in vain on; parking. And each job that came from
-//! another worker: stolen, donated, dealt. An entry takes a reading of the clock and a few stores.
+//! **What is noted**: jobs that came from a pile, the pool's queue or the mail, not what a join
+//! takes back and runs inlined; waits for what others do; the time without work, from the first
+//! search in vain on; parking. And each job that came from another worker: stolen, donated, dealt.
+//! An entry takes a reading of the clock and a few stores.
 //!
-//! **Nothing is asked on the fast path** of a join. Elsewhere a pool without a trace pays a branch on whether there is a
-//! tracer.
+//! **Nothing is asked on the fast path** of a join. Elsewhere a pool without a trace pays a branch
+//! on whether there is a tracer.
 
 mod render;
 mod ring;
@@ -197,7 +199,8 @@ impl Worker {
         }
     }
 
-    /// The worker is about to rest, and leaves what it has to others. Unless it is inside of a job, it is idle now.
+    /// The worker is about to rest, and leaves what it has to others. Unless it is inside of a job,
+    /// it is idle now.
     pub(crate) fn trace_resting(&self) {
         if self
             .tracer

@@ -58,8 +58,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// As for [`build`](Builder::build), or if `spawn` fails. Then workers that were given out end as
-    /// soon as they are run.
+    /// As for [`build`](Builder::build), or if `spawn` fails. Then workers that were given out end
+    /// as soon as they are run.
     pub fn build_with(
         self,
         spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,

@@ -171,8 +171,8 @@ impl Builder {
 
     /// Makes the thread that builds the pool its first worker, with index 0, until the thread ends.
     ///
-    /// The pool starts one thread less, and runs no start and exit handlers for this one. The thread
-    /// runs jobs while it waits for something of the pool, or in
+    /// The pool starts one thread less, and runs no start and exit handlers for this one. The
+    /// thread runs jobs while it waits for something of the pool, or in
     /// [`yield_now`](crate::yield_now), and not before; so does a pool of this worker alone.
     /// Dropping the pool on that thread, outside of a task, runs what is left. After that the
     /// thread is still a worker of the pool: it runs itself what it forks, and a broadcast would
@@ -232,8 +232,8 @@ impl Builder {
     /// The most jobs that a worker has on its stack because it took each of them while it waited in
     /// the one before. A worker with so many blocks until one is done, and a spare takes its place.
     /// So the stack does not grow with the number of tasks. With 0 a worker takes no job while it
-    /// waits, except those of its own scope. The default is 128, which leaves each of them 16 KiB of
-    /// a thread's usual stack of 2 MiB. If no spare is left, a worker goes beyond the limit; the
+    /// waits, except those of its own scope. The default is 128, which leaves each of them 16 KiB
+    /// of a thread's usual stack of 2 MiB. If no spare is left, a worker goes beyond the limit; the
     /// statistics count that as `no_spare`.
     ///
     /// ```
@@ -265,12 +265,12 @@ impl Builder {
     }
 
     /// A choice of victims by the caller, under any strategy. `make` creates the [`Balancer`] of
-    /// each worker, from the worker's index. With probability `theta` a thief asks it for the victim
-    /// to try first; otherwise it tries a random one. If that victim has nothing, it tries the
-    /// others. By default there is none.
+    /// each worker, from the worker's index. With probability `theta` a thief asks it for the
+    /// victim to try first; otherwise it tries a random one. If that victim has nothing, it tries
+    /// the others. By default there is none.
     ///
-    /// A balancer that panics, or whose creation panics, is not asked again: its worker tries random
-    /// victims from then on. The panic goes to the [panic handler](Builder::panic_handler).
+    /// A balancer that panics, or whose creation panics, is not asked again: its worker tries
+    /// random victims from then on. The panic goes to the [panic handler](Builder::panic_handler).
     ///
     /// ```
     /// use locksley::policy::{Balancer, Seeker, Source, Theta, View};

@@ -87,8 +87,8 @@ impl Builder {
     /// [`spawn_broadcast`](crate::spawn_broadcast)), of a task whose handle was dropped, of the
     /// handlers of this builder, or of a balancer.
     ///
-    /// By default such a panic of a task prints its message and aborts the process. One of a handler
-    /// or of a balancer prints its message, and the pool goes on.
+    /// By default such a panic of a task prints its message and aborts the process. One of a
+    /// handler or of a balancer prints its message, and the pool goes on.
     ///
     /// ```
     /// use std::sync::mpsc;
