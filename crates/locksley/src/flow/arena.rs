@@ -20,13 +20,13 @@ thread_local! {
     static SPARE: RefCell<Spare> = const { RefCell::new(Spare(Vec::new())) };
 }
 
-/// Chunks of the usual size that nobody uses.
+/// Unused chunks of the usual size.
 struct Spare(Vec<NonNull<Chunk>>);
 
 impl Drop for Spare {
     fn drop(&mut self) {
         for chunk in self.0.drain(..) {
-            // SAFETY: the chunk is of the usual size, and nobody uses it.
+            // SAFETY: the chunk is of the usual size, and unused.
             unsafe { dealloc(chunk.as_ptr().cast(), usual()) };
         }
     }
@@ -60,7 +60,7 @@ fn obtain(layout: Layout) -> NonNull<Chunk> {
 ///
 /// # Safety
 ///
-/// Nobody uses it, and it was obtained with this layout.
+/// It is unused, and was obtained with this layout.
 unsafe fn give_back(chunk: NonNull<Chunk>, layout: Layout) {
     if layout == usual() {
         let keep = |spare: &RefCell<Spare>| {
@@ -101,7 +101,7 @@ impl Arena {
     #[inline]
     pub(crate) fn put<T>(&self, value: T) -> NonNull<T> {
         let place = self.room_for(Layout::new::<T>()).cast::<T>();
-        // SAFETY: the place is as large and as aligned as the layout says, and nobody else's.
+        // SAFETY: the place is as large and as aligned as the layout says, and only the caller's.
         unsafe { place.write(value) };
         place
     }
@@ -163,13 +163,13 @@ impl Arena {
     ///
     /// # Safety
     ///
-    /// Nobody uses what is there any more.
+    /// What is there is not used again.
     pub(crate) unsafe fn clear(&self) {
         while let Some(chunk) = NonNull::new(self.newest.get()) {
             // SAFETY: the arena's chunks start with a header.
             let (before, layout) = unsafe { (chunk.as_ref().before, chunk.as_ref().layout) };
             self.newest.set(before);
-            // SAFETY: nobody uses it, says the caller; the header says how it was obtained.
+            // SAFETY: it is unused, says the caller; the header says how it was obtained.
             unsafe { give_back(chunk, layout) };
         }
         self.free.set(ptr::null_mut());
@@ -179,7 +179,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: whoever has an arena keeps it as long as anybody uses what is there.
+        // SAFETY: the owner of an arena keeps it as long as what is there is used.
         unsafe { self.clear() };
     }
 }
@@ -217,7 +217,7 @@ mod tests {
         let many = arena.put([3_u32; 5000]);
         // SAFETY: as above.
         assert_eq!(unsafe { many.as_ref() }, &[3; 5000]);
-        // SAFETY: nobody uses the pieces any more.
+        // SAFETY: the pieces are not used again.
         unsafe { arena.clear() };
         assert_eq!(arena.left.get(), 0);
     }

@@ -142,7 +142,7 @@ impl Frame {
     pub(crate) fn run_all(&self) {
         helpers::run_all(self.worker(), &self.list, self.root());
         self.list.begin_anew();
-        // SAFETY: all tasks are done, and nobody but the owner knows of their records.
+        // SAFETY: all tasks are done, and only the owner knows of their records.
         unsafe { self.records.clear() };
     }
 
@@ -177,8 +177,8 @@ fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
 
 const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);
 
-/// Are there two accesses to one object, and not both to read it? Even two cumulative ones may not
-/// be of one task, for in its turn it adds in place.
+/// Returns `true` if there are two accesses to one object that are not both reads. Even two
+/// cumulative ones are refused, since a task adds in place in its turn.
 #[inline]
 fn are_in_conflict(entries: &[Entry]) -> bool {
     /// Up to here each is compared with each.

@@ -41,7 +41,7 @@
 //!
 //! A task that was forked with [`Flow::fork_nested`] has a flow of its own. It may make objects of
 //! what it was given, and fork tasks with accesses to those. It is done when they are; so what it
-//! holds it lends on, and nobody outside can tell whether it did the work itself.
+//! holds it lends on, and its caller cannot tell whether it did the work itself.
 //!
 //! ```
 //! use locksley::flow::{Flow, Object, Write, flow};
@@ -80,7 +80,7 @@
 //! # No deadlock
 //!
 //! A task waits only for tasks that were forked before it, by the same body. So nothing waits in a
-//! circle, and the first of those that are not done can always run. Nobody holds anything while it
+//! circle, and the first of those that are not done can always run. No task holds anything while it
 //! waits: a task starts when all that it asked for is free.
 //!
 //! # Panics and cancellation
@@ -457,7 +457,7 @@ impl<'f, 'env> Flow<'f, 'env> {
         self.frame.root().token.cancel();
     }
 
-    /// Was the flow cancelled?
+    /// Returns `true` if the flow was cancelled.
     ///
     /// ```
     /// locksley::flow(|f| assert!(!f.is_cancelled()));
@@ -466,7 +466,7 @@ impl<'f, 'env> Flow<'f, 'env> {
         self.frame.root().token.is_cancelled()
     }
 
-    /// The flow's token: whoever has it, a task or another thread, can ask whether the flow was
+    /// The flow's token, by which a task or another thread can ask whether the flow was
     /// cancelled, and cancel it.
     ///
     /// ```

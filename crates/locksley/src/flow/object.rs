@@ -223,12 +223,12 @@ pub(crate) struct Head {
 pub(crate) struct Slot<T: ?Sized, O> {
     pub(crate) head: Head,
     pub(crate) data: NonNull<T>,
-    /// Is `data` the frame's, to be dropped with it?
+    /// Set if `data` is the frame's, to be dropped with it.
     owned: bool,
     /// The newest version, if this is the first one and there are others. The owner's alone.
     newest: Cell<Option<NonNull<Slot<T, O>>>>,
     pub(crate) operation: NonNull<O>,
-    /// Is `operation` this version's to drop?
+    /// Set if `operation` is this version's to drop.
     operates: bool,
 }
 
@@ -236,7 +236,7 @@ pub(crate) struct Slot<T: ?Sized, O> {
 pub(crate) struct Storage {
     arena: Arena,
     newest: Cell<Option<NonNull<Head>>>,
-    /// Does anything have to be done with them at the end?
+    /// Set if something is to be done with them at the end.
     busy: Cell<bool>,
 }
 

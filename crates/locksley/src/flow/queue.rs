@@ -31,7 +31,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// May accesses of the two modes go on at the same time?
+    /// Returns `true` if accesses of the two modes may go on at the same time.
     pub(crate) fn agrees_with(self, other: Mode) -> bool {
         self == other && self != Mode::Alone
     }
@@ -93,7 +93,8 @@ impl Core {
         }
     }
 
-    /// Adds an access, the last one in the order of the program. Is it active at once?
+    /// Adds an access, the last one in the order of the program. Returns `true` if it is active at
+    /// once.
     ///
     /// # Safety
     ///
@@ -144,15 +145,15 @@ impl Core {
         self.mode.set(mode);
     }
 
-    /// Is nobody active, and nobody waiting?
+    /// Returns `true` if no access is active or waiting.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_idle(&self) -> bool {
         self.active.get() == 0 && self.first.get().is_null()
     }
 
-    /// Has a task failed that might have written it?
+    /// Returns `true` if a task has failed that might have written it.
     pub(crate) fn has_failed(&self) -> bool {
-        // Whoever comes after such a task knows that it is done, and this was written before.
+        // A task that comes after such a one knows that it is done, and this was written before.
         self.failed.load(Ordering::Relaxed)
     }
 

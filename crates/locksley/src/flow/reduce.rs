@@ -2,10 +2,10 @@
 //!
 //! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything
 //! before it being done, adds to the object in place. Any other one adds into a *part* of its own,
-//! which it leaves with the object; whoever accesses the object next, in another mode or in place,
-//! folds the parts into it first, in the order of the program. So the values are combined in the
-//! order of the program, left to right, and only how they are grouped depends on the schedule: the
-//! operation must be associative, and need not be commutative.
+//! which it leaves with the object; the task that accesses the object next, in another mode or in
+//! place, folds the parts into it first, in the order of the program. So the values are combined in
+//! the order of the program, left to right, and only how they are grouped depends on the schedule:
+//! the operation must be associative, and need not be commutative.
 //!
 //! If the operation panics while a part is folded, that counts as a panic of the task that has left
 //! the part, wherever it was folded.
@@ -101,7 +101,7 @@ impl<'t, T, O: Reduce<T>> Cumulative<'t, T, O> {
     /// Adds a value, behind those that this task has added before.
     pub fn add(&mut self, value: T) {
         match &mut *self.sum {
-            // SAFETY: whoever made it saw to it that nobody else accesses the object.
+            // SAFETY: its maker has exclusive access to the object.
             Sink::Object(object) => self.operation.combine(unsafe { object.as_mut() }, value),
             Sink::Part(Some(part)) => self.operation.combine(part, value),
             Sink::Part(empty) => *empty = Some(value),
@@ -129,11 +129,11 @@ struct Part {
 
 /// The parts of one object.
 pub(crate) struct Parts {
-    /// Are there any? A task that may see the object knows that those before it are done, and with
-    /// them what they have stored here.
+    /// Set if there are any. A task that may see the object knows that those before it are done,
+    /// and with them what they have stored here.
     any: AtomicBool,
-    /// Has the operation panicked, so that something is missing in the object? Written before `any`
-    /// says that all is folded.
+    /// Set if the operation has panicked, so that something is missing in the object. Written
+    /// before `any` says that all is folded.
     broken: AtomicBool,
     list: Mutex<Vec<Part>>,
 }
@@ -182,7 +182,7 @@ impl Parts {
     ///
     /// # Safety
     ///
-    /// Those tasks are done, and nobody accesses the object who has not folded its parts.
+    /// Those tasks are done, and every task that accesses the object has folded its parts.
     #[inline]
     pub(crate) unsafe fn settle(&self, before: usize) -> Result<(), Broken> {
         match self.any.load(Ordering::Acquire) {
@@ -191,7 +191,7 @@ impl Parts {
         }
     }
 
-    /// Is something missing in the object, of what was settled?
+    /// Returns `true` if something is missing in the object, of what was settled.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }

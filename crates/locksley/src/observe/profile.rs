@@ -111,9 +111,9 @@ pub struct Bounds {
 }
 
 impl Profile {
-    /// What it takes to get a task to another worker and its result back, unless somebody knows
-    /// better: a thief needs one to four microseconds for a steal under the default strategy, and
-    /// both sides miss their caches afterwards.
+    /// The usual time to get a task to another worker and its result back: a thief needs one to
+    /// four microseconds for a steal under the default strategy, and both sides miss their caches
+    /// afterwards.
     pub const BURDEN: Duration = Duration::from_micros(5);
 
     /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they
@@ -213,7 +213,7 @@ impl Profile {
 
 impl Recording {
     /// Work, span and what follows from them, given what it takes to get a task to another worker
-    /// and its result back ([`Profile::BURDEN`], if nobody knows better), and what is to be taken
+    /// and its result back (usually [`Profile::BURDEN`]), and what is to be taken
     /// off each strand for having been recorded.
     ///
     /// Several runs follow each other.

@@ -1,6 +1,6 @@
 //! The threads of a pool: how one becomes a worker, and how the pool knows that all have left.
 //!
-//! Each place that is to be taken gets a [`ThreadBuilder`]. Whoever has it runs it in a thread: the
+//! Each place that is to be taken gets a [`ThreadBuilder`]. Its holder runs it in a thread: the
 //! pool itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its
 //! own. The pool counts the builders that exist; when it ends, it waits until the last is gone, run
 //! or not.
@@ -131,7 +131,7 @@ impl Roll {
         }
     }
 
-    /// Blocks until nobody is left.
+    /// Blocks until no thread is left.
     pub(crate) fn wait_until_empty(&self) {
         let mut count = lock(&self.count);
         while *count > 0 {
@@ -352,7 +352,7 @@ pub(crate) fn adopt(registry: &Arc<Registry>) {
     registry.worker(0).become_current();
 }
 
-/// Was the calling thread adopted by this pool?
+/// Returns `true` if the calling thread was adopted by this pool.
 pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
     let here = ADOPTER.try_with(|adopter| {
         let adopter = adopter.borrow();

@@ -67,7 +67,7 @@ struct Node<'g> {
     next: Vec<usize>,
     /// How many edges lead here that are not a condition's.
     needs: usize,
-    /// Does a condition choose it?
+    /// Set if a condition chooses it.
     chosen: bool,
 }
 

@@ -16,7 +16,7 @@ struct Run<'a, 'g> {
     /// Where the nodes are recorded, if they are.
     record: Option<&'a TaskGraph>,
     state: Mutex<State>,
-    /// Is more ready than was taken? A hint.
+    /// Set if more is ready than was taken. A hint.
     spare: AtomicBool,
 }
 

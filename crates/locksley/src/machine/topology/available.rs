@@ -146,7 +146,7 @@ fn group_quota(line: &str, mounts: &str, read: Read<'_>) -> Option<f64> {
     tightest
 }
 
-/// Is this line of `/proc/self/mountinfo` the mount of the hierarchy that limits CPUs? Its root,
+/// If this line of `/proc/self/mountinfo` is the mount of the hierarchy that limits CPUs: its root,
 /// and where it is mounted.
 fn mounted(line: &str, second: bool) -> Option<(&str, &str)> {
     let (front, back) = line.split_once(" - ")?;

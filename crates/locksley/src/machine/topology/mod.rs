@@ -224,7 +224,7 @@ impl Topology {
         self.layers.iter().map(|layer| layer.level)
     }
 
-    /// Are there CPUs that are nearer to each other than others are?
+    /// Returns `true` if some CPUs are nearer to each other than to others.
     ///
     /// ```
     /// use locksley::Topology;
@@ -307,7 +307,7 @@ impl Topology {
         address
     }
 
-    /// Is there more than one region?
+    /// Returns `true` if there is more than one region.
     pub(crate) fn has_regions(&self) -> bool {
         let mut wide = self.layers[..self.regional()].iter();
         wide.any(|layer| layer.count() > 1)

@@ -22,9 +22,9 @@
 //! and stops the time on it when the strand forks, waits, or lets something else run. At the end
 //! the strand goes to where it was forked: a join's into the join's frame, which is there until
 //! both closures are done, a scope's task's into what it shares with the spawning strand. So the
-//! structure is that of the program, whoever ran which part of it, and a panic only ends a strand.
-//! What a worker runs beside it, on behalf of others, has no tape and is not recorded: two runs
-//! that are recorded at the same time do not see each other.
+//! structure is that of the program, whichever worker ran which part of it, and a panic only ends a
+//! strand. What a worker runs beside it, on behalf of others, has no tape and is not recorded: two
+//! runs that are recorded at the same time do not see each other.
 //!
 //! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default
 //! strategy's), so that the next fork goes the slow way, as those of every other strategy do; there
@@ -65,7 +65,7 @@ use crate::task::join::Erased;
 #[derive(Default)]
 pub(crate) struct Deck {
     tape: Cell<Option<ActiveStrand>>,
-    /// Is there one?
+    /// Set if there is one.
     runs: Cell<bool>,
 }
 
@@ -92,7 +92,7 @@ impl ActiveStrand {
 }
 
 impl Worker {
-    /// Does the worker run a strand that is recorded?
+    /// Returns `true` if the worker runs a strand that is recorded.
     #[inline]
     pub(crate) fn is_recorded(&self) -> bool {
         self.deck.runs.get()
@@ -288,7 +288,7 @@ fn into_slot(slot: &OnceLock<Strand>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(strand))
 }
 
-/// The same where somebody else may want to keep it.
+/// The same for a strand that several recordings may keep.
 fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(Arc::new(strand)))
 }

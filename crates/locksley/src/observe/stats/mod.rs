@@ -73,16 +73,16 @@ events! {
     BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
     Offered, offered, "offered";
-    /// Attempts to offer a job that found nobody idle (strategy `sharing`).
+    /// Attempts to offer a job that found no idle worker (strategy `sharing`).
     Refused, refused, "refused";
     /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
     Mailed, mailed, "mailed";
     /// Offers of others that the worker took up: each is a job (strategy `sharing`).
     Accepted, accepted, "accepted";
-    /// Offers of others whose job somebody else had taken meanwhile (strategy `sharing`).
+    /// Offers of others whose job had been taken meanwhile (strategy `sharing`).
     Late, late, "late";
-    /// Pointers left in the worker's pile by jobs that others had accepted, when somebody came upon
-    /// them (strategy `sharing`).
+    /// Pointers in the worker's queue to jobs that others had accepted, when a worker took them
+    /// (strategy `sharing`).
     Ghost, ghosts, "ghosts";
     /// Jobs dealt to other workers (strategy `dealing`).
     Dealt, dealt, "dealt";
@@ -146,7 +146,7 @@ mod on {
     }
 
     impl Counters {
-        /// Are events counted?
+        /// `true` if events are counted.
         pub(crate) const ON: bool = true;
 
         /// Counts an event. For the owner.

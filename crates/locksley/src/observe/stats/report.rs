@@ -54,7 +54,7 @@ macro_rules! worker_stats {
                 [$(self.$field,)* self.depth, self.deepest]
             }
 
-            /// All fields, by their names: for whoever writes them down.
+            /// All fields, by their names, for output.
             ///
             /// ```
             /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -117,7 +117,7 @@ with_events!(worker_stats);
 /// | `steals`, `empty`, `retried`, `private` | what came of them |
 /// | `leapfrog` | jobs stolen while waiting that descend from what was waited for |
 /// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
-/// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found nobody idle; offers left in mailboxes (strategy `sharing`) |
+/// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found no idle worker; offers left in mailboxes (strategy `sharing`) |
 /// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's pile (strategy `sharing`) |
 /// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
 /// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of
-//! its own ([`Ring`]), over the oldest entries. Whoever wants the trace reads the rings while the
-//! workers go on, and makes slices and arrows of the entries (`render`). What was overwritten
+//! its own ([`Ring`]), over the oldest entries. A caller that wants the trace reads the rings while
+//! the workers go on, and makes slices and arrows of the entries (`render`). What was overwritten
 //! before it was read is counted as lost.
 //!
 //! **What is noted**: jobs that came from a pile, the pool's queue or the mail, not what a join
@@ -91,7 +91,7 @@ impl Entry {
     }
 }
 
-/// Notes what a worker does. The ring may be read by anybody; the rest is the owner's alone.
+/// Notes what a worker does. Any thread may read the ring; the rest is the owner's alone.
 pub(crate) struct Tracer {
     ring: Ring,
     start: Instant,
@@ -99,7 +99,7 @@ pub(crate) struct Tracer {
     written: Cell<u64>,
     /// How many activities are under way, one inside of another.
     depth: Cell<u16>,
-    /// Is it idle, in its main loop?
+    /// Set if it is idle, in its main loop.
     idle: Cell<bool>,
 }
 

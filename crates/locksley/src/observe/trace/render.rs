@@ -11,8 +11,8 @@
 //! **Arrows** lead from the victim, at the time when the thief had the job, to where the thief
 //! begins to work on it; or to that same time, if it does something else first.
 //!
-//! **Loads** are what workers saw when they noted something: their own, and that of whoever they
-//! got a job from. At most [`BINS`] values are shown, each for the time up to the next.
+//! **Loads** are what workers saw when they noted something: their own, and that of the worker that
+//! they got a job from. At most [`BINS`] values are shown, each for the time up to the next.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -74,7 +74,7 @@ struct Sheet {
     /// Whose load was seen when.
     loads: Vec<(u64, usize, u16)>,
     lost: u64,
-    /// Is the last job that came still to be begun?
+    /// Set if the last job that came has not begun.
     flying: bool,
     /// From when on there is something again.
     gap: Option<u64>,
@@ -164,7 +164,7 @@ impl Reading {
         sheet
     }
 
-    /// Time has gone by since the last entry: was it busy?
+    /// Notes the time since the last entry, as busy if the worker had a job.
     fn pass(&mut self, time: u64, sheet: &mut Sheet) {
         let since = self.seen.max(sheet.gap.unwrap_or(0));
         if self.is_working() && time > since {
@@ -333,7 +333,7 @@ fn spread((mut since, until): (u64, u64), width: u64, bins: &mut [u64]) {
     }
 }
 
-/// To three digits: nobody sees more of it.
+/// To three digits: more cannot be seen.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
