@@ -1,4 +1,4 @@
-//! A recording for the simulator: what would this program do on 64 cores?
+//! Records a run for the simulator, which predicts it for other numbers of cores.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example record

@@ -28,7 +28,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Spawns a tree of tasks into one scope: each is dealt by whoever runs its parent.
+/// Spawns a tree of tasks into one scope: each is dealt by the worker that runs its parent.
 fn grow<'s>(scope: &locksley::Scope<'s>, depth: usize, count: &'s AtomicUsize) {
     count.fetch_add(1, Ordering::Relaxed);
     for _ in 0..2 * usize::from(depth > 0) {
@@ -116,7 +116,7 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
             let pool = pool(workers, strategy);
             for _ in 0..5 {
                 let all = Barrier::new(workers);
-                // Each of them is dealt to somebody else; who comes first waits for the last.
+                // Each of them is dealt to another worker; the first waits for the last.
                 pool.scope(|s| {
                     for worker in 0..workers {
                         s.spawn_near(worker, |_| {
@@ -141,7 +141,7 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
 }
 
 /// A worker holds a lock while it waits for a task that it dealt; the others' tasks want the lock.
-/// Whoever ran one of those while it waits would never get on.
+/// A worker that ran one of those while it waits would never get on.
 #[test]
 fn a_waiter_runs_only_what_it_waits_for() {
     for strategy in policies() {
@@ -175,7 +175,7 @@ fn who_hardly_looks_around_fetches_too() {
     }
 }
 
-/// A pool whose waiters run nothing but their own, and have nobody to take their place.
+/// A pool whose waiters run nothing but their own, and have no spares.
 fn strict(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).processors(workers);
     let builder = builder.strategy(strategy).spares(0).depth_limit(0);
@@ -368,7 +368,7 @@ mod counted {
 
     use super::*;
 
-    /// What all have counted: everybody publishes when it runs a job.
+    /// What all have counted: a worker publishes when it runs a job.
     fn counts(pool: &Pool) -> Vec<WorkerStats> {
         pool.broadcast(|_| ());
         pool.stats().workers().to_vec()
@@ -486,7 +486,7 @@ mod counted {
         for strategy in [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE].map(Strategy::dealing)
         {
             let pool = pool(2, strategy);
-            // One deals and one collects; nobody is out of work meanwhile, so nobody fetches or
+            // One deals and one collects; no worker is out of work meanwhile, so none fetches or
             // sleeps.
             let [ready, dealt, collected] = [const { 2 }; 3].map(Barrier::new);
             let mut costs = pool.broadcast(|context| {
@@ -533,7 +533,7 @@ mod counted {
         }
     }
 
-    /// A fork and a join that nobody asks for take none either.
+    /// A fork and a join that no thief asks for take none either.
     #[test]
     fn a_fork_takes_no_compare_and_swap() {
         let pool = pool(1, Strategy::dealing(Oracle::Simple));

@@ -1,5 +1,5 @@
-//! Stealing half: jobs go from pile to pile, and each still runs once, and whoever waits for it
-//! goes on.
+//! Stealing half: jobs go from queue to queue, and each still runs once, and a worker that waits
+//! for it goes on.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -161,7 +161,7 @@ fn joins_do_not_move() {
 #[test]
 fn batches_are_counted() {
     let pool = pool(2, When::Empty, Amount::Difference);
-    // A worker that has much to give, until somebody has taken several at once.
+    // A worker that has much to give, until a thief has taken several at once.
     pool.install(|| {
         locksley::scope(|s| {
             for _ in 0..1000 {

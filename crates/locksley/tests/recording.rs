@@ -1,4 +1,4 @@
-//! What a pool records is the program's structure, whoever ran it.
+//! What a pool records is the program's structure, whichever worker ran it.
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

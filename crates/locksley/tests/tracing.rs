@@ -278,7 +278,7 @@ fn no_more_is_kept_than_there_is_room_for() {
     }
 }
 
-/// Somebody reads all the time, from a ring that is too small.
+/// A thread reads all the time, from a ring that is too small.
 #[test]
 fn reading_beside_the_workers_is_sound() {
     for strategy in Strategy::ALL {

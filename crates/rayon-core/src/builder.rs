@@ -249,7 +249,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets what a panic carries that has nobody else to go to: that of a spawned task, or of a
+    /// Gets the payload of a panic that reaches no caller: that of a spawned task, or of a
     /// start or exit handler. Without a handler such a panic aborts the process, and so does one in
     /// the handler.
     ///
@@ -335,7 +335,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-/// What happens to a panic that has nobody to go to.
+/// What happens to a panic that reaches no caller.
 fn last_resort(handler: Option<PanicHandler>) -> impl Fn(Box<dyn Any + Send>) + Send + Sync {
     move |payload| {
         let why = match &handler {

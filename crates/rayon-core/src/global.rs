@@ -63,7 +63,7 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     Worker::with_current(|worker| f(worker.filter(|worker| worker.num_spares() == 0)))
 }
 
-/// Is the calling thread such a worker?
+/// Returns `true` if the calling thread is such a worker.
 #[inline]
 pub(crate) fn inside() -> bool {
     with_worker(|worker| worker.is_some())

@@ -103,8 +103,8 @@ impl ThreadPool {
         self.inner().current_worker_index()
     }
 
-    /// Does the calling thread have tasks of its own that nobody has begun, if it is one of this
-    /// pool's?
+    /// Returns whether the calling thread has tasks of its own that have not begun, if it is one of
+    /// this pool's.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -295,7 +295,8 @@ pub fn current_thread_index() -> Option<usize> {
     with_worker(|worker| worker.map(Worker::index))
 }
 
-/// Does the calling thread have tasks of its own that nobody has begun? `None` outside of a pool.
+/// Returns whether the calling thread has tasks of its own that have not begun. `None` outside of a
+/// pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);
@@ -324,7 +325,7 @@ pub fn current_num_threads() -> usize {
     environment::reproducible().unwrap_or(threads)
 }
 
-/// The most threads that a pool can have; whoever asks for more gets these.
+/// The most threads that a pool can have. A builder that asks for more gets these.
 ///
 /// ```
 /// assert!(rayon_core::max_num_threads() >= 1024);

@@ -355,7 +355,7 @@ fn child_outputs() {
     println!("answer: {}", pool(2).install(|| fib(10)));
 }
 
-/// Did the process abort, having said why?
+/// Returns `true` if the process aborted and said why.
 fn aborts(test: &str, why: &str) {
     let output = child(test, &[]);
     assert!(!output.status.success());

@@ -172,7 +172,7 @@ fn a_waker_that_polls_at_once() {
     });
 }
 
-/// A result that nobody wants, and that panics when it is dropped.
+/// A result that is not taken, and that panics when it is dropped.
 #[test]
 fn a_result_that_panics_when_dropped() {
     struct Bomb;

@@ -310,7 +310,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Is this the panic of a pool that is another process's?
+/// Returns `true` for the panic of a pool that is another process's.
 fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
     let text = payload.downcast_ref::<&str>().copied().unwrap_or("");
     text.contains("forked")

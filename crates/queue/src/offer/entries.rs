@@ -275,8 +275,9 @@ impl<T: Word> Entries<T> {
             .is_ok()
     }
 
-    /// Is the item that was offered no longer there for a donee? For the owner, who may take it for
-    /// settled: an offer that is void stays void, until its entry was used another 2^30 times.
+    /// Returns `true` if the item that was offered is no longer there for a donee. For the owner,
+    /// who may take it for settled: an offer that is void stays void, until its entry was used
+    /// another 2^30 times.
     #[inline]
     pub fn is_void(&self, offer: Offer) -> bool {
         let Some(entry) = self.shared.entries.get(offer.slot()) else {

@@ -20,7 +20,7 @@ const UTS_EXAMPLES: &str = "  \
 /// A program, and what it is to do.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Chosen {
-    /// Count the nodes of a tree that nobody knows before it is searched (UTS).
+    /// Count the nodes of a tree that is not known before it is searched (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
 }
@@ -48,7 +48,7 @@ pub(crate) trait Job: Send + Sync {
     /// The result, for a program.
     fn document(&self, result: &Self::Output) -> Value;
 
-    /// Is the result what it must be? `Ok(true)` if that is known.
+    /// Checks the result. Returns `Ok(true)` if it is known what it must be.
     fn check(&self, result: &Self::Output) -> Result<bool, Failure>;
 
     /// What is kept of a run that is interrupted.

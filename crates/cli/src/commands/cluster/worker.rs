@@ -72,7 +72,7 @@ impl Worker {
         );
         let redis: Arc<dyn LeasePool> = Arc::new(Redis::later(server));
         let tally = serve(redis, setup, &stop, |notice| {
-            // Whoever does not read it does not want to know.
+            // It need not be read.
             let _ = writeln!(stderr(), "{notice}");
         })?;
         output.say(format!(
