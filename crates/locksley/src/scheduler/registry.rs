@@ -421,10 +421,15 @@ impl Registry {
         }
     }
 
-    /// If a worker was woken to search and has not done so since, another one is woken in its place.
+    /// A worker that was woken to search, and has not done so since, has something to do: if there is
+    /// work in sight, another one is woken in its place.
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {
-            self.wake_one();
+            // What the worker was woken for is in sight behind it, unless it was taken.
+            fence(Ordering::Acquire); // [Z6]
+            if self.work_in_sight() {
+                self.wake_one();
+            }
         }
     }
 
@@ -593,7 +598,7 @@ impl Registry {
             } else {
                 worker.trace_idle();
                 worker.open_to_offers();
-                if self.rest_until(&mut idle, || worker.has_offer()) {
+                if self.rest_until(&mut idle, || worker.has_offer()) || self.is_crowded() {
                     self.look_at_processors();
                     match spare {
                         true => {
@@ -629,6 +634,13 @@ impl Registry {
             self.pass_on_summons(worker);
             self.nap_for(worker, share::PAUSE);
         }
+    }
+
+    /// Returns `true` if more workers are awake than there are processors, so that one without work had
+    /// better sleep at once.
+    fn is_crowded(&self) -> bool {
+        let awake = self.size.saturating_sub(self.counts.get().asleep());
+        awake > self.processors
     }
 
     /// One step of idling. Is it time to sleep?
