@@ -1,12 +1,12 @@
 //! The protocol of `README.md`, explored exhaustively on small programs.
 //!
 //! The model has the workers, spares and outside threads of one or two pools. Every access to the
-//! counts, to a queue or to a sleeper's state is a step of its own, and stateright tries all orders.
-//! The counts change by the same code as in the pool. A state from which no step leads on, and in which
-//! a task is not done, is a standstill.
+//! counts, to a queue or to a sleeper's state is a step of its own, and stateright tries all
+//! orders. The counts change by the same code as in the pool. A state from which no step leads on,
+//! and in which a task is not done, is a standstill.
 //!
-//! Abstracted: the queues of a pool are one bag; that a push sees a call is assumed (`sleep` has loom
-//! models of that); timers do not exist, so that nothing here relies on one.
+//! Abstracted: the queues of a pool are one bag; that a push sees a call is assumed (`sleep` has
+//! loom models of that); timers do not exist, so that nothing here relies on one.
 
 mod steps;
 mod tests;
@@ -140,8 +140,8 @@ struct Pool {
 struct State {
     pools: Vec<Pool>,
     tasks: Vec<Task>,
-    /// How far the outside threads are: 0 before the push, 1 before the wake-up, 2 before it starts a
-    /// spare, 3 done.
+    /// How far the outside threads are: 0 before the push, 1 before the wake-up, 2 before it starts
+    /// a spare, 3 done.
     outside: Vec<u8>,
 }
 

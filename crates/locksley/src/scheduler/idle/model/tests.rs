@@ -114,8 +114,8 @@ fn refused_threads_do_not_matter() {
     explore(program).expect("no standstill");
 }
 
-/// Calls to and fro between two pools, longer than there are spares: the worker that is left may be a
-/// spare.
+/// Calls to and fro between two pools, longer than there are spares: the worker that is left may be
+/// a spare.
 #[test]
 fn calls_between_pools_end() {
     let tasks = vec![
@@ -136,8 +136,8 @@ fn calls_between_pools_end() {
     needs(program, broken);
 }
 
-/// A worker is woken to search, and has a targeted job that takes until another worker has run what it
-/// was woken for.
+/// A worker is woken to search, and has a targeted job that takes until another worker has run what
+/// it was woken for.
 #[test]
 fn a_summons_is_passed_on() {
     let tasks = vec![
