@@ -6,8 +6,8 @@
 //! finishes what it does first.
 //!
 //! What comes by mail has nothing to do with what its reader waits for. It is the one thing that a
-//! wait runs besides what it waits for, because nobody else can; so the closure should not take a
-//! lock that a task holds while it waits. Spare workers get no mail.
+//! wait runs besides what it waits for, because no other worker can; so the closure should not take
+//! a lock that a task holds while it waits. Spare workers get no mail.
 
 use std::fmt;
 use std::sync::Arc;

@@ -9,11 +9,11 @@
 //! |---|---|
 //! | closure | the winner of the claim, once |
 //! | result | the same, until it sets the latch; then the handle; then the last one to release |
-//! | waker | whoever holds its lock |
+//! | waker | the thread that holds its lock |
 //!
-//! **No waker is lost.** The handle's owner leaves its waker, then marks the latch, unless that is set. The
-//! runner sets the latch and, if it was marked, takes the waker. If it takes an older one, the newer was
-//! left after the latch was set, and its owner sees that.
+//! **No waker is lost.** The handle's owner leaves its waker, then marks the latch, unless that is
+//! set. The runner sets the latch and, if it was marked, takes the waker. If it takes an older one,
+//! the newer was left after the latch was set, and its owner sees that.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -38,7 +38,8 @@ pub(crate) struct PacketHead {
     claim: Claim,
     /// Runs the closure. The caller has claimed it, and holds a reference.
     run: unsafe fn(NonNull<PacketHead>, &Worker),
-    /// Frees the packet, and drops a result that is still there. The caller held the last reference.
+    /// Frees the packet, and drops a result that is still there. The caller held the last
+    /// reference.
     free: unsafe fn(NonNull<PacketHead>),
 }
 
@@ -187,7 +188,8 @@ where
     }
 
     unsafe fn free(head: NonNull<PacketHead>) {
-        // SAFETY: the packet was made by `Packet::create` with these types, and nobody refers to it.
+        // SAFETY: the packet was made by `Packet::create` with these types, and no reference is
+        // left.
         let cell = unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) };
         let (result, forgiven) = (cell.packet.result, cell.packet.forgiven);
         match result.into_inner() {
@@ -255,11 +257,12 @@ impl<T> Packet<T> {
         std::ptr::eq(worker.registry(), self.registry)
     }
 
-    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was told that
-    /// there was no result.
+    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was
+    /// told that there was no result.
     ///
-    /// So the runner takes the waker, with the lock held, before it counts the task as done. While the
-    /// waker is there, and the lock held, the task is outstanding, and the pool's threads keep the pool alive.
+    /// So the runner takes the waker, with the lock held, before it counts the task as done. While
+    /// the waker is there, and the lock held, the task is outstanding, and the pool's threads keep
+    /// the pool alive.
     pub(crate) fn pool_of_pending(&self) -> Option<Arc<Registry>> {
         let waker = lock(&self.completion.waker);
         waker.as_ref()?;

@@ -72,7 +72,7 @@ impl FirstPanic {
             Ordering::Relaxed,
         );
         if first.is_err() {
-            // SAFETY: the pointer comes from the box above, and was given to nobody.
+            // SAFETY: the pointer comes from the box above, and was not passed on.
             discard(unsafe { *Box::from_raw(payload) });
         }
     }
@@ -160,18 +160,19 @@ impl<'scope> Scope<'scope> {
         GroupId::of(self)
     }
 
-    /// Is this the worker that waits for the scope?
+    /// Returns `true` if this is the worker that waits for the scope.
     #[inline]
     fn is_owned_by(&self, worker: &Worker) -> bool {
         matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
     }
 
-    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone afterwards.
+    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone
+    /// afterwards.
     ///
     /// # Safety
     ///
-    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread, if that is one
-    /// of the scope's pool.
+    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread,
+    /// if that is one of the scope's pool.
     #[inline]
     unsafe fn done(this: *const Self, worker: Option<&Worker>) {
         // SAFETY: the caller holds one of the count.
@@ -181,14 +182,16 @@ impl<'scope> Scope<'scope> {
             let (waiter, latch) = (scope.waiter.clone(), &raw const scope.pending.latch);
             let wake = || match waiter {
                 Waiter::Worker(index) => {
-                    // Of a count with an owner the last one is a worker, for outsiders only add to it.
+                    // Of a count with an owner the last one is a worker, for outsiders only add to
+                    // it.
                     if let Some(worker) = worker {
                         worker.registry().unpark(index);
                     }
                 }
                 Waiter::Thread(thread) => thread.unpark(),
             };
-            // SAFETY: the count is settled, so the waiter goes on when it sees the latch set, not before.
+            // SAFETY: the count is settled, so the waiter goes on when it sees the latch set, not
+            // before.
             unsafe { Latch::set(latch, wake) };
         }
     }
@@ -282,8 +285,8 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or what it is
-    /// a part of.
+    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or
+    /// what it is a part of.
     pub(crate) fn job<S, F>(&self, whole: &S, task: F) -> JobRef
     where
         S: Sync,
@@ -470,8 +473,8 @@ impl<'scope> Scope<'scope> {
 }
 
 impl Worker {
-    /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group, which
-    /// it waits for. They run as one to those that help: all descend from the group.
+    /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group,
+    /// which it waits for. They run as one to those that help: all descend from the group.
     fn run_tasks_of(&self, awaited: &impl Awaited, group: GroupId) {
         // Otherwise the worker takes its jobs in another order.
         if self.registry().takes_any() {

@@ -37,8 +37,8 @@ pub struct JoinHandle<T> {
     home: Home,
 }
 
-// SAFETY: what threads with a handle share is atomic, locked, or handed over by the latch; the result, which
-// may be taken on another thread, is `Send`.
+// SAFETY: what threads with a handle share is atomic, locked, or handed over by the latch; the
+// result, which may be taken on another thread, is `Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: as above. With a `&JoinHandle` the result cannot be reached.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
@@ -49,9 +49,9 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 
 /// Spawns a task into the calling worker's pool, or into the global one.
 ///
-/// A panic of the task reaches the caller that joins it. If its handle was dropped, the panic goes to the pool's
-/// [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the process; unless
-/// another panic has dropped the handle.
+/// A panic of the task reaches the caller that joins it. If its handle was dropped, the panic goes
+/// to the pool's [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the
+/// process; unless another panic has dropped the handle.
 ///
 /// ```
 /// let handle = locksley::spawn(|| 6 * 7);
@@ -110,7 +110,8 @@ where
     with_current_registry(|registry| spawn_fifo_detached_in(registry, task));
 }
 
-/// Calls `f` with the calling worker's pool, or with the global one, and touches no reference count.
+/// Calls `f` with the calling worker's pool, or with the global one, and touches no reference
+/// count.
 pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     match Worker::current() {
         Some(worker) => f(worker.registry()),
@@ -118,8 +119,8 @@ pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
-/// Counts a task that is about to be spawned into a pool. Returns the worker that the calling thread is, if
-/// it is one of that pool.
+/// Counts a task that is about to be spawned into a pool. Returns the worker that the calling
+/// thread is, if it is one of that pool.
 #[inline]
 pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
     let here = Worker::current_in(registry);
@@ -160,8 +161,8 @@ where
     }
 }
 
-/// Makes a job of a task without a handle, which has been counted. `here` is the worker that spawns it, if
-/// one does.
+/// Makes a job of a task without a handle, which has been counted. `here` is the worker that spawns
+/// it, if one does.
 fn make_detached<F>(here: Option<&Worker>, task: F) -> JobRef
 where
     F: FnOnce() + Send + 'static,
@@ -251,8 +252,8 @@ impl<T> JoinHandle<T> {
 
     /// Waits for the task and returns its result. If it panicked, so does this.
     ///
-    /// A worker that waits here runs the task itself if no other has started it, or helps the one that
-    /// has.
+    /// A worker that waits here runs the task itself if no other has started it, or helps the one
+    /// that has.
     ///
     /// ```
     /// let handle = locksley::spawn(|| "done");
@@ -262,8 +263,8 @@ impl<T> JoinHandle<T> {
         unwrap(self.try_join())
     }
 
-    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or what it panicked
-    /// with, like [`std::thread::JoinHandle::join`].
+    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or what it
+    /// panicked with, like [`std::thread::JoinHandle::join`].
     ///
     /// ```
     /// assert_eq!(locksley::spawn(|| 7).try_join().unwrap(), 7);
@@ -324,7 +325,8 @@ impl<T> JoinHandle<T> {
         self.packet().completion.subscribe(Bell::new().into())
     }
 
-    /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has begun it.
+    /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has
+    /// begun it.
     fn help(&self, worker: &Worker) {
         let packet = self.packet();
         let mut is_here = false;
