@@ -65,7 +65,8 @@ impl LocalQueue for DealingQueue {
     }
 
     fn close_to_offers(&mut self) {
-        // One that is about to lie down, and sees what it has asked for, gets up and goes on waiting for it.
+        // One that is about to lie down, and sees what it has asked for, gets up and goes on
+        // waiting for it.
         match self.waits {
             true => self.seat.set_hungry(false),
             false => self.has_found(),
