@@ -56,10 +56,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    match inside() {
-        true => locksley::broadcast(|context| op(BroadcastContext::new(context))),
-        false => global().broadcast(op),
-    }
+    if inside() { locksley::broadcast(|context| op(BroadcastContext::new(context))) } else { global().broadcast(op) }
 }
 
 /// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does
@@ -74,8 +71,5 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    match inside() {
-        true => locksley::spawn_broadcast(move |context| op(BroadcastContext::new(context))),
-        false => global().spawn_broadcast(op),
-    }
+    if inside() { locksley::spawn_broadcast(move |context| op(BroadcastContext::new(context))) } else { global().spawn_broadcast(op) }
 }

@@ -16,10 +16,7 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    match inside() {
-        true => locksley::spawn_detached(func),
-        false => global().spawn(func),
-    }
+    if inside() { locksley::spawn_detached(func) } else { global().spawn(func) }
 }
 
 /// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun
@@ -34,8 +31,5 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    match inside() {
-        true => locksley::spawn_fifo_detached(func),
-        false => global().spawn_fifo(func),
-    }
+    if inside() { locksley::spawn_fifo_detached(func) } else { global().spawn_fifo(func) }
 }

@@ -27,10 +27,7 @@ impl From<locksley::Yield> for Yield {
 /// assert_eq!(rayon_core::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    match inside() {
-        true => locksley::yield_now().map(Yield::from),
-        false => None,
-    }
+    if inside() { locksley::yield_now().map(Yield::from) } else { None }
 }
 
 /// Runs one of the calling thread's own tasks, if there is one. `None` outside of a pool.
@@ -39,8 +36,5 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(rayon_core::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    match inside() {
-        true => locksley::yield_local().map(Yield::from),
-        false => None,
-    }
+    if inside() { locksley::yield_local().map(Yield::from) } else { None }
 }

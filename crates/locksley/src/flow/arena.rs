@@ -135,14 +135,16 @@ impl Arena {
     #[inline(never)]
     fn room_in_another(&self, layout: Layout) -> NonNull<u8> {
         let needed = size_of::<Chunk>() + layout.size() + layout.align();
-        let whole = match needed <= CHUNK {
-            true => usual(),
-            false => Layout::from_size_align(needed, align_of::<Chunk>())
-                .expect("what fits into a type fits with a header"),
+        let whole = if needed <= CHUNK {
+            usual()
+        } else {
+            Layout::from_size_align(needed, align_of::<Chunk>())
+                .expect("what fits into a type fits with a header")
         };
-        let chunk = match needed <= CHUNK {
-            true => take(),
-            false => obtain(whole),
+        let chunk = if needed <= CHUNK {
+            take()
+        } else {
+            obtain(whole)
         };
         let header = Chunk {
             before: self.newest.get(),

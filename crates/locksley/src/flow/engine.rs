@@ -333,9 +333,10 @@ impl List {
 
     /// Takes the panic that reaches the caller that waits for the frame.
     pub(crate) fn take_panic(&self) -> Option<Payload> {
-        match self.failed.load(Ordering::Relaxed) {
-            true => lock(&self.panic).take().map(|(_, payload)| payload),
-            false => None,
+        if self.failed.load(Ordering::Relaxed) {
+            lock(&self.panic).take().map(|(_, payload)| payload)
+        } else {
+            None
         }
     }
 

@@ -185,9 +185,10 @@ impl Parts {
     /// Those tasks are done, and every task that accesses the object has folded its parts.
     #[inline]
     pub(crate) unsafe fn settle(&self, before: usize) -> Result<(), Broken> {
-        match self.any.load(Ordering::Acquire) {
-            true => self.fold(before),
-            false => Ok(()),
+        if self.any.load(Ordering::Acquire) {
+            self.fold(before)
+        } else {
+            Ok(())
         }
     }
 

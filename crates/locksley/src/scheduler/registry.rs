@@ -602,12 +602,11 @@ impl Registry {
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) || self.is_crowded() {
                     self.look_at_processors();
-                    match spare {
-                        true => {
-                            self.nap(worker, worker.was_refused());
-                            self.lie_down(worker);
-                        }
-                        false => self.sleep(worker, || self.closed()),
+                    if spare {
+                        self.nap(worker, worker.was_refused());
+                        self.lie_down(worker);
+                    } else {
+                        self.sleep(worker, || self.closed())
                     }
                     idle = 0;
                 }

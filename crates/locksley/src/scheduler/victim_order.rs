@@ -376,9 +376,10 @@ impl Worker {
         self.countdown.set(pile.balances_every().unwrap_or(0));
         let registry = self.registry();
         let mut random = self.selector.random.get();
-        let victim = match pile.should_balance(&mut random) {
-            true => other(self.index(), registry.workers(), &mut random),
-            false => None,
+        let victim = if pile.should_balance(&mut random) {
+            other(self.index(), registry.workers(), &mut random)
+        } else {
+            None
         };
         self.selector.random.set(random);
         let Some(victim) = victim else { return };

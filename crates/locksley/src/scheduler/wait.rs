@@ -463,9 +463,10 @@ impl Worker {
         if self.is_deep() {
             return None;
         }
-        let descendant = match registry.leapfrogs() {
-            true => self.leapfrog(awaited.runner(), group),
-            false => None,
+        let descendant = if registry.leapfrogs() {
+            self.leapfrog(awaited.runner(), group)
+        } else {
+            None
         };
         match descendant {
             None if registry.takes_any() => self.take_anything(),

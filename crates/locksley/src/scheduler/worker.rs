@@ -694,9 +694,10 @@ impl Worker {
 
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<QueuedJob> {
-        let oldest = match self.registry().config.breadth_first {
-            true => self.take_oldest(),
-            false => None,
+        let oldest = if self.registry().config.breadth_first {
+            self.take_oldest()
+        } else {
+            None
         };
         match oldest.or_else(|| self.pop()) {
             Some(job) => Some(QueuedJob {

@@ -98,9 +98,10 @@ pub(crate) fn trim<J>(
     if *ghosts >= queue.len() / 2 + MANY {
         for _ in 0..queue.len() {
             let one = queue.pop_front();
-            match one.as_ref().is_some_and(is_ghost) {
-                true => free(one),
-                false => queue.extend(one),
+            if one.as_ref().is_some_and(is_ghost) {
+                free(one)
+            } else {
+                queue.extend(one)
             }
         }
         *ghosts = 0;

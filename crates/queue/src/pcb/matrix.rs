@@ -167,15 +167,18 @@ pub fn matrix_starting_at<T: Word>(
         parked,
         items: PhantomData,
     });
-    let peer = |id: usize, other: usize| match other < processes {
-        true => Peer {
-            tail: dummies[id * processes + other],
-            head: dummies[other * processes + id],
-        },
-        false => Peer {
-            tail: ptr::null_mut(),
-            head: ptr::null_mut(),
-        },
+    let peer = |id: usize, other: usize| {
+        if other < processes {
+            Peer {
+                tail: dummies[id * processes + other],
+                head: dummies[other * processes + id],
+            }
+        } else {
+            Peer {
+                tail: ptr::null_mut(),
+                head: ptr::null_mut(),
+            }
+        }
     };
     (0..processes)
         .map(|id| Process {

@@ -196,9 +196,10 @@ impl Plan {
     }
 
     fn waiting<J: Job>(&self, job: &J) -> Waiting {
-        match self.engine.tells() {
-            true => Waiting::while_running(format!("running {}", job.title()), String::new),
-            false => Waiting::quietly(),
+        if self.engine.tells() {
+            Waiting::while_running(format!("running {}", job.title()), String::new)
+        } else {
+            Waiting::quietly()
         }
     }
 

@@ -67,9 +67,10 @@ pub(crate) struct Run {
 /// Less is not enough for four beats.
 fn patience(text: &str) -> Result<Duration, String> {
     let time = units::duration(text)?;
-    match time >= Duration::from_millis(100) {
-        true => Ok(time),
-        false => Err("a busy machine is silent for so long, too: give at least 100ms".to_owned()),
+    if time >= Duration::from_millis(100) {
+        Ok(time)
+    } else {
+        Err("a busy machine is silent for so long, too: give at least 100ms".to_owned())
     }
 }
 

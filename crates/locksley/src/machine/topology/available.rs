@@ -154,9 +154,10 @@ fn mounted(line: &str, second: bool) -> Option<(&str, &str)> {
     let (root, mount) = (front.next()?, front.next()?);
     let mut back = back.split(' ');
     let (kind, _, options) = (back.next()?, back.next()?, back.next()?);
-    let fits = match second {
-        true => kind == "cgroup2",
-        false => kind == "cgroup" && options.split(',').any(|option| option == "cpu"),
+    let fits = if second {
+        kind == "cgroup2"
+    } else {
+        kind == "cgroup" && options.split(',').any(|option| option == "cpu")
     };
     fits.then_some((root, mount))
 }

@@ -245,9 +245,10 @@ impl Drop for Pause<'_> {
 /// The worker waits, or runs something that is no part of its strand, until this is dropped.
 #[inline]
 pub(crate) fn pause(worker: &Worker) -> Pause<'_> {
-    match worker.is_recorded() {
-        false => Pause(None),
-        true => Pause::now(worker),
+    if worker.is_recorded() {
+        Pause::now(worker)
+    } else {
+        Pause(None)
     }
 }
 

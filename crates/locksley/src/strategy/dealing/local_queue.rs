@@ -12,9 +12,10 @@ impl LocalQueue for DealingQueue {
     #[inline]
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         // What was dealt comes from the stack, and goes back there.
-        match job.is_spawned() && !job.is_dealt() {
-            true => self.deal(job, None),
-            false => self.keep(job),
+        if job.is_spawned() && !job.is_dealt() {
+            self.deal(job, None)
+        } else {
+            self.keep(job)
         }
         if self.seat.is_asked() {
             self.answer();
@@ -39,9 +40,10 @@ impl LocalQueue for DealingQueue {
 
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let victim = victim.stand()?;
-        Some(match self.dealer.is_some() && self.searches <= PATIENCE {
-            true => self.ask(victim),
-            false => self.fetch(victim),
+        Some(if self.dealer.is_some() && self.searches <= PATIENCE {
+            self.ask(victim)
+        } else {
+            self.fetch(victim)
         })
     }
 
@@ -67,9 +69,10 @@ impl LocalQueue for DealingQueue {
     fn close_to_offers(&mut self) {
         // One that is about to lie down, and sees what it has asked for, gets up and goes on
         // waiting for it.
-        match self.waits {
-            true => self.seat.set_hungry(false),
-            false => self.has_found(),
+        if self.waits {
+            self.seat.set_hungry(false)
+        } else {
+            self.has_found()
         }
     }
 

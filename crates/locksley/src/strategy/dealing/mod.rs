@@ -211,9 +211,12 @@ impl DealingQueue {
         let Some(dealer) = &mut self.dealer else {
             return self.keep(job);
         };
-        let pending = |to: usize| match to == me {
-            true => seat.stacked(),
-            false => table.pending(me, to),
+        let pending = |to: usize| {
+            if to == me {
+                seat.stacked()
+            } else {
+                table.pending(me, to)
+            }
         };
         let to = dealer.deal(near, pending, &mut self.random);
         let job = job.dealt(near == Some(to));
@@ -310,9 +313,10 @@ impl DealingQueue {
             self.forget(index);
             return Steal::Empty;
         }
-        let near = match self.is_local() {
-            true => self.table.near_for(index) + seat.near(),
-            false => 0,
+        let near = if self.is_local() {
+            self.table.near_for(index) + seat.near()
+        } else {
+            0
         };
         let stuck = self.is_stuck(index, near);
         if !stuck && stacked + dealt <= near {

@@ -181,9 +181,10 @@ impl SharingQueue {
             return false;
         };
         let sent = near.send(offer);
-        match sent {
-            true => self.transfers.mailed += 1,
-            false => drop(self.entries.retract(entry)),
+        if sent {
+            self.transfers.mailed += 1
+        } else {
+            drop(self.entries.retract(entry))
         }
         sent
     }
@@ -295,9 +296,10 @@ impl LocalQueue for SharingQueue {
     }
 
     fn answered(&mut self, accepted: bool) {
-        match accepted {
-            true => self.transfers.accepted += 1,
-            false => self.transfers.late += 1,
+        if accepted {
+            self.transfers.accepted += 1
+        } else {
+            self.transfers.late += 1
         }
     }
 

@@ -44,10 +44,13 @@ impl Program {
         let step = state.pools[pool].threads[index].step;
         let next = match step {
             Step::Go => self.go(state, pool, index, choice),
-            Step::Wake(then) => match self.wake(&mut state.pools[pool]) {
-                true => Step::Rouse(then),
-                false => self.then(state, pool, index, then),
-            },
+            Step::Wake(then) => {
+                if self.wake(&mut state.pools[pool]) {
+                    Step::Rouse(then)
+                } else {
+                    self.then(state, pool, index, then)
+                }
+            }
             Step::Rouse(then) => {
                 self.rouse(&mut state.pools[pool], choice);
                 self.then(state, pool, index, then)
