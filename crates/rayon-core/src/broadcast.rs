@@ -56,7 +56,11 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    if inside() { locksley::broadcast(|context| op(BroadcastContext::new(context))) } else { global().broadcast(op) }
+    if inside() {
+        locksley::broadcast(|context| op(BroadcastContext::new(context)))
+    } else {
+        global().broadcast(op)
+    }
 }
 
 /// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does
@@ -71,5 +75,9 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    if inside() { locksley::spawn_broadcast(move |context| op(BroadcastContext::new(context))) } else { global().spawn_broadcast(op) }
+    if inside() {
+        locksley::spawn_broadcast(move |context| op(BroadcastContext::new(context)))
+    } else {
+        global().spawn_broadcast(op)
+    }
 }

@@ -303,7 +303,11 @@ pub fn current_thread_index() -> Option<usize> {
 /// ```
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    if crate::global::inside() { locksley::current_worker_has_pending_tasks() } else { None }
+    if crate::global::inside() {
+        locksley::current_worker_has_pending_tasks()
+    } else {
+        None
+    }
 }
 
 /// The number of threads in the calling thread's pool; outside of one, in the global pool. If

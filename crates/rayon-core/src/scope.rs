@@ -115,7 +115,11 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    if inside() { locksley::scope(|scope| op(Scope::of(scope))) } else { global().scope(op) }
+    if inside() {
+        locksley::scope(|scope| op(Scope::of(scope)))
+    } else {
+        global().scope(op)
+    }
 }
 
 /// [`scope`] whose tasks are begun in the order in which a thread spawned them.
@@ -136,7 +140,11 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    if inside() { locksley::scope_fifo(|scope| op(ScopeFifo::of(scope))) } else { global().scope_fifo(op) }
+    if inside() {
+        locksley::scope_fifo(|scope| op(ScopeFifo::of(scope)))
+    } else {
+        global().scope_fifo(op)
+    }
 }
 
 /// [`scope`] whose `op` runs on the calling thread wherever that is; only the tasks run in the
@@ -155,7 +163,11 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    if inside() { locksley::in_place_scope(|scope| op(Scope::of(scope))) } else { global().in_place_scope(op) }
+    if inside() {
+        locksley::in_place_scope(|scope| op(Scope::of(scope)))
+    } else {
+        global().in_place_scope(op)
+    }
 }
 
 /// [`scope_fifo`] whose `op` runs on the calling thread wherever that is.
@@ -169,7 +181,11 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    if inside() { locksley::in_place_scope_fifo(|scope| op(ScopeFifo::of(scope))) } else { global().in_place_scope_fifo(op) }
+    if inside() {
+        locksley::in_place_scope_fifo(|scope| op(ScopeFifo::of(scope)))
+    } else {
+        global().in_place_scope_fifo(op)
+    }
 }
 
 impl fmt::Debug for Scope<'_> {

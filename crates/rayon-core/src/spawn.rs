@@ -16,7 +16,11 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    if inside() { locksley::spawn_detached(func) } else { global().spawn(func) }
+    if inside() {
+        locksley::spawn_detached(func)
+    } else {
+        global().spawn(func)
+    }
 }
 
 /// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun
@@ -31,5 +35,9 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    if inside() { locksley::spawn_fifo_detached(func) } else { global().spawn_fifo(func) }
+    if inside() {
+        locksley::spawn_fifo_detached(func)
+    } else {
+        global().spawn_fifo(func)
+    }
 }

@@ -27,7 +27,11 @@ impl From<locksley::Yield> for Yield {
 /// assert_eq!(rayon_core::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    if inside() { locksley::yield_now().map(Yield::from) } else { None }
+    if inside() {
+        locksley::yield_now().map(Yield::from)
+    } else {
+        None
+    }
 }
 
 /// Runs one of the calling thread's own tasks, if there is one. `None` outside of a pool.
@@ -36,5 +40,9 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(rayon_core::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    if inside() { locksley::yield_local().map(Yield::from) } else { None }
+    if inside() {
+        locksley::yield_local().map(Yield::from)
+    } else {
+        None
+    }
 }

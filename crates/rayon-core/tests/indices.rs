@@ -105,7 +105,11 @@ fn so_it_is_in_pools_of_locksleys_own_however_they_wait() {
             let inside = spares == 0 || waiting == Waiting::TakeAny;
             let index = native.install(rayon_core::current_thread_index);
             assert_eq!(index.is_some(), inside, "{waiting:?}, {spares} spares");
-            let threads = if inside { 3 } else { rayon_core::current_num_threads() };
+            let threads = if inside {
+                3
+            } else {
+                rayon_core::current_num_threads()
+            };
             let owners = Owners::default();
             let task = || owners.task(threads);
             thread::scope(|outside| {

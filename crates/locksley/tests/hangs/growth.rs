@@ -130,8 +130,8 @@ fn join_between(
     kept
 }
 
-/// Joins tasks on the only worker of a pool, which never comes to what they leave in its queue: that
-/// is freed all the same.
+/// Joins tasks on the only worker of a pool, which never comes to what they leave in its queue:
+/// that is freed all the same.
 fn ghosts_are_swept(test: &str, spawn: fn(usize) -> JoinHandle<usize>) {
     finishes_within(FOREVER, test, || {
         let pool = Pool::builder().workers(1).build().unwrap();
