@@ -182,9 +182,9 @@ impl SharingQueue {
         };
         let sent = near.send(offer);
         if sent {
-            self.transfers.mailed += 1
+            self.transfers.mailed += 1;
         } else {
-            drop(self.entries.retract(entry))
+            self.entries.retract(entry);
         }
         sent
     }
