@@ -587,7 +587,9 @@ impl Registry {
             } else if let Some(injected) = worker.find_work() {
                 worker.run_job(injected);
                 idle = 0;
-                if spare && self.counts.get().has_spare_left_over() {
+                if !spare {
+                    worker.run_newest();
+                } else if self.counts.get().has_spare_left_over() {
                     self.lie_down(worker);
                 }
             } else if self.closed() && worker.has_settled() {
@@ -752,6 +754,7 @@ impl Registry {
         self.wake_all();
     }
 
+    #[inline]
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }

@@ -68,6 +68,7 @@ impl CountLatch {
     }
 
     /// Returns `true` if the caller counts in the owner's cell.
+    #[inline]
     fn is_local(&self, by_owner: bool) -> bool {
         by_owner && !self.settled.load(Ordering::Relaxed)
     }

@@ -401,6 +401,7 @@ fn note_item(worker: &Worker, item: Item) {
 
 /// Notes that a worker starts something that the recording cannot order: the recording of its
 /// strand, if there is one, gives no bounds.
+#[inline]
 pub(crate) fn note_unordered(worker: &Worker) {
     if worker.is_recorded() {
         note_item(worker, Item::Unordered);
