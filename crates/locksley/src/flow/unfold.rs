@@ -75,6 +75,7 @@ impl Node {
 
 impl Unfolded {
     /// How many tasks were forked.
+    #[must_use]
     pub fn tasks(&self) -> usize {
         self.nodes.len() - 1
     }
@@ -82,6 +83,7 @@ impl Unfolded {
     /// Which tasks come after which: pairs of numbers. The tasks of one body are numbered in the
     /// order of the program, from 1 on; those of different bodies in the order in which they were
     /// forked.
+    #[must_use]
     pub fn edges(&self) -> Vec<(usize, usize)> {
         let numbered = self.nodes.iter().enumerate();
         numbered
@@ -102,6 +104,7 @@ impl Unfolded {
     /// let json = picture.trace().to_json();       // for <https://ui.perfetto.dev>
     /// assert!(json.contains("\"double\"") && json.contains("\"dependency\""));
     /// ```
+    #[must_use]
     pub fn trace(&self) -> Trace {
         let mut trace = Trace::new();
         trace.source.origin = self.origin;

@@ -125,6 +125,7 @@ impl Profile {
     /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
     /// assert!(profile.to_json().starts_with(r#"{"format": "locksley-profile/1","#));
     /// ```
+    #[must_use]
     pub fn to_json(&self) -> String {
         let bound = |workers| {
             let bounds = self.bounds(workers);

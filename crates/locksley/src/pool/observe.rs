@@ -20,6 +20,7 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
     /// assert!(pool.active_workers() <= 2);
     /// ```
+    #[must_use]
     pub fn active_workers(&self) -> usize {
         self.registry.active()
     }
@@ -50,6 +51,7 @@ impl Pool {
     /// assert_eq!(state.workers.len(), 2);
     /// println!("{state}");
     /// ```
+    #[must_use]
     pub fn state(&self) -> PoolState {
         PoolState::of(&self.registry)
     }

@@ -138,9 +138,9 @@ impl Profile {
     /// A single worker steals nothing.
     ///
     /// ```
-    /// let profile = locksley_report::Profile::new("fib", 1.0, 0.05, 0.1);
+    /// let profile = locksley_report::Profile::new("fib", 1.0, 0.05, 0.25);
     /// assert_eq!(profile.at_least(1), 1.0);
-    /// assert_eq!(profile.at_least(2), 1.0 / (0.5 + 0.144));
+    /// assert_eq!(profile.at_least(2), 1.0 / (0.5 + 0.36));
     /// ```
     pub fn at_least(&self, workers: usize) -> f64 {
         if workers <= 1 {

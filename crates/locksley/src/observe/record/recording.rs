@@ -160,6 +160,7 @@ impl Recording {
     /// let profile = recording.profile(Profile::BURDEN, recording.strand_cost());
     /// assert_eq!(profile.spawns, 1);
     /// ```
+    #[must_use]
     pub fn strand_cost(&self) -> Duration {
         Duration::from_nanos(self.cost)
     }
@@ -171,6 +172,7 @@ impl Recording {
     /// pool.scope(|s| (0..5).for_each(|_| s.spawn(|_| ())));
     /// assert_eq!(pool.take_recording().unwrap().forks(), 5);
     /// ```
+    #[must_use]
     pub fn forks(&self) -> usize {
         self.graph().forks()
     }
@@ -186,6 +188,7 @@ impl Recording {
     /// let work = pool.take_recording().unwrap().work();
     /// assert!(work > Duration::ZERO && work <= start.elapsed());
     /// ```
+    #[must_use]
     pub fn work(&self) -> Duration {
         let times = self.graph().nodes.into_iter().map(|node| node.nanoseconds);
         Duration::from_nanos(times.fold(0, u64::saturating_add))
@@ -218,6 +221,7 @@ impl Recording {
     /// "#
     /// );
     /// ```
+    #[must_use]
     pub fn to_json(&self, unit: Duration) -> String {
         let mut text = String::new();
         let unit = u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX).max(1);

@@ -248,6 +248,7 @@ impl Observer {
     /// drop(pool);
     /// assert!(!observer.take_trace().is_empty());
     /// ```
+    #[must_use]
     pub fn take_trace(&self) -> Trace {
         self.registry.take_trace()
     }
@@ -264,6 +265,7 @@ impl Observer {
     ///
     /// Called on a worker of the pool, it has what that worker has run so far too: a program may
     /// exit inside of [`Pool::install`](crate::Pool::install).
+    #[must_use]
     pub fn take_recording(&self) -> Option<Recording> {
         let here = Worker::current_in(&self.registry);
         if let (Some(worker), Some(recorder)) = (here, &self.registry.config.recorder) {
