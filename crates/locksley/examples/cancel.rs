@@ -11,9 +11,7 @@ use locksley::CancelToken;
 
 /// A slow test: `n` is the product of two numbers above 300 that are close to each other.
 fn is_wanted(n: u64) -> bool {
-    let smallest = (2..n)
-        .take_while(|d| d * d <= n)
-        .find(|d| n.is_multiple_of(*d));
+    let smallest = (2..n).take_while(|d| d * d <= n).find(|d| n % *d == 0);
     smallest.is_some_and(|d| d > 300 && n / d - d < 10)
 }
 

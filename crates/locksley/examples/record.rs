@@ -1,4 +1,4 @@
-//! A recording for the simulator: what would this program do on 64 cores?
+//! Records a run for the simulator, which predicts it for other numbers of cores.
 //!
 //! ```sh
 //! cargo run --release -p locksley --example record
@@ -15,10 +15,7 @@ use locksley::Pool;
 const UNIT: Duration = Duration::from_nanos(200);
 
 fn is_prime(n: u64) -> bool {
-    n > 1
-        && (2..n)
-            .take_while(|d| d * d <= n)
-            .all(|d| !n.is_multiple_of(d))
+    n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| n % d != 0)
 }
 
 /// Counts the primes of a range. Large numbers take longer, so the halves are uneven.
@@ -45,9 +42,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::temp_dir().join("primes.dag.json");
     recording.write(BufWriter::new(File::create(&path)?), UNIT)?;
     println!("What 1 to 64 processors would make of it:");
-    println!(
-        "  cargo run --release -- replay {} --unit 200ns",
-        path.display()
-    );
+    println!("  cargo run --release -- replay {}", path.display());
     Ok(())
 }

@@ -10,11 +10,7 @@ use std::time::{Duration, Instant};
 fn collatz(mut n: u64) -> u32 {
     let mut steps = 0;
     while n != 1 {
-        n = if n.is_multiple_of(2) {
-            n / 2
-        } else {
-            3 * n + 1
-        };
+        n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
         steps += 1;
     }
     steps
@@ -33,9 +29,7 @@ async fn longest(limit: u64) -> (u64, u32) {
         .collect();
     let mut best = (1, 0);
     for task in tasks {
-        if let Some(found) = task.await
-            && found.1 > best.1
-        {
+        if let Some(found) = task.await.filter(|found| found.1 > best.1) {
             best = found;
         }
     }

@@ -56,8 +56,8 @@ pub enum BuildError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The calling thread, which was to be one of the pool's workers, is one already, of this or another
-    /// pool.
+    /// The calling thread, which was to be one of the pool's workers, is one already, of this or
+    /// another pool.
     AlreadyWorker,
     /// The global pool exists already.
     GlobalExists,

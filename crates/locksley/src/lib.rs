@@ -58,11 +58,11 @@
 //!
 //! # Forked processes
 //!
-//! A process that was forked has none of its parent's threads. The global pool starts anew there, on
-//! first use. A pool of the parent's own, or a task handle of it, panics when it is used instead of
-//! waiting for ever; so does a child that was forked inside of a task and then waits for the rest of
-//! it. `exec`, `vfork` and `posix_spawn` change nothing. This holds on Linux. [`shutdown_global`] ends
-//! the global pool for a library that is unloaded.
+//! A process that was forked has none of its parent's threads. The global pool starts anew there,
+//! on first use. A pool of the parent's own, or a task handle of it, panics when it is used instead
+//! of waiting for ever; so does a child that was forked inside of a task and then waits for the
+//! rest of it. `exec`, `vfork` and `posix_spawn` change nothing. This holds on Linux.
+//! [`shutdown_global`] ends the global pool for a library that is unloaded.
 //!
 //! # Strategies
 //!
@@ -89,8 +89,8 @@
 //!
 //! # Environment
 //!
-//! `LOCKSLEY_NUM_THREADS`: the size of the global pool, and of every pool without another one.
-//! `LOCKSLEY_NO_MEMBARRIER`: if set, thieves ask only, and never force with a `membarrier`.
+//! [`Builder`] has the variables that set what a program does not: the number of workers, the
+//! strategy, and what is written when the program exits.
 
 mod error;
 pub mod flow;

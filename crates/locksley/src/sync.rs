@@ -52,7 +52,7 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Lets others run, for one who waits in a loop.
+/// Lets other threads run, while the caller waits in a loop.
 pub(crate) fn give_way() {
     #[cfg(loom)]
     loom::thread::yield_now();

@@ -49,8 +49,8 @@ fn spares_are_there_after_the_end() {
 
 static HOLDER: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// Who waits for a handle inside of a join has the join's job in its pile: nobody who leapfrogs through it takes
-/// that, which does not descend from what it waits for.
+/// A worker that waits for a handle inside of a join has the join's job in its queue: no worker
+/// that leapfrogs through it takes that, which does not descend from what it waits for.
 #[test]
 fn a_wait_inside_a_join_leads_to_nothing_unrelated() {
     for strategy in Strategy::ALL {

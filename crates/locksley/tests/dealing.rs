@@ -1,5 +1,5 @@
-//! Dealing: what is spawned is dealt to workers, each job still runs once and with its result, and nothing that
-//! was dealt is out of reach.
+//! Dealing: what is spawned is dealt to workers, each job still runs once and with its result, and
+//! nothing that was dealt is out of reach.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Spawns a tree of tasks into one scope: each is dealt by whoever runs its parent.
+/// Spawns a tree of tasks into one scope: each is dealt by the worker that runs its parent.
 fn grow<'s>(scope: &locksley::Scope<'s>, depth: usize, count: &'s AtomicUsize) {
     count.fetch_add(1, Ordering::Relaxed);
     for _ in 0..2 * usize::from(depth > 0) {
@@ -95,8 +95,8 @@ fn each_task_runs_once() {
     }
 }
 
-/// Of two closures that can only end together one is dealt or fetched, though the worker that has it waits for it,
-/// and deals nothing meanwhile.
+/// Of two closures that can only end together one is dealt or fetched, though the worker that has
+/// it waits for it, and deals nothing meanwhile.
 #[test]
 fn a_fork_whose_maker_is_blocked_is_reached() {
     for strategy in policies() {
@@ -116,7 +116,7 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
             let pool = pool(workers, strategy);
             for _ in 0..5 {
                 let all = Barrier::new(workers);
-                // Each of them is dealt to somebody else; who comes first waits for the last.
+                // Each of them is dealt to another worker; the first waits for the last.
                 pool.scope(|s| {
                     for worker in 0..workers {
                         s.spawn_near(worker, |_| {
@@ -140,8 +140,8 @@ fn tasks_whose_consumer_is_blocked_are_reached() {
     }
 }
 
-/// A worker holds a lock while it waits for a task that it dealt; the others' tasks want the lock. Whoever ran one
-/// of those while it waits would never get on.
+/// A worker holds a lock while it waits for a task that it dealt; the others' tasks want the lock.
+/// A worker that ran one of those while it waits would never get on.
 #[test]
 fn a_waiter_runs_only_what_it_waits_for() {
     for strategy in policies() {
@@ -175,14 +175,15 @@ fn who_hardly_looks_around_fetches_too() {
     }
 }
 
-/// A pool whose waiters run nothing but their own, and have nobody to take their place.
+/// A pool whose waiters run nothing but their own, and have no spares.
 fn strict(workers: usize, strategy: Strategy) -> Pool {
     let builder = Pool::builder().workers(workers).processors(workers);
     let builder = builder.strategy(strategy).spares(0).depth_limit(0);
     builder.build().expect("the pool starts")
 }
 
-/// A waiter gets back what it dealt to a worker that is blocked until that is done, though it had better run there.
+/// A waiter gets back what it dealt to a worker that is blocked until that is done, though it had
+/// better run there.
 #[test]
 fn a_waiter_gets_back_what_is_stuck() {
     for strategy in policies() {
@@ -222,8 +223,8 @@ impl Trap {
     const TASKS: usize = 96;
     const WORKERS: usize = 3;
 
-    /// The first worker is blocked by its first task, the second one by the first task that it has fetched from the
-    /// buffers of the first one.
+    /// The first worker is blocked by its first task, the second one by the first task that it has
+    /// fetched from the buffers of the first one.
     fn task(&self, number: usize) {
         let here = locksley::current_worker_index();
         if here != self.waiter {
@@ -252,8 +253,8 @@ impl Trap {
     }
 }
 
-/// A waiter gets what another one has fetched from a third one's buffer, and not begun; and so where thieves take half
-/// of what there is.
+/// A waiter gets what another one has fetched from a third one's buffer, and not begun; and so
+/// where thieves take half of what there is.
 #[test]
 fn a_waiter_gets_what_another_one_has_fetched() {
     let half = "steal-half".parse().expect("a strategy");
@@ -280,7 +281,8 @@ fn spring_the_trap() {
             s.spawn(move |_| trap.task(number));
         }
         trap.dealt.store(true, Ordering::Release);
-        // The waiter does nothing until both are blocked, or there is nothing left to be blocked by.
+        // The waiter does nothing until both are blocked, or there is nothing left to be blocked
+        // by.
         while trap.blocked.load(Ordering::Acquire) < 2 && !trap.end.load(Ordering::Acquire) {
             std::thread::yield_now();
         }
@@ -366,7 +368,7 @@ mod counted {
 
     use super::*;
 
-    /// What all have counted: everybody publishes when it runs a job.
+    /// What all have counted: a worker publishes when it runs a job.
     fn counts(pool: &Pool) -> Vec<WorkerStats> {
         pool.broadcast(|_| ());
         pool.stats().workers().to_vec()
@@ -399,8 +401,8 @@ mod counted {
         });
     }
 
-    /// Spawns tasks near all workers equally. Returns how many ran where they had better, and how many there
-    /// were.
+    /// Spawns tasks near all workers equally. Returns how many ran where they had better, and how
+    /// many there were.
     fn near_tasks(pool: &Pool, workers: usize, rounds: usize, tasks: usize) -> (usize, usize) {
         let (hits, spawned) = (AtomicUsize::new(0), AtomicUsize::new(0));
         for _ in 0..rounds {
@@ -423,16 +425,16 @@ mod counted {
         (hits.into_inner(), spawned.into_inner())
     }
 
-    /// Theorem 11: of jobs that want to go everywhere equally at least 1 - 1/L run where they had better, and it
-    /// is they themselves that tell.
+    /// Theorem 11: of jobs that want to go everywhere equally at least 1 - 1/L run where they had
+    /// better, and it is they themselves that tell.
     #[test]
     fn locality_hits() {
         for l in [2, 3, 4] {
             // What is dealt to workers beyond the processors, who sleep, is executed by the others.
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             for workers in [1, 2, 4].into_iter().filter(|&n| n <= processors) {
-                // Where other programs take the processors, a worker may not get to what is dealt to it: once
-                // in several tries it does.
+                // Where other programs take the processors, a worker may not get to what is dealt
+                // to it: once in several tries it does.
                 let (rounds, tasks, mut tries) = (20, 600, 0);
                 let (pool, hits, spawned) = loop {
                     tries += 1;
@@ -450,7 +452,8 @@ mod counted {
                     pool.stats()
                 );
                 assert_eq!(counted.near, spawned as u64);
-                // One that was given up to the pool's queue may have come to the right worker all the same.
+                // One that was given up to the pool's queue may have come to the right worker all
+                // the same.
                 assert!(counted.hits <= hits as u64, "{counted:?}");
                 assert!(counted.hits * u64::from(l) >= counted.near * u64::from(l - 1));
             }
@@ -472,8 +475,8 @@ mod counted {
         assert_eq!(total(&stealing).near, 0);
     }
 
-    /// The way of a job from the one who spawns it to the one it was dealt to takes no read-modify-write, but for
-    /// the pool of item lists: one for each list, at either end.
+    /// The way of a job from the one who spawns it to the one it was dealt to takes no
+    /// read-modify-write, but for the pool of item lists: one for each list, at either end.
     #[test]
     fn to_deal_and_to_collect_takes_no_compare_and_swap() {
         const JOBS: u64 = 50_000;
@@ -483,7 +486,8 @@ mod counted {
         for strategy in [Oracle::Simple, Oracle::LOCALITY, Oracle::ADAPTIVE].map(Strategy::dealing)
         {
             let pool = pool(2, strategy);
-            // One deals and one collects; nobody is out of work meanwhile, so nobody fetches or sleeps.
+            // One deals and one collects; no worker is out of work meanwhile, so none fetches or
+            // sleeps.
             let [ready, dealt, collected] = [const { 2 }; 3].map(Barrier::new);
             let mut costs = pool.broadcast(|context| {
                 let me = context.index();
@@ -529,7 +533,7 @@ mod counted {
         }
     }
 
-    /// A fork and a join that nobody asks for take none either.
+    /// A fork and a join that no thief asks for take none either.
     #[test]
     fn a_fork_takes_no_compare_and_swap() {
         let pool = pool(1, Strategy::dealing(Oracle::Simple));

@@ -80,8 +80,8 @@ fn a_spawned_broadcast_aborts() {
     });
 }
 
-/// Of several tasks that panic, one reaches the caller; the handles of the others are dropped by its
-/// panic, which is reason enough.
+/// Of several tasks that panic, one reaches the caller; the handles of the others are dropped by
+/// its panic, which is reason enough.
 #[test]
 fn handles_that_a_panic_drops_are_silent() {
     let name = "handles_that_a_panic_drops_are_silent";

@@ -1,5 +1,5 @@
-//! Stealing half: jobs go from pile to pile, and each still runs once, and whoever waits for it goes
-//! on.
+//! Stealing half: jobs go from queue to queue, and each still runs once, and a worker that waits
+//! for it goes on.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -102,7 +102,8 @@ fn nested(jobs: usize, job: &(impl Fn() + Sync), inside: &(impl Fn() + Sync)) {
     }
 }
 
-/// A worker forks eight jobs and waits for each. Another takes some: their owner goes on when they are done.
+/// A worker forks eight jobs and waits for each. Another takes some: their owner goes on when they
+/// are done.
 fn forks_are_taken(pool: &Pool) {
     for _ in 0..20 {
         let [occupied, ready, stolen] = [const { AtomicBool::new(false) }; 3];
@@ -136,7 +137,8 @@ fn forks_are_taken(pool: &Pool) {
     }
 }
 
-/// Whatever waiters may take, half of the items of a recursion is nearly all of it: joins' jobs go one by one.
+/// Whatever waiters may take, half of the items of a recursion is nearly all of it: joins' jobs go
+/// one by one.
 #[test]
 fn joins_do_not_move() {
     for waiting in [Waiting::default(), Waiting::TakeAny] {
@@ -159,7 +161,7 @@ fn joins_do_not_move() {
 #[test]
 fn batches_are_counted() {
     let pool = pool(2, When::Empty, Amount::Difference);
-    // A worker that has much to give, until somebody has taken several at once.
+    // A worker that has much to give, until a thief has taken several at once.
     pool.install(|| {
         locksley::scope(|s| {
             for _ in 0..1000 {

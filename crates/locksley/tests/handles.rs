@@ -8,8 +8,8 @@ use std::thread;
 
 use locksley::{Builder, JoinHandle, Pool, Waiting, WorkerActivity};
 
-/// A task that lies in the queue of a busy worker, on top of others, runs where it is joined, and the
-/// others do not.
+/// A task that lies in the queue of a busy worker, on top of others, runs where it is joined, and
+/// the others do not.
 #[test]
 fn a_joiner_takes_its_task_out_of_another_workers_queue() {
     for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {

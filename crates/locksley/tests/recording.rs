@@ -1,4 +1,4 @@
-//! What a pool records is the program's structure, whoever ran it.
+//! What a pool records is the program's structure, whichever worker ran it.
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -158,18 +158,46 @@ fn a_panic_ends_a_strand_and_no_more() {
 }
 
 #[test]
-fn what_is_not_joined_where_it_was_spawned_is_not_recorded() {
+fn what_is_spawned_from_outside_is_not_recorded() {
     let recording = record(|pool| {
         pool.spawn(|| fib(10)).join();
-        pool.install(|| {
-            let task = locksley::spawn(|| fib(10));
-            fib(3);
-            locksley::yield_now();
-            task.join()
-        });
+        pool.install(|| fib(3));
         pool.in_place_scope(|s| s.spawn(|_| forks(5)));
     });
     assert_eq!(recording.forks(), 2);
+}
+
+#[test]
+fn spawned_tasks_are_recorded_alike_under_every_strategy() {
+    let json = structure(|pool| {
+        pool.install(|| {
+            let handles: Vec<_> = (0..5).map(|n| locksley::spawn(move || fib(n))).collect();
+            fib(3);
+            locksley::yield_now();
+            let near = locksley::spawn_near(1, || locksley::spawn_fifo(|| fib(4)));
+            handles.into_iter().for_each(|handle| _ = handle.join());
+            // A task's task, which another strand waits for.
+            let (_, inner) = locksley::join(|| fib(2), || near.join());
+            locksley::block_on(inner)
+        });
+    });
+    let forking = json.lines().filter(|line| line.matches('"').count() == 10);
+    // Seven tasks, and the joins of them and of the rest: fib(2), fib(3) and fib(4) fork 1, 2 and 4
+    // times.
+    assert_eq!(forking.count(), 7 + (1 + 2 + 4) + 2 + 4 + (1 + 1));
+}
+
+#[test]
+fn a_spawned_task_leads_to_where_it_is_joined() {
+    let recording = record(|pool| pool.install(|| locksley::spawn(|| ()).join()));
+    let expected = r#"{"format": "locksley-dag/1", "nodes": [
+{"id": "0", "next": ["1", "3"]},
+{"id": "1", "next": ["2"]},
+{"id": "2"},
+{"id": "3", "next": ["2"]}
+]}
+"#;
+    assert_eq!(recording.to_json(Duration::MAX), expected);
 }
 
 #[test]
@@ -231,7 +259,8 @@ fn a_pool_records_only_if_it_is_told_to() {
     assert!(pool.take_recording().is_none(), "nothing was run");
 }
 
-/// What a program's structure is recorded as by pools that do not record otherwise, under every strategy.
+/// What a program's structure is recorded as by pools that do not record otherwise, under every
+/// strategy.
 fn structure_of_calls(program: impl Fn() + Sync) -> String {
     let mut first = None;
     for strategy in Strategy::ALL {
@@ -404,7 +433,129 @@ fn profiles_are_about_the_program() {
             );
             let bounds = [1, 2, 64].map(|workers| profile.bounds(workers));
             assert!(bounds.is_sorted_by(|a, b| a.most <= b.most && a.greedy <= b.greedy));
-            assert!(profile.to_string().contains("128 workers"));
+            assert!(profile.to_string().contains("\n      128  "), "{profile}");
         }
+    }
+}
+
+fn spin(micros: u64) {
+    let start = std::time::Instant::now();
+    while start.elapsed() < Duration::from_micros(micros) {}
+}
+
+/// Profiles a program under every strategy, with one worker and with more.
+fn profiles(program: impl Fn() + Sync, check: impl Fn(&locksley::Profile)) {
+    for strategy in Strategy::ALL {
+        for workers in [1, 3] {
+            let pool = Pool::builder().workers(workers).strategy(strategy).build();
+            let ((), profile) = pool.expect("the pool starts").profile(&program);
+            println!("{strategy}, {workers} workers:\n{profile}");
+            check(&profile);
+        }
+    }
+}
+
+/// The work is that of `tasks` strands of 300 microseconds, of which two are in a row.
+fn is_wide(profile: &locksley::Profile, tasks: u32) {
+    assert_eq!(profile.unordered, 0);
+    assert!(profile.work >= tasks * Duration::from_micros(290));
+    assert!(profile.span >= Duration::from_micros(290));
+}
+
+#[test]
+fn eight_spawned_tasks_are_beside_each_other() {
+    let program = || {
+        let tasks: Vec<_> = (0..8).map(|_| locksley::spawn(|| spin(300))).collect();
+        tasks.into_iter().for_each(|task| task.join());
+    };
+    profiles(program, |profile| {
+        is_wide(profile, 8);
+        assert_eq!((profile.spawns, profile.strands), (8, 1 + 3 * 8));
+    });
+}
+
+#[test]
+fn tasks_of_a_flow_wait_for_what_they_need() {
+    let program = || {
+        locksley::flow(|f| {
+            let cells: Vec<_> = (0..6).map(|_| f.value(0)).collect();
+            for cell in &cells {
+                f.fork(cell.write(), |mut cell| {
+                    spin(300);
+                    cell.set(1);
+                });
+            }
+            for cell in &cells {
+                f.fork((cells[0].read(), cell.read()), |_| ());
+            }
+        });
+    };
+    profiles(program, |profile| {
+        is_wide(profile, 6);
+        // Six that start, and six that wait for the first.
+        assert_eq!(profile.spawns, 5 + 5, "{profile}");
+    });
+}
+
+#[test]
+fn a_flow_in_a_row_is_a_row() {
+    let program = || {
+        locksley::flow(|f| {
+            let n = f.value(0);
+            for _ in 0..6 {
+                f.fork(n.update(), |n| {
+                    spin(300);
+                    *n += 1;
+                });
+            }
+        });
+    };
+    profiles(program, |profile| {
+        is_wide(profile, 6);
+        assert_eq!(profile.spawns, 0);
+        assert_eq!(profile.span, profile.work);
+    });
+}
+
+#[test]
+fn nodes_of_a_graph_wait_for_what_they_need() {
+    let mut graph = locksley::flow::Graph::new();
+    let ends = ["a", "b", "c", "d"].map(|name| graph.task(name, || spin(300)));
+    let last = graph.task("last", || ());
+    ends.iter().for_each(|&end| graph.edge(end, last));
+    let plan = graph.build().expect("no circles");
+    profiles(
+        || plan.run(),
+        |profile| {
+            is_wide(profile, 4);
+            assert_eq!(profile.spawns, 3);
+        },
+    );
+}
+
+#[test]
+fn a_loop_is_split_as_far_as_it_would_be() {
+    use locksley::par::*;
+    let program = || (0..64).into_par().for_each(|_| spin(100));
+    profiles(program, |profile| {
+        assert_eq!(profile.unordered, 0);
+        assert!(profile.spawns > 4, "{profile}");
+        assert!(profile.work >= 64 * Duration::from_micros(95));
+    });
+}
+
+#[test]
+fn what_nothing_waits_for_leaves_no_bounds() {
+    let detached = || locksley::spawn_detached(|| spin(10));
+    let dropped = || drop(locksley::spawn(|| spin(10)));
+    let broadcast = || locksley::spawn_broadcast(|_| ());
+    for program in [&detached as &(dyn Fn() + Sync), &dropped, &broadcast] {
+        profiles(program, |profile| {
+            assert!(profile.unordered > 0);
+            let text = profile.to_string();
+            assert!(text.contains("no span and no bounds"), "{text}");
+            assert!(!text.contains("at most"), "{text}");
+            assert!(profile.to_json().contains("\"bounds\": [\n\n]"));
+        });
     }
 }

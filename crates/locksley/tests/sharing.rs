@@ -1,5 +1,5 @@
-//! Sharing: busy workers give work to idle ones, each job still runs once, and whoever waits for it
-//! goes on.
+//! Sharing: busy workers give work to idle ones, each job still runs once, and a worker that waits
+//! for it goes on.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -113,8 +113,8 @@ fn panics_of_donated_jobs_reach_the_donor() {
     }
 }
 
-/// A worker forks, and waits until somebody else runs the fork: so it does not take it back. Its waiting
-/// is of the kind that must be woken.
+/// A worker forks, and waits until another one runs the fork: so it does not take it back. Its
+/// waiting is of the kind that must be woken.
 #[test]
 fn who_waits_for_a_job_that_another_has_goes_on() {
     for strategy in policies() {
@@ -194,7 +194,7 @@ mod counted {
         builder.idle(idle).build().unwrap()
     }
 
-    /// What all have counted: everybody publishes when it runs a job.
+    /// What all have counted: a worker publishes when it runs a job.
     fn total(pool: &Pool) -> WorkerStats {
         pool.broadcast(|_| ());
         pool.stats().total()
@@ -259,7 +259,7 @@ mod counted {
         }
     }
 
-    /// Where nobody tries to steal, nobody gives.
+    /// Where no worker tries to steal, none gives.
     #[test]
     fn tit_for_tat_without_thieves_gives_nothing() {
         let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
@@ -346,7 +346,7 @@ mod counted {
         assert!(during.offered + during.refused >= 100, "{during:?}");
     }
 
-    /// An idle pool sleeps: nobody steals, nobody is open to offers, and the next task wakes it.
+    /// An idle pool sleeps: no worker steals or is open to offers, and the next task wakes it.
     #[test]
     fn an_idle_pool_sleeps_and_wakes() {
         for strategy in policies() {

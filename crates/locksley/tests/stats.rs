@@ -260,7 +260,7 @@ fn waits_do_not_stack_up_beyond_the_limit() {
 }
 
 /// The gauge moves: while one worker waits for a closure that the other has, it runs the task
-/// which that closure waits for. Nobody else can.
+/// which that closure waits for. No other worker can.
 #[test]
 fn helping_shows_in_the_depth() {
     for strategy in Strategy::ALL {

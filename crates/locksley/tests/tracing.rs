@@ -16,8 +16,8 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Joins, scopes, tasks on their own, broadcasts, and work that must move: of the two closures each waits for the
-/// other.
+/// Joins, scopes, tasks on their own, broadcasts, and work that must move: of the two closures each
+/// waits for the other.
 fn mixture(pool: &Pool) {
     pool.install(|| {
         fib(18);
@@ -91,8 +91,8 @@ fn check_nesting(trace: &Trace) {
     }
 }
 
-/// Each arrow has two ends, on different threads that have names, and the second not before the first. How many there
-/// are of a kind.
+/// Each arrow has two ends, on different threads that have names, and the second not before the
+/// first. How many there are of a kind.
 fn check_arrows(trace: &Trace, kind: Arrow) -> u64 {
     let mut named = Vec::new();
     let (mut left, mut arrived) = (Vec::new(), Vec::new());
@@ -133,7 +133,8 @@ fn check_landings(trace: &Trace) {
     }
 }
 
-/// How many jobs a trace tells of. One that was under way when the last trace was taken goes on where that ended.
+/// How many jobs a trace tells of. One that was under way when the last trace was taken goes on
+/// where that ended.
 fn count_jobs(trace: &Trace, last: Option<&Trace>) -> u64 {
     let is_work = |slice: &(u32, i64, i64, &str)| slice.3 == Activity::Work.name();
     let before: Vec<_> = last.map(slices).unwrap_or_default();
@@ -277,7 +278,7 @@ fn no_more_is_kept_than_there_is_room_for() {
     }
 }
 
-/// Somebody reads all the time, from a ring that is too small.
+/// A thread reads all the time, from a ring that is too small.
 #[test]
 fn reading_beside_the_workers_is_sound() {
     for strategy in Strategy::ALL {

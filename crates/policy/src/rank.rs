@@ -12,7 +12,7 @@
 //!            requests go anywhere                        everything else goes along a tree
 //!
 //!     thief ---- Steal ----> victim                                  0
-//!        |                     | has it more than its floor?       / | \ \      child i of p is 4p + i
+//!        |                     | more than its floor is there       / | \ \      child i of p is 4p + i
 //!        | <---- Work ---------+ half of it                       1  2  3  4
 //!        | <---- Nothing ------+ no                             / | \
 //!        |                                                     5  6  7 ...

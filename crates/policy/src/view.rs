@@ -177,7 +177,7 @@ impl Nest {
         let mut nest = Nest::default();
         let mut last = 1;
         for &size in sizes {
-            if size > last && size.is_multiple_of(last) && nest.rings() < Nest::MOST {
+            if size > last && size % last == 0 && nest.rings() < Nest::MOST {
                 nest.sizes[nest.rings()] = size;
                 nest.rings += 1;
                 last = size;

@@ -44,8 +44,8 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
-/// Runs `op` once in every thread of the calling thread's pool, or of the global one; returns the results by
-/// index. If some panic, so does this, when all are done.
+/// Runs `op` once in every thread of the calling thread's pool, or of the global one; returns the
+/// results by index. If some panic, so does this, when all are done.
 ///
 /// ```
 /// let indices = rayon_core::broadcast(|context| context.index());
@@ -56,14 +56,15 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    match inside() {
-        true => locksley::broadcast(|context| op(BroadcastContext::new(context))),
-        false => global().broadcast(op),
+    if inside() {
+        locksley::broadcast(|context| op(BroadcastContext::new(context)))
+    } else {
+        global().broadcast(op)
     }
 }
 
-/// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does not wait for
-/// it. Panics go where those of [`spawn`](crate::spawn()) do.
+/// Spawns `op` once in every thread of the calling thread's pool, or of the global one, and does
+/// not wait for it. Panics go where those of [`spawn`](crate::spawn()) do.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -74,8 +75,9 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    match inside() {
-        true => locksley::spawn_broadcast(move |context| op(BroadcastContext::new(context))),
-        false => global().spawn_broadcast(op),
+    if inside() {
+        locksley::spawn_broadcast(move |context| op(BroadcastContext::new(context)))
+    } else {
+        global().spawn_broadcast(op)
     }
 }

@@ -12,16 +12,16 @@ use crate::environment;
 use crate::error::ThreadPoolBuildError;
 use crate::global;
 use crate::pool::{ThreadPool, max_num_threads};
-use crate::report;
 use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 
 type NameMaker = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 
-/// How threads idle that others call upon from outside, in short loops: with their processor on offer most of the
-/// time, because the caller may want it. Measured on 2 processors with 5000 loops of 64 items: half of rayon's time
-/// with one processor taken by another program, where spinning as long would take three times rayon's.
+/// How threads idle that others call upon from outside, in short loops: with their processor on
+/// offer most of the time, because the caller may want it. Measured on 2 processors with 5000 loops
+/// of 64 items: half of rayon's time with one processor taken by another program, where spinning as
+/// long would take three times rayon's.
 const IDLE: Idle = Idle {
     spins: 4,
     yields: 64,
@@ -67,8 +67,9 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool of scoped threads, calls `with_pool` with it, and returns when all of them have ended. Each
-    /// thread calls `wrapper`, which can borrow from the caller, and which should run what it is given.
+    /// Builds a pool of scoped threads, calls `with_pool` with it, and returns when all of them
+    /// have ended. Each thread calls `wrapper`, which can borrow from the caller, and which should
+    /// run what it is given.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,7 +131,6 @@ where
             let name = self.thread_name.as_mut().map(|name| name(thread.index()));
             self.spawn_handler.spawn(ThreadBuilder::new(thread, name))
         })?;
-        report::keep(&pool);
         Ok(ThreadPool::over(pool))
     }
 
@@ -144,7 +144,6 @@ where
         let most = environment::read_reproducible();
         let mut builder = Pool::builder()
             .workers(wanted.min(max_num_threads()).min(most))
-            .strategy(environment::strategy())
             .waiting(waiting)
             .idle(IDLE)
             .breadth_first(self.breadth_first)
@@ -159,7 +158,7 @@ where
         if self.use_current_thread {
             builder = builder.use_current_thread();
         }
-        report::prepare(builder)
+        builder
     }
 
     /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.
@@ -219,8 +218,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The number of threads. With 0, the default, `RAYON_NUM_THREADS` says, or else there is one for each CPU that
-    /// the process may use. More than [`max_num_threads`] are not had.
+    /// The number of threads. With 0, the default, `RAYON_NUM_THREADS` says, or else there is one
+    /// for each CPU that the process may use. More than [`max_num_threads`] are not had.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -231,8 +230,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the calling thread the pool's first, with index 0, until it ends. It is none that the pool starts:
-    /// start and exit handlers are not run for it, and it takes work only where it waits or yields.
+    /// Makes the calling thread the pool's first, with index 0, until it ends. It is none that the
+    /// pool starts: start and exit handlers are not run for it, and it takes work only where it
+    /// waits or yields.
     ///
     /// ```
     /// std::thread::spawn(|| {
@@ -249,8 +249,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets what a panic carries that has nobody else to go to: that of a spawned task, or of a start or exit
-    /// handler. Without a handler such a panic aborts the process, and so does one in the handler.
+    /// Gets the payload of a panic that reaches no caller: that of a spawned task, or of a
+    /// start or exit handler. Without a handler such a panic aborts the process, and so does one in
+    /// the handler.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -334,7 +335,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-/// What happens to a panic that has nobody to go to.
+/// What happens to a panic that reaches no caller.
 fn last_resort(handler: Option<PanicHandler>) -> impl Fn(Box<dyn Any + Send>) + Send + Sync {
     move |payload| {
         let why = match &handler {

@@ -37,12 +37,12 @@ pub(crate) fn set_global(
     }
 }
 
-/// Ends the global pool: waits until everything that was spawned is done and its threads have ended.
-/// The next use of it starts another one. rayon-core has no such function: it is for a library that
-/// is about to be unloaded, whose code must run in no thread.
+/// Ends the global pool: waits until everything that was spawned is done and its threads have
+/// ended. The next use of it starts another one. rayon-core has no such function: it is for a
+/// library that is about to be unloaded, whose code must run in no thread.
 ///
-/// No other thread may use the global pool meanwhile: what it hands to a pool that has ended does not
-/// run. Threads that a `spawn_handler` started are waited for until they have left the pool.
+/// No other thread may use the global pool meanwhile: what it hands to a pool that has ended does
+/// not run. Threads that a `spawn_handler` started are waited for until they have left the pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::join(|| 1, || 2), (1, 2));
@@ -56,14 +56,14 @@ pub fn shutdown_global() {
     }
 }
 
-/// Calls `f` with the worker that the calling thread is, if rayon's rules hold in its pool: all indices are
-/// below the number of threads.
+/// Calls `f` with the worker that the calling thread is, if rayon's rules hold in its pool: all
+/// indices are below the number of threads.
 #[inline]
 pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     Worker::with_current(|worker| f(worker.filter(|worker| worker.num_spares() == 0)))
 }
 
-/// Is the calling thread such a worker?
+/// Returns `true` if the calling thread is such a worker.
 #[inline]
 pub(crate) fn inside() -> bool {
     with_worker(|worker| worker.is_some())

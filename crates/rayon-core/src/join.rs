@@ -23,8 +23,8 @@ impl FnContext {
         }
     }
 
-    /// Does the closure run on another thread than the one that called [`join_context`]? Always `false`
-    /// if `LOCKSLEY_REPRODUCIBLE` is set.
+    /// Does the closure run on another thread than the one that called [`join_context`]? Always
+    /// `false` if `LOCKSLEY_REPRODUCIBLE` is set.
     ///
     /// ```
     /// let (a, b) = rayon_core::join_context(|c| c.migrated(), |c| c.migrated());
@@ -38,9 +38,9 @@ impl FnContext {
 
 /// Runs two closures, if possible in parallel, and returns both results.
 ///
-/// The first runs on this thread; the second is there for other threads meanwhile, and runs here too
-/// if none takes it. Outside of any pool both run in the global one. If one panics, so does this, when both are
-/// done; if both do, with what the first said.
+/// The first runs on this thread; the second is there for other threads meanwhile, and runs here
+/// too if none takes it. Outside of any pool both run in the global one. If one panics, so does
+/// this, when both are done; if both do, with what the first said.
 ///
 /// ```
 /// let (a, b) = rayon_core::join(|| 1 + 1, || "two");

@@ -22,24 +22,26 @@
 //!
 //! # What is the same
 //!
-//! Names, signatures and documented behaviour: which pool a call uses, what a panic does, that a pool is
-//! dropped without waiting for it, that a worker which waits takes any work of its pool. Each
-//! thread has one index below [`current_num_threads`], and no two threads of a pool have the
+//! Names, signatures and documented behaviour: which pool a call uses, what a panic does, that a
+//! pool is dropped without waiting for it, that a worker which waits takes any work of its pool.
+//! Each thread has one index below [`current_num_threads`], and no two threads of a pool have the
 //! same: a pool here has no spare workers.
 //!
 //! # What is different
 //!
 //! - Forks and spawns cost less.
-//! - A forked process can use the global pool, which starts anew there; a pool of its parent's panics
-//!   instead of hanging. [`shutdown_global`] ends the global pool, for a library that is unloaded.
-//! - Where a pool cannot be had with as many threads as the machine has CPUs, the global pool makes do with
-//!   the calling thread.
-//! - A worker of a pool that was built through `locksley` itself counts as a thread outside of any pool,
-//!   unless that pool has no spare workers.
+//! - A forked process can use the global pool, which starts anew there; a pool of its parent's
+//!   panics instead of hanging. [`shutdown_global`] ends the global pool, for a library that is
+//!   unloaded.
+//! - Where a pool cannot be had with as many threads as the machine has CPUs, the global pool makes
+//!   do with the calling thread.
+//! - A worker of a pool that was built through `locksley` itself counts as a thread outside of any
+//!   pool, unless that pool has no spare workers.
 //!
 //! # Environment
 //!
-//! `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`: the size of pools that are not told otherwise.
+//! `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`: the size of pools that are not told
+//! otherwise.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -61,7 +63,6 @@ mod error;
 mod global;
 mod join;
 mod pool;
-mod report;
 mod scope;
 mod spawn;
 mod threads;

@@ -32,7 +32,8 @@ impl ThreadPool {
         self.pool.as_ref().expect("it is there until it is dropped")
     }
 
-    /// Builds a pool: the older name of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    /// Builds a pool: the older name of
+    /// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
     ///
     /// ```
     /// # #![allow(deprecated)]
@@ -47,8 +48,9 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` in the pool, and returns what it returns. What it joins, spawns or iterates over in parallel
-    /// stays in this pool. A thread of another pool does that pool's work while it waits.
+    /// Runs `op` in the pool, and returns what it returns. What it joins, spawns or iterates over
+    /// in parallel stays in this pool. A thread of another pool does that pool's work while it
+    /// waits.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -62,8 +64,8 @@ impl ThreadPool {
         self.inner().install(op)
     }
 
-    /// Runs `op` once in every thread of the pool, and returns the results by index. If some panic, so does this,
-    /// when all are done.
+    /// Runs `op` once in every thread of the pool, and returns the results by index. If some panic,
+    /// so does this, when all are done.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -101,7 +103,8 @@ impl ThreadPool {
         self.inner().current_worker_index()
     }
 
-    /// Does the calling thread have tasks of its own that nobody has begun, if it is one of this pool's?
+    /// Returns whether the calling thread has tasks of its own that have not begun, if it is one of
+    /// this pool's.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -292,16 +295,18 @@ pub fn current_thread_index() -> Option<usize> {
     with_worker(|worker| worker.map(Worker::index))
 }
 
-/// Does the calling thread have tasks of its own that nobody has begun? `None` outside of a pool.
+/// Returns whether the calling thread has tasks of its own that have not begun. `None` outside of a
+/// pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);
 /// ```
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    match crate::global::inside() {
-        true => locksley::current_worker_has_pending_tasks(),
-        false => None,
+    if crate::global::inside() {
+        locksley::current_worker_has_pending_tasks()
+    } else {
+        None
     }
 }
 
@@ -321,7 +326,7 @@ pub fn current_num_threads() -> usize {
     environment::reproducible().unwrap_or(threads)
 }
 
-/// The most threads that a pool can have; whoever asks for more gets these.
+/// The most threads that a pool can have. A builder that asks for more gets these.
 ///
 /// ```
 /// assert!(rayon_core::max_num_threads() >= 1024);

@@ -96,8 +96,8 @@ impl<'scope> ScopeFifo<'scope> {
     }
 }
 
-/// Runs `op` in the calling thread's pool, or in the global one, with a scope into which it can spawn tasks that
-/// borrow from the caller; returns when all of them are done.
+/// Runs `op` in the calling thread's pool, or in the global one, with a scope into which it can
+/// spawn tasks that borrow from the caller; returns when all of them are done.
 ///
 /// If `op` or a task panics, so does this, when everything is done.
 ///
@@ -115,9 +115,10 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    match inside() {
-        true => locksley::scope(|scope| op(Scope::of(scope))),
-        false => global().scope(op),
+    if inside() {
+        locksley::scope(|scope| op(Scope::of(scope)))
+    } else {
+        global().scope(op)
     }
 }
 
@@ -139,13 +140,15 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    match inside() {
-        true => locksley::scope_fifo(|scope| op(ScopeFifo::of(scope))),
-        false => global().scope_fifo(op),
+    if inside() {
+        locksley::scope_fifo(|scope| op(ScopeFifo::of(scope)))
+    } else {
+        global().scope_fifo(op)
     }
 }
 
-/// [`scope`] whose `op` runs on the calling thread wherever that is; only the tasks run in the pool.
+/// [`scope`] whose `op` runs on the calling thread wherever that is; only the tasks run in the
+/// pool.
 ///
 /// ```
 /// let here = std::thread::current().id();
@@ -160,9 +163,10 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    match inside() {
-        true => locksley::in_place_scope(|scope| op(Scope::of(scope))),
-        false => global().in_place_scope(op),
+    if inside() {
+        locksley::in_place_scope(|scope| op(Scope::of(scope)))
+    } else {
+        global().in_place_scope(op)
     }
 }
 
@@ -177,9 +181,10 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    match inside() {
-        true => locksley::in_place_scope_fifo(|scope| op(ScopeFifo::of(scope))),
-        false => global().in_place_scope_fifo(op),
+    if inside() {
+        locksley::in_place_scope_fifo(|scope| op(ScopeFifo::of(scope)))
+    } else {
+        global().in_place_scope_fifo(op)
     }
 }
 

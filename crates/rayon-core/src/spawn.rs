@@ -16,13 +16,15 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    match inside() {
-        true => locksley::spawn_detached(func),
-        false => global().spawn(func),
+    if inside() {
+        locksley::spawn_detached(func)
+    } else {
+        global().spawn(func)
     }
 }
 
-/// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun first.
+/// [`spawn`] that keeps the order: of the tasks that a thread spawned so, the oldest is begun
+/// first.
 ///
 /// ```
 /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -33,8 +35,9 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    match inside() {
-        true => locksley::spawn_fifo_detached(func),
-        false => global().spawn_fifo(func),
+    if inside() {
+        locksley::spawn_fifo_detached(func)
+    } else {
+        global().spawn_fifo(func)
     }
 }

@@ -72,7 +72,7 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// What can start a thread. Nobody else can name it, so nobody else can implement it.
+/// What can start a thread. Other crates cannot name it, and so not implement it.
 pub trait ThreadSpawn {
     /// Starts a thread, in which `thread` is run.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;

@@ -20,16 +20,17 @@ impl From<locksley::Yield> for Yield {
     }
 }
 
-/// Runs one task of the calling thread's pool, its own or another's, if there is one. `None` outside of a
-/// pool.
+/// Runs one task of the calling thread's pool, its own or another's, if there is one. `None`
+/// outside of a pool.
 ///
 /// ```
 /// assert_eq!(rayon_core::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
-    match inside() {
-        true => locksley::yield_now().map(Yield::from),
-        false => None,
+    if inside() {
+        locksley::yield_now().map(Yield::from)
+    } else {
+        None
     }
 }
 
@@ -39,8 +40,9 @@ pub fn yield_now() -> Option<Yield> {
 /// assert_eq!(rayon_core::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
-    match inside() {
-        true => locksley::yield_local().map(Yield::from),
-        false => None,
+    if inside() {
+        locksley::yield_local().map(Yield::from)
+    } else {
+        None
     }
 }

@@ -1,4 +1,5 @@
-//! Who has which index: under every strategy, and in pools of Locksley's own with every way of waiting.
+//! Who has which index: under every strategy, and in pools of Locksley's own with every way of
+//! waiting.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -92,8 +93,8 @@ fn child_indices() {
     indices_are_unique();
 }
 
-/// A worker of Locksley's own pools may be a spare, with an index beyond the number of workers. So rayon's
-/// functions do not run there but in the global pool; unless that pool has no spares.
+/// A worker of Locksley's own pools may be a spare, with an index beyond the number of workers. So
+/// rayon's functions do not run there but in the global pool; unless that pool has no spares.
 #[test]
 fn so_it_is_in_pools_of_locksleys_own_however_they_wait() {
     for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
@@ -104,9 +105,10 @@ fn so_it_is_in_pools_of_locksleys_own_however_they_wait() {
             let inside = spares == 0 || waiting == Waiting::TakeAny;
             let index = native.install(rayon_core::current_thread_index);
             assert_eq!(index.is_some(), inside, "{waiting:?}, {spares} spares");
-            let threads = match inside {
-                true => 3,
-                false => rayon_core::current_num_threads(),
+            let threads = if inside {
+                3
+            } else {
+                rayon_core::current_num_threads()
             };
             let owners = Owners::default();
             let task = || owners.task(threads);

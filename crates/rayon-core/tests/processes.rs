@@ -113,8 +113,8 @@ fn a_waiter_runs_only_what_it_waits_for_if_asked_to() {
     );
 }
 
-/// Has the one thread of a pool wait for another pool while its own has a task, and tells whether the
-/// task ran on top of the wait.
+/// Has the one thread of a pool wait for another pool while its own has a task, and tells whether
+/// the task ran on top of the wait.
 #[test]
 #[ignore = "a child process of `a_waiter_runs_only_what_it_waits_for_if_asked_to`"]
 fn child_waiting() {
@@ -355,7 +355,7 @@ fn child_outputs() {
     println!("answer: {}", pool(2).install(|| fib(10)));
 }
 
-/// Did the process abort, having said why?
+/// Returns `true` if the process aborted and said why.
 fn aborts(test: &str, why: &str) {
     let output = child(test, &[]);
     assert!(!output.status.success());

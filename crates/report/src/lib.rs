@@ -1,9 +1,9 @@
 //! What was measured, as data and as a page.
 //!
-//! [`Results`] holds comparisons, experiments, profiles and traces of one or several commands. It knows
-//! nothing of the runtime or the simulator: the program that measures fills it in. It is kept as
-//! JSON, one file per command, any number of them in a folder ([`read`], [`write()`]), and as CSV
-//! ([`Results::to_csv`]).
+//! [`Results`] holds comparisons, experiments, profiles and traces of one or several commands. It
+//! knows nothing of the runtime or the simulator: the program that measures fills it in. It is kept
+//! as JSON, one file per command, any number of them in a folder ([`read`], [`write()`]), and as
+//! CSV ([`Results::to_csv`]).
 //!
 //! ```
 //! use locksley_report::{Comparison, Contender, Machine, Results, Row};

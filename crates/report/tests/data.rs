@@ -234,7 +234,7 @@ fn speed_ups_and_errors_are_ratios() {
     assert_eq!(profile.speedup(&point(vec![0.0])), None);
     assert_eq!(profile.speedup(&point(vec![])), None);
     assert_eq!((profile.at_most(2), profile.at_most(9)), (2.0, 4.0));
-    assert_eq!(profile.at_least(2), 1.0);
+    assert_eq!(profile.at_least(2), 8.0 / (4.0 + 1.44 * 4.0));
     let replay = |predicted, measured: Vec<f64>| ReplayPoint {
         strategy: "x".into(),
         workers: 1,

@@ -130,15 +130,11 @@ impl Scene {
     }
 
     fn nearest(&self, from: Vector, direction: Vector) -> Option<(f64, &Sphere)> {
-        let mut nearest: Option<(f64, &Sphere)> = None;
-        for sphere in &self.spheres {
-            if let Some(distance) = sphere.distance(from, direction)
-                && nearest.is_none_or(|(other, _)| distance < other)
-            {
-                nearest = Some((distance, sphere));
-            }
-        }
-        nearest
+        let met = self.spheres.iter().filter_map(|sphere| {
+            let distance = sphere.distance(from, direction)?;
+            Some((distance, sphere))
+        });
+        met.reduce(|nearest, other| if other.0 < nearest.0 { other } else { nearest })
     }
 
     /// How much light a surface gets: little if it is turned away or something is in between.

@@ -77,7 +77,7 @@ fn measured(
     }
     let start = Instant::now();
     let child = command.spawn();
-    let child = child.map_err(|error| Error::file("run", program, &error))?;
+    let mut child = child.map_err(|error| Error::file("run", program, &error))?;
     let used = child.wait4();
     let used = used.map_err(|error| Error::file("wait for", program, &error))?;
     Ok(Usage {

@@ -24,7 +24,12 @@ use crate::render::output::{self, Output};
 #[derive(Args, Debug)]
 pub(super) struct Compare {
     /// Timed runs of each.
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 11,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+    )]
     rounds: u32,
     /// Numbers of threads, as RAYON_NUM_THREADS: 2, 1:4, or 1,2,4 [default: the variable is not
     /// set].

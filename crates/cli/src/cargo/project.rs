@@ -173,8 +173,8 @@ impl Project {
         }
     }
 
-    /// Updates rayon-core in the lock file that the session restores, and what the drop-in depends on
-    /// if that is too old as well.
+    /// Updates rayon-core in the lock file that the session restores, and what the drop-in depends
+    /// on if that is too old as well.
     fn update(&self, original: &Found) -> Result<(), Error> {
         eprintln!(
             "the lock file has rayon-core {}, the drop-in is {}: updating a copy of the lock file",

@@ -53,7 +53,12 @@ const WORTH: f64 = 1.1;
 #[derive(Args, Debug)]
 pub(super) struct Xray {
     /// Timed runs for each number of threads.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+    )]
     rounds: u32,
     /// Numbers of threads that are measured [default: 1, 2 and one per processor].
     #[arg(long, value_name = "LIST", value_parser = ranges::workers)]
@@ -247,14 +252,15 @@ impl Examination<'_> {
             self.note("There is no forecast: nothing was forked in a pool.".into());
             return Ok(());
         }
-        let Loaded { unit, graph, .. } = recorder::read(&recording)?;
+        let Loaded { graph, .. } = recorder::read(&recording)?;
         let parse = |graph: &str| {
             Graph::parse(graph).map_err(|error| {
                 Error::System(format!("{} is no recording: {error}", recording.display()))
             })
         };
-        let unit = unit.unwrap_or(UNIT).as_secs_f64();
-        let size = parse(&graph)?.size();
+        let parsed = parse(&graph)?;
+        let unit = parsed.unit().unwrap_or(UNIT).as_secs_f64();
+        let size = parsed.size();
         let mut graph = parse(&recorder::coarser(&graph, size.work, STEPS)?)?;
         let measured = Profiled::read(&profile).unwrap_or(Profiled {
             work: size.work as f64 * unit,

@@ -38,7 +38,12 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "LIST", default_value = "all")]
     rivals: String,
     /// Samples of each.
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 11,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+    )]
     rounds: u32,
     /// Stop after so long for each workload, when the round is complete: 30s.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]

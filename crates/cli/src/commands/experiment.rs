@@ -62,10 +62,20 @@ struct BatchArgs {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tasks: Option<u32>,
     /// How often everything is repeated.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+    )]
     rounds: u32,
     /// Which Fibonacci number a heavy task computes.
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=36))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 25,
+        value_parser = clap::value_parser!(u32).range(1..=36),
+    )]
     heavy: u32,
     /// When tasks come.
     #[arg(long, value_enum, default_value = "batch")]

@@ -16,7 +16,7 @@ use crate::parse::names;
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{Output, Session};
 use crate::render::tables;
-use crate::render::units::{digits, time};
+use crate::render::units::{digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley profile sort:n=200000                    what serial merges cost
@@ -40,7 +40,12 @@ pub(crate) struct ProfileRun {
     #[arg(long, value_name = "RANGE", value_parser = ranges::workers)]
     workers: Option<Numbers>,
     /// Samples of each measurement.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+    )]
     rounds: u32,
     /// A larger workload.
     #[arg(long)]
@@ -160,5 +165,52 @@ fn one(profile: &report::Profile) -> String {
         ]);
     }
     text += &table.render(Style::Plain);
-    text + "  at most: no scheduler can do better; at least: a greedy one that pays for every steal\n"
+    text +=
+        "  at most: no scheduler can do better; at least: a greedy one that pays for every steal\n";
+    text + &outside_of_bounds(profile)
+}
+
+/// Comments on measured speed-ups that are outside of their bounds by more than a tenth.
+fn outside_of_bounds(profile: &report::Profile) -> String {
+    const SLACK: f64 = 1.1;
+    let comment = |point: &SpeedupPoint| {
+        let (workers, seen) = (point.workers, profile.speedup(point)?);
+        if seen > SLACK * profile.at_most(workers) {
+            Some(format!(
+                "  {}: more than the bound, which is computed from a recorded run: recording makes \
+                 short strands longer, and\n  several workers have more cache than one\n",
+                several(workers, "worker")
+            ))
+        } else if SLACK * seen < profile.at_least(workers) {
+            Some(format!(
+                "  {}: less than expected: the bounds know nothing of other programs on the machine, \
+                 and of caches\n  and memory that workers share\n",
+                several(workers, "worker")
+            ))
+        } else {
+            None
+        }
+    };
+    profile.measured.iter().filter_map(comment).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_outside_of_its_bounds_gets_a_comment() {
+        let comment = |seconds| {
+            let mut profile = report::Profile::new("fib", 8.0, 1.0, 1.0);
+            profile.serial = vec![8.0];
+            profile.measured.push(SpeedupPoint {
+                workers: 2,
+                samples: vec![seconds],
+            });
+            outside_of_bounds(&profile)
+        };
+        assert_eq!(comment(4.5), "");
+        assert!(comment(3.0).starts_with("  2 workers: more than the bound"));
+        assert!(comment(8.0).starts_with("  2 workers: less than expected"));
+    }
 }

@@ -21,7 +21,7 @@ use crate::parse::names;
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{Output, Session};
 use crate::render::tables;
-use crate::render::units::{self, digits, time};
+use crate::render::units::{self, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley replay sort                                     recorded now; 1 to 64 processors
@@ -39,7 +39,13 @@ pub(crate) struct Replay {
     #[arg(value_name = "RECORDING|WORKLOAD")]
     what: String,
     /// Numbers of processors: 64, 1:8, or 1,2,64.
-    #[arg(long, short, value_name = "RANGE", default_value = "1,2,4,8,16,32,64", value_parser = ranges::processors)]
+    #[arg(
+        long,
+        short,
+        value_name = "RANGE",
+        default_value = "1,2,4,8,16,32,64",
+        value_parser = ranges::processors,
+    )]
     processors: Numbers,
     /// Strategies of the pool, separated by commas.
     #[arg(
@@ -58,19 +64,27 @@ pub(crate) struct Replay {
     /// cluster:CORES,NEAR,FAR, nested:SIZE=NS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
-    /// How long a step of a graph is about which nothing else is known.
-    #[arg(long, value_name = "TIME", default_value = "200ns", value_parser = units::duration)]
-    unit: Duration,
+    /// How long a step of the graph is [default: what the file says, or 200ns].
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    unit: Option<Duration>,
     /// Measure nothing.
     #[arg(long)]
     no_measure: bool,
     /// Samples of each measurement.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = clap::value_parser!(u32).range(1..=10_000),
+    )]
     rounds: u32,
     /// A larger workload.
     #[arg(long)]
     full: bool,
 }
+
+/// How long a step of a graph is that does not say so.
+const UNIT: Duration = Duration::from_nanos(200);
 
 /// A graph, and what is known of it.
 struct Source {
@@ -89,8 +103,8 @@ impl Source {
         const SHORT: f64 = 300e-9;
         let strand = self.strand.filter(|strand| *strand < SHORT)?;
         Some(format!(
-            "between forks and joins this program runs for {} on average, and recording takes longer than that: \
-             predictions are rough",
+            "between forks and joins this program runs for {} on average, and recording takes \
+             longer than that: predictions are rough",
             time(strand)
         ))
     }
@@ -132,7 +146,7 @@ impl Replay {
             .extension()
             .is_some_and(|extension| extension == "json")
             || path.is_file();
-        let Loaded { run, unit, graph } = if is_file {
+        let Loaded { run, graph } = if is_file {
             recorder::read(path)?
         } else {
             self.record()?
@@ -141,6 +155,16 @@ impl Replay {
             .map_err(|error| Error::System(format!("{} is no recording: {error}", self.what)))?;
         let spec = |run: &Run| Spec::parse(&run.program, Scale::Quick).ok();
         let size = graph.size();
+        let unit = self.unit.or(graph.unit()).unwrap_or_else(|| {
+            output.say("note: the file does not say how long a step is: 200 ns; see --unit");
+            UNIT
+        });
+        if graph.unordered() > 0 {
+            output.say(format!(
+                "note: {} of the recorded run did not end within it, and are not in the graph",
+                several(graph.unordered() as usize, "task")
+            ));
+        }
         let source = Source {
             graph,
             program: run
@@ -148,7 +172,7 @@ impl Replay {
                 .map_or_else(|| self.what.clone(), |run| run.program.clone()),
             spec: run.as_ref().and_then(spec),
             workers: run.as_ref().map_or(0, |run| run.workers),
-            unit: unit.unwrap_or(self.unit),
+            unit,
             strand: run.as_ref().map(Run::strand_seconds),
         };
         let seconds = |steps: u64| time(steps as f64 * source.unit.as_secs_f64());
@@ -168,7 +192,6 @@ impl Replay {
         let (run, graph) = recorder::record(&spec, 1, None)?;
         let graph = recorder::lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
         Ok(Loaded {
-            unit: Some(Duration::from_nanos(run.unit_ns)),
             run: Some(run),
             graph,
         })

@@ -46,17 +46,33 @@ pub(crate) struct Simulate {
     )]
     strategies: String,
     /// Numbers of processors: 64, 1:8, 16:64:16, or 1,16,256.
-    #[arg(long, short, value_name = "RANGE", default_value = "64", value_parser = ranges::processors)]
+    #[arg(
+        long,
+        short,
+        value_name = "RANGE",
+        default_value = "64",
+        value_parser = ranges::processors,
+    )]
     processors: Numbers,
     /// What things cost, in ticks: node, steal, cas, fence, donation, probe.
-    #[arg(long, value_name = "NAME=TICKS,..", default_value = "node=1,steal=1", value_parser = machines::costs)]
+    #[arg(
+        long,
+        value_name = "NAME=TICKS,..",
+        default_value = "node=1,steal=1",
+        value_parser = machines::costs,
+    )]
     costs: Costly,
     /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or
     /// nested:SIZE=TICKS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
     /// How many runs of each, with different random numbers.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=10_000),
+    )]
     seeds: u64,
     /// The first seed.
     #[arg(long, default_value_t = 1)]

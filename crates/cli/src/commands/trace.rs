@@ -42,7 +42,11 @@ pub(crate) struct TraceRun {
     #[arg(long, value_name = "N", value_parser = ranges::one_worker)]
     workers: Option<usize>,
     /// How many entries each worker keeps, of 16 bytes; the newest ones are kept.
-    #[arg(long, value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(16..=1 << 24))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(16..=1 << 24),
+    )]
     capacity: u32,
     /// How often the loads are sampled; this takes a little of a processor.
     #[arg(long, value_name = "TIME", default_value = "500us", value_parser = units::duration)]

@@ -193,8 +193,6 @@ fn overhead() -> Result<f64, Error> {
 pub(crate) struct Loaded {
     /// What is known of the run, if it was recorded by `locksley record`.
     pub(crate) run: Option<Run>,
-    /// How long a step of the graph is, if the file says so.
-    pub(crate) unit: Option<Duration>,
     /// The graph as text, without what recording added.
     pub(crate) graph: String,
 }
@@ -208,10 +206,8 @@ pub(crate) fn read(path: &Path) -> Result<Loaded, Error> {
         Ok(run) if run.format == FORMAT => {
             let graph = text(&path.with_file_name(&run.graph))?;
             let graph = lighter(&graph, run.overhead_ns / run.unit_ns as f64)?;
-            let unit = Some(Duration::from_nanos(run.unit_ns));
             Ok(Loaded {
                 run: Some(run),
-                unit,
                 graph,
             })
         }
@@ -220,50 +216,37 @@ pub(crate) fn read(path: &Path) -> Result<Loaded, Error> {
             path.display(),
             run.format
         ))),
-        Err(_) => Ok(with_unit(given)),
-    }
-}
-
-/// A graph, which may say how long a step of it is.
-fn with_unit(text: String) -> Loaded {
-    let alone = |graph| Loaded {
-        run: None,
-        unit: None,
-        graph,
-    };
-    // A graph that is damaged is reported by its reader.
-    let Ok(Value::Object(mut graph)) = serde_json::from_str::<Value>(&text) else {
-        return alone(text);
-    };
-    match graph.remove("unit_ns").as_ref().and_then(Value::as_f64) {
-        None => alone(text),
-        Some(unit) => Loaded {
-            unit: Some(Duration::from_secs_f64(unit.max(0.001) * 1e-9)),
-            ..alone(Value::Object(graph).to_string())
-        },
+        Err(_) => Ok(Loaded {
+            run: None,
+            graph: given,
+        }),
     }
 }
 
 /// A graph with so many steps less in each node, but one at least.
 pub(crate) fn lighter(graph: &str, steps: f64) -> Result<String, Error> {
-    with_steps(graph, |had| had - steps)
+    with_steps(graph, 1.0, |had| had - steps)
 }
 
-/// A graph of `work` steps with about `wanted`, if it has more: simulations take as long as there are
-/// steps.
+/// A graph of `work` steps with about `wanted`, if it has more: simulations take as long as there
+/// are steps.
 pub(crate) fn coarser(graph: &str, work: u64, wanted: u64) -> Result<String, Error> {
     let factor = work as f64 / wanted as f64;
     if factor <= 1.0 {
         return Ok(graph.to_owned());
     }
-    with_steps(graph, |had| had / factor)
+    with_steps(graph, factor, |had| had / factor)
 }
 
-/// Replaces the number of steps of each node that has several. A node keeps one at least.
-fn with_steps(graph: &str, replace: impl Fn(f64) -> f64) -> Result<String, Error> {
+/// Replaces the number of steps of each node that has several, and multiplies the unit. A node
+/// keeps one step at least.
+fn with_steps(graph: &str, unit: f64, replace: impl Fn(f64) -> f64) -> Result<String, Error> {
     let damaged =
         |error: serde_json::Error| Error::System(format!("the graph is damaged: {error}"));
     let mut graph: Value = serde_json::from_str(graph).map_err(damaged)?;
+    if let Some(had) = graph.get("unit_ns").and_then(Value::as_f64) {
+        graph["unit_ns"] = ((had * unit).round() as u64).into();
+    }
     let nodes = graph.get_mut("nodes").and_then(Value::as_array_mut);
     for node in nodes.into_iter().flatten() {
         if let Some(had) = node.get("steps").and_then(Value::as_f64) {
@@ -278,25 +261,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_graph_may_name_its_unit() {
-        let nodes = r#""nodes":[{"id":"0"}]"#;
-        let loaded = with_unit(format!(
-            r#"{{"format":"locksley-dag/1","unit_ns":250,{nodes}}}"#
-        ));
-        assert_eq!(loaded.unit, Some(Duration::from_nanos(250)));
-        assert!(!loaded.graph.contains("unit_ns"), "{}", loaded.graph);
-        let plain = format!(r#"{{"format":"locksley-dag/1",{nodes}}}"#);
-        let loaded = with_unit(plain.clone());
-        assert_eq!((loaded.unit, loaded.graph), (None, plain));
-    }
-
-    #[test]
     fn what_recording_costs_is_taken_out() {
-        let graph = r#"{"format": "locksley-dag/1", "nodes": [{"id": "0", "steps": 70, "next": ["1"]}, {"id": "1"}]}"#;
+        let graph = r#"{"format": "locksley-dag/1", "unit_ns": 20, "nodes": [
+            {"id": "0", "steps": 70, "next": ["1"]}, {"id": "1"}]}"#;
         let lighter = |steps| lighter(graph, steps).unwrap();
         assert!(lighter(60.0).contains(r#""steps":10"#));
         assert!(lighter(100.0).contains(r#""steps":1"#));
         assert!(coarser(graph, 71, 100).unwrap().contains(r#""steps": 70"#));
-        assert!(coarser(graph, 700, 100).unwrap().contains(r#""steps":10"#));
+        let coarser = coarser(graph, 700, 100).unwrap();
+        assert!(coarser.contains(r#""steps":10"#));
+        let graph = locksley_sim::dag::Graph::parse(&coarser).unwrap();
+        assert_eq!(graph.unit(), Some(Duration::from_nanos(140)));
     }
 }

@@ -3,12 +3,16 @@
 
 #[cfg(unix)]
 mod interrupts;
+#[path = "../common/ran.rs"]
+mod ran;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
+
+use ran::Ran;
 
 /// A program that computes in parallel: the sum of the numbers below its first argument, which it
 /// prints, and an exit code, its second argument.
@@ -113,24 +117,6 @@ impl Drop for Project {
     }
 }
 
-/// What a command said, and how it ended.
-#[derive(Debug)]
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Ran {
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-}
-
 #[test]
 fn a_project_runs_is_compared_and_stays_as_it_was() {
     let project = Project::with_rayon();
@@ -205,7 +191,8 @@ fn examine(project: &Project) {
     );
 }
 
-/// Returns `true` if the drop-in writes timelines and recordings for programs that do not know of it.
+/// Returns `true` if the drop-in writes timelines and recordings for programs that do not know of
+/// it.
 fn knows_files(project: &Project) -> bool {
     let sources = project.target().join("locksley/sources");
     let mut folders = std::fs::read_dir(sources).expect("it is unpacked");

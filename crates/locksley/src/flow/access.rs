@@ -26,7 +26,7 @@ pub trait Lend<'f, 't, Bound = &'t &'f ()> {
 /// | `(a.read(), b.update())` | `(&T, &mut U)` |
 /// | `vec![a.read(), b.read()]` | `Vec<&T>` |
 ///
-/// Nobody else implements it.
+/// No other crate implements it.
 ///
 /// ```
 /// let mut parts = vec![1, 2, 3, 4];
@@ -126,7 +126,7 @@ impl<T> Write<'_, [T]> {
         self.0.len()
     }
 
-    /// Are there none?
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -202,7 +202,8 @@ fn part<T: ?Sized, O>(slot: &Place<T, O>, mode: Mode) -> Part {
     }
 }
 
-/// Folds all that was cumulated before this task into the object. Is it whole then?
+/// Folds all that was cumulated before this task into the object. Returns `true` if the object is
+/// whole then.
 ///
 /// # Safety
 ///
@@ -269,8 +270,8 @@ macro_rules! single {
                 'f: 't,
             {
                 let $data = raw.slot().data;
-                // SAFETY: the task runs now, so its access is active, until `'t` ends: no other that
-                // conflicts with it is. The object's memory stays longer.
+                // SAFETY: the task runs now, so its access is active, until `'t` ends: no other
+                // that conflicts with it is. The object's memory stays longer.
                 unsafe { $lend }
             }
 
@@ -288,7 +289,8 @@ impl<'t, 'f, T: 'f, O: Reduce<T> + 'f> Lend<'f, 't> for Cumulating<'f, T, O> {
     type Refs = Cumulative<'t, T, O>;
 }
 
-// SAFETY: the engine runs the task when every active access cumulates. Only a task whose turn it is adds in place.
+// SAFETY: the engine runs the task when every active access cumulates. Only a task whose turn it is
+// adds in place.
 unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulating<'f, T, O> {
     type Raw = Place<T, O>;
     type Hold = (Sink<T>, NonNull<O>);
@@ -310,7 +312,8 @@ unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulat
         if !running.0.in_order {
             return (Sink::Part(None), slot.operation);
         }
-        // SAFETY: all before the task is done. Those behind it that cumulate too have parts of their own.
+        // SAFETY: all before the task is done. Those behind it that cumulate too have parts of
+        // their own.
         unsafe { fold(raw, running) };
         (Sink::Object(slot.data), slot.operation)
     }
@@ -325,8 +328,9 @@ unsafe impl<'f, T: Send + 'f, O: Reduce<T> + Sync + 'f> Accesses<'f> for Cumulat
 
     unsafe fn settle(raw: Self::Raw, hold: Self::Hold, running: &Running<'_, '_>) {
         if let (Sink::Part(Some(value)), operation) = hold {
-            // SAFETY: slots stay until the frame is left, when all parts are folded; whoever folds this one has seen
-            // the task done, and no other task accesses the object then. `T` is `Send`, `O` is `Sync`.
+            // SAFETY: slots stay until the frame is left, when all parts are folded; the task that
+            // folds this one has seen the task done, and no other task accesses the object then.
+            // `T` is `Send`, `O` is `Sync`.
             unsafe {
                 let slot = raw.slot();
                 let parts = slot.head.core.parts.expect("made with an operation");

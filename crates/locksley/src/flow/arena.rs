@@ -1,8 +1,8 @@
 //! Memory of a frame: taken piece by piece from chunks, given back all at once.
 //!
-//! A frame lies on one thread's stack, and so do its arenas; what is in them other threads only read and write
-//! through pointers, between the frame's beginning and end. A thread keeps some chunks for its next frames, so a
-//! task that forks costs no call of the allocator.
+//! A frame lies on one thread's stack, and so do its arenas; what is in them other threads only
+//! read and write through pointers, between the frame's beginning and end. A thread keeps some
+//! chunks for its next frames, so a task that forks costs no call of the allocator.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -11,21 +11,22 @@ use std::ptr::{self, NonNull};
 /// Bytes in a chunk, its header included: a dozen tasks.
 const CHUNK: usize = 2048;
 
-/// How many chunks a thread keeps: as many as a frame with a thousand tasks fills. Given back and taken again each time,
-/// they would cost more than the tasks: the allocator returns that much to the system.
+/// How many chunks a thread keeps: as many as a frame with a thousand tasks fills. Given back and
+/// taken again each time, they would cost more than the tasks: the allocator returns that much to
+/// the system.
 const KEPT: usize = 256;
 
 thread_local! {
     static SPARE: RefCell<Spare> = const { RefCell::new(Spare(Vec::new())) };
 }
 
-/// Chunks of the usual size that nobody uses.
+/// Unused chunks of the usual size.
 struct Spare(Vec<NonNull<Chunk>>);
 
 impl Drop for Spare {
     fn drop(&mut self) {
         for chunk in self.0.drain(..) {
-            // SAFETY: the chunk is of the usual size, and nobody uses it.
+            // SAFETY: the chunk is of the usual size, and unused.
             unsafe { dealloc(chunk.as_ptr().cast(), usual()) };
         }
     }
@@ -59,7 +60,7 @@ fn obtain(layout: Layout) -> NonNull<Chunk> {
 ///
 /// # Safety
 ///
-/// Nobody uses it, and it was obtained with this layout.
+/// It is unused, and was obtained with this layout.
 unsafe fn give_back(chunk: NonNull<Chunk>, layout: Layout) {
     if layout == usual() {
         let keep = |spare: &RefCell<Spare>| {
@@ -100,7 +101,7 @@ impl Arena {
     #[inline]
     pub(crate) fn put<T>(&self, value: T) -> NonNull<T> {
         let place = self.room_for(Layout::new::<T>()).cast::<T>();
-        // SAFETY: the place is as large and as aligned as the layout says, and nobody else's.
+        // SAFETY: the place is as large and as aligned as the layout says, and only the caller's.
         unsafe { place.write(value) };
         place
     }
@@ -134,14 +135,16 @@ impl Arena {
     #[inline(never)]
     fn room_in_another(&self, layout: Layout) -> NonNull<u8> {
         let needed = size_of::<Chunk>() + layout.size() + layout.align();
-        let whole = match needed <= CHUNK {
-            true => usual(),
-            false => Layout::from_size_align(needed, align_of::<Chunk>())
-                .expect("what fits into a type fits with a header"),
+        let whole = if needed <= CHUNK {
+            usual()
+        } else {
+            Layout::from_size_align(needed, align_of::<Chunk>())
+                .expect("what fits into a type fits with a header")
         };
-        let chunk = match needed <= CHUNK {
-            true => take(),
-            false => obtain(whole),
+        let chunk = if needed <= CHUNK {
+            take()
+        } else {
+            obtain(whole)
         };
         let header = Chunk {
             before: self.newest.get(),
@@ -162,13 +165,13 @@ impl Arena {
     ///
     /// # Safety
     ///
-    /// Nobody uses what is there any more.
+    /// What is there is not used again.
     pub(crate) unsafe fn clear(&self) {
         while let Some(chunk) = NonNull::new(self.newest.get()) {
             // SAFETY: the arena's chunks start with a header.
             let (before, layout) = unsafe { (chunk.as_ref().before, chunk.as_ref().layout) };
             self.newest.set(before);
-            // SAFETY: nobody uses it, says the caller; the header says how it was obtained.
+            // SAFETY: it is unused, says the caller; the header says how it was obtained.
             unsafe { give_back(chunk, layout) };
         }
         self.free.set(ptr::null_mut());
@@ -178,7 +181,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: whoever has an arena keeps it as long as anybody uses what is there.
+        // SAFETY: the owner of an arena keeps it as long as what is there is used.
         unsafe { self.clear() };
     }
 }
@@ -216,7 +219,7 @@ mod tests {
         let many = arena.put([3_u32; 5000]);
         // SAFETY: as above.
         assert_eq!(unsafe { many.as_ref() }, &[3; 5000]);
-        // SAFETY: nobody uses the pieces any more.
+        // SAFETY: the pieces are not used again.
         unsafe { arena.clear() };
         assert_eq!(arena.left.get(), 0);
     }

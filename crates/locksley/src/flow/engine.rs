@@ -1,44 +1,47 @@
-//! Which task of a frame may run: in order without a question, out of order by what is before it.
+//! Which task of a frame may run: in order at once, out of order by what is before it.
 //!
 //! A frame has its tasks in a list, in the order of the program.
 //!
 //! ```text
 //!            done        claimed        not begun
 //!   first ── D ── D ── D ── C ── W ── W ── . ── . ── . ── last
-//!                           ^ front        ^ cursor: nobody has looked further
+//!                           ^ front        ^ cursor: no thief has looked further
 //! ```
 //!
-//! **In order.** The frame's owner runs one task after the other. All before the next one are done, so it may run,
-//! whatever it accesses. To claim it is one compare-and-swap on the task's state, and to finish it one swap; no object is
-//! looked at.
+//! **In order.** The frame's owner runs one task after the other. All before the next one are done,
+//! so it may run, whatever it accesses. To claim it is one compare-and-swap on the task's state,
+//! and to finish it one swap; no object is looked at.
 //!
-//! **Out of order.** A thief, under the frame's lock, *watches* tasks one by one from the front: it marks the task's
-//! state, and enters its accesses at their objects ([`queue`](super::queue)), until one has all of its accesses active. That
-//! one is ready, and the thief claims it. Whoever finishes a task that is watched finds the mark, takes the lock, and
-//! lets the accesses leave; tasks whose last access becomes active so are ready. An owner that finds its next task
-//! watched does the same as a thief, and goes back to the simple way when all that are watched are done.
+//! **Out of order.** A thief, under the frame's lock, *watches* tasks one by one from the front: it
+//! marks the task's state, and enters its accesses at their objects ([`queue`](super::queue)),
+//! until one has all of its accesses active. That one is ready, and the thief claims it. The worker
+//! that finishes a watched task finds the mark, takes the lock, and lets the accesses leave; tasks
+//! whose last access becomes active are ready. An owner that finds its next task watched does the
+//! same as a thief, and goes back to the simple way when all that are watched are done.
 //!
-//! So each task is watched at most once, whoever comes: the price of all steals together is O(tasks + accesses), not of each
-//! one. Without a thief there is none.
+//! So each task is watched at most once: all steals together cost O(tasks + accesses), and without
+//! a thief there is no cost.
 //!
-//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the objects know the accesses of
-//! exactly those that are watched and not done. For only the owner runs a task that is not watched, when it has seen
-//! all before it done; if a thief marks one before it is finished, the owner meets the mark, and waits for the lock.
+//! **Invariant.** Under the lock, every task before the cursor is done or watched, and the objects
+//! know the accesses of exactly those that are watched and not done. For only the owner runs a task
+//! that is not watched, when it has seen all before it done; if a thief marks one before it is
+//! finished, the owner meets the mark, and waits for the lock.
 //!
-//! **Nobody waits in here, and nothing is left over.** A task that is ready is taken by whoever has made it so, or by
-//! somebody who comes for more, and all come for more before they leave. Of the tasks that are not done the first one
-//! has nothing before it: it is running, or ready. So while tasks are left somebody is at one of them.
+//! **No worker waits in here, and no task is left over.** A ready task is taken by the worker that
+//! made it ready, or by a worker that comes for more, and every worker comes for more before it
+//! leaves. The first task that is not done has nothing before it: it is running, or ready. So while
+//! tasks are left, a worker runs one of them.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | E1 | finish: swap to DONE | Release | E2, E3 | whoever sees it done must see what it wrote | `flow::models::a_thief_sees_what_was_written` |
+//! | E1 | finish: swap to DONE | Release | E2, E3 | a worker that sees it done must see what it wrote | `flow::models::a_thief_sees_what_was_written` |
 //! | E2 | a thief looks whether a task is done | Acquire | E1 | as E1 | as E1 |
 //! | E3 | watch: mark the state | Acquire | E1 | as E1, if it was finished in between | `flow::models::last_reader_writer_and_thief` |
 //! | E4 | the owner moves the front | Release | E5 | what is before it is not looked at again | `flow::models::a_thief_starts_at_the_front` |
 //! | E5 | a thief reads the front | Acquire | E4 | as E4 | as E4 |
 //!
-//! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the same word, so one of
-//! them comes first. Results of watched tasks pass through the lock.
+//! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the
+//! same word, so one of them comes first. Results of watched tasks pass through the lock.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -49,6 +52,7 @@ use super::frame::Root;
 use super::helpers::{Advice, Offer};
 use super::queue::Mode;
 use super::task::{Bereft, CLAIMED, Context, DONE, Task};
+use crate::observe::record::TaskGraph;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
 use crate::task::job::{Payload, catch, discard};
@@ -83,7 +87,8 @@ struct Agenda {
     ready: BinaryHeap<Reverse<Ready>>,
     /// How many are watched and not done.
     watched: usize,
-    /// The first that nobody has looked at; none before the first look, and behind the last task.
+    /// The first task that no thief has looked at; `None` before the first look, and behind the
+    /// last task.
     cursor: Option<NonNull<Task>>,
     begun: bool,
 }
@@ -92,43 +97,47 @@ struct Agenda {
 #[derive(Debug)]
 pub(crate) struct List {
     /// Where a look begins: all before it are done. Written by the owner.
-    front: AtomicPtr<Task>,
+    pub(super) front: AtomicPtr<Task>,
     /// The owner's alone, as is the next one.
     last: Cell<Option<NonNull<Task>>>,
     count: Cell<usize>,
     agenda: Mutex<Agenda>,
-    /// Is there more than whoever looked last has taken? A hint.
+    /// Set if more is ready than the last thief took. A hint.
     spare: AtomicBool,
-    /// Has anybody looked, since the list began?
+    /// Set if a thief has looked since the list began.
     seen: AtomicBool,
-    /// Has a task of the frame failed? Written before it is done.
+    /// Set if a task of the frame has failed. Written before the task is done.
     failed: AtomicBool,
     /// The panic of the first task, in the order of the program, of those that have panicked.
     panic: Mutex<Option<(usize, Payload)>>,
+    /// Where the tasks are recorded that are in the list, if they are. Set and cleared by the owner
+    /// while no other worker knows of the list.
+    pub(super) record: AtomicPtr<TaskGraph>,
 }
 
-// SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in cells is under the
-// lock, or set before others see it. The tasks were made of closures that are `Send`.
+// SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in
+// cells is under the lock, or set before others see it. The tasks were made of closures that are
+// `Send`.
 unsafe impl Sync for List {}
 // SAFETY: as above.
 unsafe impl Send for List {}
 
-/// What somebody gets who comes for a task.
+/// What a worker gets that comes for a task.
 pub(crate) enum Turn {
     /// One that is ready, out of order.
     Task(NonNull<Task>),
     /// For the owner: all before this one are done.
     InOrder(NonNull<Task>),
-    /// None is ready. If any is left, somebody is at one that comes before it.
+    /// None is ready. If any is left, a worker runs one that comes before it.
     None,
 }
 
-/// Why somebody who works at a list has stopped.
+/// Why a worker has stopped working at a list.
 #[derive(Debug)]
 pub(crate) enum Left<T> {
     /// Nothing is ready.
     Empty,
-    /// It has taken this one; there is more than it can do, and nobody knows.
+    /// It has taken this one; more is ready, and no offer to help is out.
     Unannounced(T),
 }
 
@@ -143,6 +152,7 @@ impl List {
             seen: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             panic: Mutex::new(None),
+            record: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -152,12 +162,13 @@ impl List {
         self.count.get()
     }
 
-    /// Adds a task. For the owner, while nobody else knows of the list.
+    /// Adds a task. For the owner, while no other worker knows of the list.
     ///
     /// # Safety
     ///
-    /// The task and its entries stay until the list is done and begun anew; the entries are of objects of the same frame,
-    /// which stay as long; what is in the task may be sent to other threads.
+    /// The task and its entries stay until the list is done and begun anew; the entries are of
+    /// objects of the same frame, which stay as long; what is in the task may be sent to other
+    /// threads.
     #[inline]
     pub(crate) unsafe fn add(&self, task: NonNull<Task>) {
         match self.last.get() {
@@ -170,7 +181,7 @@ impl List {
         self.count.set(self.count.get() + 1);
     }
 
-    /// Forgets all tasks, which are done. For the owner, when nobody else knows of the list.
+    /// Forgets all tasks, which are done. For the owner, when no other worker knows of the list.
     pub(crate) fn begin_anew(&self) {
         self.front.store(ptr::null_mut(), Ordering::Relaxed);
         self.last.set(None);
@@ -183,9 +194,8 @@ impl List {
         }
     }
 
-    /// Runs tasks in order as long as nobody else has looked, and then whatever is ready. For the owner, who may have
-    /// taken one already. `advise` says what to do with a task
-    /// that is ready.
+    /// Runs tasks in order until a thief has looked, and then those that are ready. For the
+    /// owner, who may have taken one already. `advise` says what to do with a task that is ready.
     pub(crate) fn run_in_order(
         &self,
         taken: Option<NonNull<Task>>,
@@ -200,7 +210,7 @@ impl List {
                 self.run_simply(front, worker, root)
             }
         };
-        // Somebody has looked.
+        // A thief has looked.
         loop {
             turn = match turn {
                 Turn::Task(task) => match advise() {
@@ -223,8 +233,8 @@ impl List {
         }
     }
 
-    /// Runs tasks from this one on, one after the other: all before it are done. If somebody has looked at one, it says
-    /// what is next.
+    /// Runs tasks from this one on, one after the other: all before it are done. If a thief has
+    /// looked at one, returns what is next.
     fn run_simply(
         &self,
         mut next: Option<NonNull<Task>>,
@@ -285,6 +295,7 @@ impl List {
         };
         // SAFETY: the task is of its kind, and is run once, says the caller.
         let run = || catch(|| unsafe { (this.kind.run)(task, &context) });
+        let run = || self.run_recorded(this, worker, run);
         let result = match &root.sketch {
             Some(sketch) if !context.stopped => {
                 sketch.timed(this.node, worker.map_or(0, Worker::index), run)
@@ -320,11 +331,12 @@ impl List {
         other.into_iter().for_each(discard);
     }
 
-    /// The panic that reaches whoever waits for the frame.
+    /// Takes the panic that reaches the caller that waits for the frame.
     pub(crate) fn take_panic(&self) -> Option<Payload> {
-        match self.failed.load(Ordering::Relaxed) {
-            true => lock(&self.panic).take().map(|(_, payload)| payload),
-            false => None,
+        if self.failed.load(Ordering::Relaxed) {
+            lock(&self.panic).take().map(|(_, payload)| payload)
+        } else {
+            None
         }
     }
 
@@ -391,7 +403,8 @@ impl List {
         turn
     }
 
-    /// Moves the cursor up to the front: what the owner has run without being looked at needs no look.
+    /// Moves the cursor up to the front: what the owner has run without being looked at needs no
+    /// look.
     fn find_cursor(&self, agenda: &mut Agenda) {
         let front = NonNull::new(self.front.load(Ordering::Acquire)); // [E5]
         // SAFETY: what is in the list stays.
@@ -400,10 +413,13 @@ impl List {
             agenda.begun = true;
             agenda.cursor = front;
             self.seen.store(true, Ordering::Relaxed);
-        } else if let (Some(front), Some(cursor)) = (front, agenda.cursor)
-            && index(front) > index(cursor)
-        {
-            agenda.cursor = Some(front);
+            return;
+        }
+        match (front, agenda.cursor) {
+            (Some(front), Some(cursor)) if index(front) > index(cursor) => {
+                agenda.cursor = Some(front);
+            }
+            _ => {}
         }
     }
 
@@ -434,7 +450,7 @@ impl List {
         Turn::None
     }
 
-    /// Is there perhaps more than what was taken?
+    /// Returns `true` if there may be more than was taken.
     #[inline]
     pub(crate) fn has_spare(&self) -> bool {
         self.spare.load(Ordering::Relaxed)
@@ -449,7 +465,8 @@ pub(crate) fn answer(worker: Option<&Worker>) {
     }
 }
 
-/// Does the task need an object that a failed one might have written? A cumulative write needs nothing of it.
+/// Returns `true` if the task needs an object that a failed one might have written. A cumulative
+/// write needs nothing of it.
 #[cold]
 fn depends_on_failed(task: &Task) -> bool {
     let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);

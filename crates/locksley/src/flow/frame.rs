@@ -19,8 +19,9 @@ use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
 use crate::task::job::{Payload, discard};
 
-/// How many tasks a frame collects before it runs them, for each worker of the pool. Their records fill a level-2 cache;
-/// and the last ones, at which some workers have nothing to do, are few among so many.
+/// How many tasks a frame collects before it runs them, for each worker of the pool. Their records
+/// fill a level-2 cache; and the last ones, at which some workers have nothing to do, are few among
+/// so many.
 const WINDOW: usize = 2048;
 
 /// What all frames of a flow share.
@@ -77,8 +78,8 @@ impl Frame {
     ///
     /// # Safety
     ///
-    /// The accesses are of this frame's objects; `kind` runs `Record<A, F>`; what is in the task may be sent
-    /// to other threads, and stays until the frame is left.
+    /// The accesses are of this frame's objects; `kind` runs `Record<A, F>`; what is in the task
+    /// may be sent to other threads, and stays until the frame is left.
     pub(crate) unsafe fn add<'f, A: Accesses<'f>, F>(
         &self,
         accesses: A,
@@ -102,7 +103,8 @@ impl Frame {
             marker: PhantomData,
         });
         self.forked.set(index + 1);
-        // SAFETY: record and entries stay until the list begins anew, in `run_all`; the rest says the caller.
+        // SAFETY: record and entries stay until the list begins anew, in `run_all`; the rest says
+        // the caller.
         unsafe { self.list.add(record.cast()) };
     }
 
@@ -140,12 +142,12 @@ impl Frame {
     pub(crate) fn run_all(&self) {
         helpers::run_all(self.worker(), &self.list, self.root());
         self.list.begin_anew();
-        // SAFETY: all tasks are done, and nobody but the owner knows of their records.
+        // SAFETY: all tasks are done, and only the owner knows of their records.
         unsafe { self.records.clear() };
     }
 
-    /// Runs all tasks, and ends the objects. What the body has returned, or what has panicked first, in the
-    /// order of the program.
+    /// Runs all tasks, and ends the objects. What the body has returned, or what has panicked
+    /// first, in the order of the program.
     ///
     /// # Safety
     ///
@@ -175,8 +177,8 @@ fn first_of(first: Payload, others: [Option<Payload>; 2]) -> Payload {
 
 const BOTH_READ: (Mode, Mode) = (Mode::Read, Mode::Read);
 
-/// Are there two accesses to one object, and not both to read it? Even two cumulative ones may not be of one
-/// task, for in its turn it adds in place.
+/// Returns `true` if there are two accesses to one object that are not both reads. Even two
+/// cumulative ones are refused, since a task adds in place in its turn.
 #[inline]
 fn are_in_conflict(entries: &[Entry]) -> bool {
     /// Up to here each is compared with each.

@@ -1,8 +1,8 @@
 //! How workers come to a frame: a join whose second closure is an offer to help.
 //!
-//! Whoever works at a frame does so inside of a join. The join's second closure is *help*: it lies in the worker's pile
-//! like any forked job, and whoever steals it works at the frame too, inside of a join of its own, whose second closure
-//! others may steal.
+//! A worker works at a frame inside of a join. The join's second closure is *help*: it lies
+//! in the worker's queue like any forked job, and the thief works at the frame too, inside
+//! of a join of its own, whose second closure others may steal.
 //!
 //! ```text
 //!   owner    join( run in order,  help )
@@ -10,17 +10,21 @@
 //!                                                                         └── stolen: join(...)
 //! ```
 //!
-//! So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog, as with any join; and the
-//! frame stays as long as anybody is at it, for the joins are all inside of its owner's.
+//! So an offer that is not taken costs what a join costs; sleepers are woken, and waiters leapfrog,
+//! as with any join; and the frame stays as long as a worker is at it, for the joins are all inside
+//! of its owner's.
 //!
-//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so whoever makes more
-//! ready afterwards knows. Before it runs a task, and more is ready, a worker whose offer came back makes another one, and
-//! one whose helper is still there makes a further one, inside of the first; but only if all that it is inside of have
-//! their helpers still. Else it goes on without, until it can leave that of its last helper. So it is never inside of more
-//! of them than there are helpers, and one more; and meanwhile its helpers make offers of their own.
+//! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so
+//! the worker that makes more ready afterwards knows. Before it runs a task, and more is ready, a
+//! worker whose offer came back makes another one, and one whose helper is still there makes a
+//! further one, inside of the first; but only if all that it is inside of have their helpers still.
+//! Else it goes on without, until it can leave that of its last helper. So it is never inside of
+//! more of them than there are helpers, and one more; and meanwhile its helpers make offers of
+//! their own.
 //!
-//! One that waits for its helper may take the helper's offer, and so on in turns, each time deeper in its stack. When it
-//! is too deep all leave, put back what they have taken, and the first one begins anew.
+//! One that waits for its helper may take the helper's offer, and so on in turns, each time deeper
+//! in its stack. When it is too deep all leave, put back what they have taken, and the first one
+//! begins anew.
 
 use std::ptr::NonNull;
 
@@ -50,7 +54,7 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// Should its maker make another one?
+    /// Returns `true` if its maker should make another one.
     fn wants_another(&self) -> bool {
         match self.state.load(Ordering::Relaxed) {
             Offer::MADE => false,
@@ -66,7 +70,8 @@ impl<'a> Offer<'a> {
         self.state.load(Ordering::Relaxed) == Offer::BACK
     }
 
-    /// Whoever has taken it leaves. Called under the lock of what there was to help with, unless all leave.
+    /// The worker that took it leaves. Called under the lock of what there was to help with, unless
+    /// all leave.
     pub(crate) fn give_back(&self) {
         self.state.store(Offer::BACK, Ordering::Relaxed);
     }
@@ -74,7 +79,7 @@ impl<'a> Offer<'a> {
 
 /// Something that several workers can work at.
 pub(crate) trait Work: Sync {
-    /// A piece that somebody has taken.
+    /// A piece that a worker has taken.
     type Piece: Copy;
     /// What became of a piece.
     type End;
@@ -87,11 +92,11 @@ pub(crate) trait Work: Sync {
     fn exchange(&self, end: Self::End) -> Option<Self::Piece>;
     /// Puts back a piece that was taken, and did not run.
     fn put_back(&self, piece: Self::Piece);
-    /// Is there perhaps more than was taken?
+    /// Returns `true` if there may be more than was taken.
     fn has_spare(&self) -> bool;
 }
 
-/// What somebody should do with the piece that it has taken.
+/// What a worker should do with the piece that it has taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Advice {
     Run,
@@ -104,14 +109,14 @@ pub(crate) enum Advice {
 /// How to work at something, from a piece on, until nothing is ready, or the closure says so.
 type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>;
 
-/// How deep helpers of helpers go, beyond the number of workers. Deep enough to begin anew seldom; and not deeper than
-/// a stack allows.
+/// How deep helpers of helpers go, beyond the number of workers. Deep enough to begin anew seldom;
+/// and not deeper than a stack allows.
 const DEEP: usize = 16;
 
-/// All who work at something.
+/// All workers at one source.
 struct Helpers<'a, W> {
     source: &'a W,
-    /// Have they gone too deep?
+    /// Set if their offers are nested too deep.
     deep: AtomicBool,
 }
 
@@ -127,7 +132,7 @@ impl<'a, W: Work> Helpers<'a, W> {
             if !helpers.is_deep() {
                 return;
             }
-            // Nobody else is left.
+            // No other worker is left.
             helpers.deep.store(false, Ordering::Relaxed);
         }
     }
@@ -146,8 +151,8 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works, with an offer to help, perhaps inside of another one; until nothing is ready, or both have come back, and
-    /// the outer one can be made again.
+    /// Works, with an offer to help, perhaps inside of another one; until nothing is ready, or both
+    /// have come back, and the outer one can be made again.
     fn work(
         &self,
         worker: &Worker,
@@ -159,7 +164,7 @@ impl<'a, W: Work> Helpers<'a, W> {
         loop {
             let offer = Offer::new(outer);
             let help = |worker: &Worker, migrated: bool| {
-                // If nobody came, whoever made the offer has left, or will make another one.
+                // If it was not stolen, its maker has left, or will make another one.
                 if migrated {
                     offer.state.store(Offer::TAKEN, Ordering::Relaxed);
                     self.help(worker, &offer, depth + 1);
@@ -167,9 +172,10 @@ impl<'a, W: Work> Helpers<'a, W> {
             };
             let work = |worker: &Worker, _| {
                 let mut left = way(worker, piece, &|| self.advise(&offer));
-                while let Left::Unannounced(next) = left
-                    && !offer.is_back()
-                {
+                while let Left::Unannounced(next) = left {
+                    if offer.is_back() {
+                        break;
+                    }
                     left = match self.work(worker, Some(next), way, depth, Some(&offer)) {
                         Left::Unannounced(next) => way(worker, Some(next), &|| self.advise(&offer)),
                         Left::Empty => Left::Empty,
@@ -187,7 +193,7 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works until nothing is ready, at the offer of somebody who is so deep.
+    /// Works until nothing is ready, at an offer that is nested so deep.
     fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
         if depth > DEEP + worker.num_workers() {
             self.deep.store(true, Ordering::Relaxed);
@@ -205,12 +211,12 @@ impl<'a, W: Work> Helpers<'a, W> {
     }
 }
 
-/// Works at something until nothing is left, with whoever comes to help.
+/// Works at something until nothing is left, with all workers that come to help.
 pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
     Helpers::muster(source, |helpers| helpers.help(worker, &Offer::new(None), 0));
 }
 
-/// The way of those who help.
+/// How a helper works.
 fn work_on<W: Work>(
     worker: &Worker,
     source: &W,
@@ -276,14 +282,14 @@ fn task_of(turn: Turn) -> Option<NonNull<Task>> {
 
 /// Runs all tasks of a list. For its owner.
 pub(crate) fn run_all(worker: &Worker, list: &List, root: &Root) {
-    match list.count() {
-        0 => return,
+    if list.count() == 0 {
+        return;
+    }
+    let _recording = worker.is_recorded().then(|| list.record(worker));
+    if list.count() == 1 {
         // There is nothing to help with.
-        1 => {
-            list.run_in_order(None, Some(worker), root, || Advice::Run);
-            return;
-        }
-        _ => {}
+        list.run_in_order(None, Some(worker), root, || Advice::Run);
+        return;
     }
     Helpers::muster(&Frame { list, root }, |helpers| {
         let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {

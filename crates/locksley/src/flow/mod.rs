@@ -1,8 +1,9 @@
 //! Dataflow: tasks that say what they read and write, in the order of the sequential program.
 //!
-//! A [`flow`] has objects, and forks tasks with accesses to them. It means what the program would mean
-//! if each fork were a call of the task there and then, whatever the schedule: a task that reads an object sees what the last
-//! task forked before it wrote there. Tasks that have nothing to do with each other run at the same time.
+//! A [`flow`] has objects, and forks tasks with accesses to them. It means what the program would
+//! mean if each fork were a call of the task there and then, whatever the schedule: a task that
+//! reads an object sees what the last task forked before it wrote there. Tasks that have nothing to
+//! do with each other run at the same time.
 //!
 //! ```
 //! use locksley::flow;
@@ -18,9 +19,10 @@
 //! assert_eq!((a, b, sum), (30, 4, 7));
 //! ```
 //!
-//! The model is that of Athapascan and Kaapi, as in Danjean's lecture "Work Stealing": fork with access modes read, write,
-//! read-write and cumulative write, execution in the reference order, synchronisation by the data. What a task may touch is in its
-//! type here, so it cannot touch anything else.
+//! The model is that of Athapascan and Kaapi, as in Danjean's lecture "Work Stealing": fork with
+//! access modes read, write, read-write and cumulative write, execution in the reference order,
+//! synchronisation by the data. What a task may touch is in its type here, so it cannot touch
+//! anything else.
 //!
 //! # Objects
 //!
@@ -32,13 +34,14 @@
 //! | something that many add to | [`Flow::cumulative`], [`Flow::cumulative_value`] |
 //!
 //! The modes are [`read`](Object::read), [`write`](Object::write), [`update`](Object::update),
-//! [`cumulate`](Object::cumulate) and [`write_new`](Object::write_new); [`Accesses`] says what a task gets for each.
+//! [`cumulate`](Object::cumulate) and [`write_new`](Object::write_new); [`Accesses`] says what a
+//! task gets for each.
 //!
 //! # Tasks of tasks
 //!
-//! A task that was forked with [`Flow::fork_nested`] has a flow of its own. It may make objects of what it was given, and
-//! fork tasks with accesses to those. It is done when they are; so what it holds it lends on, and nobody outside can tell whether it
-//! did the work itself.
+//! A task that was forked with [`Flow::fork_nested`] has a flow of its own. It may make objects of
+//! what it was given, and fork tasks with accesses to those. It is done when they are; so what it
+//! holds it lends on, and its caller cannot tell whether it did the work itself.
 //!
 //! ```
 //! use locksley::flow::{Flow, Object, Write, flow};
@@ -63,28 +66,31 @@
 //!
 //! # Graphs that are known beforehand
 //!
-//! A [`Graph`] has nodes and edges, which are declared first; it runs many times, and conditions choose what is next.
+//! A [`Graph`] has nodes and edges, which are declared first; it runs many times, and conditions
+//! choose what is next.
 //!
 //! # When tasks run
 //!
-//! A body collects its tasks; they run when it returns, or calls [`Flow::sync`], or when there are some
-//! thousands of them. The worker that ran the body runs them in order, and computes no dependencies. Others that have nothing to do
-//! come and look for tasks that are ready: it is they who find out what depends on what (`engine` has the protocol). To fork a task
-//! costs less than to spawn one.
+//! A body collects its tasks; they run when it returns, or calls [`Flow::sync`], or when there are
+//! some thousands of them. The worker that ran the body runs them in order, and computes no
+//! dependencies. Others that have nothing to do come and look for tasks that are ready: it is they
+//! who find out what depends on what (`engine` has the protocol). To fork a task costs less than to
+//! spawn one.
 //!
 //! # No deadlock
 //!
-//! A task waits only for tasks that were forked before it, by the same body. So nothing waits in a circle, and the first of
-//! those that are not done can always run. Nobody holds anything while it waits: a task starts when all that it
-//! asked for is free.
+//! A task waits only for tasks that were forked before it, by the same body. So nothing waits in a
+//! circle, and the first of those that are not done can always run. No task holds anything while it
+//! waits: a task starts when all that it asked for is free.
 //!
 //! # Panics and cancellation
 //!
-//! If a task panics, what it might have written is lost: tasks that access it later do not run, nor do those that depend on
-//! them. A cumulative write depends on nothing. All others run, and then the panic reaches the caller of the flow; if several tasks
-//! have panicked, that of the first one in the order of the program; one of the body itself comes after those of the tasks that it
-//! has forked. For a task with a flow of its own, all of that counts as the task's own panic.
-//! Objects that were borrowed are left as they are then.
+//! If a task panics, what it might have written is lost: tasks that access it later do not run, nor
+//! do those that depend on them. A cumulative write depends on nothing. All others run, and then
+//! the panic reaches the caller of the flow; if several tasks have panicked, that of the first one
+//! in the order of the program; one of the body itself comes after those of the tasks that it has
+//! forked. For a task with a flow of its own, all of that counts as the task's own panic. Objects
+//! that were borrowed are left as they are then.
 //!
 //! A flow that is [cancelled](Flow::cancel) starts no more tasks.
 
@@ -98,6 +104,7 @@ mod helpers;
 mod models;
 mod object;
 mod queue;
+mod record;
 mod reduce;
 mod task;
 mod tile;
@@ -129,7 +136,8 @@ pub struct Flow<'f, 'env: 'f> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Runs `body` in the pool, with a flow in which it can fork tasks; returns when all of them are done.
+/// Runs `body` in the pool, with a flow in which it can fork tasks; returns when all of them are
+/// done.
 ///
 /// ```
 /// let mut words = vec!["to", "be", "or", "not"];
@@ -288,9 +296,9 @@ impl<'f, 'env> Flow<'f, 'env> {
         Object::new(self.frame.store.0.keep(value, None))
     }
 
-    /// Makes an object that tasks can [add](Object::cumulate) to, of what is borrowed. `operation` says what it is
-    /// to add: [`Sum`], a closure that changes its first argument, or what else is [`Reduce`]. What is there at first comes before
-    /// all that is added.
+    /// Makes an object that tasks can [add](Object::cumulate) to, of what is borrowed. `operation`
+    /// says what it is to add: [`Sum`], a closure that changes its first argument, or what else is
+    /// [`Reduce`]. What is there at first comes before all that is added.
     ///
     /// ```
     /// let mut largest = 0;
@@ -340,8 +348,8 @@ impl<'f, 'env> Flow<'f, 'env> {
     ///
     /// # Panics
     ///
-    /// If two of the accesses are to the same object, and not both to read it. The task is not forked then; but versions that
-    /// it was to [write](Object::write_new) are there.
+    /// If two of the accesses are to the same object, and not both to read it. The task is not
+    /// forked then; but versions that it was to [write](Object::write_new) are there.
     ///
     /// ```
     /// let (mut from, mut to) = (1, 2);
@@ -364,12 +372,13 @@ impl<'f, 'env> Flow<'f, 'env> {
         A: Accesses<'f>,
         F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
-        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the task stays; objects
-        // and task are `Send`.
+        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the
+        // task stays; objects and task are `Send`.
         unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF) };
     }
 
-    /// Forks a task that has a flow of its own, in which it may fork others. It is done when they are.
+    /// Forks a task that has a flow of its own, in which it may fork others. It is done when they
+    /// are.
     ///
     /// ```
     /// let mut numbers = [1; 1000];
@@ -448,7 +457,7 @@ impl<'f, 'env> Flow<'f, 'env> {
         self.frame.root().token.cancel();
     }
 
-    /// Was the flow cancelled?
+    /// Returns `true` if the flow was cancelled.
     ///
     /// ```
     /// locksley::flow(|f| assert!(!f.is_cancelled()));
@@ -457,7 +466,8 @@ impl<'f, 'env> Flow<'f, 'env> {
         self.frame.root().token.is_cancelled()
     }
 
-    /// The flow's token: whoever has it, a task or another thread, can ask whether the flow was cancelled, and cancel it.
+    /// The flow's token, by which a task or another thread can ask whether the flow was
+    /// cancelled, and cancel it.
     ///
     /// ```
     /// let mut n = 1;

@@ -207,7 +207,7 @@ fn parts_are_folded_before_anybody_reads() {
             sum.parts.leave(0, value(1), object, operation);
         }
         let read = |sum: &Sum| {
-            // SAFETY: both tasks are done, and everybody folds first.
+            // SAFETY: both tasks are done, and each folds first.
             assert!(unsafe { sum.parts.settle(2) }.is_ok());
             // SAFETY: loom checks it.
             assert_eq!(sum.object.with(|sum| unsafe { *sum }), 12);

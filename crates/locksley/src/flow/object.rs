@@ -12,10 +12,12 @@ use super::queue::Core;
 use super::reduce::{Broken, Parts, Reduce};
 use crate::task::job::{Payload, catch, discard};
 
-/// Something that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object) and its kin.
+/// Something that the tasks of a flow share. Made by [`Flow::object`](super::Flow::object) and its
+/// kin.
 ///
-/// It is a name, to be copied freely; what it names is seen only by tasks that were forked with an access to it, in the mode
-/// that they asked for. `O` is the operation of objects that can be [cumulated](Object::cumulate) into.
+/// It is a name, to be copied freely; what it names is seen only by tasks that were forked with an
+/// access to it, in the mode that they asked for. `O` is the operation of objects that can be
+/// [cumulated](Object::cumulate) into.
 ///
 /// It names a place for exactly its type: what lives shorter cannot be put there.
 ///
@@ -98,7 +100,8 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
         Reading(self)
     }
 
-    /// Asks for a [`Write`](super::Write): the task sets the object, and does not see what was there.
+    /// Asks for a [`Write`](super::Write): the task sets the object, and does not see what was
+    /// there.
     ///
     /// ```
     /// let mut n = 1;
@@ -135,8 +138,9 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
         Updating(self)
     }
 
-    /// Asks for a [`Cumulative`](super::Cumulative): to add values, together with others. The object was made with
-    /// [`Flow::cumulative`](super::Flow::cumulative), which says how they are combined.
+    /// Asks for a [`Cumulative`](super::Cumulative): to add values, together with others. The
+    /// object was made with [`Flow::cumulative`](super::Flow::cumulative), which says how they are
+    /// combined.
     ///
     /// ```
     /// let mut sum = 0;
@@ -157,9 +161,10 @@ impl<'f, T: ?Sized, O> Object<'f, T, O> {
         Cumulating(self)
     }
 
-    /// Asks for `&mut T` of a new *version* of the object, which starts as `value`. Tasks forked before it
-    /// go on with the version that they were forked for, so it waits for none of them; those that are forked later see the new
-    /// one. When the flow ends, the object is its last version.
+    /// Asks for `&mut T` of a new *version* of the object, which starts as `value`. Tasks forked
+    /// before it go on with the version that they were forked for, so it waits for none of them;
+    /// those that are forked later see the new one. When the flow ends, the object is its last
+    /// version.
     ///
     /// Versions take memory, all of them, until the flow or task that made the object ends.
     ///
@@ -218,12 +223,12 @@ pub(crate) struct Head {
 pub(crate) struct Slot<T: ?Sized, O> {
     pub(crate) head: Head,
     pub(crate) data: NonNull<T>,
-    /// Is `data` the frame's, to be dropped with it?
+    /// Set if `data` is the frame's, to be dropped with it.
     owned: bool,
     /// The newest version, if this is the first one and there are others. The owner's alone.
     newest: Cell<Option<NonNull<Slot<T, O>>>>,
     pub(crate) operation: NonNull<O>,
-    /// Is `operation` this version's to drop?
+    /// Set if `operation` is this version's to drop.
     operates: bool,
 }
 
@@ -231,7 +236,7 @@ pub(crate) struct Slot<T: ?Sized, O> {
 pub(crate) struct Storage {
     arena: Arena,
     newest: Cell<Option<NonNull<Head>>>,
-    /// Does anything have to be done with them at the end?
+    /// Set if something is to be done with them at the end.
     busy: Cell<bool>,
 }
 
@@ -309,7 +314,8 @@ impl Storage {
         slot
     }
 
-    /// Folds, restores and drops. Says what panicked first of what was dropped; `broken` gets what the operations did.
+    /// Folds, restores and drops. Says what panicked first of what was dropped; `broken` gets what
+    /// the operations did.
     ///
     /// # Safety
     ///
@@ -335,10 +341,8 @@ impl Storage {
         attempt(&|head| {
             // SAFETY: all tasks are done, and with them what they borrowed.
             unsafe {
-                if let Some(parts) = head.as_ref().core.parts
-                    && let Err(panic) = parts.as_ref().settle(usize::MAX)
-                {
-                    broken(panic);
+                if let Some(parts) = head.as_ref().core.parts {
+                    parts.as_ref().settle(usize::MAX).unwrap_or_else(broken);
                 }
             }
         });

@@ -4,13 +4,15 @@
 //!   active: R R R      waiting: W ── R ── R ── C ── C ── W
 //! ```
 //!
-//! Accesses that agree with each other are active together: reads, or cumulative writes. One that does not agree
-//! with the active ones waits, and so does every later one, whatever its mode. When the last active one has left,
-//! the first that waits becomes active, and with it those right behind it that agree with it. So an access is active
-//! exactly when every earlier one that it conflicts with is over, and to enter or to leave costs O(1), shared among
-//! those that become active.
+//! Accesses that agree with each other are active together: reads, or cumulative writes. One that
+//! does not agree with the active ones waits, and so does every later one, whatever its mode. When
+//! the last active one has left, the first that waits becomes active, and with it those right
+//! behind it that agree with it. So an access is active exactly when every earlier one that it
+//! conflicts with is over, and to enter or to leave costs O(1), shared among those that become
+//! active.
 //!
-//! Everything here is under the lock of the frame that the object belongs to, but for the mark of a failure.
+//! Everything here is under the lock of the frame that the object belongs to, but for the mark of a
+//! failure.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -29,7 +31,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// May accesses of the two modes go on at the same time?
+    /// Returns `true` if accesses of the two modes may go on at the same time.
     pub(crate) fn agrees_with(self, other: Mode) -> bool {
         self == other && self != Mode::Alone
     }
@@ -72,8 +74,8 @@ pub(crate) struct Core {
     mode: Cell<Mode>,
     first: Cell<*const Entry>,
     last: Cell<*const Entry>,
-    /// A task that might have written it has panicked, or was stopped. Written before such a task is done, and read by
-    /// those that come after it.
+    /// A task that might have written it has panicked, or was stopped. Written before such a task
+    /// is done, and read by those that come after it.
     failed: AtomicBool,
     /// What cumulative writes have left, if there can be any.
     pub(crate) parts: Option<NonNull<Parts>>,
@@ -91,7 +93,8 @@ impl Core {
         }
     }
 
-    /// Adds an access, the last one in the order of the program. Is it active at once?
+    /// Adds an access, the last one in the order of the program. Returns `true` if it is active at
+    /// once.
     ///
     /// # Safety
     ///
@@ -112,7 +115,8 @@ impl Core {
         false
     }
 
-    /// Takes away an active access. `grant` is called for each one that becomes active, with its task.
+    /// Takes away an active access. `grant` is called for each one that becomes active, with its
+    /// task.
     ///
     /// # Safety
     ///
@@ -141,15 +145,15 @@ impl Core {
         self.mode.set(mode);
     }
 
-    /// Is nobody active, and nobody waiting?
+    /// Returns `true` if no access is active or waiting.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn is_idle(&self) -> bool {
         self.active.get() == 0 && self.first.get().is_null()
     }
 
-    /// Has a task failed that might have written it?
+    /// Returns `true` if a task has failed that might have written it.
     pub(crate) fn has_failed(&self) -> bool {
-        // Whoever comes after such a task knows that it is done, and this was written before.
+        // A task that comes after such a one knows that it is done, and this was written before.
         self.failed.load(Ordering::Relaxed)
     }
 
@@ -164,8 +168,8 @@ mod tests {
 
     use super::*;
 
-    /// Lets accesses in and out at random, and compares with the rule: one is active when all earlier ones that it
-    /// conflicts with have left.
+    /// Lets accesses in and out at random, and compares with the rule: one is active when all
+    /// earlier ones that it conflicts with have left.
     #[test]
     fn an_access_is_active_when_all_before_it_that_conflict_have_left() {
         let mut random = Random::new(7, 0);

@@ -1,13 +1,14 @@
 //! Cumulative writes: values that many tasks add to one object.
 //!
-//! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything before it
-//! being done, adds to the object in place. Any other one adds into a *part* of its own, which it leaves with the
-//! object; whoever accesses the object next, in another mode or in place, folds the parts into it first, in the order of the
-//! program. So the values are combined in the order of the program, left to right, and only how they are grouped depends
-//! on the schedule: the operation must be associative, and need not be commutative.
+//! Tasks that cumulate into the same object run at the same time. One whose turn it is, everything
+//! before it being done, adds to the object in place. Any other one adds into a *part* of its own,
+//! which it leaves with the object; the task that accesses the object next, in another mode or in
+//! place, folds the parts into it first, in the order of the program. So the values are combined in
+//! the order of the program, left to right, and only how they are grouped depends on the schedule:
+//! the operation must be associative, and need not be commutative.
 //!
-//! If the operation panics while a part is folded, that counts as a panic of the task that has left the part, wherever it was
-//! folded.
+//! If the operation panics while a part is folded, that counts as a panic of the task that has left
+//! the part, wherever it was folded.
 
 use std::ptr::NonNull;
 
@@ -16,9 +17,9 @@ use crate::task::job::{Payload, catch, discard};
 
 /// An associative operation by which values are cumulated.
 ///
-/// `combine(combine(a, b), c)` must be as good as `combine(a, combine(b, c))`; the order of the values is that of
-/// the program. Floating-point addition is not associative to the last bit: its result may depend on the
-/// schedule by that much. An operation must not wait for tasks.
+/// `combine(combine(a, b), c)` must be as good as `combine(a, combine(b, c))`; the order of the
+/// values is that of the program. Floating-point addition is not associative to the last bit: its
+/// result may depend on the schedule by that much. An operation must not wait for tasks.
 ///
 /// ```
 /// use locksley::flow::{Reduce, flow};
@@ -100,7 +101,7 @@ impl<'t, T, O: Reduce<T>> Cumulative<'t, T, O> {
     /// Adds a value, behind those that this task has added before.
     pub fn add(&mut self, value: T) {
         match &mut *self.sum {
-            // SAFETY: whoever made it saw to it that nobody else accesses the object.
+            // SAFETY: its maker has exclusive access to the object.
             Sink::Object(object) => self.operation.combine(unsafe { object.as_mut() }, value),
             Sink::Part(Some(part)) => self.operation.combine(part, value),
             Sink::Part(empty) => *empty = Some(value),
@@ -128,10 +129,11 @@ struct Part {
 
 /// The parts of one object.
 pub(crate) struct Parts {
-    /// Are there any? A task that may see the object knows that those before it are done, and with them
-    /// what they have stored here.
+    /// Set if there are any. A task that may see the object knows that those before it are done,
+    /// and with them what they have stored here.
     any: AtomicBool,
-    /// Has the operation panicked, so that something is missing in the object? Written before `any` says that all is folded.
+    /// Set if the operation has panicked, so that something is missing in the object. Written
+    /// before `any` says that all is folded.
     broken: AtomicBool,
     list: Mutex<Vec<Part>>,
 }
@@ -152,8 +154,8 @@ impl Parts {
     ///
     /// # Safety
     ///
-    /// Object and operation stay, and are of one thread's concern only, when the parts are folded; value and operation may be
-    /// used by the thread that does it.
+    /// Object and operation stay, and are of one thread's concern only, when the parts are folded;
+    /// value and operation may be used by the thread that does it.
     pub(crate) unsafe fn leave<T, O: Reduce<T>>(
         &self,
         index: usize,
@@ -167,28 +169,30 @@ impl Parts {
                 unsafe { operation.as_ref().combine(&mut *object.as_ptr(), value) };
             }
         });
-        // SAFETY: what the closure borrows stays until the parts are folded, says the caller; `settle` folds or
-        // drops all of them before the frame is left.
+        // SAFETY: what the closure borrows stays until the parts are folded, says the caller;
+        // `settle` folds or drops all of them before the frame is left.
         let fold: Box<dyn FnOnce(bool)> = unsafe { std::mem::transmute(fold) };
         let mut list = lock(&self.list);
         list.push(Part { index, fold });
         self.any.store(true, Ordering::Release);
     }
 
-    /// Folds the parts of all tasks before this one into the object. If the operation panics, the rest of them is dropped.
+    /// Folds the parts of all tasks before this one into the object. If the operation panics, the
+    /// rest of them is dropped.
     ///
     /// # Safety
     ///
-    /// Those tasks are done, and nobody accesses the object who has not folded its parts.
+    /// Those tasks are done, and every task that accesses the object has folded its parts.
     #[inline]
     pub(crate) unsafe fn settle(&self, before: usize) -> Result<(), Broken> {
-        match self.any.load(Ordering::Acquire) {
-            true => self.fold(before),
-            false => Ok(()),
+        if self.any.load(Ordering::Acquire) {
+            self.fold(before)
+        } else {
+            Ok(())
         }
     }
 
-    /// Is something missing in the object, of what was settled?
+    /// Returns `true` if something is missing in the object, of what was settled.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }

@@ -6,9 +6,9 @@
 //!
 //! | field | who, when |
 //! |---|---|
-//! | state | anybody; see `engine` |
-//! | kind, entries, index, node | written before it is added to a list, read by anybody |
-//! | next | written by the owner before anybody else knows of the list |
+//! | state | all workers; see `engine` |
+//! | kind, entries, index, node | written before it is added to a list, read by all workers |
+//! | next | written by the owner before other workers know of the list |
 //! | waits | under the frame's lock |
 //!
 //! The tags are those of the table in `engine`.
@@ -33,21 +33,21 @@ pub(crate) struct Kind {
     pub(crate) run: unsafe fn(NonNull<Task>, &Context<'_>),
 }
 
-/// What a task is told when it runs.
+/// What a running task knows.
 pub(crate) struct Context<'a> {
     pub(crate) list: &'a List,
     pub(crate) root: &'a Root,
     /// None in tests of the engine alone.
     pub(crate) worker: Option<&'a Worker>,
-    /// Is everything done that comes before it?
+    /// Set if everything is done that comes before it.
     pub(crate) in_order: bool,
-    /// Is it not to run, but to be dropped?
+    /// Set if it is to be dropped, and not to run.
     pub(crate) stopped: bool,
     pub(crate) index: usize,
     pub(crate) node: usize,
 }
 
-/// What a task unwinds with that finds out too late that an object was lost which it needs.
+/// Panic payload of a task whose input turns out to be lost.
 pub(crate) struct Bereft;
 
 /// The beginning of a task's record.
@@ -56,7 +56,8 @@ pub(crate) struct Bereft;
 pub(crate) struct Task {
     state: AtomicUsize,
     pub(crate) kind: &'static Kind,
-    /// The next one in the order of the program. Set by the owner, before anybody else sees this one.
+    /// The next one in the order of the program. Set by the owner, before another worker sees this
+    /// one.
     pub(crate) next: Cell<Option<NonNull<Task>>>,
     /// Its accesses, in its record.
     entries: NonNull<[Entry]>,
@@ -92,7 +93,8 @@ impl Task {
     }
 
     pub(crate) fn entries(&self) -> &[Entry] {
-        // SAFETY: they are in the task's record, which stays until its frame is left or begins anew.
+        // SAFETY: they are in the task's record, which stays until its frame is left or begins
+        // anew.
         unsafe { self.entries.as_ref() }
     }
 
@@ -104,13 +106,13 @@ impl Task {
             .is_ok()
     }
 
-    /// The task is done. Was it watched?
+    /// Marks the task as done. Returns `true` if it was watched.
     #[inline]
     pub(crate) fn finish(&self) -> bool {
         self.state.swap(DONE, Ordering::Release) & WATCHED != 0 // [E1]
     }
 
-    /// Watches the task. What was its state?
+    /// Watches the task. Returns its state before.
     pub(crate) fn watch(&self) -> usize {
         let state = self.state.load(Ordering::Acquire); // [E2]
         if state & DONE != 0 {

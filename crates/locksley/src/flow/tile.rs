@@ -8,7 +8,8 @@ use std::ptr::NonNull;
 use super::{Flow, Object};
 
 impl<'f> Flow<'f, '_> {
-    /// Makes an object of each piece of a slice. All are `length` long, but for the last one perhaps.
+    /// Makes an object of each piece of a slice. All are `length` long, but for the last one
+    /// perhaps.
     ///
     /// # Panics
     ///
@@ -31,8 +32,8 @@ impl<'f> Flow<'f, '_> {
         pieces.map(|piece| self.object(piece)).collect()
     }
 
-    /// Makes an object of each tile of a matrix that lies in a slice row by row, `columns` elements each. Tiles are
-    /// `height` by `width`, but for those at the lower and right edges perhaps.
+    /// Makes an object of each tile of a matrix that lies in a slice row by row, `columns` elements
+    /// each. Tiles are `height` by `width`, but for those at the lower and right edges perhaps.
     ///
     /// # Panics
     ///
@@ -56,7 +57,7 @@ impl<'f> Flow<'f, '_> {
         (height, width): (usize, usize),
     ) -> Grid<'f, T> {
         assert!(
-            columns > 0 && height > 0 && width > 0 && matrix.len().is_multiple_of(columns),
+            columns > 0 && height > 0 && width > 0 && matrix.len() % columns == 0,
             "a grid needs whole rows, and tiles that are not empty: {} elements in rows of {columns}, tiles of {height} by {width}",
             matrix.len(),
         );
@@ -205,7 +206,8 @@ impl<T> Tile<'_, T> {
     pub fn row_pair(&mut self, write: usize, read: usize) -> (&mut [T], &[T]) {
         assert!(write != read, "row {write} cannot be written and read");
         let (write, read) = (self.place(write), self.place(read));
-        // SAFETY: two rows of the tile have nothing in common, and it is borrowed as long as they are.
+        // SAFETY: two rows of the tile have nothing in common, and it is borrowed as long as they
+        // are.
         unsafe {
             (
                 NonNull::slice_from_raw_parts(write, self.columns).as_mut(),

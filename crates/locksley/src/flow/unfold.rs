@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::hash::Hash;
 use std::time::Instant;
 
 use locksley_trace::{Trace, TraceEvent};
@@ -9,10 +10,12 @@ use locksley_trace::{Trace, TraceEvent};
 use super::queue::{Core, Entry, Mode};
 use crate::sync::{Mutex, lock};
 
-/// What was forked while a flow ran: its tasks, which of them waited for which, and who forked whom.
+/// What was forked while a flow ran: its tasks, which of them waited for which, and who forked
+/// whom.
 ///
-/// Made by [`drawn`](super::drawn); prints as a graph for Graphviz (`dot -Tsvg`). A task that has forked tasks is a box
-/// around them. An arrow leads from a task to one that has to come after it because of an object.
+/// Made by [`drawn`](super::drawn); prints as a graph for Graphviz (`dot -Tsvg`). A task that has
+/// forked tasks is a box around them. An arrow leads from a task to one that has to come after it
+/// because of an object.
 ///
 /// ```
 /// use locksley::flow;
@@ -72,12 +75,15 @@ impl Node {
 
 impl Unfolded {
     /// How many tasks were forked.
+    #[must_use]
     pub fn tasks(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// Which tasks come after which: pairs of numbers. The tasks of one body are numbered in the order of the program, from
-    /// 1 on; those of different bodies in the order in which they were forked.
+    /// Which tasks come after which: pairs of numbers. The tasks of one body are numbered in the
+    /// order of the program, from 1 on; those of different bodies in the order in which they were
+    /// forked.
+    #[must_use]
     pub fn edges(&self) -> Vec<(usize, usize)> {
         let numbered = self.nodes.iter().enumerate();
         numbered
@@ -85,8 +91,9 @@ impl Unfolded {
             .collect()
     }
 
-    /// The same as a timeline: which worker ran which task when, and an arrow for each that had to wait for another. It can be
-    /// [merged](Trace::merge) with what the pool noted ([`Pool::take_trace`](crate::Pool::take_trace)).
+    /// The same as a timeline: which worker ran which task when, and an arrow for each that had to
+    /// wait for another. It can be [merged](Trace::merge) with what the pool noted
+    /// ([`Pool::take_trace`](crate::Pool::take_trace)).
     ///
     /// ```
     /// let ((), picture) = locksley::flow::drawn(|f| {
@@ -97,6 +104,7 @@ impl Unfolded {
     /// let json = picture.trace().to_json();       // for <https://ui.perfetto.dev>
     /// assert!(json.contains("\"double\"") && json.contains("\"dependency\""));
     /// ```
+    #[must_use]
     pub fn trace(&self) -> Trace {
         let mut trace = Trace::new();
         trace.source.origin = self.origin;
@@ -130,7 +138,8 @@ impl Unfolded {
     }
 
     fn write_inside(&self, f: &mut fmt::Formatter<'_>, children: &[Vec<usize>]) -> fmt::Result {
-        // What is still to be written: tasks, and the ends of boxes. A deep nest must not take a deep stack.
+        // What is still to be written: tasks, and the ends of boxes. A deep nest must not take a
+        // deep stack.
         let mut left: Vec<Option<usize>> = children[0].iter().rev().map(|&n| Some(n)).collect();
         while let Some(next) = left.pop() {
             let Some(number) = next else {
@@ -222,7 +231,7 @@ pub(crate) struct Sketch {
 #[derive(Debug, Default)]
 struct Drawing {
     nodes: Vec<Node>,
-    objects: HashMap<(usize, usize), History>,
+    objects: Histories<(usize, usize)>,
 }
 
 /// The accesses to an object that later ones wait for.
@@ -235,13 +244,51 @@ struct History {
     older: Vec<usize>,
 }
 
+impl History {
+    /// Enters an access of a task. Returns the tasks that it waits for.
+    fn enter(&mut self, task: usize, mode: Mode) -> &[usize] {
+        let joins = self.mode.is_some_and(|newest| newest.agrees_with(mode));
+        if !joins {
+            self.older = std::mem::take(&mut self.newest);
+            self.mode = Some(mode);
+        }
+        self.newest.push(task);
+        &self.older
+    }
+}
+
+/// What tasks wait for, which are entered in the order of the program.
+#[derive(Debug, Default)]
+pub(crate) struct Histories<K>(HashMap<K, History>);
+
+impl<K: Hash + Eq> Histories<K> {
+    /// Enters a task with its accesses, whose objects have these keys. Returns the tasks that it
+    /// waits for, each once.
+    pub(crate) fn enter(
+        &mut self,
+        task: usize,
+        entries: &[Entry],
+        key: impl Fn(*const Core) -> K,
+    ) -> Vec<usize> {
+        let mut after = Vec::new();
+        for entry in entries {
+            let history = self.0.entry(key(entry.core.as_ptr())).or_default();
+            after.extend_from_slice(history.enter(task, entry.mode));
+        }
+        after.sort_unstable();
+        after.dedup();
+        after.retain(|&before| before != task);
+        after
+    }
+}
+
 impl Sketch {
     pub(crate) fn new() -> Sketch {
         let body = Node::new(None, 0, Vec::new());
         Sketch {
             drawing: Mutex::new(Drawing {
                 nodes: vec![body],
-                objects: HashMap::new(),
+                objects: Histories::default(),
             }),
             start: Instant::now(),
             origin: crate::observe::trace::wall_clock(),
@@ -269,23 +316,8 @@ impl Sketch {
     pub(crate) fn note(&self, parent: usize, label: Option<String>, entries: &[Entry]) -> usize {
         let mut drawing = lock(&self.drawing);
         let number = drawing.nodes.len();
-        let mut after = Vec::new();
-        for entry in entries {
-            let object = (parent, std::ptr::from_ref::<Core>(entry.core()).addr());
-            let history = drawing.objects.entry(object).or_default();
-            let joins = history
-                .mode
-                .is_some_and(|mode| mode.agrees_with(entry.mode));
-            if !joins {
-                history.older = std::mem::take(&mut history.newest);
-                history.mode = Some(entry.mode);
-            }
-            after.extend_from_slice(&history.older);
-            history.newest.push(number);
-        }
-        after.sort_unstable();
-        after.dedup();
-        after.retain(|&before| before != number);
+        let key = |core: *const Core| (parent, core.addr());
+        let after = drawing.objects.enter(number, entries, key);
         drawing.nodes.push(Node::new(label, parent, after));
         number
     }

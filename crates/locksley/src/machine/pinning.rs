@@ -9,10 +9,10 @@ use crate::machine::topology::{CpuList, Topology, allowed_now, topology};
 
 /// Which CPU each worker is bound to.
 ///
-/// A pinned worker stays where its cache is warm, and its neighbours are known: it steals from
-/// them first. But it cannot get out of the way of other programs; pin where the machine is yours. Only
-/// on Linux and Windows. Where there are more workers than CPUs, the CPUs are dealt out again from the first.
-/// Spare workers, which stand in for waiting ones, may run on any of the pool's CPUs.
+/// A pinned worker stays where its cache is warm, and its neighbours are known: it steals from them
+/// first. But it cannot get out of the way of other programs; pin where the machine is yours. Only
+/// on Linux and Windows. Where there are more workers than CPUs, the CPUs are dealt out again from
+/// the first. Spare workers, which stand in for waiting ones, may run on any of the pool's CPUs.
 ///
 /// | text | meaning |
 /// |---|---|

@@ -1,10 +1,10 @@
 //! How many of a pool's workers have a processor, while that changes.
 //!
-//! A container's quota or the affinity mask may be changed while a program runs. Workers for which there
-//! is no processor any more would only take time from the others, and use up a quota sooner. So a pool
-//! looks once a second how many processors there are, and if there are fewer than there were before,
-//! workers beyond their share hold back: before each job they sleep for [`PAUSE`]. They are not shut
-//! out, because a task may wait for one that only such a worker is free to run.
+//! A container's quota or the affinity mask may be changed while a program runs. Workers for which
+//! there is no processor any more would only take time from the others, and use up a quota sooner.
+//! So a pool looks once a second how many processors there are, and if there are fewer than there
+//! were before, workers beyond their share hold back: before each job they sleep for [`PAUSE`].
+//! They are not shut out, because a task may wait for one that only such a worker is free to run.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 
 /// How many workers have a processor.
 pub(crate) struct Share {
-    /// The most processors that there were at any look; 0 before the first. The pool does not look when
-    /// it is built: a program that ends soon had better not ask.
+    /// The most processors that there were at any look; 0 before the first. The pool does not look
+    /// when it is built: a program that ends soon had better not ask.
     most: AtomicUsize,
     /// How many workers the pool has.
     size: usize,
@@ -68,8 +68,9 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How many of `size` workers, for which there were up to `most` processors, have one of those that there
-/// are `now`: all, unless there are fewer; then as many as before for each of them, and one at least.
+/// How many of `size` workers, for which there were up to `most` processors, have one of those that
+/// there are `now`: all, unless there are fewer; then as many as before for each of them, and one
+/// at least.
 fn share(size: usize, most: usize, now: usize) -> usize {
     if now >= most {
         return size;

@@ -1,5 +1,7 @@
 //! What a program can see of its pool: its state, statistics, traces, recordings, profiles.
 
+#[cfg(all(feature = "stats", not(loom)))]
+pub(crate) mod at_exit;
 pub(crate) mod profile;
 pub(crate) mod record;
 pub(crate) mod state;

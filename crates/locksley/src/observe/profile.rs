@@ -1,7 +1,8 @@
 //! How parallel a program is: work, span, and what they say about the speed-up.
 //!
-//! The recorded run is a graph of strands (`record`). Its *work* `T1` is the time of all strands, which one worker would need;
-//! its *span* `Tinf` that of a longest path, which no number of workers can do without. Then on `P` workers
+//! The recorded run is a graph of strands (`record`). Its *work* `T1` is the time of all strands,
+//! which one worker would need; its *span* `Tinf` that of a longest path, which no number of
+//! workers can do without. Then on `P` workers
 //!
 //! ```text
 //!   T_P >= T1 / P                            the work law
@@ -10,34 +11,42 @@
 //!   T_P <= T1 / P + c Tburdened              expected of work stealing
 //! ```
 //!
-//! The *burdened* span is that of the same graph in which whatever was forked or spawned pays for its way to another worker
-//! and back, as in Cilkview (He, Leiserson, Leiserson, "The Cilkview scalability analyzer"): on a path that goes through many
-//! short tasks, the steals take the time.
+//! The *burdened* span is that of the same graph in which whatever was forked or spawned pays for
+//! its way to another worker and back, as in Cilkview (He, Leiserson, Leiserson, "The Cilkview
+//! scalability analyzer"): on a path that goes through many short tasks, the steals take the time.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::observe::record::{Node, Recording};
 
-/// The constant of the last bound: the largest that the simulator's check of it has found for lock-free
-/// work stealing, over all computations it tries (`locksley theory`). What is proven is 32 (Rito, "Scheduling computations").
+/// The constant of the last bound: the largest that the simulator's check of it has found for
+/// lock-free work stealing, over all computations it tries (`locksley theory`). What is proven is
+/// 32 (Rito, "Scheduling computations").
 const SPAN_COEFFICIENT: f64 = 1.44;
 
 /// How parallel a run was. Made by [`Pool::profile`](crate::Pool::profile).
 ///
-/// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and [`strands`](Profile::strands), is exact. Times are
-/// those of a run in which the clock is read whenever a strand begins or ends. What that adds is measured just before, on strands
-/// in which nothing happens, and taken off each: some 45 nanoseconds, of which 5 to 10 remain. For balanced trees of joins, with one worker
-/// and with two, the work came out within 6% of that of the serial program where the leaves take 1.5 microseconds or more, and within
-/// 16% at 150 nanoseconds. Below that take work and span as upper bounds.
+/// **How accurate it is.** The structure, and so [`spawns`](Profile::spawns) and
+/// [`strands`](Profile::strands), is exact. Times are those of a run in which the clock is read
+/// whenever a strand begins or ends. What that adds is measured just before, on strands in which
+/// nothing happens, and taken off each: some 45 nanoseconds, of which 5 to 10 remain. For balanced
+/// trees of joins, with one worker and with two, the work came out within 6% of that of the serial
+/// program where the leaves take 1.5 microseconds or more, and within 16% at 150 nanoseconds. Below
+/// that take work and span as upper bounds.
 ///
-/// The span is that of the path which took longest this time. If the operating system interrupts a strand for some tens
-/// of microseconds, that is on it; so it says little about runs whose span is not much longer. In the same way the time in which a strand waits for a lock counts
-/// as its work. Have no more workers than processors, and nothing else running. Strands that run at the same time
-/// share caches and memory, as they will without a profile; a profile with one worker does without.
+/// The span is that of the path which took longest this time. If the operating system interrupts a
+/// strand for some tens of microseconds, that is on it; so it says little about runs whose span is
+/// not much longer. In the same way the time in which a strand waits for a lock counts as its work.
+/// Have no more workers than processors, and nothing else running. Strands that run at the same
+/// time share caches and memory, as they will without a profile; a profile with one worker does
+/// without.
 ///
-/// Tasks on their own ([`spawn`](crate::spawn()) and its kin) are not part of it, nor is the time spent waiting for them; and of a
-/// [flow](crate::flow()) it sees who helped whom in this run, not which task needs which.
+/// **What it is of.** Joins and scopes; tasks on their own ([`spawn`](crate::spawn()) and its kin)
+/// whose handles the closure waits for; the tasks of a [flow](crate::flow()), each after those that
+/// it needs; the nodes of a [`Graph`](crate::flow::Graph) without conditions; [loops](crate::par),
+/// split as far as they would be if all workers were idle. What the closure starts and does not
+/// wait for, and graphs with conditions, are counted in [`unordered`](Profile::unordered).
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -66,14 +75,19 @@ pub struct Profile {
     pub work: Duration,
     /// How long the longest path took: Tinf.
     pub span: Duration,
-    /// How long the longest path takes if all that was forked on it goes to another worker and back.
+    /// How long the longest path takes if all that was forked on it goes to another worker and
+    /// back.
     pub burdened_span: Duration,
     /// What such a way takes, on which the burdened span is based.
     pub burden: Duration,
     /// How many strands there were between forks and joins.
     pub strands: usize,
-    /// How many of them were forked by joins or spawned into scopes.
+    /// How many forks there were: joins, spawned tasks, tasks of flows that are ready together.
     pub spawns: usize,
+    /// How many tasks are not in the profile, because the closure did not wait for them, or because
+    /// their order is not known. If there are any, span and bounds say nothing about the program,
+    /// and are not printed.
+    pub unordered: usize,
 }
 
 /// What a [`Profile`] says about the speed-up on a number of workers.
@@ -97,36 +111,44 @@ pub struct Bounds {
 }
 
 impl Profile {
-    /// What it takes to get a task to another worker and its result back, unless somebody knows better: a thief needs one to four
-    /// microseconds for a steal under the default strategy, and both sides miss their caches afterwards.
+    /// The usual time to get a task to another worker and its result back: a thief needs one to
+    /// four microseconds for a steal under the default strategy, and both sides miss their caches
+    /// afterwards.
     pub const BURDEN: Duration = Duration::from_micros(5);
 
-    /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they say
-    /// about the speed-up on 2 to 128 workers.
+    /// The profile as JSON of the format `locksley-profile/1`: times in nanoseconds, and what they
+    /// say about the speed-up on 2 to 128 workers, unless there are [unordered](Profile::unordered)
+    /// tasks.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
     /// let (_, profile) = pool.profile(|| locksley::join(|| 1, || 2));
     /// assert!(profile.to_json().starts_with(r#"{"format": "locksley-profile/1","#));
     /// ```
+    #[must_use]
     pub fn to_json(&self) -> String {
-        let bounds = [2, 4, 8, 16, 32, 64, 128].map(|workers| {
+        let bound = |workers| {
             let bounds = self.bounds(workers);
             format!(
-                "  {{\"workers\": {workers}, \"most\": {:.4}, \"greedy\": {:.4}, \"burdened\": {:.4}}}",
+                "  {{\"workers\": {workers}, \"most\": {:.4}, \"greedy\": {:.4}, \
+                 \"burdened\": {:.4}}}",
                 bounds.most, bounds.greedy, bounds.burdened
             )
-        });
+        };
+        let workers = [2, 4, 8, 16, 32, 64, 128].into_iter();
+        let bounds: Vec<String> = workers.filter(|_| self.unordered == 0).map(bound).collect();
         format!(
             "{{\"format\": \"locksley-profile/1\", \"work_ns\": {}, \"span_ns\": {}, \
              \"burdened_span_ns\": {}, \"burden_ns\": {}, \"strands\": {}, \"spawns\": {}, \
-             \"parallelism\": {:.4}, \"burdened_parallelism\": {:.4}, \"bounds\": [\n{}\n]}}\n",
+             \"unordered\": {}, \"parallelism\": {:.4}, \"burdened_parallelism\": {:.4}, \
+             \"bounds\": [\n{}\n]}}\n",
             self.work.as_nanos(),
             self.span.as_nanos(),
             self.burdened_span.as_nanos(),
             self.burden.as_nanos(),
             self.strands,
             self.spawns,
+            self.unordered,
             self.parallelism(),
             self.burdened_parallelism(),
             bounds.join(",\n")
@@ -172,13 +194,14 @@ impl Profile {
             [self.work, self.span, self.burdened_span].map(|time| time.as_secs_f64());
         let over = |time: f64| if time > 0.0 { work / time } else { 1.0 };
         let most = count.min(self.parallelism());
-        // One worker steals from nobody.
-        let (greedy, stealing) = match workers {
-            1 => (1.0, 1.0),
-            _ => (
+        // A single worker steals nothing.
+        let (greedy, stealing) = if workers == 1 {
+            (1.0, 1.0)
+        } else {
+            (
                 over((work - span).max(0.0) / count + span),
                 over(work / count + SPAN_COEFFICIENT * burdened),
-            ),
+            )
         };
         Bounds {
             workers,
@@ -190,8 +213,9 @@ impl Profile {
 }
 
 impl Recording {
-    /// Work, span and what follows from them, given what it takes to get a task to another worker and its result back
-    /// ([`Profile::BURDEN`], if nobody knows better), and what is to be taken off each strand for having been recorded.
+    /// Work, span and what follows from them, given what it takes to get a task to another worker
+    /// and its result back (usually [`Profile::BURDEN`]), and what is to be taken
+    /// off each strand for having been recorded.
     ///
     /// Several runs follow each other.
     ///
@@ -209,7 +233,8 @@ impl Recording {
     /// ```
     #[must_use]
     pub fn profile(&self, burden: Duration, cost: Duration) -> Profile {
-        let nodes = self.nodes();
+        let graph = self.graph();
+        let nodes = &graph.nodes;
         let [burden, cost] =
             [burden, cost].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let times = || {
@@ -217,14 +242,15 @@ impl Recording {
                 .iter()
                 .map(|node| node.nanoseconds.saturating_sub(cost))
         };
-        let span = |burden| longest_path(&nodes, &times().collect::<Vec<_>>(), burden);
+        let span = |burden| longest_path(nodes, &times().collect::<Vec<_>>(), burden);
         Profile {
             work: Duration::from_nanos(times().fold(0, u64::saturating_add)),
             span: Duration::from_nanos(span(0)),
             burdened_span: Duration::from_nanos(span(burden)),
             burden: Duration::from_nanos(burden),
             strands: nodes.len(),
-            spawns: nodes.iter().filter(|node| node.next[1].is_some()).count(),
+            spawns: graph.forks(),
+            unordered: graph.unordered,
         }
     }
 }
@@ -254,9 +280,10 @@ fn longest_path(nodes: &[Node], times: &[u64], burden: u64) -> u64 {
 }
 
 fn ratio(work: Duration, time: Duration) -> f64 {
-    match time.is_zero() {
-        true => 1.0,
-        false => work.as_secs_f64() / time.as_secs_f64(),
+    if time.is_zero() {
+        1.0
+    } else {
+        work.as_secs_f64() / time.as_secs_f64()
     }
 }
 
@@ -271,6 +298,9 @@ impl fmt::Display for Profile {
             )
         };
         writeln!(f, "{:<14} {:>12}", "work", format!("{:.1?}", self.work))?;
+        if self.unordered > 0 {
+            return self.write_without_bounds(f);
+        }
         line(f, "span", self.span, self.parallelism())?;
         line(
             f,
@@ -289,23 +319,32 @@ impl fmt::Display for Profile {
             "{:<14} {:>12}   burden {:?} each",
             "spawns", self.spawns, self.burden
         )?;
-        writeln!(f)?;
+        writeln!(f, "\nspeed-up\n  workers  at most  at least")?;
+        for doublings in 0..8 {
+            let bounds = self.bounds(1 << doublings);
+            let (workers, most, least) = (bounds.workers, bounds.most, bounds.burdened);
+            writeln!(f, "  {workers:>7}  {most:>7.2}  {least:>8.2}")?;
+        }
         writeln!(
             f,
-            "speed-up       expected at least   greedy at least    at most"
-        )?;
-        for doublings in 0..8 {
-            let Bounds {
-                workers,
-                most,
-                greedy,
-                burdened,
-            } = self.bounds(1 << doublings);
-            let plural = if workers == 1 { "" } else { "s" };
-            let name = format!("{workers} worker{plural}");
-            writeln!(f, "{name:<14} {burdened:>17.2} {greedy:>17.2} {most:>10.2}")?;
-        }
-        Ok(())
+            "  at most: no scheduler can do better; at least: a greedy one that pays for every steal"
+        )
+    }
+}
+
+impl Profile {
+    /// What is printed where the order of some tasks is not known.
+    fn write_without_bounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<14} {:>12}", "spawns", self.spawns)?;
+        writeln!(
+            f,
+            "\nno span and no bounds: {} started that the closure did not wait for, or whose order\n\
+             is not known; wait for the handles of spawned tasks, or spawn into a scope",
+            match self.unordered {
+                1 => "a task was".to_owned(),
+                several => format!("{several} tasks were"),
+            }
+        )
     }
 }
 
@@ -358,6 +397,7 @@ mod tests {
             burden: Duration::from_nanos(1),
             strands: 10,
             spawns: 3,
+            unordered: 0,
         }
     }
 
@@ -385,6 +425,6 @@ mod tests {
             let bounds = profile.bounds(workers);
             assert_eq!((bounds.most, bounds.greedy), (1.0, 1.0));
         }
-        assert!(profile.to_string().contains("1 worker "));
+        assert!(profile.to_string().contains("workers  at most  at least"));
     }
 }

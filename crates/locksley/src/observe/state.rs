@@ -22,7 +22,8 @@ pub enum WorkerActivity {
     Running,
     /// It waits for what another worker runs, and helps meanwhile if it can.
     Waiting,
-    /// It is blocked, in a wait or in [`blocking`](crate::blocking), and a spare may take its place.
+    /// It is blocked, in a wait or in [`blocking`](crate::blocking), and a spare may take its
+    /// place.
     Blocked,
     /// It looks for work.
     Searching,

@@ -64,6 +64,10 @@ impl Worker {
     #[inline]
     pub(crate) fn demand_in_sight(&self) -> Demand {
         let registry = self.registry();
+        if self.is_recorded() {
+            // What a loop can be split into is recorded, not what was split in this run.
+            return Demand::Awake;
+        }
         if registry.size() == 1 {
             return Demand::None;
         }

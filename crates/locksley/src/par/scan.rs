@@ -119,9 +119,7 @@ where
                 // The first lane began with the sum so far.
                 _ => last.clone(),
             };
-            if let Some(before) = sum.replace(so_far)
-                && number > 0
-            {
+            if let Some(before) = sum.replace(so_far).filter(|_| number > 0) {
                 late.push((lane.tile, before));
             }
         }

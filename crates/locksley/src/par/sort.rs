@@ -234,9 +234,8 @@ where
     T: Send,
 {
     assert_eq!(left.len() + right.len(), to.len());
-    if let (Some(last), Some(first)) = (left.last(), right.first())
-        && compare(first, last) != Ordering::Less
-    {
+    let ends = left.last().zip(right.first());
+    if ends.is_some_and(|(last, first)| compare(first, last) != Ordering::Less) {
         let (to_left, to_right) = to.split_at_mut(left.len());
         copy(left, to_left);
         copy(right, to_right);

@@ -5,8 +5,8 @@
 //! processes are numbered: the handler that `fork` calls in the child raises the number, and every
 //! pool knows the number under which it was built. What lies in a [`PerProcess`] is made anew.
 //!
-//! `exec`, `vfork` and `posix_spawn` call no handler and need none. A process that was copied by the
-//! raw system call `clone` is not noticed.
+//! `exec`, `vfork` and `posix_spawn` call no handler and need none. A process that was copied by
+//! the raw system call `clone` is not noticed.
 
 use std::ptr;
 use std::sync::OnceLock;

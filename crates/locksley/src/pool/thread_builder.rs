@@ -1,13 +1,14 @@
 //! The threads of a pool: how one becomes a worker, and how the pool knows that all have left.
 //!
-//! Each place that is to be taken gets a [`ThreadBuilder`]. Whoever has it runs it in a thread: the pool
-//! itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its own. The pool
-//! counts the builders that exist; when it ends, it waits until the last is gone, run or not.
+//! Each place that is to be taken gets a [`ThreadBuilder`]. Its holder runs it in a thread: the
+//! pool itself, or a caller of [`Builder::build_with`](crate::Builder::build_with) in one of its
+//! own. The pool counts the builders that exist; when it ends, it waits until the last is gone, run
+//! or not.
 //!
 //! A thread can also be *adopted*: the one that builds the pool becomes its first worker
-//! ([`Builder::use_current_thread`](crate::Builder::use_current_thread)). It never runs the main loop,
-//! and works for the pool only where it waits or gives way. It keeps the pool's memory
-//! until it ends, because what runs on it may know the worker by reference.
+//! ([`Builder::use_current_thread`](crate::Builder::use_current_thread)). It never runs the main
+//! loop, and works for the pool only where it waits or gives way. It keeps the pool's memory until
+//! it ends, because what runs on it may know the worker by reference.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -149,7 +150,7 @@ impl Roll {
         }
     }
 
-    /// Blocks until nobody is left.
+    /// Blocks until no thread is left.
     pub(crate) fn wait_until_empty(&self) {
         let mut count = lock(&self.count);
         while *count > 0 {
@@ -210,7 +211,8 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// The name that its thread should have: see [`Builder::thread_name`](crate::Builder::thread_name).
+    /// The name that its thread should have: see
+    /// [`Builder::thread_name`](crate::Builder::thread_name).
     ///
     /// ```
     /// let pool = locksley::Pool::builder()
@@ -377,7 +379,7 @@ pub(crate) fn adopt(registry: &Arc<Registry>) {
     registry.worker(0).become_current();
 }
 
-/// Was the calling thread adopted by this pool?
+/// Returns `true` if the calling thread was adopted by this pool.
 pub(crate) fn is_adopted_by(registry: &Registry) -> bool {
     let here = ADOPTER.try_with(|adopter| {
         let adopter = adopter.borrow();

@@ -15,7 +15,8 @@ use crate::task::job::{GroupId, JobRef};
 #[derive(Clone, Copy)]
 pub(crate) struct QueuedJob {
     pub(crate) job: JobRef,
-    /// Whom to wake when it is done, should that one wait for it; [`UNKNOWN_OWNER`] if that is not known.
+    /// Whom to wake when it is done, should that one wait for it; [`UNKNOWN_OWNER`] if that is not
+    /// known.
     pub(crate) owner: usize,
 }
 
@@ -100,8 +101,8 @@ impl Injector {
         self.take(|injected| unsafe { injected.job.group() } == group)
     }
 
-    /// Takes the forked job that this group is. Looks no further while no forked job is here, so that a
-    /// waiter does not pay for what others have spawned.
+    /// Takes the forked job that this group is. Looks no further while no forked job is here, so
+    /// that a waiter does not pay for what others have spawned.
     pub(crate) fn pop_forked(&self, group: GroupId) -> Option<QueuedJob> {
         if self.forked.load(Ordering::Relaxed) == 0 {
             return None;
@@ -123,8 +124,8 @@ impl Injector {
         taken
     }
 
-    /// A task whose entry may be here was run in place: frees what it left, if that is at an end of the
-    /// queue, or if there is much of it. Returns how many of the freed ones had been dealt.
+    /// A task whose entry may be here was run in place: frees what it left, if that is at an end of
+    /// the queue, or if there is much of it. Returns how many of the freed ones had been dealt.
     pub(crate) fn left_ghost(&self) -> usize {
         if self.is_empty() {
             return 0;

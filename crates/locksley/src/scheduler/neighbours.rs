@@ -1,9 +1,9 @@
 //! Who is near whom: how workers come to know in which order to try their victims.
 //!
-//! Pinned workers stay where they are, and their orders are made with the pool. Others are moved about
-//! by the operating system: each notes the CPU that it is on when it wakes up, and makes its order
-//! anew from everybody's notes before it sleeps. So nothing is done about distances while there is
-//! work, and nothing ever where all CPUs are equally near.
+//! Pinned workers stay where they are, and their orders are made with the pool. Others are moved
+//! about by the operating system: each notes the CPU that it is on when it wakes up, and makes its
+//! order anew from all workers' notes before it sleeps. So nothing is done about distances while
+//! there is work, and nothing ever where all CPUs are equally near.
 
 use locksley_policy::{Order, Victims};
 

@@ -2,16 +2,16 @@
 //!
 //! # Spare workers
 //!
-//! A pool has as many spare places as workers, or 64. A worker that is about to block in a wait counts
-//! itself as blocked, but only while fewer are blocked than there can be spares. While more are blocked
-//! than spares are up, a push calls up a spare. A spare that has finished a job and finds more spares up than
-//! workers blocked, or no work, sleeps again. So at most as many threads look for work as the pool has
-//! workers, and a waiter that resumes does not wait for its spare.
+//! A pool has as many spare places as workers, or 64. A worker that is about to block in a wait
+//! counts itself as blocked, but only while fewer are blocked than there can be spares. While more
+//! are blocked than spares are up, a push calls up a spare. A spare that has finished a job and
+//! finds more spares up than workers blocked, or no work, sleeps again. So at most as many threads
+//! look for work as the pool has workers, and a waiter that resumes does not wait for its spare.
 //!
-//! **No finite program stands still for want of threads.** Of all threads at least as many as the pool has workers
-//! are not blocked: a worker that would be one blocked too many does not block, but takes any work that there
-//! is (`wait`). If the system refuses a spare's thread, the limit falls to the spares that there are, and all
-//! waiters wake to look at it again.
+//! **No finite program stands still for want of threads.** Of all threads at least as many as the
+//! pool has workers are not blocked: a worker that would be one blocked too many does not block,
+//! but takes any work that there is (`wait`). If the system refuses a spare's thread, the limit
+//! falls to the spares that there are, and all waiters wake to look at it again.
 
 use std::io;
 use std::ops::Range;
@@ -28,7 +28,7 @@ use crate::machine::share::{self, Share};
 use crate::machine::topology::allowed_now;
 use crate::observe::record::Recording;
 use crate::observe::stats::{Counters, Event};
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::pool::process;
 use crate::pool::thread_builder::{self, Report, Reports, Roll, ThreadBuilder};
 use crate::scheduler::idle::counts::{AtomicCounts, Counts};
@@ -41,8 +41,8 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, fence, lock};
 use crate::task::job::{GroupId, JobRef, catch};
 use crate::task::outstanding::{TaskCounts, all_done};
 
-/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how many
-/// processors there are.
+/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how
+/// many processors there are.
 const LOOKS: u32 = 64;
 
 /// How long a worker naps when all it can see is private work.
@@ -182,7 +182,7 @@ impl Registry {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Can a worker run while somebody else does?
+    /// Returns `true` if two workers can run at the same time.
     pub(crate) fn has_processors(&self) -> bool {
         self.processors > 1
     }
@@ -224,7 +224,8 @@ impl Registry {
         self.worker(index).unpark();
     }
 
-    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or [`UNKNOWN_OWNER`].
+    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or
+    /// [`UNKNOWN_OWNER`].
     pub(crate) fn unpark_waiter(&self, owner: usize, job: GroupId) {
         if owner != UNKNOWN_OWNER {
             return self.unpark(owner);
@@ -250,9 +251,7 @@ impl Registry {
     /// What has been counted so far.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn stats(&self) -> crate::observe::stats::Stats {
-        if let Some(worker) = Worker::current()
-            && std::ptr::eq(worker.registry(), self)
-        {
+        if let Some(worker) = Worker::current_in(self) {
             worker.publish_counts();
         }
         let workers = self.furnished(0..self.workers());
@@ -319,8 +318,8 @@ impl Registry {
         }
     }
 
-    /// Wakes a certain worker for which there is work. Returns `true` if it slept, and this call woke
-    /// it.
+    /// Wakes a certain worker for which there is work. Returns `true` if it slept, and this call
+    /// woke it.
     pub(crate) fn wake_near(&self, index: usize) -> bool {
         if index >= self.size {
             return false;
@@ -339,7 +338,7 @@ impl Registry {
         self.counts.get().blocked_and_spares()
     }
 
-    /// Is there anything that a worker could take?
+    /// Returns `true` if there is a job that a worker could take.
     fn work_in_sight(&self) -> bool {
         !self.injector.is_empty()
             || self
@@ -347,8 +346,8 @@ impl Registry {
                 .any(|worker| !worker.seems_empty())
     }
 
-    /// Leaves a call at every worker, so that its next push wakes a sleeper, and looks whether there is
-    /// work. A push whose store is on its way just then may be missed.
+    /// Leaves a call at every worker, so that its next push wakes a sleeper, and looks whether
+    /// there is work. A push whose store is on its way just then may be missed.
     fn call_and_look(&self) -> bool {
         self.furnished(0..self.workers())
             .for_each(|worker| leave_call(&worker.deque));
@@ -358,7 +357,8 @@ impl Registry {
         self.work_in_sight()
     }
 
-    /// The same, and no push is missed. Returns `None` if the barrier was refused, so that one may be.
+    /// The same, and no push is missed. Returns `None` if the barrier was refused, so that one may
+    /// be.
     fn call_for_work(&self) -> Option<bool> {
         loop {
             let count = self.workers();
@@ -373,8 +373,8 @@ impl Registry {
         }
     }
 
-    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`; the
-    /// thread that makes it so unparks the worker.
+    /// Puts an idle worker to sleep, unless there is something to do after all, or until `ready`;
+    /// the thread that makes it so unparks the worker.
     pub(crate) fn sleep(&self, worker: &Worker, ready: impl Fn() -> bool) {
         self.sleep_until(worker, &ready);
     }
@@ -407,8 +407,8 @@ impl Registry {
         neighbours::look_where(self, worker);
     }
 
-    /// Sleeps for a moment: what is in sight had better be left to another worker, which is busy; or what is
-    /// not in sight is not known.
+    /// Sleeps for a moment: what is in sight had better be left to another worker, which is busy;
+    /// or what is not in sight is not known.
     fn nap(&self, worker: &Worker, needed: bool) {
         if needed {
             self.nap_for(worker, NAP);
@@ -428,8 +428,8 @@ impl Registry {
         }
     }
 
-    /// A worker that was woken to search, and has not done so since, has something to do: if there is
-    /// work in sight, another one is woken in its place.
+    /// A worker that was woken to search, and has not done so since, has something to do: if there
+    /// is work in sight, another one is woken in its place.
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {
             // What the worker was woken for is in sight behind it, unless it was taken.
@@ -440,8 +440,8 @@ impl Registry {
         }
     }
 
-    /// Runs something that blocks the calling worker, while a spare takes its place. Returns `false`, and
-    /// runs nothing, if no spare can.
+    /// Runs something that blocks the calling worker, while a spare takes its place. Returns
+    /// `false`, and runs nothing, if no spare can.
     pub(crate) fn try_blocking(&self, block: Block, wait: impl FnOnce()) -> bool {
         if !self.begin_block(block) {
             return false;
@@ -518,7 +518,7 @@ impl Registry {
         }
         // It has not heard the calls made so far, so it takes it that there were some.
         self.init_worker(index).deque.call();
-        // Before it starts: whoever sees what it pushed must know of its pile.
+        // Before it starts: a thief that sees what it pushed must know of its queue.
         self.taken.store(index + 1, Ordering::Release);
         // The user's function for names may panic; no unwinding may leave a frame with a job in it.
         match catch(|| ThreadBuilder::new(self.shared(), index, None).start()) {
@@ -577,7 +577,7 @@ impl Registry {
         let mut rounds = 0_u32;
         while !self.is_orphaned() {
             rounds = rounds.wrapping_add(1);
-            if rounds.is_multiple_of(LOOKS) {
+            if rounds % LOOKS == 0 {
                 self.look_at_processors();
             }
             if worker.index() >= self.share.active() {
@@ -608,12 +608,11 @@ impl Registry {
                 worker.open_to_offers();
                 if self.rest_until(&mut idle, || worker.has_offer()) || self.is_crowded() {
                     self.look_at_processors();
-                    match spare {
-                        true => {
-                            self.nap(worker, worker.was_refused());
-                            self.lie_down(worker);
-                        }
-                        false => self.sleep(worker, || self.closed()),
+                    if spare {
+                        self.nap(worker, worker.was_refused());
+                        self.lie_down(worker);
+                    } else {
+                        self.sleep(worker, || self.closed())
                     }
                     idle = 0;
                 }
@@ -634,8 +633,8 @@ impl Registry {
         self.share.active().min(self.size)
     }
 
-    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it has
-    /// work of its own, or something was sent to it.
+    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it
+    /// has work of its own, or something was sent to it.
     #[cold]
     fn hold_back(&self, worker: &Worker) {
         if worker.index() < self.size && worker.seems_empty() && worker.targeted_jobs.is_empty() {
@@ -644,20 +643,20 @@ impl Registry {
         }
     }
 
-    /// Returns `true` if more workers are awake than there are processors, so that one without work had
-    /// better sleep at once.
+    /// Returns `true` if more workers are awake than there are processors, so that one without work
+    /// had better sleep at once.
     fn is_crowded(&self) -> bool {
         let awake = self.size.saturating_sub(self.counts.get().asleep());
         awake > self.processors
     }
 
-    /// One step of idling. Is it time to sleep?
+    /// One step of idling. Returns `true` if it is time to sleep.
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
         self.rest_until(idle, || false)
     }
 
-    /// The same, cut short as soon as the worker has been served. To look at what is its own at every
-    /// pause disturbs nobody, as searching more often would.
+    /// The same, cut short as soon as the worker has been served. To look at what is its own at
+    /// every pause disturbs no other worker, as searching more often would.
     fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
         let rule = self.config.idle;
         *idle += 1;
@@ -702,8 +701,8 @@ impl Registry {
         self.outside_tasks.spawn_shared();
     }
 
-    /// A task of a pool that closes is done. A worker that has a main loop sees there whether it was the last
-    /// one, and wakes the others before it leaves; an adopted thread does so here.
+    /// A task of a pool that closes is done. A worker that has a main loop sees there whether it
+    /// was the last one, and wakes the others before it leaves; an adopted thread does so here.
     #[cold]
     #[inline(never)]
     pub(crate) fn task_done_while_closing(&self, worker: &Worker) {
@@ -747,7 +746,7 @@ impl Registry {
         }
     }
 
-    /// Ends a spare's sleep, unless somebody else does, and counts it as up.
+    /// Ends a spare's sleep, unless another thread does, and counts it as awake.
     fn raise_spare(&self, worker: &Worker) {
         if !worker.sleep.is_spare() {
             return;
@@ -756,7 +755,8 @@ impl Registry {
         self.counts.change(Counts::raise_spare);
         if !worker.sleep.end_spare() {
             self.counts.change(Counts::lower_spare);
-            // Another thread may have taken the count for that of a spare that is up, and called none.
+            // Another thread may have taken the count for that of a spare that is up, and called
+            // none.
             self.call_spare();
         }
     }
@@ -783,8 +783,8 @@ impl Registry {
         }
         self.end();
         match Worker::current() {
-            // A task of its own drops the pool: the threads end by themselves. An adopted thread that is in no
-            // task may have to run what was spawned, for want of others.
+            // A task of its own drops the pool: the threads end by themselves. An adopted thread
+            // that is in no task may have to run what was spawned, for want of others.
             Some(worker) if worker.is_in(self) => {
                 let adopted = thread_builder::is_adopted_by(self) && worker.task_stack.depth() == 0;
                 if !adopted {
@@ -792,8 +792,8 @@ impl Registry {
                 }
                 worker.serve_until(false, || self.closed(), || self.closed());
             }
-            // A worker of another pool runs what is targeted at it, and a spare takes its place: a task of
-            // this pool may wait for that one.
+            // A worker of another pool runs what is targeted at it, and a spare takes its place: a
+            // task of this pool may wait for that one.
             Some(worker) => {
                 worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark());
             }
@@ -802,7 +802,7 @@ impl Registry {
         self.wait_for_threads();
     }
 
-    /// Waits until all threads have left, whoever started them.
+    /// Waits until all threads have left, those of the caller included.
     fn wait_for_threads(&self) {
         self.join_threads();
         self.roll.wait_until_empty();
@@ -822,7 +822,8 @@ impl Registry {
         }
     }
 
-    /// May a waiter take any work, because it is to, or because there is no spare to take its place?
+    /// Returns `true` if a waiter may take any job: by the rule, or because no spare can take its
+    /// place.
     pub(crate) fn takes_any(&self) -> bool {
         self.spares() == 0 && !self.blocks_alone()
     }
@@ -832,7 +833,7 @@ impl Registry {
         self.config.waiting == Waiting::Own
     }
 
-    /// Does a waiter look for what descends from what it waits for?
+    /// Returns `true` if a waiter looks for jobs that descend from what it waits for.
     pub(crate) fn leapfrogs(&self) -> bool {
         self.config.waiting != Waiting::TakeAny
     }
@@ -864,8 +865,8 @@ fn refuse_unused() -> ! {
     panic!("locksley: the pool has ended, and no thread of it was there to run this task")
 }
 
-/// How many processors there are for so many workers. If the affinity mask has enough of them, nothing
-/// else is asked.
+/// How many processors there are for so many workers. If the affinity mask has enough of them,
+/// nothing else is asked.
 fn processors_for(workers: usize) -> usize {
     let allowed = allowed_now().map_or(0, |cpus| cpus.len());
     if allowed >= workers {
@@ -874,8 +875,8 @@ fn processors_for(workers: usize) -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Aborts the process if the scheduler panics, which is a fault of this library: the tasks of a worker that
-/// is gone would never run.
+/// Aborts the process if the scheduler panics, which is a fault of this library: the tasks of a
+/// worker that is gone would never run.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {

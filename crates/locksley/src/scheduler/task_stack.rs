@@ -7,8 +7,9 @@
 //!   | root F | wait J | root X |        executing F's task, waiting for J, helping with X
 //! ```
 //!
-//! Everything in its pile that was forked by a join descends from every root here, unless it runs a job apart
-//! from the rest; so a waiter for F may steal from this worker, and from whoever executes a task of J.
+//! Everything in its pile that was forked by a join descends from every root here, unless it runs a
+//! job apart from the rest; so a waiter for F may steal from this worker, and from a worker that
+//! executes a task of J.
 //!
 //! A sequence lock: the owner makes the version odd while it writes. A thief that steals between
 //! two reads of the same even version has stolen from a worker that was inside those roots: had the
@@ -25,10 +26,10 @@
 use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::task::job::GroupId;
 
-/// How many levels are published. Deeper ones are not, and no waiter can help with them. Enough for the
-/// usual limit of nested waits, each of which is a wait and what runs on top of it: with less, a loop
-/// that must be searched from both ends (rayon's `find_last` over 2^63 items) stands still in a pool
-/// without spares, because its waiters lose sight of what they wait for.
+/// How many levels are published. Deeper ones are not, and no waiter can help with them. Enough for
+/// the usual limit of nested waits, each of which is a wait and what runs on top of it: with less,
+/// a loop that must be searched from both ends (rayon's `find_last` over 2^63 items) stands still
+/// in a pool without spares, because its waiters lose sight of what they wait for.
 const LEVELS: usize = if cfg!(loom) { 16 } else { 256 };
 
 /// The bit of an entry that makes it a wait. Families are addresses of aligned things.
@@ -41,8 +42,8 @@ pub(crate) struct TaskStack {
     /// How many of the jobs that the owner is inside of have nothing to do with what is below them.
     foreign: AtomicUsize,
     entries: [AtomicUsize; LEVELS],
-    /// For each wait, the worker that the owner knows to run what it waits for, plus one. A hint: it belongs to
-    /// no version.
+    /// For each wait, the worker that the owner knows to run what it waits for, plus one. A hint:
+    /// it belongs to no version.
     runners: [AtomicUsize; LEVELS],
 }
 
@@ -109,7 +110,7 @@ impl TaskStack {
     }
 
     /// The owner is about to execute a job on top of others that it has nothing to do with. What
-    /// is in the pile then need not descend from every root, so until that is over nobody may
+    /// is in the queue then need not descend from every root, so until that is over no waiter may
     /// help through this worker.
     pub(crate) fn enter_foreign(&self) {
         self.write(|| {
@@ -141,8 +142,8 @@ impl TaskStack {
         entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & WAIT != 0)
     }
 
-    /// Tells `entry` what the owner seems to execute and to wait for (`true`), outermost first. It goes on
-    /// meanwhile.
+    /// Tells `entry` what the owner seems to execute and to wait for (`true`), outermost first. It
+    /// goes on meanwhile.
     pub(crate) fn show(&self, mut entry: impl FnMut(GroupId, bool)) {
         let depth = self.depth.load(Ordering::Relaxed);
         for level in self.entries.iter().take(depth) {
@@ -151,8 +152,8 @@ impl TaskStack {
         }
     }
 
-    /// Returns at which version the owner was executing a task of this group, if it was. `waits` is told what
-    /// it waits for on the way, and which worker runs that, if it knows.
+    /// Returns at which version the owner was executing a task of this group, if it was. `waits` is
+    /// told what it waits for on the way, and which worker runs that, if it knows.
     pub(crate) fn sight(
         &self,
         group: GroupId,
@@ -175,8 +176,8 @@ impl TaskStack {
         Some(Sighting(version))
     }
 
-    /// May the owner be waiting for this family? It is not overlooked if it is parked, and whoever
-    /// asks has seen that; levels that are not published may be anything.
+    /// Returns `true` if the owner may be waiting for this group. It is not overlooked if it is
+    /// parked, and the caller asks has seen that; levels that are not published may be anything.
     pub(crate) fn may_wait_for(&self, group: GroupId) -> bool {
         let depth = self.depth.load(Ordering::Relaxed);
         let wait = group.0 | WAIT;
@@ -184,7 +185,7 @@ impl TaskStack {
         depth > LEVELS || entries.any(|entry| entry.load(Ordering::Relaxed) == wait)
     }
 
-    /// Has nothing changed since?
+    /// Returns `true` if nothing has changed since.
     pub(crate) fn unchanged(&self, sighting: Sighting) -> bool {
         fence(Ordering::Acquire); // [F4]
         self.version.load(Ordering::Relaxed) == sighting.0

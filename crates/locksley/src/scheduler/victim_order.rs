@@ -1,16 +1,16 @@
 //! How a worker that is out of work finds a victim.
 //!
-//! A *search* tries everybody once, in the order of [`Order`]: so a worker that finds nothing knows
-//! that nobody had anything. A policy may have a say in whom to try first: one of [`Victims`], or a
-//! user's own [`Balancer`]. It may also skip the search. This is the thesis's CFLFWS (Rito,
-//! "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first attempt is at
-//! somebody at random, whatever the policy.
+//! A *search* tries every other worker once, in the order of [`Order`]: so a worker that finds
+//! nothing knows that none had anything. A policy may choose the first victim: one of [`Victims`],
+//! or a user's own [`Balancer`]. It may also skip the search. This is the thesis's CFLFWS (Rito,
+//! "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first attempt is at a
+//! random victim, whatever the policy.
 //!
 //! A pile may have its own idea of stealing, and want to do so now and then while there is still
 //! work (`halves`).
 //!
-//! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to know:
-//! it costs a store to another's cache line.
+//! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to
+//! know: it costs a store to another's cache line.
 
 use std::cell::{Cell, RefCell};
 
@@ -21,7 +21,7 @@ use locksley_queue::Steal;
 use locksley_trace::Arrow;
 
 use crate::observe::stats::Event;
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
@@ -38,9 +38,9 @@ pub(crate) struct VictimSelector {
     guide: Cell<Option<Guide>>,
     /// Whom the owner stole from last. The owner's alone.
     last_victim: Cell<Option<usize>>,
-    /// Who stole from the owner last, plus one; 0 if nobody has. Written by thieves.
+    /// The last thief that stole from the owner, plus one; 0 if there is none. Written by thieves.
     last_thief: AtomicUsize,
-    /// Does anybody want to know who stole last?
+    /// Set if a policy asks for the last thief.
     tells: bool,
 }
 
@@ -91,8 +91,8 @@ impl VictimSelector {
 
     /// Sets the order in which to try victims. For the owner, or before its thread starts.
     pub(crate) fn set_order(&self, order: Order) {
-        // A search under way goes on in the old order: a user's balancer, asked in its course, may wait
-        // for something and so come here.
+        // A search under way goes on in the old order: a user's balancer, asked in its course, may
+        // wait for something and so come here.
         if let Ok(mut current) = self.order.try_borrow_mut() {
             *current = order;
         }
@@ -103,7 +103,7 @@ impl VictimSelector {
         Memory::new(last_thief, self.last_victim.get())
     }
 
-    /// Somebody has stolen from the owner. For thieves.
+    /// Notes a steal from the owner. For thieves.
     fn robbed_by(&self, thief: usize) {
         self.last_thief.store(thief + 1, Ordering::Relaxed);
     }
@@ -200,9 +200,7 @@ impl Worker {
 
     fn first_victim(&self) -> First {
         // SAFETY: the pile does not come back here.
-        if let Some(pile) = unsafe { self.pile() }
-            && pile.skips_search()
-        {
+        if unsafe { self.pile() }.is_some_and(|pile| pile.skips_search()) {
             self.pass_on_request();
             return First::Skip;
         }
@@ -288,7 +286,8 @@ impl Worker {
         }))
     }
 
-    /// Jobs have come into the pile from another one. As after a push, somebody may want to know.
+    /// Jobs have come into the queue from another one. As after a push, a sleeper may have to be
+    /// woken.
     fn hauled(&self, jobs: usize) {
         if jobs > 0 {
             self.counters.add(Event::BatchStolen, jobs);
@@ -335,7 +334,7 @@ impl Worker {
         }
     }
 
-    /// Has another worker made this one an offer?
+    /// Returns `true` if another worker has made this one an offer.
     #[inline]
     pub(crate) fn has_offer(&self) -> bool {
         // SAFETY: the pile does not come back here.
@@ -346,10 +345,11 @@ impl Worker {
     /// is in the donor's pile.
     #[inline]
     pub(crate) fn close_to_offers(&self) {
-        if self.open.replace(false)
-            // SAFETY: the pile does not come back here.
-            && let Some(pile) = unsafe { self.pile() }
-        {
+        if !self.open.replace(false) {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
             pile.close_to_offers();
         }
     }
@@ -376,9 +376,10 @@ impl Worker {
         self.countdown.set(pile.balances_every().unwrap_or(0));
         let registry = self.registry();
         let mut random = self.selector.random.get();
-        let victim = match pile.should_balance(&mut random) {
-            true => other(self.index(), registry.workers(), &mut random),
-            false => None,
+        let victim = if pile.should_balance(&mut random) {
+            other(self.index(), registry.workers(), &mut random)
+        } else {
+            None
         };
         self.selector.random.set(random);
         let Some(victim) = victim else { return };

@@ -1,19 +1,21 @@
 //! Waiting that runs only what it waits for.
 //!
-//! A worker whose job was stolen leapfrogs: it steals from whoever executes a job of the
-//! family that it waits for, or of a family which such a worker waits for in turn. What it takes was
-//! forked inside the awaited job, so it descends from it. Three facts make that hold:
+//! A worker whose job was stolen leapfrogs: it steals from a worker that executes a job of the
+//! family that it waits for, or of a family which such a worker waits for in turn. What it takes
+//! was forked inside the awaited job, so it descends from it. Three facts make that hold:
 //!
 //! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
 //!   of that worker; its pile holds nothing but what was spawned since.
-//! - Whoever waits for something else, a scope or a handle, may have jobs of joins further out in its pile.
-//!   What it runs meanwhile it runs apart, and nobody leapfrogs through it until that is over.
-//! - So the forked jobs in the pile of a worker through which others leapfrog all descend from the job that it
-//!   stole last. Spawned jobs may belong to a scope further out; a waiter that catches one of those hands it to
-//!   the pool's queue, where the scope's own waiter looks too.
+//! - A worker that waits for something else, a scope or a handle, may have jobs of joins further
+//!   out in its queue. What it runs meanwhile it runs apart, and no worker leapfrogs through it
+//!   until that is over.
+//! - So the forked jobs in the pile of a worker through which others leapfrog all descend from the
+//!   job that it stole last. Spawned jobs may belong to a scope further out; a waiter that catches
+//!   one of those hands it to the pool's queue, where the scope's own waiter looks too.
 //!
-//! Whether the victim was still inside the family when the job was stolen, and whether those who led to the family
-//! still waited for it, is checked afterwards (`frames`); if not, the job goes to the pool's queue likewise.
+//! Whether the victim was still inside the family when the job was stolen, and whether those who
+//! led to the family still waited for it, is checked afterwards (`frames`); if not, the job goes to
+//! the pool's queue likewise.
 
 use std::panic;
 use std::thread;
@@ -31,13 +33,13 @@ use crate::scheduler::worker::Worker;
 use crate::task::job::{GroupId, catch};
 use crate::task::latch::{Awaited, Latch};
 
-/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own may
-/// lie in the pool's queue, and nobody else be free to run it.
+/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own
+/// may lie in the pool's queue, and no other worker be free to run it.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// How long a waiter without a spare sleeps at first where there is nothing for it to do; then twice
-/// as long each time, up to [`LOOK_AGAIN`]. What it waits for unparks it, but a thief that makes new
-/// work for it does not.
+/// How long a waiter without a spare sleeps at first where there is nothing for it to do; then
+/// twice as long each time, up to [`LOOK_AGAIN`]. What it waits for unparks it, but a thief that
+/// makes new work for it does not.
 const FIRST_NAP: Duration = Duration::from_micros(50);
 
 /// The naps of a waiter without a spare since it last had something to do.
@@ -57,7 +59,8 @@ impl Naps {
 /// to wake it takes several times as long, so a short task gains much, and a long one loses little.
 const GLANCE: Duration = Duration::from_micros(3);
 
-/// How long it goes on looking before it parks, and gives its processor to any thread that wants it.
+/// How long it goes on looking before it parks, and gives its processor to any thread that wants
+/// it.
 const PATIENCE: Duration = Duration::from_micros(25);
 
 /// How many families a search for descendants follows.
@@ -83,7 +86,8 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
 /// The families whose descendants a waiter may run.
 struct Descendants {
     groups: [GroupId; REACH],
-    /// Who was seen to wait for each, and inside of which of them; nobody but the waiter itself for the first.
+    /// Which worker was seen to wait for each, and inside of which of them; for the first it is the
+    /// waiter itself.
     links: [Option<Link>; REACH],
     /// Which worker runs it, if that is known and it is one job.
     runners: [Option<usize>; REACH],
@@ -113,14 +117,16 @@ impl Descendants {
         self.groups[..self.count].contains(&group)
     }
 
-    /// Is it one of these, and are those who led to it still where they were seen?
+    /// Returns `true` if it is one of these, and the workers that led to it are still where they
+    /// were seen.
     fn includes(&self, group: GroupId, registry: &Registry) -> bool {
         let mut groups = self.groups[..self.count].iter();
         let number = groups.position(|&one| one == group);
         number.is_some_and(|number| self.holds(number, registry))
     }
 
-    /// Looks whether a worker is inside of the family of this number, and adds what it waits for there.
+    /// Looks whether a worker is inside of the family of this number, and adds what it waits for
+    /// there.
     fn sight(&mut self, worker: usize, number: usize, registry: &Registry) -> Option<Sighting> {
         let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
         let stack = &registry.worker(worker).task_stack;
@@ -149,8 +155,8 @@ impl Descendants {
         }
     }
 
-    /// Are those who led to this family still where they were seen? If not, it may be over, and its
-    /// address another one's.
+    /// Returns `true` if the workers that led to this group are still where they were seen. If not,
+    /// it may be over, and its address another one's.
     fn holds(&self, mut number: usize, registry: &Registry) -> bool {
         while let Some(link) = self.links[number] {
             if !registry
@@ -170,7 +176,7 @@ impl Worker {
     /// Waits for a join's job, and helps meanwhile.
     #[cold]
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
-        // Somebody who stole it in error may have left it in the pool's queue.
+        // A thief that stole it in error may have left it in the pool's queue.
         self.wait_with(latch, group, || {
             let queued = self.registry().injector.pop_forked(group);
             queued.or_else(|| self.take_back(group, false))
@@ -183,8 +189,8 @@ impl Worker {
         self.wait_with(tasks, group, || self.take_of(group));
     }
 
-    /// Takes a spawned job of a family from the worker's pile, from the pool's queue, or from whomever the
-    /// worker has dealt it to.
+    /// Takes a spawned job of a group from the worker's queue, from the pool's queue, or from the
+    /// worker that the worker has dealt it to.
     pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
         self.pop_of(group)
             .or_else(|| self.registry().injector.pop_of(group))
@@ -203,11 +209,11 @@ impl Worker {
         self.task_stack.leave();
     }
 
-    /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it returns
-    /// `false`, the thread that makes it so unparks this one.
+    /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it
+    /// returns `false`, the thread that makes it so unparks this one.
     ///
-    /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are targeted
-    /// at it; or, where no spare can, it takes what work there is.
+    /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are
+    /// targeted at it; or, where no spare can, it takes what work there is.
     pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
         self.wait_for_any(&ready, &ready_asleep);
     }
@@ -221,8 +227,8 @@ impl Worker {
         self.serve_until(blocks, ready, ready_asleep);
     }
 
-    /// The same in a pool without spares whose waiters take no strangers' work: runs what is targeted
-    /// at this worker and what `own` finds, and sleeps otherwise.
+    /// The same in a pool without spares whose waiters take no strangers' work: runs what is
+    /// targeted at this worker and what `own` finds, and sleeps otherwise.
     fn block_until(
         &self,
         ready: impl Fn() -> bool,
@@ -241,7 +247,8 @@ impl Worker {
                 self.help(injected);
                 (idle, naps) = (0, Naps::default());
             } else if registry.rest(&mut idle) {
-                // What it has spawned must not wait for it: a waiter may look for it in the pool's queue.
+                // What it has spawned must not wait for it: a waiter may look for it in the pool's
+                // queue.
                 while let Some(spawned) = self.pop_of(GroupId::NONE) {
                     registry.inject(spawned);
                 }
@@ -253,8 +260,8 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`, or
-    /// something is targeted at this worker.
+    /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`,
+    /// or something is targeted at this worker.
     fn nap_alone(&self, naps: &mut Naps, ready: impl FnOnce() -> bool) {
         self.counters.count(Event::Park);
         let _parked = self.traced(Activity::Parked);
@@ -366,23 +373,20 @@ impl Worker {
             registry.check_process();
             if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
-            } else if !self.takes_next()
-                && let Some(injected) = own()
-            {
+            } else if let Some(injected) = (!self.takes_next()).then(&own).flatten() {
                 self.run_job(injected);
                 (idle, naps) = (0, Naps::default());
             } else if let Some(injected) = self.helpful_job(awaited, group) {
                 self.help(injected);
                 (idle, naps) = (0, Naps::default());
-            } else if registry.rest(&mut idle)
-                // Nothing went to the pool's queue that it may be waiting for.
-                && !self.open_pile()
-                && let Some(latch) = awaited.latch()
-            {
-                if registry.blocks_alone() {
-                    self.nap_alone(&mut naps, || latch.probe_or_await());
-                } else {
-                    self.doze(latch);
+            // Nothing may go to the pool's queue that it waits for.
+            } else if registry.rest(&mut idle) && !self.open_pile() {
+                match awaited.latch() {
+                    Some(latch) if registry.blocks_alone() => {
+                        self.nap_alone(&mut naps, || latch.probe_or_await());
+                    }
+                    Some(latch) => self.doze(latch),
+                    None => {}
                 }
             }
         }
@@ -391,8 +395,9 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while there are
-    /// some of the family, the wait is not over, and need not be asked. Were there any?
+    /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while
+    /// there are some of the group, the wait is not over, and need not be asked. Returns `true` if
+    /// there were any.
     fn run_own(&self, group: GroupId, awaited: &impl Awaited) -> bool {
         let Some(first) = self.take_own() else {
             return false;
@@ -429,8 +434,8 @@ impl Worker {
         if self.block_once(Block::Briefly, ready, park) {
             return;
         }
-        // No spare can take its place, so it takes any work rather than stand still. One that is deep
-        // gives others the time to do so first.
+        // No spare can take its place, so it takes any work rather than stand still. One that is
+        // deep gives others the time to do so first.
         if self.is_deep() && !ready() {
             park();
         }
@@ -440,26 +445,28 @@ impl Worker {
         }
     }
 
-    /// Are so many jobs of others stacked up that it may take no more?
+    /// Returns `true` if nested waits have reached `depth_limit`.
     fn is_deep(&self) -> bool {
         self.depth() >= self.registry().config.depth_limit
     }
 
-    /// Does it take work in whatever order, so that it need not sort its pile for what it must run itself?
+    /// Returns `true` if it takes jobs in any order, so that it need not sort its queue for those
+    /// that it must run itself.
     fn takes_next(&self) -> bool {
         let registry = self.registry();
         registry.takes_any() && !registry.leapfrogs() && !self.is_deep()
     }
 
-    /// Somebody else's job to run while waiting for a family.
+    /// Returns a job of another worker to run while waiting for a group.
     fn helpful_job(&self, awaited: &impl Awaited, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if self.is_deep() {
             return None;
         }
-        let descendant = match registry.leapfrogs() {
-            true => self.leapfrog(awaited.runner(), group),
-            false => None,
+        let descendant = if registry.leapfrogs() {
+            self.leapfrog(awaited.runner(), group)
+        } else {
+            None
         };
         match descendant {
             None if registry.takes_any() => self.take_anything(),
@@ -467,7 +474,8 @@ impl Worker {
         }
     }
 
-    /// `runner` is the worker that runs what is waited for, if it is known: then no other is looked at.
+    /// `runner` is the worker that runs what is waited for, if it is known: then no other is looked
+    /// at.
     fn leapfrog(&self, runner: Option<usize>, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if let Some(runner) = runner {

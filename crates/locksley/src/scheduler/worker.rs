@@ -14,7 +14,7 @@ use locksley_trace::{Activity, Arrow};
 use crate::observe::record::Deck;
 use crate::observe::stats::{Counters, Event};
 use crate::observe::trace::{Tracer, Tracing};
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::scheduler::idle::sleep::{SleepState, take_call};
 use crate::scheduler::injector::{Injector, QueuedJob};
 use crate::scheduler::registry::Registry;
@@ -28,12 +28,13 @@ use crate::task::ghosts::Ghosts;
 use crate::task::job::{GroupId, JobRef};
 use crate::task::outstanding::TaskCounts;
 
-/// How long a victim may leave a request unanswered before it is forced. It answers at its next fork, so a
-/// fine-grained program never is; and the barrier takes a few microseconds itself. In nanoseconds.
+/// How long a victim may leave a request unanswered before it is forced. It answers at its next
+/// fork, so a fine-grained program never is; and the barrier takes a few microseconds itself. In
+/// nanoseconds.
 const FORCE_AFTER: u64 = 5_000;
 
-/// For how many spawned jobs after a request a worker keeps half of all public. Thieves that ask once
-/// mostly come again, and a task that spawns others spawns many.
+/// For how many spawned jobs after a request a worker keeps half of all public. Thieves that ask
+/// once mostly come again, and a task that spawns others spawns many.
 const GENEROUS: u32 = 64;
 
 thread_local! {
@@ -61,8 +62,8 @@ thread_local! {
 /// assert_eq!(pool.run(|worker| fib(worker, 20)), 6765);
 /// ```
 pub struct Worker {
-    /// What the worker has forked, and, unless the strategy has a queue for them, spawned. Its request is
-    /// how others ask for the worker's attention.
+    /// What the worker has forked, and, unless the strategy has a queue for them, spawned. Its
+    /// request is how others ask for the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
     /// What a strategy has besides. The owner's alone.
     pile: UnsafeCell<Option<Box<dyn LocalQueue>>>,
@@ -72,7 +73,8 @@ pub struct Worker {
     exposure: Exposure,
     /// For how many more spawned jobs half of all are kept public. The owner's alone.
     generous: Cell<u32>,
-    /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by thieves.
+    /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by
+    /// thieves.
     asked_at: AtomicU64,
     /// What the worker runs is recorded, and nothing that it has forked is private: no thief forces it.
     /// Written by the owner.
@@ -81,9 +83,9 @@ pub struct Worker {
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
-    /// Was it woken to look for work, and has not done so since? The owner's alone.
+    /// Set from when it is woken to look for work until it does. The owner's alone.
     pub(crate) summoned: Cell<bool>,
-    /// Is the worker open to offers? The owner's alone.
+    /// Set while the worker is open to offers. The owner's alone.
     pub(crate) open: Cell<bool>,
     /// How many jobs of others are stacked up by waits. The owner's alone.
     helping: Cell<usize>,
@@ -94,7 +96,8 @@ pub struct Worker {
     /// Set with the pool, before any thread runs.
     registry: Cell<*const Registry>,
     pub(crate) sleep: SleepState,
-    /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the owner.
+    /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the
+    /// owner.
     home: AtomicUsize,
     pub(crate) task_stack: TaskStack,
     /// Jobs that this worker and no other must run.
@@ -205,8 +208,8 @@ impl Worker {
         CURRENT.set(ptr::null());
     }
 
-    /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not handed its
-    /// worker, and asks the thread once instead of at every fork.
+    /// Calls `f` with the worker that the calling thread is, if it is one: for code that is not
+    /// handed its worker, and asks the thread once instead of at every fork.
     ///
     /// ```
     /// use locksley::Worker;
@@ -266,7 +269,7 @@ impl Worker {
         unsafe { &*self.registry.get() }
     }
 
-    /// Is the worker one of this pool's?
+    /// Returns `true` if the worker is one of this pool's.
     #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(self.registry(), registry)
@@ -346,8 +349,8 @@ impl Worker {
         self.reference
     }
 
-    /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come back for
-    /// want of room.
+    /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come
+    /// back for want of room.
     pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
         if !self.reference {
             // SAFETY: only the owner's thread has a `&Worker`.
@@ -494,8 +497,8 @@ impl Worker {
         }
     }
 
-    /// Steals from the deque of `victim`. If it hides what it has, it is asked, and after a while it
-    /// is forced.
+    /// Steals from the deque of `victim`. If it hides what it has, it is asked, and after a while
+    /// it is forced.
     fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.steal() {
             Steal::Private => self.demand(victim),
@@ -584,7 +587,7 @@ impl Worker {
             .store(cpu.map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
     }
 
-    /// Runs a job of somebody else while this worker waits.
+    /// Runs a job of another worker while this one waits.
     pub(crate) fn help(&self, injected: QueuedJob) {
         self.deeper(|| match self.seems_empty() {
             true => self.run_job(injected),
@@ -672,10 +675,11 @@ impl Worker {
     /// Tells the strategy's queue that a job of it is done with, if it was dealt.
     #[inline]
     pub(crate) fn count_executed(&self, job: JobRef) {
-        if job.is_dealt()
-            // SAFETY: the pile does not come back here.
-            && let Some(pile) = unsafe { self.pile() }
-        {
+        if !job.is_dealt() {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
             pile.executed(job.is_near());
         }
     }
@@ -695,7 +699,7 @@ impl Worker {
         self.task_stack.leave_foreign();
     }
 
-    /// Runs a job that was sent to this very worker, if there is one. Was there?
+    /// Runs a job that was sent to this very worker. Returns `true` if there was one.
     pub(crate) fn read_mail(&self) -> bool {
         let letter = self.targeted_jobs.pop();
         letter.map(|letter| self.run_foreign(letter)).is_some()
@@ -704,15 +708,9 @@ impl Worker {
     /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
     /// queue, at the others.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
-        if self.registry().config.breadth_first
-            && let Some(job) = self.take_oldest()
-        {
-            return Some(QueuedJob {
-                job,
-                owner: self.index,
-            });
-        }
-        if let Some(job) = self.pop() {
+        let breadth_first = self.registry().config.breadth_first;
+        let oldest = breadth_first.then(|| self.take_oldest()).flatten();
+        if let Some(job) = oldest.or_else(|| self.pop()) {
             return Some(QueuedJob {
                 job,
                 owner: self.index,
@@ -741,9 +739,10 @@ impl Worker {
 
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<QueuedJob> {
-        let oldest = match self.registry().config.breadth_first {
-            true => self.take_oldest(),
-            false => None,
+        let oldest = if self.registry().config.breadth_first {
+            self.take_oldest()
+        } else {
+            None
         };
         match oldest.or_else(|| self.pop()) {
             Some(job) => Some(QueuedJob {
@@ -801,24 +800,24 @@ impl Worker {
         }
     }
 
-    /// Takes back a job of a family that this worker dealt to another one, and that nobody has begun.
+    /// Takes back a job of a group that this worker dealt to another one, and that has not begun.
     pub(crate) fn take_back(&self, group: GroupId, spawned: bool) -> Option<QueuedJob> {
         // SAFETY: the pile does not come back here.
         let (found, moved) = unsafe { self.pile() }?.take_back(group, spawned);
         if moved {
-            // What was in its hands meanwhile, nobody could see.
+            // No other worker could see what it held meanwhile.
             self.notify_push();
         }
         found
     }
 
-    /// Did the last search see work that this worker may not take yet?
+    /// Returns `true` if the last search saw work that this worker may not take yet.
     pub(crate) fn was_refused(&self) -> bool {
         // SAFETY: the pile does not come back here.
         unsafe { self.pile() }.is_some_and(|pile| pile.was_refused())
     }
 
-    /// Is everything done that was dealt?
+    /// Returns `true` if everything is done that was dealt.
     pub(crate) fn has_settled(&self) -> bool {
         // SAFETY: the pile does not come back here.
         unsafe { self.pile() }.is_none_or(|pile| pile.is_settled())
@@ -842,8 +841,8 @@ pub fn current_worker_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
-/// Does the calling worker have tasks of its own that nobody has started? `None` if the calling
-/// thread is no worker.
+/// Returns whether the calling worker has tasks of its own that have not started. `None` if the
+/// calling thread is no worker.
 ///
 /// ```
 /// assert_eq!(locksley::current_worker_has_pending_tasks(), None);

@@ -1,8 +1,8 @@
 //! The seam between the pool and the queues: what a worker's pile is, for each strategy.
 //!
 //! The default strategy's deque is a field of the worker, and `join` works on it directly. Every
-//! other strategy is a [`LocalQueue`] behind a pointer. To add one: a queue in `locksley-queue`, a line in
-//! [`local_queue_for`], a name in `strategy`.
+//! other strategy is a [`LocalQueue`] behind a pointer. To add one: a queue in `locksley-queue`, a
+//! line in [`local_queue_for`], a name in `strategy`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use locksley_policy::{Random, Sharing};
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
-use crate::pool::builder::Config;
+use crate::pool::config::Config;
 use crate::scheduler::injector::QueuedJob;
 use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
 use crate::strategy::sharing::{Peer, Peers, SharingQueue};
@@ -26,7 +26,7 @@ pub(crate) trait LocalQueue: Send {
     /// Takes the newest job.
     fn pop(&mut self) -> Option<JobRef>;
 
-    /// Takes a job that somebody else had pushed before it came here.
+    /// Takes a job that another worker pushed before it came here.
     fn pop_received(&mut self) -> Option<QueuedJob> {
         None
     }
@@ -36,14 +36,14 @@ pub(crate) trait LocalQueue: Send {
         None
     }
 
-    /// Shall the owner balance now, though it has work?
+    /// Returns `true` if the owner is to balance now, though it has work.
     fn should_balance(&mut self, random: &mut Random) -> bool {
         let _ = random;
         false
     }
 
-    /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this pile
-    /// knows nothing better than [`StealHandle::steal`].
+    /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this
+    /// pile knows nothing better than [`StealHandle::steal`].
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let _ = victim;
         None
@@ -55,23 +55,24 @@ pub(crate) trait LocalQueue: Send {
         Steal::Empty
     }
 
-    /// Pushes a spawned job that had better run on this worker. Has that one been told?
+    /// Pushes a spawned job that prefers this worker. Returns `true` if that worker has been told.
     fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
         let _ = near;
         self.push(job).map(|()| false)
     }
 
-    /// Shall the owner, out of work, not search this time?
+    /// Returns `true` if the owner, out of work, is not to search this time.
     fn skips_search(&mut self) -> bool {
         false
     }
 
-    /// The owner has nothing to do, and is closed to offers. Is it open to them now?
+    /// The owner has nothing to do, and is closed to offers. Returns `true` if it is open to them
+    /// now.
     fn open_to_offers(&mut self) -> bool {
         false
     }
 
-    /// Has an offer arrived at the owner, which is open to them?
+    /// Returns `true` if an offer has arrived at the owner, which is open to them.
     fn has_offer(&self) -> bool {
         false
     }
@@ -79,8 +80,8 @@ pub(crate) trait LocalQueue: Send {
     /// The owner is about to do something, or to sleep.
     fn close_to_offers(&mut self) {}
 
-    /// The owner has seen a request, and has public jobs in its deque: gives one away if the strategy is
-    /// so.
+    /// The owner has seen a request, and has public jobs in its deque: gives one away if the
+    /// strategy is so.
     fn share_public(&mut self) {}
 
     /// Returns `true` if the owner's next fork shall come by the strategy too.
@@ -114,8 +115,9 @@ pub(crate) trait LocalQueue: Send {
         None
     }
 
-    /// Takes back a job of this family that was dealt to another pile, and that nobody has begun: a spawned
-    /// one, or the forked one that the family is. Were jobs moved on the way?
+    /// Takes back a job of this group that was dealt to another worker, and that has not begun: a
+    /// spawned one, or the forked one that the group is. Returns `true` besides if jobs were moved
+    /// on the way.
     fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
         let _ = (group, spawned);
         (None, false)
@@ -131,17 +133,17 @@ pub(crate) trait LocalQueue: Send {
         None
     }
 
-    /// Did the last search see work that had better be left to another one?
+    /// Returns `true` if the last search saw work that is better left to another worker.
     fn was_refused(&self) -> bool {
         false
     }
 
-    /// The owner has executed a job that was dealt; had it better run here?
+    /// The owner has executed a job that was dealt; `near` if the job preferred it.
     fn executed(&mut self, near: bool) {
         let _ = near;
     }
 
-    /// Has everything been executed that was dealt, by whomever?
+    /// Returns `true` if everything has been executed that was dealt.
     fn is_settled(&self) -> bool {
         true
     }
@@ -161,7 +163,7 @@ pub(crate) trait LocalQueue: Send {
 pub(crate) struct TransferCounts {
     /// Offers made to an idle worker.
     pub(crate) offered: u64,
-    /// Attempts to make one that found nobody idle.
+    /// Attempts to make one that found no idle worker.
     pub(crate) refused: u64,
     /// Offers left in a mailbox.
     pub(crate) mailed: u64,
@@ -188,7 +190,7 @@ pub(crate) struct TransferCounts {
 /// What a thief got.
 pub(crate) struct StolenBatch {
     pub(crate) job: JobRef,
-    /// Had somebody else than the victim pushed it?
+    /// Set if another worker than the victim pushed it.
     pub(crate) moved: bool,
     /// How many jobs came into the thief's pile besides.
     pub(crate) more: usize,
@@ -228,7 +230,7 @@ pub(crate) trait StealHandle: Send + Sync {
     /// How many jobs seem to be there.
     fn len(&self) -> usize;
 
-    /// Does nothing seem to be there?
+    /// Returns `true` if it seems to be empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -296,10 +298,11 @@ fn sharing_queue(index: usize, config: &Config, policy: Sharing) -> SharingQueue
     SharingQueue::new(index, peers.clone(), policy, config.seed)
 }
 
-/// Joins' jobs are stolen one by one, under every way of waiting. Who leapfrogs may not take back what has moved; and
-/// where waiters take anything, half of the items of a recursion is nearly all of it. Both workers of a pool of
-/// two can end up at its small end, while what one searches for lies at the large one; and tasks that split once more
-/// whenever they find themselves moved, as rayon's loops do, stack up in the waiters until the stack is full.
+/// Joins' jobs are stolen one by one, under every way of waiting. Who leapfrogs may not take back
+/// what has moved; and where waiters take anything, half of the items of a recursion is nearly all
+/// of it. Both workers of a pool of two can end up at its small end, while what one searches for
+/// lies at the large one; and tasks that split once more whenever they find themselves moved, as
+/// rayon's loops do, stack up in the waiters until the stack is full.
 const JOINS_MOVE: bool = false;
 
 /// The pile of a strategy other than the default, and its other side.

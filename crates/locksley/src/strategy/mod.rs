@@ -46,8 +46,8 @@ pub enum Strategy {
     Stealing,
     /// Lock-free work stealing on the growable deque of Chase and Lev.
     ChaseLev,
-    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a pile is full,
-    /// a join runs its second closure itself, and a spawn goes through the pool's injector.
+    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a pile is
+    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
     Abp,
     /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
     SemiPrivate,
@@ -55,24 +55,27 @@ pub enum Strategy {
     /// first. [`Builder::victims`](crate::Builder::victims) and
     /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
     Flexible(Flexible),
-    /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half at
-    /// once. Workers can also be told to balance while they have work. The pile is bounded: where it is
-    /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half
+    /// at once. Workers can also be told to balance while they have work. The pile is bounded:
+    /// where it is full, a join runs its second closure itself, and a spawn goes through the pool's
+    /// injector.
     StealHalf(StealHalf),
-    /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered to
-    /// an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For programs in
-    /// which one task makes all the work, or little is there to steal. The pile is bounded: where it
-    /// is full, a join runs its second closure itself, and a spawn goes through the pool's injector.
+    /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered
+    /// to an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For
+    /// programs in which one task makes all the work, or little is there to steal. The pile is
+    /// bounded: where it is full, a join runs its second closure itself, and a spawn goes through
+    /// the pool's injector.
     Sharing(Sharing),
-    /// Work dealing on the producer-consumer buffers of Hendler and Shavit: whoever spawns a task deals it to a
-    /// worker, as an oracle says, and whoever forks deals when it is asked. For tasks that had better run on
-    /// certain workers ([`spawn_near`](crate::spawn_near) with `dealing:locality`), and where
-    /// tasks are many and alike. To deal and to collect takes no compare-and-swap.
+    /// Work dealing on the producer-consumer buffers of Hendler and Shavit: the worker that spawns
+    /// a task deals it to another one, as an oracle says, and forks are dealt on request. For tasks
+    /// that had better run on certain workers ([`spawn_near`](crate::spawn_near) with
+    /// `dealing:locality`), and where tasks are many and alike. To deal and to collect takes no
+    /// compare-and-swap.
     Dealing(Dealing),
 }
 
-/// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there are
-/// those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
+/// Whether pools can have all strategies: the feature `strategies`, on by default. Without it there
+/// are those that need no queue of their own: `stealing`, `semi-private` and `flexible`.
 ///
 /// ```
 /// use locksley::{HAS_STRATEGIES, Pool, Strategy};
@@ -144,7 +147,7 @@ impl Strategy {
         Strategy::StealHalf(StealHalf { when, amount })
     }
 
-    /// [`Strategy::Sharing`] with this heuristic, and anybody as a target.
+    /// [`Strategy::Sharing`] with this heuristic, and any worker as a target.
     ///
     /// ```
     /// use locksley::policy::{Heuristic, Sharing, Target};
@@ -272,11 +275,11 @@ pub enum Waiting {
     /// waits never runs another task that wants the lock. The default.
     #[default]
     Leapfrog,
-    /// It leapfrogs, and where there is nothing of that kind it sleeps, and no worker takes its place:
-    /// there are no spares, so every index is below the number of workers. The depth of its stack and
-    /// the locks that it meets are those of [`Leapfrog`](Waiting::Leapfrog); while it sleeps, fewer
-    /// workers run than the pool has. Of work that it does not wait for it runs only its share of a
-    /// [`broadcast`](crate::broadcast).
+    /// It leapfrogs, and where there is nothing of that kind it sleeps, and no worker takes its
+    /// place: there are no spares, so every index is below the number of workers. The depth of its
+    /// stack and the locks that it meets are those of [`Leapfrog`](Waiting::Leapfrog); while it
+    /// sleeps, fewer workers run than the pool has. Of work that it does not wait for it runs only
+    /// its share of a [`broadcast`](crate::broadcast).
     ///
     /// A worker that waits for another pool runs what that pool hands back, where the two call into
     /// each other; a chain over three pools of one worker each, back to the first, stands still.

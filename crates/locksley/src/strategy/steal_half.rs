@@ -7,20 +7,21 @@
 //!                               └─ a thief takes up to half of the longer one
 //! ```
 //!
-//! In the paper a thief's loot goes into its only deque. Here a join takes back what it pushed last, and
-//! a waiter that leapfrogs may run what was forked below the task that it waits for, and nothing else
-//! (`wait`). Both count on it that a worker's deque holds what this worker pushed, in the order of its
-//! stack. So jobs that were pushed by others lie in a deque of their own, which idle workers take
-//! from, the owner's main loop included. A worker that leapfrogs may not run them: if it comes to
-//! blocking, they go to the pool's queue, where whoever waits for them finds them.
+//! In the paper a thief's loot goes into its only deque. Here a join takes back what it pushed
+//! last, and a waiter that leapfrogs may run what was forked below the task that it waits for, and
+//! nothing else (`wait`). Both count on it that a worker's deque holds what this worker pushed, in
+//! the order of its stack. So jobs that were pushed by others lie in a deque of their own, which
+//! idle workers take from, the owner's main loop included. A worker that leapfrogs may not run
+//! them: if it comes to blocking, they go to the pool's queue, where a waiter for them finds them.
 //!
-//! **Joins.** What a join has forked is taken one by one, by idle workers, and does not move: of the
-//! items of a recursion the oldest one is half of the work. A thief with half of the *items* has nearly
-//! all of it, and their owner, who waits for one after the other, may not take them back: measured
-//! with two workers, 1.8 times the time of fib(32) if busy workers balanced so. What is spawned moves.
+//! **Joins.** What a join has forked is taken one by one, by idle workers, and does not move: of
+//! the items of a recursion the oldest one is half of the work. A thief with half of the *items*
+//! has nearly all of it, and their owner, who waits for one after the other, may not take them
+//! back: measured with two workers, 1.8 times the time of fib(32) if busy workers balanced so. What
+//! is spawned moves.
 //!
-//! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever the
-//! worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
+//! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever
+//! the worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
 //!
 //! **How much.** [`Amount`] says, given the length of the stealRange and the worker's own load.
 //!
@@ -50,7 +51,7 @@ pub(crate) struct HalfQueue {
     moved: Deque<JobRef>,
     policy: StealHalf,
     since: Since,
-    /// Do the jobs of joins go from pile to pile too?
+    /// Set if the jobs of joins move between queues too.
     joins_move: bool,
 }
 

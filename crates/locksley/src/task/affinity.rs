@@ -4,7 +4,7 @@
 //!
 //! | strategy | what becomes of the hint |
 //! |---|---|
-//! | `sharing` | the task lies in the spawner's pile like any other, where its owner may pop it and anybody may steal it; an offer of it is left in the worker's mailbox besides (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and the worker is woken if it sleeps |
+//! | `sharing` | the task lies in the spawner's queue like any other, where its owner may pop it and a thief may steal it; an offer of it is left in the worker's mailbox besides (Acar, Blelloch and Blumofe's scheme as Rito puts it, "Scheduling computations", Algorithm 14), and the worker is woken if it sleeps |
 //! | `dealing:locality` | the task is dealt to the worker, unless that has got L times the average (Hendler and Shavit, "Work Dealing", Figure 5); others leave it there while the worker takes what it was dealt |
 //! | `dealing:adaptive` | the worker is one of those compared, and wins a tie |
 //! | any other | it is ignored, at the price of a plain spawn |
@@ -25,7 +25,7 @@ use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
 
 /// [`spawn`](crate::spawn()) of a task that had better run on the worker with this index.
 ///
-/// A hint, never a constraint: the task runs wherever there is somebody free to run it. Under the strategy
+/// A hint, never a constraint: any idle worker may run the task. Under the strategy
 /// `sharing` the worker, when it is out of work, looks for such tasks before it steals; under
 /// `dealing:locality` the task is dealt to it, unless it has been dealt too much. Under other
 /// strategies, and for an index that no worker has, this is `spawn`.
@@ -50,8 +50,8 @@ where
     with_current_registry(|registry| spawn_near_in(registry, worker, task))
 }
 
-/// The index of a worker of the pool that the calling thread belongs to (the global one, if it belongs to
-/// none): the same for the same key, and for many keys each about equally often.
+/// The index of a worker of the pool that the calling thread belongs to (the global one, if it
+/// belongs to none): the same for the same key, and for many keys each about equally often.
 ///
 /// ```
 /// let pool = locksley::Pool::builder().workers(4).build().unwrap();

@@ -24,12 +24,12 @@ impl Bell {
         })
     }
 
-    /// Was it rung, and has nobody asked since?
+    /// Set from when it is rung until the waiter looks.
     fn is_rung(&self) -> bool {
         self.rung.load(Ordering::Relaxed)
     }
 
-    /// Was it rung since the last time?
+    /// Returns `true` if it was rung since the last call.
     fn rung(&self) -> bool {
         self.is_rung() && self.rung.swap(false, Ordering::Acquire)
     }

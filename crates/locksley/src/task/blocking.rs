@@ -4,9 +4,9 @@ use crate::scheduler::worker::Worker;
 
 /// Runs something that blocks the calling thread: a lock, a channel, input or output.
 ///
-/// On a worker a spare takes its place meanwhile, so that the pool loses no processor. Where no spare
-/// can ([`Builder::spares`](crate::Builder::spares), [`Waiting::TakeAny`](crate::Waiting)), and
-/// outside of a pool, this only calls `block`.
+/// On a worker a spare takes its place meanwhile, so that the pool loses no processor. Where no
+/// spare can ([`Builder::spares`](crate::Builder::spares), [`Waiting::TakeAny`](crate::Waiting)),
+/// and outside of a pool, this only calls `block`.
 ///
 /// ```
 /// use std::sync::mpsc;

@@ -6,12 +6,13 @@
 //! finishes what it does first.
 //!
 //! What comes by mail has nothing to do with what its reader waits for. It is the one thing that a
-//! wait runs besides what it waits for, because nobody else can; so the closure should not take a
-//! lock that a task holds while it waits. Spare workers get no mail.
+//! wait runs besides what it waits for, because no other worker can; so the closure should not take
+//! a lock that a task holds while it waits. Spare workers get no mail.
 
 use std::fmt;
 use std::sync::Arc;
 
+use crate::observe::record;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};
@@ -149,7 +150,9 @@ where
     let _in_order = lock(&registry.broadcasting);
     for index in 0..registry.size() {
         let f = f.clone();
-        count_task(registry);
+        if let Some(worker) = count_task(registry) {
+            record::note_unordered(worker);
+        }
         let run = move |worker: &Worker| {
             if let Err(payload) = catch(move || f(BroadcastContext::new(worker))) {
                 reached_no_waiter(worker.registry(), payload);

@@ -11,7 +11,7 @@
 //! seen its parent cancelled keeps that.
 //!
 //! The flag is a message that there is no point in going on; what the canceller wrote before is
-//! seen by whoever sees it (Release and Acquire).
+//! seen by a thread that sees it (Release and Acquire).
 
 use std::fmt;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl CancelToken {
         self.node.cancelled.store(true, Ordering::Release);
     }
 
-    /// Was the token, or one that it descends from, cancelled?
+    /// Returns `true` if the token, or one that it descends from, was cancelled.
     ///
     /// ```
     /// let token = locksley::CancelToken::new();

@@ -1,8 +1,8 @@
 //! Who runs a task that has a handle, and who frees it.
 //!
-//! Two references lead to such a task: the *entry* in a queue, and the *handle*. Whoever has either may
-//! claim the task, once; the one that wins runs it. The loser of an entry has a *ghost* in its hands, the
-//! loser of a handle waits. The last reference to go frees the memory.
+//! Two references lead to such a task: the *entry* in a queue, and the *handle*. The holder of
+//! either may claim the task, once; the one that wins runs it. The loser of an entry has a *ghost*
+//! in its hands, the loser of a handle waits. The last reference to go frees the memory.
 //!
 //! ```text
 //!            entry popped, or stolen                   handle joined on a worker
@@ -12,8 +12,9 @@
 //!                  release ── the last of them frees ──────── release
 //! ```
 //!
-//! **Nothing is run twice, or never.** An entry is taken out of its queue by one worker, which claims; a
-//! handle claims only when it is joined. So there are at most two claims, and the first one wins.
+//! **Nothing is run twice, or never.** An entry is taken out of its queue by one worker, which
+//! claims; a handle claims only when it is joined. So there are at most two claims, and the first
+//! one wins.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -44,8 +45,8 @@ impl Claim {
         !self.claimed.swap(true, Ordering::Relaxed) // [K1]
     }
 
-    /// Claims the task for a caller that has taken the entry out of its queue and has the handle too, so
-    /// that no other thread can. The entry's reference is gone.
+    /// Claims the task for a caller that has taken the entry out of its queue and has the handle
+    /// too, so that no other thread can. The entry's reference is gone.
     #[inline]
     pub(crate) fn claim_alone(&self) {
         self.claimed.store(true, Ordering::Relaxed);
@@ -57,7 +58,8 @@ impl Claim {
         self.claimed.load(Ordering::Relaxed)
     }
 
-    /// Gives up a reference. Returns `true` if it was the last one, and the caller is to free the task.
+    /// Gives up a reference. Returns `true` if it was the last one, and the caller is to free the
+    /// task.
     #[inline]
     pub(crate) fn release(&self) -> bool {
         self.references.fetch_sub(1, Ordering::AcqRel) == 1 // [K2]

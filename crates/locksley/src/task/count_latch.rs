@@ -1,25 +1,27 @@
 //! How many tasks of a scope are not done: a count that costs its owner nothing.
 //!
-//! The worker that has the scope spawns most of its tasks, and runs many of them. It counts those in a cell of
-//! its own (`local`); everybody else adds to and takes from a word that they share (`shared`). Either may be
-//! negative; the sum is how many are not done. While the owner is busy it asks for the sum
-//! itself. Before it sleeps it *settles*: it adds its own count to the shared word and marks it. From then on
-//! all count there, and whoever brings it to zero sets the latch.
+//! The worker that has the scope spawns most of its tasks, and runs many of them. It counts those
+//! in a cell of its own (`local`); all other threads add to and take from a word that they share
+//! (`shared`). Either may be negative; the sum is how many are not done. While the owner is busy it
+//! asks for the sum itself. Before it sleeps it *settles*: it adds its own count to the shared word
+//! and marks it. From then on all count there, and the thread that brings it to zero sets the
+//! latch.
 //!
 //! ```text
 //!   shared   | count, signed          | settled |
 //!            63                       1         0
 //! ```
 //!
-//! **Nobody touches a count that may be gone.** The owner leaves when it finds the sum zero. Then everybody
-//! else has taken away what it had added, with one operation that was its last on the count, unless it saw the
-//! mark: with the mark, the owner leaves only when the latch is set, and that is the last touch.
+//! **No thread touches a count that may be gone.** The owner leaves when it finds the sum zero.
+//! Then every thread else has taken away what it had added, with one operation that was its last on
+//! the count, unless it saw the mark: with the mark, the owner leaves only when the latch is set,
+//! and that is the last touch.
 //!
 //! A count without an owner is settled from the start.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | P1 | take away one | AcqRel | itself, P2 | whoever finds zero must see what all tasks wrote | `pending::models::the_owner_sees_what_all_wrote` |
+//! | P1 | take away one | AcqRel | itself, P2 | the thread that finds zero must see what all tasks wrote | `pending::models::the_owner_sees_what_all_wrote` |
 //! | P2 | the owner's look; settling | Acquire | P1 | as P1 | as P1 |
 
 use crate::sync::{AtomicBool, AtomicIsize, Ordering};
@@ -31,13 +33,13 @@ const ONE: isize = 2;
 /// The owner counts there too, and waits for the latch.
 const SETTLED: isize = 1;
 
-/// A count of what is not done. It starts at one, for whoever waits.
+/// A count of what is not done. It starts at one, for the waiter.
 #[derive(Debug)]
 pub(crate) struct CountLatch {
-    /// The owner's part of the count, until it settles. Touched by the owner's thread only, which loads and
-    /// stores it.
+    /// The owner's part of the count, until it settles. Touched by the owner's thread only, which
+    /// loads and stores it.
     local: AtomicIsize,
-    /// Has the owner settled? Touched by the owner's thread only.
+    /// Set if the owner has settled. Touched by the owner's thread only.
     settled: AtomicBool,
     shared: AtomicIsize,
     /// Set when a settled count comes to zero.
@@ -76,7 +78,8 @@ impl CountLatch {
         self.local.store(local + difference, Ordering::Relaxed);
     }
 
-    /// Adds one. The caller holds one already, so this is not the end. `by_owner`: on the owner's thread.
+    /// Adds one. The caller holds one already, so this is not the end. `by_owner`: on the owner's
+    /// thread.
     #[inline]
     pub(crate) fn add(&self, by_owner: bool) {
         if self.is_local(by_owner) {
@@ -86,8 +89,9 @@ impl CountLatch {
         }
     }
 
-    /// Takes away one, which the caller holds. If that says yes, the caller must set the latch, and nobody else
-    /// will; otherwise it must not touch the count again, unless it is the owner.
+    /// Takes away one, which the caller holds. If it returns `true`, the caller must set the latch,
+    /// and no other thread will; otherwise it must not touch the count again, unless it is the
+    /// owner.
     #[inline]
     pub(crate) fn take_away(&self, by_owner: bool) -> bool {
         if self.is_local(by_owner) {
@@ -117,7 +121,7 @@ impl Awaited for CountLatch {
         let settled = local * ONE + SETTLED;
         let before = self.shared.fetch_add(settled, Ordering::AcqRel); // [P2]
         self.local.store(0, Ordering::Relaxed);
-        // If nobody else is left, nobody will set the latch.
+        // If no other thread is left, none will set the latch.
         let over = before / ONE + local == 0;
         self.settled.store(!over, Ordering::Relaxed);
         (!over).then_some(&self.latch)

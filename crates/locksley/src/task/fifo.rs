@@ -1,8 +1,8 @@
 //! Tasks of a worker that run in the order in which it spawned them.
 //!
-//! A worker's deque gives its owner the newest job first. For tasks in order each worker has a queue beside
-//! its deque, and for each task pushes a *token*; whoever runs the token, the worker or a thief, runs the
-//! oldest task of that queue:
+//! A worker's deque gives its owner the newest job first. For tasks in order each worker has a
+//! queue beside its deque, and for each task pushes a *token*; the worker or thief that runs the
+//! token runs the oldest task of that queue:
 //!
 //! ```text
 //!   queue   | a | b | c |  <- spawned in this order
@@ -11,10 +11,11 @@
 //!
 //! All tokens of a worker are references to one job, which is a part of the queue.
 //!
-//! **For each task there is a token.** The tokens that are pushed or under way are counted with the queue's lock
-//! held, and a token is thrown away only while there are more of them than tasks. A task that was joined, and ran in
-//! place, leaves a ghost in the queue and a token in the deque. [`FifoQueue::trim`] frees the ghosts at
-//! both ends of the queue, and all of them when they outnumber the rest.
+//! **For each task there is a token.** The tokens that are pushed or under way are counted with the
+//! queue's lock held, and a token is thrown away only while there are more of them than tasks. A
+//! task that was joined, and ran in place, leaves a ghost in the queue and a token in the deque.
+//! [`FifoQueue::trim`] frees the ghosts at both ends of the queue, and all of them when they
+//! outnumber the rest.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -105,8 +106,8 @@ impl FifoQueue {
         }
     }
 
-    /// A task was run in place: frees what it left, if that is at an end of the queue. Amortised over the
-    /// calls, this takes constant time.
+    /// A task was run in place: frees what it left, if that is at an end of the queue. Amortised
+    /// over the calls, this takes constant time.
     pub(crate) fn trim(&self) {
         let mut tasks = lock(&self.tasks);
         tasks.ghosts += 1;
@@ -114,8 +115,8 @@ impl FifoQueue {
         ghosts::trim(jobs, ghosts, |&job| job);
     }
 
-    /// Ends a token that was taken out of a deque, if there are more of them than tasks. If this returns
-    /// `false`, it must go back.
+    /// Ends a token that was taken out of a deque, if there are more of them than tasks. If this
+    /// returns `false`, it must go back.
     pub(crate) fn discard_token(&self) -> bool {
         let mut tasks = lock(&self.tasks);
         let surplus = tasks.tokens > tasks.jobs.len();

@@ -1,18 +1,19 @@
 //! Ghosts: what a task that was run in place leaves in the queues.
 //!
-//! A worker that joins a handle claims the task and runs it there and then, wherever its entry lies. The
-//! entry stays behind. Whoever takes it out of its queue sees that it is claimed, and frees it. Where that may be
-//! never, because the queue's owner is busy, the joins see to it themselves:
+//! A worker that joins a handle claims the task and runs it there and then, wherever its entry
+//! lies. The entry stays behind. The worker that takes it out of its queue sees that it is claimed,
+//! and frees it. Where that may be never, because the queue's owner is busy, the joins see to it
+//! themselves:
 //!
 //! - An entry at the newest end of the joiner's own queue is popped before anything is left.
-//! - Otherwise the ghost is counted at the worker that spawned the task, or at the pool's queue. When as many
-//!   were counted as there were jobs in the queue at the last sweep, and [`MANY`] more, the owner sweeps:
-//!   it takes the jobs out of its queue, frees the ghosts and puts the others back. That takes constant
-//!   time for each ghost.
+//! - Otherwise the ghost is counted at the worker that spawned the task, or at the pool's queue.
+//!   When as many were counted as there were jobs in the queue at the last sweep, and [`MANY`]
+//!   more, the owner sweeps: it takes the jobs out of its queue, frees the ghosts and puts the
+//!   others back. That takes constant time for each ghost.
 //!
-//! So a queue holds at most as many ghosts as other jobs, and some more, whenever its owner spawns a task with a handle
-//! or joins one. Below the job of a `join` that is under way nothing is swept until that is over; what lies
-//! there was there before.
+//! So a queue holds at most as many ghosts as other jobs, and some more, whenever its owner spawns
+//! a task with a handle or joins one. Below the job of a `join` that is under way nothing is swept
+//! until that is over; what lies there was there before.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -68,8 +69,9 @@ impl Ghosts {
     }
 }
 
-/// Frees the ghosts at both ends of a queue; and those in the middle if there may be as many as other jobs, and
-/// [`MANY`] more. `ghosts` is how many there may be. Returns how many of those that it freed had been dealt.
+/// Frees the ghosts at both ends of a queue; and those in the middle if there may be as many as
+/// other jobs, and [`MANY`] more. `ghosts` is how many there may be. Returns how many of those that
+/// it freed had been dealt.
 pub(crate) fn trim<J>(
     queue: &mut VecDeque<J>,
     ghosts: &mut usize,
@@ -96,9 +98,10 @@ pub(crate) fn trim<J>(
     if *ghosts >= queue.len() / 2 + MANY {
         for _ in 0..queue.len() {
             let one = queue.pop_front();
-            match one.as_ref().is_some_and(is_ghost) {
-                true => free(one),
-                false => queue.extend(one),
+            if one.as_ref().is_some_and(is_ghost) {
+                free(one)
+            } else {
+                queue.extend(one)
             }
         }
         *ghosts = 0;
@@ -126,8 +129,8 @@ impl Worker {
         unsafe { job.free_ghost() };
     }
 
-    /// Takes this job out of the worker's own queue, if it is the newest there. Ghosts on top of it are
-    /// freed.
+    /// Takes this job out of the worker's own queue, if it is the newest there. Ghosts on top of it
+    /// are freed.
     pub(crate) fn take_newest(&self, wanted: impl Fn(JobRef) -> bool) -> Option<JobRef> {
         loop {
             let job = self.pop_newest()?;
@@ -168,7 +171,8 @@ impl Worker {
         self.sweep_if_many();
     }
 
-    /// Throws away a token if it is the newest job of the worker's own queue, and there are too many.
+    /// Throws away a token if it is the newest job of the worker's own queue, and there are too
+    /// many.
     fn discards_newest_token(&self) -> bool {
         let Some(token) = self.take_newest(|job| self.fifo.is_token(job)) else {
             return false;

@@ -9,9 +9,9 @@
 //!
 //! The latch of a job carries the address of its [`Kind`] until it is set.
 //!
-//! A job runs exactly once. One in a frame is either taken back by the frame or executed by
-//! a thief, which sets the job's latch as its last touch; the frame stays until then. One on the
-//! heap frees itself when it is executed. One with a handle may be claimed and run by the handle's owner
+//! A job runs exactly once. One in a frame is either taken back by the frame or executed by a
+//! thief, which sets the job's latch as its last touch; the frame stays until then. One on the heap
+//! frees itself when it is executed. One with a handle may be claimed and run by the handle's owner
 //! while a reference to it lies in a queue: that reference is a *ghost*, and executing it frees it.
 
 use std::any::Any;
@@ -38,7 +38,7 @@ pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
 /// Drops what a panic carries. That is the user's too, and may panic in turn.
 pub(crate) fn discard(payload: Payload) {
     if let Err(again) = catch(|| drop(payload)) {
-        // One that panics without end must not keep anybody from going on.
+        // One that panics without end must not keep its thread from going on.
         std::mem::forget(again);
     }
 }
@@ -46,8 +46,8 @@ pub(crate) fn discard(payload: Payload) {
 /// How to run the jobs of one type. Aligned, so that a latch can carry it.
 #[repr(align(8))]
 pub(super) struct Kind {
-    /// The arguments are the job, the worker that runs it, and the index of the worker whose pile it
-    /// was in.
+    /// The arguments are the job, the worker that runs it, and the index of the worker whose pile
+    /// it was in.
     pub(super) execute: unsafe fn(NonNull<Header>, &Worker, usize),
     /// The job starts with a [`PacketHead`].
     pub(super) has_packet: bool,
@@ -74,7 +74,7 @@ impl Header {
 pub(crate) struct GroupId(pub(crate) usize);
 
 impl GroupId {
-    /// That of a task which nobody waits for.
+    /// The group of a task that has no waiter.
     pub(crate) const NONE: GroupId = GroupId(0);
 
     pub(crate) fn of<T>(thing: &T) -> GroupId {
@@ -87,7 +87,7 @@ impl GroupId {
 /// | bit | meaning |
 /// |---|---|
 /// | 0 | it was spawned |
-/// | 1 | it was dealt (strategy `dealing`): somebody counts its execution |
+/// | 1 | it was dealt (strategy `dealing`): its execution is counted |
 /// | 2 | it was dealt to the worker that it had better run on; spawned jobs only |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobRef(NonNull<Header>);
@@ -98,7 +98,7 @@ const NEAR: usize = 4;
 
 const _: () = assert!(align_of::<Header>() > DEALT && align_of::<SpawnHeader>() > NEAR);
 
-// SAFETY: a job may be executed by any worker; whoever makes one sees to it that what is in it is
+// SAFETY: a job may be executed by any worker; its maker sees to it that what is in it is
 // `Send`.
 unsafe impl Send for JobRef {}
 
@@ -117,7 +117,7 @@ unsafe impl Word for JobRef {
 }
 
 impl JobRef {
-    /// Was it spawned, rather than forked by a join?
+    /// Returns `true` if it was spawned, and not forked by a join.
     #[inline]
     pub(crate) fn is_spawned(self) -> bool {
         JobRef::is_spawned_word(self.into_word())
@@ -129,19 +129,19 @@ impl JobRef {
         word.addr() & SPAWNED != 0
     }
 
-    /// Was it dealt?
+    /// Returns `true` if it was dealt.
     #[inline]
     pub(crate) fn is_dealt(self) -> bool {
         self.into_word().addr() & DEALT != 0
     }
 
-    /// Was it dealt to the worker that it had better run on?
+    /// Returns `true` if it was dealt to its preferred worker.
     #[inline]
     pub(crate) fn is_near(self) -> bool {
         self.into_word().addr() & NEAR != 0
     }
 
-    /// The same job, dealt; to the worker that it had better run on?
+    /// Tags the job as dealt; `near` if it goes to its preferred worker.
     pub(crate) fn dealt(self, near: bool) -> JobRef {
         let near = if near { NEAR } else { 0 };
         JobRef(self.0.map_addr(|addr| (addr | DEALT) | near))
@@ -190,7 +190,7 @@ impl JobRef {
     /// This reference has not been executed.
     #[inline]
     unsafe fn packet(self) -> Option<NonNull<PacketHead>> {
-        // SAFETY: a spawned job is alive until the reference is executed; nobody sets its latch.
+        // SAFETY: a spawned job is alive until the reference is executed; its latch is not set.
         let handled = self.is_spawned() && unsafe { self.kind() }.has_packet;
         handled.then(|| self.header().cast())
     }
@@ -212,7 +212,8 @@ impl JobRef {
     ///
     /// # Safety
     ///
-    /// The reference was taken out of a queue, and [is a ghost](Self::is_ghost). It is not used again.
+    /// The reference was taken out of a queue, and [is a ghost](Self::is_ghost). It is not used
+    /// again.
     pub(crate) unsafe fn free_ghost(self) {
         // SAFETY: the caller says so.
         if let Some(packet) = unsafe { self.packet() } {
@@ -221,7 +222,7 @@ impl JobRef {
         }
     }
 
-    /// Is it the same job, whatever the tags say?
+    /// Returns `true` if it is the same job, whatever the tags say.
     pub(crate) fn is_same(self, other: JobRef) -> bool {
         self.header() == other.header()
     }
@@ -245,7 +246,7 @@ impl JobRef {
     ///
     /// # Safety
     ///
-    /// The job has not been executed, and nobody else executes it. `owner` is the index of the
+    /// The job has not been executed, and no other worker executes it. `owner` is the index of the
     /// worker in whose pile it was.
     pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
         let header = self.header();
@@ -256,8 +257,8 @@ impl JobRef {
     }
 }
 
-/// The second closure of a join, in the frame of the join. It does not drop what is in it: whoever
-/// makes one sees to it that the closure or the result is taken.
+/// The second closure of a join, in the frame of the join. It does not drop what is in it: the
+/// thread that makes one sees to it that the closure or the result is taken.
 #[repr(C)]
 pub(crate) struct StackJob<F, R> {
     header: Header,
@@ -310,7 +311,7 @@ where
     /// The job is in no pile, and was not executed. The closure is taken once.
     #[inline(always)]
     pub(crate) unsafe fn take(&self) -> F {
-        // SAFETY: nobody else can reach the job, and the closure is taken once.
+        // SAFETY: no other thread can reach the job, and the closure is taken once.
         unsafe { ManuallyDrop::take(&mut (*self.content.get()).func) }
     }
 
@@ -318,10 +319,10 @@ where
     ///
     /// # Safety
     ///
-    /// The caller has taken the closure, and nobody reads the result before it is told to.
+    /// The caller has taken the closure, and the result is read only after the latch is set.
     pub(crate) unsafe fn leave_result(&self, result: Result<R, Payload>) {
         let result = ManuallyDrop::new(result);
-        // SAFETY: the closure is gone, and nobody else can reach the content.
+        // SAFETY: the closure is gone, and no other thread can reach the content.
         unsafe { (*self.content.get()).result = result };
     }
 
@@ -364,7 +365,7 @@ pub(super) struct SpawnHeader {
     pub(super) group: GroupId,
 }
 
-/// A spawned closure, on the heap. It must not panic: whoever spawns wraps it.
+/// A spawned closure, on the heap. It must not panic: the spawner wraps it.
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
     head: SpawnHeader,

@@ -11,7 +11,7 @@ use crate::task::job::{Payload, StackJob, catch, discard};
 ///
 /// ```
 /// let (here, there) = locksley::join_context(|a| a.migrated(), |b| b.migrated());
-/// // Whoever called from outside of the pool sees both migrate.
+/// // For a caller outside of the pool, both migrate.
 /// assert!(here && there);
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +25,12 @@ impl FnContext {
         FnContext { migrated }
     }
 
-    /// Does the closure run on another thread than the one that called for it?
+    /// Returns `true` if the closure runs on another thread than the caller of the join.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
     /// let moved = pool.install(|| locksley::join_context(|a| a.migrated(), |b| b.migrated()));
-    /// assert_eq!(moved, (false, false), "there is nobody to steal it");
+    /// assert_eq!(moved, (false, false), "there is no other worker");
     /// ```
     #[inline]
     pub fn migrated(&self) -> bool {
@@ -41,7 +41,7 @@ impl FnContext {
 /// Runs two closures, if possible in parallel, and returns both results.
 ///
 /// The first closure runs at once on this worker; the second is there for others to steal
-/// meanwhile, and runs here too if nobody does. Outside of a pool the global one is used.
+/// meanwhile, and runs here too if none does. Outside of a pool the global one is used.
 ///
 /// A panic in either closure reaches the caller when both are done.
 ///
@@ -71,8 +71,8 @@ where
     }
 }
 
-/// A fork by a thread that is no worker: the global pool does it. A function of its own, so that `join`
-/// needs no more of a frame than its fast path.
+/// A fork by a thread that is no worker: the global pool does it. A function of its own, so that
+/// `join` needs no more of a frame than its fast path.
 #[cold]
 #[inline(never)]
 fn fork_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
@@ -183,7 +183,8 @@ impl Worker {
         )
     }
 
-    /// The fork, as a function of its own: a recursion through it has one small frame for each level.
+    /// The fork, as a function of its own: a recursion through it has one small frame for each
+    /// level.
     #[inline(never)]
     pub(crate) fn fork<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -195,8 +196,9 @@ impl Worker {
 
     /// The fork: pushes the second closure, runs the first, takes the second back or waits for it.
     ///
-    /// Where it is inlined the closures are made where they are needed. That pays if they are large: to copy what
-    /// was just written piece by piece, in larger pieces, makes the processor wait for the writes.
+    /// Where it is inlined the closures are made where they are needed. That pays if they are
+    /// large: to copy what was just written piece by piece, in larger pieces, makes the processor
+    /// wait for the writes.
     #[inline(always)]
     fn fork_in_place<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
@@ -275,8 +277,8 @@ impl Worker {
         }
     }
 
-    /// [`fork_slowly`](Worker::fork_slowly) of closures of any type: one copy of it, not one for each
-    /// fork of a program.
+    /// [`fork_slowly`](Worker::fork_slowly) of closures of any type: one copy of it, not one for
+    /// each fork of a program.
     #[inline(never)]
     fn fork_erased(&self, a: &mut Erased<'_>, b: &mut Erased<'_>) {
         if self.is_recorded() {
@@ -355,8 +357,8 @@ impl Worker {
             return TakenBack::No;
         }
         if let Some(place) = place {
-            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped has its latch set, and
-            // what was pushed on top of it was marked.
+            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped has its latch
+            // set, and what was pushed on top of it was marked.
             return unsafe { self.deque.take_back(place) };
         }
         let wanted = job.as_ref();
@@ -374,8 +376,8 @@ impl Worker {
         found
     }
 
-    /// The first closure has panicked: stays until the second one is done, and then goes on with the
-    /// panic. The second closure runs here as any other, since this panic was caught.
+    /// The first closure has panicked: stays until the second one is done, and then goes on with
+    /// the panic. The second closure runs here as any other, since this panic was caught.
     #[cold]
     #[inline(never)]
     fn unwind<B, RB>(&self, job: &StackJob<B, RB>, place: Option<PushToken>, payload: Payload) -> !

@@ -1,9 +1,9 @@
 //! Latches: how a waiter learns that what it waits for is done.
 //!
 //! A [`Latch`] is one word in the memory of whatever is waited for, often a stack frame that goes
-//! away as soon as the latch is seen to be set. So the setter's one atomic operation on
-//! it must be its last touch. Until it is set the word carries an address for whoever will set
-//! it: a fork is a handful of stores, and this saves one.
+//! away as soon as the latch is seen to be set. So the setter's one atomic operation on it must be
+//! its last touch. Until it is set the word carries an address for the thread that will set it: a
+//! fork is a handful of stores, and this saves one.
 //!
 //! ```text
 //!              set                             set, and wake
@@ -11,7 +11,7 @@
 //!      └── park ──> address|PARKED
 //! ```
 //!
-//! Whoever runs a stolen job needs the address no more, and leaves its index in the word instead: so the
+//! The thief of a job does not need the address, and leaves its index in the word instead: so the
 //! waiter finds it without a search. The index is no more than a hint.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
@@ -24,7 +24,7 @@ use std::ptr;
 
 use crate::sync::{AtomicPtr, Ordering};
 
-/// The bit that says that somebody is parked. What a latch carries is aligned to more than that.
+/// The bit that says that a waiter is parked. What a latch carries is aligned to more than that.
 const PARKED: usize = 1;
 
 /// The bit that says that the word is an index, shifted by [`INDEX_SHIFT`].
@@ -36,10 +36,11 @@ const SET: *mut () = ptr::without_provenance_mut(2);
 
 /// What one can wait for.
 pub(crate) trait Awaited {
-    /// Is the wait over?
+    /// Returns `true` if the wait is over.
     fn is_over(&self) -> bool;
 
-    /// The latch that will be set when it is over, for a waiter who is about to sleep; none if it is over.
+    /// The latch that will be set when it is over, for a waiter who is about to sleep; none if it
+    /// is over.
     fn latch(&self) -> Option<&Latch>;
 
     /// The worker that was seen to run what is waited for, if that is one job.
@@ -90,25 +91,25 @@ impl Latch {
     /// What the latch carries, which is not set yet.
     #[inline]
     pub(crate) fn cargo<T>(&self) -> *const T {
-        // What the word was at first, whoever sees the latch has seen.
+        // A thread that sees the latch has seen what the word was at first.
         let state = self.state.load(Ordering::Relaxed);
         state.map_addr(|addr| addr & !PARKED).cast_const().cast()
     }
 
-    /// Is it set, as far as the calling thread knows? If it has set it itself, it does; what another thread did
-    /// before it set it need not be visible yet.
+    /// Returns `true` if it is set, as far as the calling thread knows. If it has set it itself, it
+    /// does; what another thread did before it set it need not be visible yet.
     #[inline(always)]
     pub(crate) fn seems_set(&self) -> bool {
         self.state.load(Ordering::Relaxed) == SET
     }
 
-    /// Is it set?
+    /// Returns `true` if it is set.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
         self.state.load(Ordering::Acquire) == SET // [L1]
     }
 
-    /// Sets the latch, and calls `wake` if somebody is parked on it.
+    /// Sets the latch, and calls `wake` if a waiter is parked on it.
     ///
     /// # Safety
     ///
@@ -122,7 +123,7 @@ impl Latch {
         }
     }
 
-    /// Is it set? If not, whoever sets it from now on calls its `wake`.
+    /// Returns `true` if it is set. If not, the thread that sets it calls its `wake`.
     pub(crate) fn probe_or_await(&self) -> bool {
         let mut state = self.state.load(Ordering::Relaxed);
         while state != SET {
@@ -138,8 +139,8 @@ impl Latch {
         true
     }
 
-    /// Leaves the index of the worker that runs the job. By that one, before it sets the latch; what the
-    /// latch carried is gone.
+    /// Leaves the index of the worker that runs the job. By that one, before it sets the latch;
+    /// what the latch carried is gone.
     pub(crate) fn note_runner(&self, index: usize) {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
@@ -156,7 +157,7 @@ impl Latch {
         }
     }
 
-    /// Calls `park` once, unless the latch is set. Whoever sets it from now on calls its `wake`, so
+    /// Calls `park` once, unless the latch is set. The thread that sets it calls its `wake`, so
     /// `park` may block until then.
     pub(crate) fn park_once(&self, park: impl FnOnce()) {
         if !self.probe_or_await() {
@@ -241,7 +242,8 @@ mod models {
         });
     }
 
-    /// A runner that notes its index while the waiter parks wakes it all the same, and knows who it is.
+    /// A runner that notes its index while the waiter parks wakes it all the same, and knows who it
+    /// is.
     #[test]
     fn a_runner_that_is_noted_finds_the_parked_waiter() {
         loom::model(|| {
@@ -265,7 +267,8 @@ mod models {
         });
     }
 
-    /// Who sets the latch of a job that has moved finds the waiter by what it said before it parked.
+    /// Who sets the latch of a job that has moved finds the waiter by what it said before it
+    /// parked.
     #[test]
     fn finds_the_parked_waiter() {
         loom::model(|| {

@@ -1,13 +1,13 @@
 //! How many spawned tasks of a pool are not done, counted without a shared word.
 //!
-//! Each worker counts the tasks that it has spawned and those that it has finished, in words that it
-//! alone writes. Threads outside of the pool share a pair. No task is outstanding when the sums are equal;
-//! that is asked only of a pool that closes.
+//! Each worker counts the tasks that it has spawned and those that it has finished, in words that
+//! it alone writes. Threads outside of the pool share a pair. No task is outstanding when the sums
+//! are equal; that is asked only of a pool that closes.
 //!
-//! **Equal sums mean that nothing was outstanding.** All counts only grow, and at any time at least as
-//! many tasks are spawned as done. [`all_done`] reads the done ones first. If a task is among those, its
-//! spawning is seen too. So with `t` a time between the two rounds of reading,
-//! `read done <= done(t) <= spawned(t) <= read spawned`; if the ends are equal, so is all between.
+//! **Equal sums mean that nothing was outstanding.** All counts only grow, and at any time at least
+//! as many tasks are spawned as done. [`all_done`] reads the done ones first. If a task is among
+//! those, its spawning is seen too. So with `t` a time between the two rounds of reading, `read
+//! done <= done(t) <= spawned(t) <= read spawned`; if the ends are equal, so is all between.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -56,8 +56,8 @@ impl TaskCounts {
     }
 }
 
-/// Returns `true` if no task was outstanding at some time during the call. `all` lists the counts of
-/// all who spawn; the second time it may list more than the first.
+/// Returns `true` if no task was outstanding at some time during the call. `all` lists the counts
+/// of all who spawn; the second time it may list more than the first.
 pub(crate) fn all_done<'a, I>(all: impl Fn() -> I) -> bool
 where
     I: Iterator<Item = &'a TaskCounts>,
@@ -74,7 +74,8 @@ impl Worker {
     #[inline]
     pub(crate) fn task_done(&self) {
         self.tasks.finish();
-        // Against a worker that goes to sleep: it asks whether the pool has closed behind its heavy barrier.
+        // Against a worker that goes to sleep: it asks whether the pool has closed behind its heavy
+        // barrier.
         barrier::light(); // [T3]
         let registry = self.registry();
         if registry.is_closing() {
@@ -106,8 +107,8 @@ mod models {
 
     use super::*;
 
-    /// A task on the first worker spawns another one, which the second worker runs. A third thread that
-    /// finds everything done must be right.
+    /// A task on the first worker spawns another one, which the second worker runs. A third thread
+    /// that finds everything done must be right.
     #[test]
     fn a_task_that_spawns_is_not_missed() {
         loom::model(|| {

@@ -9,11 +9,11 @@
 //! |---|---|
 //! | closure | the winner of the claim, once |
 //! | result | the same, until it sets the latch; then the handle; then the last one to release |
-//! | waker | whoever holds its lock |
+//! | waker | the thread that holds its lock |
 //!
-//! **No waker is lost.** The handle's owner leaves its waker, then marks the latch, unless that is set. The
-//! runner sets the latch and, if it was marked, takes the waker. If it takes an older one, the newer was
-//! left after the latch was set, and its owner sees that.
+//! **No waker is lost.** The handle's owner leaves its waker, then marks the latch, unless that is
+//! set. The runner sets the latch and, if it was marked, takes the waker. If it takes an older one,
+//! the newer was left after the latch was set, and its owner sees that.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
 
+use crate::observe::record::Spawned;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
@@ -37,7 +38,8 @@ pub(crate) struct PacketHead {
     claim: Claim,
     /// Runs the closure. The caller has claimed it, and holds a reference.
     run: unsafe fn(NonNull<PacketHead>, &Worker),
-    /// Frees the packet, and drops a result that is still there. The caller held the last reference.
+    /// Frees the packet, and drops a result that is still there. The caller held the last
+    /// reference.
     free: unsafe fn(NonNull<PacketHead>),
 }
 
@@ -117,6 +119,8 @@ pub(crate) struct Packet<T> {
     registry: *const Registry,
     /// A panic of the task need not be reported, because the handle was dropped by another panic.
     forgiven: AtomicBool,
+    /// Where the task is recorded, if it is.
+    pub(crate) recorded: Option<Spawned>,
 }
 
 /// A packet and its closure.
@@ -164,21 +168,28 @@ where
         let cell = unsafe { head.cast::<Self>().as_ref() };
         // SAFETY: who claimed the task takes the closure, once.
         let func = unsafe { (*cell.func.get()).assume_init_read() };
-        let outcome = match catch(func) {
+        let result = match &cell.packet.recorded {
+            None => catch(func),
+            Some(task) => task.run(worker, || catch(func)),
+        };
+        let outcome = match result {
             Ok(value) => Outcome::Returned(value),
             Err(payload) => Outcome::Panicked(payload, worker.registry().shared()),
         };
         // SAFETY: the handle reads the result only after the latch is set.
         unsafe { *cell.packet.result.get() = Some(outcome) };
-        if let Some(waker) = cell.packet.completion.complete()
-            && let Err(payload) = catch(|| waker.wake())
-        {
+        let woken = match cell.packet.completion.complete() {
+            Some(waker) => catch(|| waker.wake()),
+            None => Ok(()),
+        };
+        if let Err(payload) = woken {
             worker.registry().config.handle_panic(payload);
         }
     }
 
     unsafe fn free(head: NonNull<PacketHead>) {
-        // SAFETY: the packet was made by `Packet::create` with these types, and nobody refers to it.
+        // SAFETY: the packet was made by `Packet::create` with these types, and no reference is
+        // left.
         let cell = unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) };
         let (result, forgiven) = (cell.packet.result, cell.packet.forgiven);
         match result.into_inner() {
@@ -193,7 +204,11 @@ where
 
 impl<T> Packet<T> {
     /// Makes a task of a closure: its entry, which must be executed, and what its handle holds.
-    pub(crate) fn create<F>(registry: &Registry, func: F) -> (JobRef, NonNull<Packet<T>>)
+    pub(crate) fn create<F>(
+        registry: &Registry,
+        recorded: Option<Spawned>,
+        func: F,
+    ) -> (JobRef, NonNull<Packet<T>>)
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
@@ -213,6 +228,7 @@ impl<T> Packet<T> {
                 result: UnsafeCell::new(None),
                 registry,
                 forgiven: AtomicBool::new(false),
+                recorded,
             },
             func: UnsafeCell::new(MaybeUninit::new(func)),
         });
@@ -241,8 +257,8 @@ impl<T> Packet<T> {
         std::ptr::eq(worker.registry(), self.registry)
     }
 
-    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was told that
-    /// there was no result.
+    /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was
+    /// told that there was no result.
     ///
     /// So the runner takes the waker, with the lock held, before it counts the task as done. While the
     /// waker is there, and the lock held, the task is outstanding, which keeps the pool alive

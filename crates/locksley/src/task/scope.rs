@@ -72,7 +72,7 @@ impl FirstPanic {
             Ordering::Relaxed,
         );
         if first.is_err() {
-            // SAFETY: the pointer comes from the box above, and was given to nobody.
+            // SAFETY: the pointer comes from the box above, and was not passed on.
             discard(unsafe { *Box::from_raw(payload) });
         }
     }
@@ -160,18 +160,19 @@ impl<'scope> Scope<'scope> {
         GroupId::of(self)
     }
 
-    /// Is this the worker that waits for the scope?
+    /// Returns `true` if this is the worker that waits for the scope.
     #[inline]
     fn is_owned_by(&self, worker: &Worker) -> bool {
         matches!(self.waiter, Waiter::Worker(index) if index == worker.index())
     }
 
-    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone afterwards.
+    /// Takes one from the count. Unless it is the caller who waits, the scope may be gone
+    /// afterwards.
     ///
     /// # Safety
     ///
-    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread, if that is one
-    /// of the scope's pool.
+    /// The scope is there, and the caller holds one of its count. `worker` is the calling thread,
+    /// if that is one of the scope's pool.
     #[inline]
     unsafe fn done(this: *const Self, worker: Option<&Worker>) {
         // SAFETY: the caller holds one of the count.
@@ -181,14 +182,16 @@ impl<'scope> Scope<'scope> {
             let (waiter, latch) = (scope.waiter.clone(), &raw const scope.pending.latch);
             let wake = || match waiter {
                 Waiter::Worker(index) => {
-                    // Of a count with an owner the last one is a worker, for outsiders only add to it.
+                    // Of a count with an owner the last one is a worker, for outsiders only add to
+                    // it.
                     if let Some(worker) = worker {
                         worker.registry().unpark(index);
                     }
                 }
                 Waiter::Thread(thread) => thread.unpark(),
             };
-            // SAFETY: the count is settled, so the waiter goes on when it sees the latch set, not before.
+            // SAFETY: the count is settled, so the waiter goes on when it sees the latch set, not
+            // before.
             unsafe { Latch::set(latch, wake) };
         }
     }
@@ -282,8 +285,8 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or what it is
-    /// a part of.
+    /// Makes a job of a task, and counts it. `whole` is what the task is told of: the scope, or
+    /// what it is a part of.
     pub(crate) fn job<S, F>(&self, whole: &S, task: F) -> JobRef
     where
         S: Sync,
@@ -299,9 +302,7 @@ impl<'scope> Scope<'scope> {
         S: Sync,
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
-        if let Some(worker) = here
-            && worker.is_recorded()
-        {
+        if let Some(worker) = here.filter(|worker| worker.is_recorded()) {
             let spawned = Spawned::note(worker, self.group());
             let recorded =
                 move |whole: &S, worker: &Worker| spawned.run(worker, || task(whole, worker));
@@ -472,8 +473,8 @@ impl<'scope> Scope<'scope> {
 }
 
 impl Worker {
-    /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group, which
-    /// it waits for. They run as one to those that help: all descend from the group.
+    /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group,
+    /// which it waits for. They run as one to those that help: all descend from the group.
     fn run_tasks_of(&self, awaited: &impl Awaited, group: GroupId) {
         // Otherwise the worker takes its jobs in another order.
         if self.registry().takes_any() {
@@ -487,10 +488,10 @@ impl Worker {
         let _wait = self.traced(Activity::Wait);
         self.task_stack.enter_wait(group);
         self.task_stack.enter_root(group);
-        while !awaited.is_over()
-            && self.targeted_jobs.is_empty()
-            && let Some(job) = self.take_newest(in_group)
-        {
+        while !awaited.is_over() && self.targeted_jobs.is_empty() {
+            let Some(job) = self.take_newest(in_group) else {
+                break;
+            };
             self.poll_requests();
             let owner = self.index();
             self.execute(QueuedJob { job, owner });

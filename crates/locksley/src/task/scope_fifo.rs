@@ -1,7 +1,7 @@
 //! Tasks that run in the order in which they were spawned.
 //!
-//! A scope has a queue for each worker, and tokens as [`fifo`](super::fifo) says. Its tokens carry its group, so a
-//! waiter that finds one runs one of the scope's tasks.
+//! A scope has a queue for each worker, and tokens as [`fifo`](super::fifo) says. Its tokens carry
+//! its group, so a waiter that finds one runs one of the scope's tasks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -76,7 +76,8 @@ impl<'scope> ScopeFifo<'scope> {
         queue.push(QueuedJob { job, owner: index });
         let queue = Place::of(queue);
         let token = move |worker: &Worker| {
-            // SAFETY: there is a task for each token, so the scope waits for one that is in the queue.
+            // SAFETY: there is a task for each token, so the scope waits for one that is in the
+            // queue.
             let oldest = unsafe { queue.get() }.pop();
             let oldest = oldest.expect("there is a task for each token");
             // SAFETY: the job was taken from the queue, so it is executed here and nowhere else.

@@ -9,7 +9,7 @@ use std::thread;
 
 use locksley_trace::Activity;
 
-use crate::observe::record;
+use crate::observe::record::{self, Spawned};
 use crate::observe::stats::Event;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
@@ -37,8 +37,8 @@ pub struct JoinHandle<T> {
     home: Home,
 }
 
-// SAFETY: what threads with a handle share is atomic, locked, or handed over by the latch; the result, which
-// may be taken on another thread, is `Send`.
+// SAFETY: what threads with a handle share is atomic, locked, or handed over by the latch; the
+// result, which may be taken on another thread, is `Send`.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: as above. With a `&JoinHandle` the result cannot be reached.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
@@ -49,9 +49,9 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 
 /// Spawns a task into the calling worker's pool, or into the global one.
 ///
-/// A panic of the task reaches the caller that joins it. If its handle was dropped, the panic goes to the pool's
-/// [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the process; unless
-/// another panic has dropped the handle.
+/// A panic of the task reaches the caller that joins it. If its handle was dropped, the panic goes
+/// to the pool's [panic handler](crate::Builder::panic_handler), or, if it has none, aborts the
+/// process; unless another panic has dropped the handle.
 ///
 /// ```
 /// let handle = locksley::spawn(|| 6 * 7);
@@ -113,7 +113,8 @@ where
     with_current_registry(|registry| spawn_fifo_detached_in(registry, task));
 }
 
-/// Calls `f` with the calling worker's pool, or with the global one, and touches no reference count.
+/// Calls `f` with the calling worker's pool, or with the global one, and touches no reference
+/// count.
 pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     match Worker::current() {
         Some(worker) => f(worker.registry()),
@@ -121,8 +122,8 @@ pub(crate) fn with_current_registry<R>(f: impl FnOnce(&Registry) -> R) -> R {
     }
 }
 
-/// Counts a task that is about to be spawned into a pool. Returns the worker that the calling thread is, if
-/// it is one of that pool.
+/// Counts a task that is about to be spawned into a pool. Returns the worker that the calling
+/// thread is, if it is one of that pool.
 #[inline]
 pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
     let here = Worker::current_in(registry);
@@ -174,11 +175,15 @@ where
     }
 }
 
-/// Makes a job of a task without a handle, which has been counted.
+/// Makes a job of a task without a handle, which has been counted. `here` is the worker that spawns
+/// it, if one does.
 fn make_detached<F>(here: Option<&Worker>, task: F) -> JobRef
 where
     F: FnOnce() + Send + 'static,
 {
+    if let Some(worker) = here {
+        record::note_unordered(worker);
+    }
     let run = move |worker: &Worker| {
         if let Err(payload) = catch(task) {
             reached_no_waiter(worker.registry(), payload);
@@ -224,7 +229,9 @@ where
     T: Send + 'static,
 {
     let here = count_task(registry);
-    let (job, packet) = Packet::create(registry, task);
+    let recorded = here.filter(|worker| worker.is_recorded());
+    let recorded = recorded.map(Spawned::note_task);
+    let (job, packet) = Packet::create(registry, recorded, task);
     let home = match here {
         Some(worker) => {
             worker.sweep_if_many();
@@ -259,8 +266,8 @@ impl<T> JoinHandle<T> {
 
     /// Waits for the task and returns its result. If it panicked, so does this.
     ///
-    /// A worker that waits here runs the task itself if no other has started it, or helps the one that
-    /// has.
+    /// A worker that waits here runs the task itself if no other has started it, or helps the one
+    /// that has.
     ///
     /// ```
     /// let handle = locksley::spawn(|| "done");
@@ -270,8 +277,8 @@ impl<T> JoinHandle<T> {
         unwrap(self.try_join())
     }
 
-    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or what it panicked
-    /// with, like [`std::thread::JoinHandle::join`].
+    /// Waits for the task as [`join`](JoinHandle::join) does, and returns its result, or what it
+    /// panicked with, like [`std::thread::JoinHandle::join`].
     ///
     /// ```
     /// assert_eq!(locksley::spawn(|| 7).try_join().unwrap(), 7);
@@ -288,7 +295,21 @@ impl<T> JoinHandle<T> {
             self.wait();
         }
         // SAFETY: the handle is this function's.
-        unsafe { self.packet().take() }.expect(TAKEN)
+        unsafe { self.take() }
+    }
+
+    /// Takes the result of the task, which is done.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the handle for itself.
+    unsafe fn take(&self) -> thread::Result<T> {
+        let packet = self.packet();
+        if let Some(task) = &packet.recorded {
+            task.note_joined();
+        }
+        // SAFETY: says the caller.
+        unsafe { packet.take() }.expect(TAKEN)
     }
 
     /// Waits until the task is done.
@@ -318,7 +339,8 @@ impl<T> JoinHandle<T> {
         self.packet().completion.subscribe(Bell::new().into())
     }
 
-    /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has begun it.
+    /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has
+    /// begun it.
     fn help(&self, worker: &Worker) {
         let packet = self.packet();
         let mut is_here = false;
@@ -368,8 +390,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         }
         // SAFETY: the caller has the handle for itself.
-        let result = unsafe { self.packet().take() };
-        Poll::Ready(unwrap(result.expect(TAKEN)))
+        Poll::Ready(unwrap(unsafe { self.take() }))
     }
 }
 

@@ -88,7 +88,7 @@ fn to_busy_workers_from_everywhere() {
     });
 }
 
-/// Every worker is blocked in a wait for somebody who broadcasts to all of them.
+/// Every worker is blocked in a wait for a thread that broadcasts to all of them.
 #[test]
 fn to_workers_that_wait_for_the_broadcast() {
     everywhere(|pool| {

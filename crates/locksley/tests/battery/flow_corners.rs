@@ -34,7 +34,7 @@ impl Depths {
     }
 }
 
-/// Waits until somebody has come so far, but not for long: nobody has to come.
+/// Waits until another task has come so far, but not for long: none has to come.
 fn wait_for(count: &AtomicUsize, goal: usize) {
     let start = Instant::now();
     while count.load(Ordering::Acquire) < goal && start.elapsed() < Duration::from_millis(20) {
@@ -49,7 +49,8 @@ fn wait_a_little() {
     }
 }
 
-/// The helper comes while the owner has a task, and leaves while it has the next one, again and again.
+/// The helper comes while the owner has a task, and leaves while it has the next one, again and
+/// again.
 #[test]
 fn helpers_that_come_and_go_take_no_stack() {
     let depths = Depths::default();
@@ -127,7 +128,7 @@ fn an_operation_that_panics_is_the_panic_of_who_has_added() {
     });
 }
 
-/// The same where it is at the end, or when somebody reads, that the parts are folded.
+/// The same where it is at the end, or when a task reads, that the parts are folded.
 #[test]
 fn a_part_that_cannot_be_folded_stops_all_readers() {
     everywhere(|pool| {

@@ -1,4 +1,5 @@
-//! Random programs over random objects: whatever the schedule, a flow gives what the sequential program gives.
+//! Random programs over random objects: whatever the schedule, a flow gives what the sequential
+//! program gives.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,9 +125,10 @@ fn run_sequentially(tasks: &[Task], objects: &mut [Variable], ran: &Ran) -> Opti
         let needed = task.writes.iter().chain(&task.updates);
         let stopped =
             read.iter().any(|v| v.failed) || needed.clone().any(|&object| objects[object].failed);
-        let thrown = match stopped {
-            true => None,
-            false => step(task, &read, objects, ran),
+        let thrown = if stopped {
+            None
+        } else {
+            step(task, &read, objects, ran)
         };
         if stopped || thrown.is_some() {
             let written = needed.chain(&task.cumulates).chain(&task.renews);

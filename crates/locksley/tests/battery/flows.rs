@@ -1,4 +1,5 @@
-//! Flows: what runs at the same time, what is stopped, what is dropped, and flows inside of everything else.
+//! Flows: what runs at the same time, what is stopped, what is dropped, and flows inside of
+//! everything else.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +10,8 @@ use locksley::{Pool, Strategy};
 
 use crate::everywhere;
 
-/// Runs a test with two workers, under strategies in which a thief can take a forked job though its owner is blocked.
+/// Runs a test with two workers, under strategies in which a thief can take a forked job though its
+/// owner is blocked.
 fn with_two(test: impl Fn(&Pool)) {
     let open = ["stealing", "chase-lev", "abp", "flexible:steal-back"];
     for strategy in open.map(|text| text.parse::<Strategy>().expect("a strategy")) {
@@ -92,7 +94,8 @@ fn a_new_version_is_written_while_the_old_one_is_read() {
     });
 }
 
-/// A thief that comes while there is nothing for it leaves again; when there is something, another one comes.
+/// A thief that comes while there is nothing for it leaves again; when there is something, another
+/// one comes.
 #[test]
 fn helpers_come_back_when_there_is_more_to_do() {
     with_two(|pool| {

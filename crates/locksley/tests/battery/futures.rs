@@ -140,9 +140,11 @@ fn a_waker_that_polls_at_once() {
         fn poll(self: &Arc<Self>) {
             let waker = self.clone().into();
             let mut handle = self.handle.lock().unwrap();
-            if let Some(future) = &mut *handle
-                && let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker))
-            {
+            let mut context = Context::from_waker(&waker);
+            let polled = handle
+                .as_mut()
+                .map(|future| future.as_mut().poll(&mut context));
+            if let Some(Poll::Ready(result)) = polled {
                 *handle = None;
                 self.results.send(result).unwrap();
             }
@@ -170,7 +172,7 @@ fn a_waker_that_polls_at_once() {
     });
 }
 
-/// A result that nobody wants, and that panics when it is dropped.
+/// A result that is not taken, and that panics when it is dropped.
 #[test]
 fn a_result_that_panics_when_dropped() {
     struct Bomb;

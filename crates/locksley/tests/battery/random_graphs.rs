@@ -18,7 +18,7 @@ fn mix(seed: u64) -> u64 {
 
 /// The seeds of a node's children, three at most.
 fn children(seed: u64, depth: usize) -> Vec<u64> {
-    if depth == 0 || mix(seed).is_multiple_of(8) {
+    if depth == 0 || mix(seed) % 8 == 0 {
         return Vec::new();
     }
     (1..=2 + mix(seed) / 8 % 2)
@@ -41,12 +41,12 @@ fn leaves(seed: u64, depth: usize) -> usize {
 /// catch what comes from below.
 fn run(seed: u64, depth: usize, panics: bool, count: &Arc<AtomicUsize>) {
     let below = || fork(seed, depth, panics, count);
-    if panics && mix(seed ^ 77).is_multiple_of(3) {
+    if panics && mix(seed ^ 77) % 3 == 0 {
         drop(catch_unwind(AssertUnwindSafe(below)));
     } else {
         below();
     }
-    if panics && mix(seed ^ 78).is_multiple_of(5) {
+    if panics && mix(seed ^ 78) % 5 == 0 {
         std::panic::resume_unwind(Box::new("on purpose"));
     }
 }

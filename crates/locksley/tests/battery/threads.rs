@@ -1,4 +1,5 @@
-//! Threads of the caller's own, adopted threads, pools without spares, pools that end by themselves.
+//! Threads of the caller's own, adopted threads, pools without spares, pools that end by
+//! themselves.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -228,7 +229,8 @@ fn without_spares_every_index_is_below_the_size() {
     });
 }
 
-/// Two pools of one worker each, without spares: whoever waits for the other serves its own pool.
+/// Two pools of one worker each, without spares: a worker that waits for the other pool serves its
+/// own.
 #[test]
 fn pools_without_spares_call_into_each_other() {
     without_spares(1, |a| {

@@ -68,8 +68,8 @@ fn leaving_a_scope_runs_no_unrelated_task() {
     });
 }
 
-/// Two workers hold each other up: each waits for a task of the other's. The rest of the work is done by
-/// spares.
+/// Two workers hold each other up: each waits for a task of the other's. The rest of the work is
+/// done by spares.
 #[test]
 fn spares_take_the_place_of_waiters() {
     everywhere(|pool| {
@@ -150,7 +150,8 @@ fn taking_any_work_may_take_the_job_of_a_join() {
     joins_around_a_wait(Waiting::TakeAny, |task| task.join());
 }
 
-/// A yield has taken the inner join's job; the wait then looks at the outer one's, and puts it back.
+/// A yield has taken the inner join's job; the wait then looks at the outer one's, and puts it
+/// back.
 #[test]
 fn a_wait_after_a_yield_that_took_the_job_of_a_join() {
     joins_around_a_wait(Waiting::Leapfrog, |task| {

@@ -74,10 +74,10 @@ fn inside_a_join_whose_other_side_it_waits_for() {
 #[test]
 fn all_over_a_tree_of_joins() {
     fn tree(depth: usize, number: usize, leaves: &[AtomicUsize]) {
-        if number.is_multiple_of(3) {
+        if number % 3 == 0 {
             locksley::yield_now();
         }
-        if number.is_multiple_of(5) {
+        if number % 5 == 0 {
             locksley::yield_local();
         }
         if depth == 0 {
@@ -87,7 +87,7 @@ fn all_over_a_tree_of_joins() {
         locksley::join(
             || {
                 tree(depth - 1, 2 * number, leaves);
-                if number.is_multiple_of(2) {
+                if number % 2 == 0 {
                     locksley::yield_local();
                 }
             },

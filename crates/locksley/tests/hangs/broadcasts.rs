@@ -126,7 +126,8 @@ fn joins_around_a_broadcast_run_once() {
     finishes("broadcasts::joins_around_a_broadcast_run_once", || {
         for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
             for strategy in [Strategy::ChaseLev, Strategy::Stealing] {
-                // The fault that this is about is rare: a release build has the time to look for it.
+                // The fault that this is about is rare: a release build has the time to look for
+                // it.
                 for _ in 0..if cfg!(debug_assertions) { 400 } else { 4000 } {
                     let builder = Pool::builder().workers(2).strategy(strategy);
                     let pool = builder.waiting(waiting).build().unwrap();

@@ -113,8 +113,8 @@ fn a_row_of_joins_that_spawn() {
     });
 }
 
-/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each task that is joined
-/// leaves a ghost in the middle of the queue.
+/// Joins `rounds` times 50 tasks that lie between two tasks which are kept. Each task that is
+/// joined leaves a ghost in the middle of the queue.
 fn join_between(
     rounds: usize,
     spawn: impl Fn(usize) -> JoinHandle<usize>,
@@ -130,45 +130,29 @@ fn join_between(
     kept
 }
 
-/// What joined tasks leave behind is freed, though their worker never comes to it.
+/// Joins tasks on the only worker of a pool, which never comes to what they leave in its queue:
+/// that is freed all the same.
+fn ghosts_are_swept(test: &str, spawn: fn(usize) -> JoinHandle<usize>) {
+    finishes_within(FOREVER, test, || {
+        let pool = Pool::builder().workers(1).build().unwrap();
+        pool.install(|| {
+            let handles = join_between(400, spawn);
+            let (queued, kept) = (pool.loads()[0], handles.len());
+            assert!(queued <= 3 * kept, "{queued} for {kept} tasks");
+        });
+    });
+}
+
 #[test]
 fn ghosts_in_a_workers_queue_are_swept() {
-    finishes_within(
-        FOREVER,
-        "growth::ghosts_in_a_workers_queue_are_swept",
-        || {
-            let pool = Pool::builder().workers(1).build().unwrap();
-            pool.install(|| {
-                let kept = join_between(400, |n| locksley::spawn(move || n));
-                let queued = pool.loads()[0];
-                assert!(
-                    queued <= 3 * kept.len(),
-                    "{queued} for {} tasks",
-                    kept.len()
-                );
-            });
-        },
-    );
+    let spawn = |n| locksley::spawn(move || n);
+    ghosts_are_swept("growth::ghosts_in_a_workers_queue_are_swept", spawn);
 }
 
 #[test]
 fn ghosts_in_a_queue_in_order_are_swept() {
-    finishes_within(
-        FOREVER,
-        "growth::ghosts_in_a_queue_in_order_are_swept",
-        || {
-            let pool = Pool::builder().workers(1).build().unwrap();
-            pool.install(|| {
-                let kept = join_between(400, |n| locksley::spawn_fifo(move || n));
-                let queued = pool.loads()[0];
-                assert!(
-                    queued <= 3 * kept.len(),
-                    "{queued} for {} tasks",
-                    kept.len()
-                );
-            });
-        },
-    );
+    let spawn = |n| locksley::spawn_fifo(move || n);
+    ghosts_are_swept("growth::ghosts_in_a_queue_in_order_are_swept", spawn);
 }
 
 /// The only worker joins tasks that an outside thread has put into the pool's queue.

@@ -92,7 +92,8 @@ fn a_child_of_a_forked_process() {
         forked(|| {
             assert_eq!(fib(11), 89);
             forked(|| fib(12) == 144);
-            // SAFETY: it forks and ends the parent; both processes have one thread that runs Rust code.
+            // SAFETY: it forks and ends the parent; both processes have one thread that runs Rust
+            // code.
             let daemon = unsafe { libc::daemon(1, 1) };
             daemon == 0 && fib(13) == 233
         });
@@ -309,7 +310,7 @@ fn fib(n: u64) -> u64 {
     a + b
 }
 
-/// Is this the panic of a pool that is another process's?
+/// Returns `true` for the panic of a pool that is another process's.
 fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
     let text = payload.downcast_ref::<&str>().copied().unwrap_or("");
     text.contains("forked")
@@ -317,8 +318,8 @@ fn is_about_forks(payload: &(dyn Any + Send)) -> bool {
 
 /// Runs a closure in a forked process, and fails if it does not end or returns `false`.
 fn forked(run: impl FnOnce() -> bool) {
-    // SAFETY: what the child calls is the pool, which it is here to test, and `_exit`. The allocator
-    // and the standard library's locks that it needs are usable in a forked process.
+    // SAFETY: what the child calls is the pool, which it is here to test, and `_exit`. The
+    // allocator and the standard library's locks that it needs are usable in a forked process.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "a process can be forked");
     if child == 0 {

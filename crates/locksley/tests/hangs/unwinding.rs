@@ -57,7 +57,7 @@ fn unrelated_tasks_see_no_panic() {
         let seen = Arc::new(AtomicUsize::new(0));
         everywhere(|pool| {
             if pool.workers() == 1 {
-                return; // Nobody else can have started the second closure.
+                return; // No other worker can have started the second closure.
             }
             let stolen = AtomicBool::new(false);
             let spawn_some = || {

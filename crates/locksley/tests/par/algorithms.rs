@@ -83,10 +83,7 @@ proptest! {
                 }
                 a.0.cmp(&b.0)
             };
-            let sort = || match stable {
-                true => items.par_sort_by(compare),
-                false => items.par_sort_unstable_by(compare),
-            };
+            let sort = || if stable { items.par_sort_by(compare) } else { items.par_sort_unstable_by(compare) };
             let _ = catch_unwind(AssertUnwindSafe(|| pools()[pool].install(sort)));
             let mut left: Vec<u64> = items.iter().map(|item| item.0).collect();
             left.sort();

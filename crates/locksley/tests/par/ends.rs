@@ -118,10 +118,7 @@ proptest! {
             let big = par().filter(|n| **n > wanted).find_map_first(|n| n.checked_mul(3));
             prop_assert_eq!(big, seq().filter(|n| **n > wanted).find_map(|n| n.checked_mul(3)));
             let tried = par().try_for_each(|&n| if n == wanted { Err(n) } else { Ok(()) });
-            let twin = seq().try_for_each(|&n| match n == wanted {
-                true => ControlFlow::Break(n),
-                false => ControlFlow::Continue(()),
-            });
+            let twin = seq().try_for_each(|&n| if n == wanted { ControlFlow::Break(n) } else { ControlFlow::Continue(()) });
             prop_assert_eq!(tried.err(), twin.break_value());
             Ok(())
         })?;

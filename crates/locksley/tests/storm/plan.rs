@@ -118,7 +118,7 @@ pub(crate) enum Ending {
     Idle,
     /// Dropped while its task runs.
     Busy,
-    /// The same, but nobody waits for it.
+    /// The same, but no task waits for it.
     Retired,
     /// Dropped by its own task, or by its maker, whichever is later.
     ByItself,

@@ -390,7 +390,7 @@ impl World {
                     }
                     self.run(waiter);
                 };
-                // The other end may be gone: then nobody has to be told.
+                // The other end may be gone.
                 let tell = move || {
                     let _ = send.send(());
                     self.run(sender);

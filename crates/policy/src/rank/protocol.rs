@@ -122,7 +122,7 @@ struct Time(u64);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fits = UNITS.iter().find(|(_, unit)| self.0.is_multiple_of(*unit));
+        let fits = UNITS.iter().find(|(_, unit)| self.0 % *unit == 0);
         let &(name, unit) = fits.unwrap_or(&("ns", 1));
         write!(f, "{}{name}", self.0 / unit)
     }

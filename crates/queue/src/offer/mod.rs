@@ -65,7 +65,7 @@
 //! | `donee.state = IDLE`, L37 | [`State::is_idle`] |
 //! | `donee.state <- pointer`, L38 | [`State::offer`] |
 //! | `shared <- FALSE`, L41 | [`Entries::retract`] |
-//! | has the task of an offer left? (not in the thesis) | [`Entries::is_void`] |
+//! | whether the task of an offer has left (not in the thesis) | [`Entries::is_void`] |
 //! | assign by the owner and `stack.pop`, L54-55 | [`Entries::acquire`] |
 //! | assign by a thief, L77 | [`Peer::acquire`] |
 //! | look at one's own state, L97-98 | [`State::take`] |

@@ -185,7 +185,7 @@ impl<T: Word> traits::Producer for Producer<T> {
 }
 
 impl<T: Word> Consumer<T> {
-    /// Is nothing there? The producer may add something at any moment.
+    /// Returns `true` if nothing is there. The producer may add something at any moment.
     pub fn is_empty(&self) -> bool {
         // SAFETY: the dummy is an item of our arena.
         unsafe { &*self.head }

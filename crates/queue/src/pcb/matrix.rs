@@ -167,15 +167,18 @@ pub fn matrix_starting_at<T: Word>(
         parked,
         items: PhantomData,
     });
-    let peer = |id: usize, other: usize| match other < processes {
-        true => Peer {
-            tail: dummies[id * processes + other],
-            head: dummies[other * processes + id],
-        },
-        false => Peer {
-            tail: ptr::null_mut(),
-            head: ptr::null_mut(),
-        },
+    let peer = |id: usize, other: usize| {
+        if other < processes {
+            Peer {
+                tail: dummies[id * processes + other],
+                head: dummies[other * processes + id],
+            }
+        } else {
+            Peer {
+                tail: ptr::null_mut(),
+                head: ptr::null_mut(),
+            }
+        }
     };
     (0..processes)
         .map(|id| Process {
@@ -315,11 +318,11 @@ impl<T: Word> Consumer for Process<T> {
     #[inline]
     fn consume(&mut self) -> Option<T> {
         for _ in 0..=self.processes {
-            if self.burst > 0
-                && let Some(item) = self.consume_from(self.cursor)
-            {
-                self.burst -= 1;
-                return Some(item);
+            if self.burst > 0 {
+                if let Some(item) = self.consume_from(self.cursor) {
+                    self.burst -= 1;
+                    return Some(item);
+                }
             }
             self.cursor = if self.cursor + 1 < self.processes {
                 self.cursor + 1

@@ -97,7 +97,7 @@
 //! | D14 | steal, len: load of `span` | Acquire | D15 of another thief | a bottom from before that theft would make a deque look empty that never was | `never_empty` |
 //! | D15 | steal: fence between entering the ring and reading a slot | SeqCst | R2, D9, D14 | the circle would be freed under the thief; and as D9 | `grow_behind_a_claim`, `slot_reuse_behind_a_claim` |
 //!
-//! Tests are of `tests/loom/split.rs`. All stores to `span` after the first are compare-and-swaps,
+//! Tests are of `tests/loom/split`. All stores to `span` after the first are compare-and-swaps,
 //! so a load that reads a later one also acquires from an earlier Release: cancelling, marking and
 //! taking back need no ordering of their own.
 

@@ -65,9 +65,9 @@ impl<T: Word> Embedded<T> {
         }
     }
 
-    /// Sets the limit, and returns the end of the public part; `None` if a force is under way. If the limit
-    /// is not below that end, it is as [`sync_limit`](Self::sync_limit) would have it: a force that starts
-    /// later sees this limit and this bottom.
+    /// Sets the limit, and returns the end of the public part; `None` if a force is under way. If
+    /// the limit is not below that end, it is as [`sync_limit`](Self::sync_limit) would have it: a
+    /// force that starts later sees this limit and this bottom.
     #[inline]
     unsafe fn set_limit(&self, limit: Index) -> Option<Index> {
         self.hot.limit.store(limit, Ordering::Relaxed);

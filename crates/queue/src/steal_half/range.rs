@@ -22,11 +22,7 @@ const _: () = assert!((MAX_CAPACITY as u64) < EXACT);
 #[inline]
 pub(super) fn ahead(a: u16, b: u16) -> u16 {
     let distance = a.wrapping_sub(b);
-    if distance.cast_signed() < 0 {
-        0
-    } else {
-        distance
-    }
+    if (distance as i16) < 0 { 0 } else { distance }
 }
 
 /// The stealRange: the items at `top..top + len` may be stolen with one compare-and-swap.

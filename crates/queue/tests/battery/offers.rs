@@ -76,10 +76,8 @@ fn donate(
         }
         let entry = stored.expect("the loop ends with an entry");
         let donee = &donees[rng.below(DONEES as u64) as usize];
-        if rng.below(4) != 0
-            && let Some(offer) = entries.share(&entry)
-            && !donee.offer(offer)
-        {
+        let offer = (rng.below(4) != 0).then(|| entries.share(&entry)).flatten();
+        if offer.is_some_and(|offer| !donee.offer(offer)) {
             assert!(
                 entries.retract(&entry),
                 "no other thread knew of this offer"
@@ -88,9 +86,7 @@ fn donate(
         if let Err(full) = deque.push(entry) {
             counts.popper(entries.acquire(full.into_inner()));
         }
-        if rng.below(3) == 0
-            && let Some(entry) = deque.pop()
-        {
+        if let Some(entry) = (rng.below(3) == 0).then(|| deque.pop()).flatten() {
             counts.popper(entries.acquire(entry));
         }
         if rng.below(16) == 0 {

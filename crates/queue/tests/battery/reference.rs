@@ -74,7 +74,7 @@ impl<T: Word> State<T> {
     /// Takes an item with `take`, or does what the fault says.
     fn take(&mut self, take: impl Fn(&mut VecDeque<T>) -> Option<T>) -> Option<T> {
         self.takes += 1;
-        let now = self.takes.is_multiple_of(NOW_AND_THEN);
+        let now = self.takes % NOW_AND_THEN == 0;
         let item = take(&mut self.items)?;
         match self.kind.fault {
             Fault::Loses if now => {
@@ -110,7 +110,7 @@ impl<T: Word> State<T> {
         if self.kind.private && self.open == 0 {
             return Some(Steal::Private);
         }
-        let now = (self.takes + 1).is_multiple_of(NOW_AND_THEN);
+        let now = (self.takes + 1) % NOW_AND_THEN == 0;
         match self.kind.fault {
             Fault::Aborting if now => {
                 self.takes += 1;

@@ -1,4 +1,4 @@
-//! Is there a linearization? The search of Wing and Gong with Lowe's memory of failed states.
+//! Searches for a linearization: Wing and Gong with Lowe's memory of failed states.
 //!
 //! The relaxed semantics of a deque: each invocation that does not abort takes effect at one
 //! moment between its beginning and its completion, and the results are those of a serial run in

@@ -1,7 +1,8 @@
-//! The public interface of a library, from rustdoc's JSON: for every item its signature, written in one way.
+//! The public interface of a library, from rustdoc's JSON: for every item its signature, written in
+//! one way.
 //!
-//! What cannot be told from outside is left out: names of arguments, in which module something lies, who
-//! implements a trait by derivation.
+//! What cannot be told from outside is left out: names of arguments, in which module something
+//! lies, who implements a trait by derivation.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +117,8 @@ impl<'d> Library<'d> {
     }
 }
 
-/// A signature: for a type, its parameters; for a function, those, what it takes and what it returns.
+/// A signature: for a type, its parameters; for a function, those, what it takes and what it
+/// returns.
 fn signature(item: &Value, of_impl: &Value) -> String {
     let inner = kind(item).map_or(&Value::Null, |(_, inner)| inner);
     let takes: Vec<Value> = list(&inner["sig"]["inputs"])
@@ -135,7 +137,8 @@ fn signature(item: &Value, of_impl: &Value) -> String {
     Value::from(parts).to_string()
 }
 
-/// A piece of JSON without numbers that differ between documents, and paths without the way to them.
+/// A piece of JSON without numbers that differ between documents, and paths without the way to
+/// them.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Array(values) => values.iter().map(plain).collect(),

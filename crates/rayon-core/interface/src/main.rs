@@ -4,9 +4,9 @@
 //! interface PUBLISHED OURS SCRATCH
 //! ```
 //!
-//! Everything public in the package at `PUBLISHED` must be in the one at `OURS`, with the same signature; more may
-//! be. `SCRATCH` is a folder for what is built. rustdoc's JSON is not stable yet, so the compiler is told to
-//! allow it (`RUSTC_BOOTSTRAP`).
+//! Everything public in the package at `PUBLISHED` must be in the one at `OURS`, with the same
+//! signature; more may be. `SCRATCH` is a folder for what is built. rustdoc's JSON is not stable
+//! yet, so the compiler is told to allow it (`RUSTC_BOOTSTRAP`).
 
 #![forbid(unsafe_code)]
 
@@ -57,7 +57,8 @@ fn compare(published: &Path, ours: &Path, scratch: &Path) -> Result<Vec<String>,
     Ok(differences(&theirs, &ours))
 }
 
-/// Returns `false` for what a type of rayon's is said not to be: one that is more breaks no program.
+/// Returns `false` for what a type of rayon's is said not to be: one that is more breaks no
+/// program.
 fn is_promised(item: &str) -> bool {
     !item.starts_with("impl !")
 }

@@ -1,5 +1,5 @@
-//! Programs after the descriptions of reported deadlocks and overflows. Run one after the other on one
-//! thread, all of them end.
+//! Programs after the descriptions of reported deadlocks and overflows. Run one after the other on
+//! one thread, all of them end.
 
 use std::sync::{Mutex, OnceLock, RwLock};
 
@@ -36,8 +36,8 @@ pub(crate) fn mutex(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 854: a scope with many tasks, each of which has a parallel loop. A thread that waits for a part
-/// of one loop takes another task, which waits in its turn, until its stack is full.
+/// rayon 854: a scope with many tasks, each of which has a parallel loop. A thread that waits for a
+/// part of one loop takes another task, which waits in its turn, until its stack is full.
 pub(crate) fn spawns(pool: &rayon::ThreadPool) -> String {
     let sums = Mutex::new(0_u64);
     pool.scope(|scope| {
@@ -77,8 +77,8 @@ pub(crate) fn bridge(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 1205: tasks that hold a read lock around a parallel loop, and a thread that wants to write, for
-/// which the lock holds up all further readers.
+/// rayon 1205: tasks that hold a read lock around a parallel loop, and a thread that wants to
+/// write, for which the lock holds up all further readers.
 pub(crate) fn rwlock(pool: &rayon::ThreadPool) -> String {
     let engine = RwLock::new(0_u64);
     std::thread::scope(|threads| {
@@ -101,8 +101,8 @@ pub(crate) fn rwlock(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 1251 and the like: a value that is computed once, by a parallel loop, when the first of many
-/// tasks needs it.
+/// rayon 1251 and the like: a value that is computed once, by a parallel loop, when the first of
+/// many tasks needs it.
 pub(crate) fn once(pool: &rayon::ThreadPool) -> String {
     let value = OnceLock::new();
     pool.install(|| {
@@ -113,8 +113,8 @@ pub(crate) fn once(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// Readers in a parallel loop, and one writer among them, each of which computes in parallel while it has
-/// the lock.
+/// Readers in a parallel loop, and one writer among them, each of which computes in parallel while
+/// it has the lock.
 pub(crate) fn readers(pool: &rayon::ThreadPool) -> String {
     let table = RwLock::new(0_u64);
     pool.install(|| {

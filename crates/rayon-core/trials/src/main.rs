@@ -2,8 +2,9 @@
 //!
 //!     trials PROGRAM RUNS THREADS
 //!
-//! Runs a program so many times in a pool of so many threads, and prints a line after each run: `done`,
-//! or the result. Who waits for the lines can tell a run that stands still. See scripts/rayon-trials.
+//! Runs a program so many times in a pool of so many threads, and prints a line after each run:
+//! `done`, or the result. Who waits for the lines can tell a run that stands still. See
+//! scripts/rayon-trials.
 
 mod hangs;
 mod sums;

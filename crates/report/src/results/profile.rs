@@ -30,6 +30,10 @@ impl SpeedupPoint {
     }
 }
 
+/// The constant c of the lower bound, which `locksley::Profile` has too: the largest that
+/// `locksley theory` finds.
+const SPAN_COEFFICIENT: f64 = 1.44;
+
 /// Work and span of a program, the speed-ups that they allow, and the measured ones.
 ///
 /// Work T1 is the time of all strands together; span Tinf the time of the longest chain of strands,
@@ -45,7 +49,7 @@ impl SpeedupPoint {
 /// assert_eq!(profile.burdened_parallelism(), 8.0);
 /// assert_eq!(profile.at_most(4), 4.0);
 /// assert_eq!(profile.at_most(64), 16.0);
-/// assert_eq!(profile.at_least(8), 8.0 / (8.0 / 8.0 + 1.0));
+/// assert_eq!(profile.at_least(8), 8.0 / (8.0 / 8.0 + 1.44));
 ///
 /// profile.serial = vec![7.8];
 /// profile.measured.push(SpeedupPoint { workers: 2, samples: vec![3.9] });
@@ -129,15 +133,22 @@ impl Profile {
         self.parallelism().min(workers as f64)
     }
 
-    /// The speed-up that a greedy scheduler reaches at least with this many workers (Graham;
-    /// Brent), the burden taken into account: T1 / (T1 / P + burdened span).
+    /// The speed-up that work stealing reaches at least with this many workers (Graham; Brent), the
+    /// burden taken into account: T1 / (T1 / P + c * burdened span), as in the pool's own profile.
+    /// A single worker steals nothing.
     ///
     /// ```
-    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).at_least(2), 1.0);
+    /// let profile = locksley_report::Profile::new("fib", 1.0, 0.05, 0.25);
+    /// assert_eq!(profile.at_least(1), 1.0);
+    /// assert_eq!(profile.at_least(2), 1.0 / (0.5 + 0.36));
     /// ```
     pub fn at_least(&self, workers: usize) -> f64 {
-        let burdened = self.burdened_span.max(self.span);
-        ratio(self.work, self.work / workers.max(1) as f64 + burdened)
+        if workers <= 1 {
+            return 1.0;
+        }
+        let burdened = SPAN_COEFFICIENT * self.burdened_span.max(self.span);
+        let least = ratio(self.work, self.work / workers as f64 + burdened);
+        least.min(self.at_most(workers))
     }
 
     /// The measured speed-up against the serial code, or against the work if there is none.

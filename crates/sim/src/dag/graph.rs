@@ -5,6 +5,7 @@ mod error;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,10 @@ const FORMAT: &str = "locksley-dag/1";
 #[serde(deny_unknown_fields)]
 struct File {
     format: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unit_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unordered: u64,
     nodes: Vec<FileNode>,
 }
 
@@ -38,6 +43,10 @@ fn one() -> u64 {
 
 fn is_one(steps: &u64) -> bool {
     *steps == 1
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A graph that is given node by node, or [read](Graph::read) from a file.
@@ -73,6 +82,8 @@ pub struct Graph {
     nodes: Vec<Node>,
     root: u32,
     size: Size,
+    unit: Option<Duration>,
+    unordered: u64,
     /// How many predecessors of each node have not been executed yet.
     waiting: Vec<u32>,
 }
@@ -93,7 +104,8 @@ pub struct Ready {
 
 impl Graph {
     /// Reads a file. It is JSON: an object with the field `format`, which is `locksley-dag/1`, and
-    /// the field `nodes`, a list of objects:
+    /// the field `nodes`, a list of objects. `unit_ns` may say how many nanoseconds a step is, and
+    /// `unordered` how many tasks of a recorded run are not in the graph. The fields of a node:
     ///
     /// | field | meaning | if it is absent |
     /// |---|---|---|
@@ -168,7 +180,29 @@ impl Graph {
             waiting: Vec::new(),
             nodes,
             size,
+            unit: file.unit_ns.map(Duration::from_nanos),
+            unordered: file.unordered,
         })
+    }
+
+    /// Returns how long a step is, if the file says so.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use locksley_sim::dag::Graph;
+    ///
+    /// let text = r#"{"format": "locksley-dag/1", "unit_ns": 200, "nodes": [{"id": "0"}]}"#;
+    /// assert_eq!(Graph::parse(text)?.unit(), Some(Duration::from_nanos(200)));
+    /// # Ok::<(), locksley_sim::dag::GraphError>(())
+    /// ```
+    pub fn unit(&self) -> Option<Duration> {
+        self.unit
+    }
+
+    /// Returns how many tasks of the recorded run are not in the graph, because nothing in the run
+    /// waited for them.
+    pub fn unordered(&self) -> u64 {
+        self.unordered
     }
 }
 

@@ -1,9 +1,9 @@
 //! The strategy `auto`: stealing, stealing half or sharing, whichever suits what is going on.
 //!
 //! As in the runtime, every processor has the piles of both [steal-half](super::half) and
-//! [sharing](super::sharing), and uses one of them. Whether one item is stolen or half of them is the
-//! thief's to decide, so a change between these takes effect at once. To go over to the other pile,
-//! a processor waits until its own is empty, which it finds when it has something to push.
+//! [sharing](super::sharing), and uses one of them. Whether one item is stolen or half of them is
+//! the thief's to decide, so a change between these takes effect at once. To go over to the other
+//! pile, a processor waits until its own is empty, which it finds when it has something to push.
 //!
 //! [`Auto`] decides, once in a period: every [`Period::EVERY`] pushes and pops, and whenever a
 //! processor runs out of work, the ratio of idle processors is noted; after [`Period::SAMPLES`] of

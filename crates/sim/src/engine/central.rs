@@ -46,10 +46,13 @@ impl<C: Computation> Scheduler<C> for Central<C::Node> {
     fn acted(&mut self, _: &mut Core<C>, _: usize, _: u64) {}
 
     fn tick_ended(&mut self, core: &mut Core<C>, now: u64) {
-        while let Some(&node) = self.ready.last()
-            && let Some(Reverse(p)) = self.idle.pop()
-        {
-            self.ready.pop();
+        while !self.ready.is_empty() {
+            let Some(Reverse(p)) = self.idle.pop() else {
+                break;
+            };
+            let Some(node) = self.ready.pop() else {
+                break;
+            };
             core.execute(p as usize, node, now);
         }
         for &Reverse(p) in &self.idle {

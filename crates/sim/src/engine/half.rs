@@ -57,10 +57,9 @@ impl<N: Copy> Half<N> {
         let load = self.piles[p].len() + usize::from(next.is_some());
         let asks = next.is_none() || self.policy.when.asks_the_busy();
         let since = &mut self.since[p];
-        if asks
-            && self.policy.when.should_balance(since, load, &mut draw)
-            && let Some(victim) = other(p, core.count(), &mut draw)
-        {
+        let balances = asks && self.policy.when.should_balance(since, load, &mut draw);
+        let victim = balances.then(|| other(p, core.count(), &mut draw));
+        if let Some(victim) = victim.flatten() {
             self.next[p] = next;
             self.victims[p] = victim as u32;
             let there = core.at(p, victim, core.after(p, now, core.costs.steal));

@@ -177,9 +177,10 @@ impl Sampler {
     /// A processor has something to do at a time, and may have had before.
     #[inline]
     pub(crate) fn busy_still(&mut self, p: usize, now: u64) {
-        if let Some(timeline) = &mut self.timeline
-            && timeline.since[p] == NEVER
-        {
+        let Some(timeline) = &mut self.timeline else {
+            return;
+        };
+        if timeline.since[p] == NEVER {
             timeline.since[p] = now;
         }
     }

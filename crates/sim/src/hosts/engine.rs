@@ -261,12 +261,12 @@ impl<'a> Engine<'a> {
         }
         let next = rank.step(now, host, &mut self.out).map_err(trouble)?;
         process.left = next == Next::Done;
-        if let Next::At(wake) = next
-            && wake != process.wake
-        {
-            process.wake = wake;
-            self.plan(wake.max(now + 1), me, Kind::Wake);
-            self.processes[me].wake = wake.max(now + 1);
+        match next {
+            Next::At(wake) if wake != process.wake => {
+                process.wake = wake.max(now + 1);
+                self.plan(wake.max(now + 1), me, Kind::Wake);
+            }
+            _ => {}
         }
         self.here -= usize::from(next == Next::Done);
         self.dispatch(me, now);

@@ -85,10 +85,14 @@ impl Host {
     /// Idle workers take what waits, the newest first; and if too little waits then, some of those
     /// that run look at their stacks.
     pub(super) fn dispatch(&mut self, now: u64) {
-        while self.idle > 0
-            && let Some(stack) = self.line.pop_back()
-            && let Some(worker) = self.workers.iter_mut().find(|one| one.running.is_none())
-        {
+        while self.idle > 0 {
+            let Some(stack) = self.line.pop_back() else {
+                break;
+            };
+            let mut workers = self.workers.iter_mut();
+            let Some(worker) = workers.find(|one| one.running.is_none()) else {
+                break;
+            };
             let left: u64 = stack.iter().map(|subtree| subtree.nodes).sum();
             let since = now;
             worker.first.get_or_insert(now);

@@ -7,7 +7,7 @@
 //!    host                                                         network
 //!   +------------------------------------------------------+
 //!   | worker 0  [ stack of subtrees ]   now and then:      |      a message takes
-//!   | worker 1  [ stack of subtrees ]   are tasks wanted?  |
+//!   | worker 1  [ stack of subtrees ]   tasks wanted       |
 //!   |     ^ newest          | every second subtree         |       handling  (the sender's process)
 //!   |     |                 v                              |     + size / bandwidth
 //!   |   line of tasks that wait  -- oldest half -->  Rank ===>   + latency   (near or far)

@@ -260,9 +260,10 @@ impl<C: Computation> Rounds<C> {
         }
         for p in 0..self.processors.len() {
             // Now that all have aimed, what was stolen leaves the deques.
-            if let Some(thief) = self.lotteries[p].winner()
-                && let Some(node) = self.processors[p].deque.pop_front()
-            {
+            let Some(thief) = self.lotteries[p].winner() else {
+                continue;
+            };
+            if let Some(node) = self.processors[p].deque.pop_front() {
                 self.processors[thief].enabled = Enabled::One(node);
             }
         }

@@ -12,7 +12,8 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley cluster cancel nightly             its tasks are dropped, wherever they are
   locksley cluster cancel nightly --forget    and its name is free for another job";
 
-/// Ends a job: tasks that wait are dropped, and workers stop those that run. A job that is over stays as it is.
+/// Ends a job: tasks that wait are dropped, and workers stop those that run. A job that is over
+/// stays as it is.
 #[derive(Args)]
 pub(crate) struct Cancel {
     #[command(flatten)]

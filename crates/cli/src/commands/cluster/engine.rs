@@ -1,4 +1,5 @@
-//! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has started.
+//! What a program runs on: this process, ranks that are threads of it, or ranks that MPI has
+//! started.
 
 use std::sync::Arc;
 use std::thread;
@@ -81,12 +82,12 @@ impl Engine {
         }
     }
 
-    /// Is this the process that tells the outcome?
+    /// Returns `true` in the process that tells the outcome.
     pub(super) fn tells(self) -> bool {
         !matches!(self, Engine::Mpi(Place { rank: 1.., .. }))
     }
 
-    /// How many workers a rank has if nobody says so: together one for each processor of the host.
+    /// The default number of workers of a rank: together one for each processor of the host.
     pub(super) fn usual_workers(self) -> usize {
         let ranks = match self {
             Engine::Here => 1,
@@ -141,7 +142,7 @@ pub(super) struct Row {
     /// Tasks that it got from others, and that it gave.
     pub(super) taken: u64,
     pub(super) given: u64,
-    /// Messages with tasks that nobody had to ask for again.
+    /// Messages with tasks that no rank had to ask for again.
     pub(super) lifeline_gifts: u64,
     pub(super) messages: u64,
     pub(super) bytes: u64,
@@ -152,7 +153,8 @@ impl Plan {
     /// Runs a job. On ranks that do not tell the outcome there is none.
     pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Failure> {
         if self.engine != Engine::Here {
-            // Known from here on: reading the executable is no part of the ranks' work, and is not counted as such.
+            // Known from here on: reading the executable is no part of the ranks' work, and is not
+            // counted as such.
             Build::current().map_err(RankError::Executable)?;
         }
         match self.engine {
@@ -161,7 +163,8 @@ impl Plan {
                 let _waiting = self.waiting(job);
                 let (program, options) = (job.program(), self.options());
                 let (peers, first) = (ranks::threads(ranks), job.first());
-                // On a thread of its own, since the processor time of a rank is that of its threads, from their start on.
+                // On a thread of its own, since the processor time of a rank is that of its
+                // threads, from their start on.
                 let outcome = thread::scope(|scope| {
                     let run = || ranks::run_threads(&program, first, &options, peers);
                     scope.spawn(run).join()
@@ -193,9 +196,10 @@ impl Plan {
     }
 
     fn waiting<J: Job>(&self, job: &J) -> Waiting {
-        match self.engine.tells() {
-            true => Waiting::while_running(format!("running {}", job.title()), String::new),
-            false => Waiting::quietly(),
+        if self.engine.tells() {
+            Waiting::while_running(format!("running {}", job.title()), String::new)
+        } else {
+            Waiting::quietly()
         }
     }
 

@@ -20,7 +20,7 @@ const UTS_EXAMPLES: &str = "  \
 /// A program, and what it is to do.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Chosen {
-    /// Count the nodes of a tree that nobody knows before it is searched (UTS).
+    /// Count the nodes of a tree that is not known before it is searched (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
 }
@@ -48,7 +48,7 @@ pub(crate) trait Job: Send + Sync {
     /// The result, for a program.
     fn document(&self, result: &Self::Output) -> Value;
 
-    /// Is the result what it must be? `Ok(true)` if that is known.
+    /// Checks the result. Returns `Ok(true)` if it is known what it must be.
     fn check(&self, result: &Self::Output) -> Result<bool, Failure>;
 
     /// What is kept of a run that is interrupted.
@@ -56,7 +56,8 @@ pub(crate) trait Job: Send + Sync {
         "there is no result, and nothing is kept"
     }
 
-    /// How long plain serial code would take for this result, in seconds of a processor, if a sample of it can tell.
+    /// How long plain serial code would take for this result, in seconds of a processor, if a
+    /// sample of it can tell.
     fn serial(&self, result: &Self::Output) -> Option<f64>;
 }
 
@@ -85,12 +86,17 @@ pub(crate) fn catalogue() -> locksley_cluster::leases::Catalogue {
 /// Names of the trees of the literature.
 const TREES: [&str; 9] = ["T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"];
 
-/// The unbalanced tree search (Olivier et al., 2006): a tree of the literature, whose size is known and compared, or any
-/// other. A node costs about 100 ns; T1 to T5 have 4 million nodes, T1L to T3L 100 million, T1XL 1.6 billion.
+/// The unbalanced tree search (Olivier et al., 2006): a tree of the literature, whose size is known
+/// and compared, or any other. A node costs about 100 ns; T1 to T5 have 4 million nodes, T1L to T3L
+/// 100 million, T1XL 1.6 billion.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct UtsOptions {
     /// A tree of the literature: T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL [default: T1].
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kind", "shape", "depth", "branching", "q", "m", "seed"])]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["kind", "shape", "depth", "branching", "q", "m", "seed"],
+    )]
     tree: Option<String>,
     /// The type of another tree.
     #[arg(long = "type", value_enum, value_name = "TYPE")]
@@ -99,16 +105,40 @@ pub(crate) struct UtsOptions {
     #[arg(long, value_enum, default_value = "fixed", requires = "kind")]
     shape: TreeShape,
     /// The depth limit of a geometric tree.
-    #[arg(long, value_name = "D", default_value_t = 10, requires = "kind", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 10,
+        requires = "kind",
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+    )]
     depth: u32,
     /// The branching factor at the root.
-    #[arg(long, value_name = "B", default_value_t = 4.0, requires = "kind", value_parser = branching)]
+    #[arg(
+        long,
+        value_name = "B",
+        default_value_t = 4.0,
+        requires = "kind",
+        value_parser = branching,
+    )]
     branching: f64,
     /// The probability that a node of a binomial tree has children.
-    #[arg(long, value_name = "Q", default_value_t = 0.124_875, requires = "kind", value_parser = probability)]
+    #[arg(
+        long,
+        value_name = "Q",
+        default_value_t = 0.124_875,
+        requires = "kind",
+        value_parser = probability,
+    )]
     q: f64,
     /// How many children it has then.
-    #[arg(long, value_name = "M", default_value_t = 8, requires = "kind", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(
+        long,
+        value_name = "M",
+        default_value_t = 8,
+        requires = "kind",
+        value_parser = clap::value_parser!(u32).range(0..=1000),
+    )]
     m: u32,
     /// The seed.
     #[arg(long, value_name = "R", default_value_t = 42, requires = "kind")]

@@ -26,13 +26,19 @@ pub(crate) const EXAMPLES: &str = "  \
   mpirun -n 64 --hostfile hosts locksley cluster run uts --tree T1XL --victims nearest --lifelines
   locksley cluster run uts --ranks 4 --trace steals.json --json";
 
-/// Runs a program to its end, compares the result where it is known, and tells who did what. It runs in this process;
-/// with --ranks, on ranks in it that steal from each other by messages; and if mpirun has started it, on MPI. A rank that dies, is stopped
-/// or is cut off ends the run. Writes no file but that of --trace, and what the program makes.
+/// Runs a program to its end, compares the result where it is known, and tells who did what. It
+/// runs in this process; with --ranks, on ranks in it that steal from each other by messages; and
+/// if mpirun has started it, on MPI. A rank that dies, is stopped or is cut off ends the run.
+/// Writes no file but that of --trace, and what the program makes.
 #[derive(Args)]
 pub(crate) struct Run {
     /// So many ranks, which are threads of this process [default: none, or those of mpirun].
-    #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(
+        long,
+        value_name = "N",
+        global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1024),
+    )]
     ranks: Option<u32>,
     /// How many workers each rank has [default: together one per processor].
     #[arg(long, value_name = "N", global = true, value_parser = ranges::one_worker)]
@@ -40,10 +46,12 @@ pub(crate) struct Run {
     /// How the workers of a rank share their tasks.
     #[arg(long, default_value = "stealing", global = true)]
     strategy: String,
-    /// Which rank one that is out of work asks: uniform, nearest (on the same host more often), sticky, steal-back ...
+    /// Which rank one that is out of work asks: uniform, nearest (on the same host more often),
+    /// sticky, steal-back ...
     #[arg(long, default_value = "uniform", global = true)]
     victims: String,
-    /// Ranks that are out of work fall silent after a few requests, and get work as soon as there is some.
+    /// Ranks that are out of work fall silent after a few requests, and get work as soon as there
+    /// is some.
     #[arg(long, global = true)]
     lifelines: bool,
     /// How long a rank may be silent until it is taken for dead.
@@ -59,9 +67,10 @@ pub(crate) struct Run {
 /// Less is not enough for four beats.
 fn patience(text: &str) -> Result<Duration, String> {
     let time = units::duration(text)?;
-    match time >= Duration::from_millis(100) {
-        true => Ok(time),
-        false => Err("a busy machine is silent for so long, too: give at least 100ms".to_owned()),
+    if time >= Duration::from_millis(100) {
+        Ok(time)
+    } else {
+        Err("a busy machine is silent for so long, too: give at least 100ms".to_owned())
     }
 }
 
@@ -176,7 +185,8 @@ impl Once<'_> {
         format!("{title} {place} under {}", self.plan.strategy)
     }
 
-    /// Says how much processor time was used, and gives the part of it that serial code would need, if that is known.
+    /// Says how much processor time was used, and gives the part of it that serial code would need,
+    /// if that is known.
     fn say_cpu<J: Job>(&self, job: &J, ran: &Ran<J::Output>, all: &Row) -> Option<f64> {
         let cpu = all.cpu_seconds?;
         let busy = digits(cpu / ran.wall.as_secs_f64());

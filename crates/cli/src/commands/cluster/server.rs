@@ -17,7 +17,8 @@ The server and its secrets come from the environment:
 /// The server.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ServerOptions {
-    /// The address of a Redis server, without a password [default: LOCKSLEY_REDIS_URL, or redis://127.0.0.1:6379].
+    /// The address of a Redis server, without a password [default: LOCKSLEY_REDIS_URL, or
+    /// redis://127.0.0.1:6379].
     #[arg(long, value_name = "URL", global = true)]
     server: Option<String>,
 }

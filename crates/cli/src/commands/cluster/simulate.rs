@@ -1,4 +1,4 @@
-//! `locksley cluster simulate`: the protocol between processes, on as many hosts as nobody has.
+//! `locksley cluster simulate`: the protocol between processes, on thousands of hosts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,31 +26,52 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley cluster simulate --tree T1XL --latency 1ms          the same tree on more and more hosts
   locksley cluster simulate --protocol lifelines:w=4,base=4 --protocol nearest:theta_r=0.9";
 
-/// Simulates an unbalanced tree search over hosts that steal from each other by messages, with the very code that MPI runs. Tells how
-/// much of the cores' time was work, and where the rest went. Writes cluster-simulate.json, and a chart for each latency.
+/// Simulates an unbalanced tree search over hosts that steal from each other by messages, with the
+/// very code that MPI runs. Tells how much of the cores' time was work, and where the rest went.
+/// Writes cluster-simulate.json, and a chart for each latency.
 #[derive(Args)]
 pub(crate) struct Simulate {
     /// Numbers of hosts: 64, 1:8, or 1,10,100.
     #[arg(long, value_name = "RANGE", default_value = "1,10,100,1000", value_parser = hosts)]
     hosts: Numbers,
     /// How many workers each host has.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u16).range(1..=1024),
+    )]
     workers: u16,
-    /// How long a message is under way between two hosts; a tenth of that within a rack of 32. Several, separated by commas.
-    #[arg(long, value_name = "TIMES", default_value = "10us,1ms", value_delimiter = ',', value_parser = duration)]
+    /// How long a message is under way between two hosts; a tenth of that within a rack of 32.
+    /// Several, separated by commas.
+    #[arg(
+        long,
+        value_name = "TIMES",
+        default_value = "10us,1ms",
+        value_delimiter = ',',
+        value_parser = duration,
+    )]
     latency: Vec<Duration>,
-    /// How hosts balance their loads: uniform, nearest, lifelines, and what may stand behind them, such as lifelines:w=4,floor=8. May
-    /// be given several times [default: these three, with a floor of one task per worker].
+    /// How hosts balance their loads: uniform, nearest, lifelines, and what may stand behind them,
+    /// such as lifelines:w=4,floor=8. May be given several times [default: these three, with a
+    /// floor of one task per worker].
     #[arg(long, value_name = "PROTOCOL")]
     protocol: Vec<Protocol>,
     /// How long each worker would work if all were spread evenly: the tree grows with the hosts.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     work: Duration,
-    /// A tree with as many nodes as this one has, on however many hosts; only T1, T1L and T1XL have the shape that is simulated.
+    /// A tree with as many nodes as this one has, on however many hosts; only T1, T1L and T1XL have
+    /// the shape that is simulated.
     #[arg(long, value_name = "NAME", value_parser = ["T1", "T1L", "T1XL"], conflicts_with = "work")]
     tree: Option<String>,
-    /// A worker looks after so many nodes of 100 ns whether to share its stack. More make the simulation faster.
-    #[arg(long, value_name = "NODES", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..))]
+    /// A worker looks after so many nodes of 100 ns whether to share its stack. More make the
+    /// simulation faster.
+    #[arg(
+        long,
+        value_name = "NODES",
+        default_value_t = 2048,
+        value_parser = clap::value_parser!(u64).range(1..),
+    )]
     grain: u64,
     /// The seed of all random numbers.
     #[arg(long, default_value_t = 1)]
@@ -83,7 +104,7 @@ impl Simulate {
         self.hosts.0.last().copied().unwrap_or(1)
     }
 
-    /// What is simulated, the largest first: so that nobody waits for it alone in the end.
+    /// What is simulated, the largest first, so that it does not run alone in the end.
     fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
         let workers = usize::from(self.workers);
         let usual = ["uniform", "nearest", "lifelines"].map(|name| {

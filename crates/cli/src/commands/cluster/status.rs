@@ -29,7 +29,14 @@ pub(crate) struct ShowStatus {
     #[arg(value_name = "JOB", value_parser = server::job)]
     job: Option<JobId>,
     /// Show it again every 2 s, or as often as `--watch=TIME` says; one job until it is over.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2s", value_parser = units::duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2s",
+        value_parser = units::duration,
+    )]
     watch: Option<Duration>,
 }
 

@@ -26,32 +26,53 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley cluster submit --again --job nightly uts        runs it anew if it is over
   locksley cluster submit --detach --job nightly uts       does not wait";
 
-/// Hands a program to the workers, tells how far they are, and prints the result. If it is interrupted the job goes on.
+/// Hands a program to the workers, tells how far they are, and prints the result. If it is
+/// interrupted the job goes on.
 #[derive(Args)]
 pub(crate) struct Submit {
     #[command(flatten)]
     server: ServerOptions,
-    /// A name for the job. Submitting the same program again under the same name waits for the same job while that is running; if it is
-    /// over nothing is run, and that is an error, unless --again or --attach says what is meant [default: a new name].
+    /// A name for the job. Submitting the same program again under the same name waits for the same
+    /// job while that is running; if it is over nothing is run, and that is an error, unless
+    /// --again or --attach says what is meant [default: a new name].
     #[arg(long, value_name = "NAME", global = true, value_parser = server::job)]
     job: Option<JobId>,
     /// If the job is over, forget what came of it, and run it anew.
     #[arg(long, global = true, requires = "job", conflicts_with = "attach")]
     again: bool,
-    /// If the job is over, its result counts as this command's: for whoever was interrupted, and submits again.
+    /// If the job is over, its result counts as this command's: for a caller that was interrupted,
+    /// and submits again.
     #[arg(long, global = true, requires = "job")]
     attach: bool,
     /// Do not wait for the end.
     #[arg(long, global = true)]
     detach: bool,
     /// A worker that is silent for so long has lost its tasks to others.
-    #[arg(long, value_name = "TIME", default_value = "15s", global = true, value_parser = units::duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "15s",
+        global = true,
+        value_parser = units::duration,
+    )]
     lease: Duration,
     /// A task that fails, or kills its workers, so many times is set aside.
-    #[arg(long, value_name = "N", default_value_t = 4, global = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+    )]
     tries: u32,
     /// How long to wait for a server that is away before giving up.
-    #[arg(long, value_name = "TIME", default_value = "300s", global = true, value_parser = units::duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "300s",
+        global = true,
+        value_parser = units::duration,
+    )]
     patience: Duration,
     #[command(subcommand)]
     program: Chosen,

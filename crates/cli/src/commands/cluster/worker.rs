@@ -24,8 +24,9 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley cluster worker --server rediss://tasks:6380    on another, with TLS
   locksley cluster worker --linger 60s                    until there has been nothing to do for a minute";
 
-/// Takes tasks of all jobs of its build from a server, and runs them, until it is stopped: with Ctrl-C or SIGTERM it hands over
-/// what it has, and ends. Any number of workers may come and go at any time.
+/// Takes tasks of all jobs of its build from a server, and runs them, until it is stopped: with
+/// Ctrl-C or SIGTERM it hands over what it has, and ends. Any number of workers may come and go at
+/// any time.
 #[derive(Args)]
 pub(crate) struct Worker {
     #[command(flatten)]
@@ -58,7 +59,8 @@ impl Worker {
         let (told, grace) = (stop.clone(), self.grace);
         interrupt::keep(move || {
             told.stop();
-            // The process ends as soon as the worker does. If even giving things back takes too long their leases run out.
+            // The process ends as soon as the worker does. If even giving things back takes too
+            // long their leases run out.
             std::thread::sleep(grace + Duration::from_secs(15));
             "what was not done will be done by others".to_owned()
         });
@@ -70,7 +72,7 @@ impl Worker {
         );
         let redis: Arc<dyn LeasePool> = Arc::new(Redis::later(server));
         let tally = serve(redis, setup, &stop, |notice| {
-            // Whoever does not read it does not want to know.
+            // It need not be read.
             let _ = writeln!(stderr(), "{notice}");
         })?;
         output.say(format!(

@@ -30,7 +30,8 @@ use super::unfold::Quoted;
 /// }
 /// ```
 ///
-/// A [condition](Graph::condition) says which of several nodes is next; with it a graph may have circles:
+/// A [condition](Graph::condition) says which of several nodes is next; with it a graph may have
+/// circles:
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -66,7 +67,7 @@ struct Node<'g> {
     next: Vec<usize>,
     /// How many edges lead here that are not a condition's.
     needs: usize,
-    /// Does a condition choose it?
+    /// Set if a condition chooses it.
     chosen: bool,
 }
 
@@ -133,12 +134,13 @@ impl<'g> Graph<'g> {
         self.add(name.into(), Action::Task(Box::new(task)))
     }
 
-    /// Adds a node that chooses what is next: the number that the closure returns is that of one of its
-    /// [outcomes](Graph::outcomes). If there is no such one, nothing comes after it.
+    /// Adds a node that chooses what is next: the number that the closure returns is that of one of
+    /// its [outcomes](Graph::outcomes). If there is no such one, nothing comes after it.
     ///
-    /// The node that is chosen runs then, whatever else leads to it; at the same time as before, if it still does. A node that
-    /// comes round again counts again for those after it: one that has two nodes before it runs when the first of them has run
-    /// twice. So lead edges out of a circle by way of the condition only.
+    /// The node that is chosen runs then, whatever else leads to it; at the same time as before, if
+    /// it still does. A node that comes round again counts again for those after it: one that has
+    /// two nodes before it runs when the first of them has run twice. So lead edges out of a circle
+    /// by way of the condition only.
     pub fn condition(
         &mut self,
         name: impl Into<String>,
@@ -222,7 +224,8 @@ impl<'g> Graph<'g> {
 
     /// Nodes in a circle of edges that no condition is in.
     fn find_cycle(&self) -> Option<Vec<usize>> {
-        // What is left when nodes without predecessors are taken away, again and again, is in circles or behind them.
+        // What is left when nodes without predecessors are taken away, again and again, is in
+        // circles or behind them.
         let mut needs: Vec<usize> = self.nodes.iter().map(|node| node.needs).collect();
         let mut free: Vec<usize> = (0..needs.len()).filter(|&node| needs[node] == 0).collect();
         while let Some(node) = free.pop() {

@@ -5,15 +5,18 @@ use std::panic;
 
 use super::super::engine::answer;
 use super::super::helpers::{self, Offer, Work};
-use super::{Action, Plan};
+use super::{Action, Node, Plan};
+use crate::observe::record::{self, RecordedTasks, TaskGraph};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 use crate::task::job::{Payload, catch, discard};
 
 struct Run<'a, 'g> {
     plan: &'a Plan<'g>,
+    /// Where the nodes are recorded, if they are.
+    record: Option<&'a TaskGraph>,
     state: Mutex<State>,
-    /// Is more ready than was taken? A hint.
+    /// Set if more is ready than was taken. A hint.
     spare: AtomicBool,
 }
 
@@ -34,11 +37,12 @@ enum End {
 }
 
 impl Plan<'_> {
-    /// Runs the graph: each node when those before it are done; nodes that do not depend on each other at the same
-    /// time. Returns when nothing is left to run.
+    /// Runs the graph: each node when those before it are done; nodes that do not depend on each
+    /// other at the same time. Returns when nothing is left to run.
     ///
-    /// If a node panics, those after it do not run; the others do, and then the panic reaches the caller. Nothing waits for a
-    /// node that waits for it, for circles were refused; so as long as something is left, something can run.
+    /// If a node panics, those after it do not run; the others do, and then the panic reaches the
+    /// caller. Nothing waits for a node that waits for it, for circles were refused; so as long as
+    /// something is left, something can run.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -55,7 +59,9 @@ impl Plan<'_> {
     /// ```
     pub fn run(&self) {
         crate::pool::on_worker(|worker| {
-            let run = Run::new(self);
+            let recorded = worker.is_recorded().then(|| self.record(worker)).flatten();
+            let record = recorded.as_ref().map(|tasks| &*tasks.graph);
+            let run = Run::new(self, record);
             helpers::work_at(worker, &run);
             let panic = lock(&run.state).panic.take();
             if let Some(payload) = panic {
@@ -65,11 +71,34 @@ impl Plan<'_> {
     }
 }
 
+impl Plan<'_> {
+    /// Records the nodes until the result is dropped, if each of them runs once. How often a
+    /// condition chooses a node is not known before, so that the order of such a graph is not
+    /// recorded.
+    #[cold]
+    fn record<'w>(&self, worker: &'w Worker) -> Option<RecordedTasks<'w>> {
+        let nodes = &self.graph.nodes;
+        let is_condition = |node: &Node<'_>| matches!(node.action, Action::Condition(_));
+        if nodes.is_empty() || nodes.iter().any(is_condition) {
+            record::note_unordered(worker);
+            return None;
+        }
+        let mut after = vec![Vec::new(); nodes.len()];
+        for (number, node) in nodes.iter().enumerate() {
+            for &next in &node.next {
+                after[next].push(number);
+            }
+        }
+        Some(RecordedTasks::new(worker, 0, after))
+    }
+}
+
 impl<'a, 'g> Run<'a, 'g> {
-    fn new(plan: &'a Plan<'g>) -> Self {
+    fn new(plan: &'a Plan<'g>, record: Option<&'a TaskGraph>) -> Self {
         let needs = plan.graph.nodes.iter().map(|node| node.needs);
         Run {
             plan,
+            record,
             state: Mutex::new(State {
                 ready: plan.starts.iter().copied().collect(),
                 needs: needs.collect(),
@@ -120,12 +149,16 @@ impl Work for Run<'_, '_> {
     }
 
     fn run(&self, worker: &Worker, node: usize) -> End {
-        let result = catch(|| match &self.plan.graph.nodes[node].action {
+        let act = || match &self.plan.graph.nodes[node].action {
             Action::Task(task) => {
                 task();
                 End::Done(node)
             }
             Action::Condition(choose) => End::Chosen(node, choose()),
+        };
+        let result = catch(|| match self.record {
+            None => act(),
+            Some(graph) => graph.run(worker, node, act),
         });
         answer(Some(worker));
         result.unwrap_or_else(End::Panicked)

@@ -46,7 +46,8 @@ impl Available {
         self.affinity.as_deref()
     }
 
-    /// The CPU time that the process's control groups (cgroups) leave it, in CPUs, if they limit it.
+    /// The CPU time that the process's control groups (cgroups) leave it, in CPUs, if they limit
+    /// it.
     ///
     /// ```
     /// if let Some(cpus) = locksley::available_cpus().quota() {
@@ -79,11 +80,11 @@ impl fmt::Display for Available {
     }
 }
 
-/// How many CPUs this process may use: what a pool has workers for by default. The affinity mask and,
-/// on Linux, the quota of the control group (containers) count.
+/// How many CPUs this process may use: what a pool has workers for by default. The affinity mask
+/// and, on Linux, the quota of the control group (containers) count.
 ///
-/// The number is [`std::thread::available_parallelism`]'s, on Windows that of the affinity mask; the
-/// rest says how it came about.
+/// The number is [`std::thread::available_parallelism`]'s, on Windows that of the affinity mask;
+/// the rest says how it came about.
 ///
 /// ```
 /// let available = locksley::available_cpus();
@@ -145,17 +146,18 @@ fn group_quota(line: &str, mounts: &str, read: Read<'_>) -> Option<f64> {
     tightest
 }
 
-/// Is this line of `/proc/self/mountinfo` the mount of the hierarchy that limits CPUs? Its root, and
-/// where it is mounted.
+/// If this line of `/proc/self/mountinfo` is the mount of the hierarchy that limits CPUs: its root,
+/// and where it is mounted.
 fn mounted(line: &str, second: bool) -> Option<(&str, &str)> {
     let (front, back) = line.split_once(" - ")?;
     let mut front = front.split(' ').skip(3);
     let (root, mount) = (front.next()?, front.next()?);
     let mut back = back.split(' ');
     let (kind, _, options) = (back.next()?, back.next()?, back.next()?);
-    let fits = match second {
-        true => kind == "cgroup2",
-        false => kind == "cgroup" && options.split(',').any(|option| option == "cpu"),
+    let fits = if second {
+        kind == "cgroup2"
+    } else {
+        kind == "cgroup" && options.split(',').any(|option| option == "cpu")
     };
     fits.then_some((root, mount))
 }

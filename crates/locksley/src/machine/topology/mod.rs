@@ -110,7 +110,8 @@ pub struct Topology {
 }
 
 /// What the operating system says about this machine: on Linux from `/sys/devices/system`, on
-/// Windows by `GetLogicalProcessorInformation`. Elsewhere, or where that is unreadable, all CPUs are equally far from each other.
+/// Windows by `GetLogicalProcessorInformation`. Elsewhere, or where that is unreadable, all CPUs
+/// are equally far from each other.
 ///
 /// Read once, on the first call; the CPUs that the process may use are those of that time.
 ///
@@ -123,12 +124,12 @@ pub fn topology() -> &'static Topology {
 
 static KNOWN: OnceLock<Topology> = OnceLock::new();
 
-/// How many times the topology is asked for in vain before it is read. To read it takes several system
-/// calls for each CPU, which a program that ends soon had better do without.
+/// How many times the topology is asked for in vain before it is read. To read it takes several
+/// system calls for each CPU, which a program that ends soon had better do without.
 const PATIENCE: usize = 64;
 
-/// [`topology`] unless it would have to be waited for: one caller reads, after [`PATIENCE`] others, and
-/// those that ask meanwhile do without.
+/// [`topology`] unless it would have to be waited for: one caller reads, after [`PATIENCE`] others,
+/// and those that ask meanwhile do without.
 pub(crate) fn topology_at_hand() -> Option<&'static Topology> {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     if let Some(topology) = KNOWN.get() {
@@ -223,7 +224,7 @@ impl Topology {
         self.layers.iter().map(|layer| layer.level)
     }
 
-    /// Are there CPUs that are nearer to each other than others are?
+    /// Returns `true` if some CPUs are nearer to each other than to others.
     ///
     /// ```
     /// use locksley::Topology;
@@ -298,15 +299,15 @@ impl Topology {
         domains.collect()
     }
 
-    /// The part of a CPU's address that a thread seldom moves across by itself: last-level caches and
-    /// wider.
+    /// The part of a CPU's address that a thread seldom moves across by itself: last-level caches
+    /// and wider.
     pub(crate) fn region(&self, cpu: usize) -> Vec<u32> {
         let mut address = self.address(cpu);
         address.truncate(self.regional());
         address
     }
 
-    /// Is there more than one region?
+    /// Returns `true` if there is more than one region.
     pub(crate) fn has_regions(&self) -> bool {
         let mut wide = self.layers[..self.regional()].iter();
         wide.any(|layer| layer.count() > 1)

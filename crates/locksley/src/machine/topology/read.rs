@@ -100,8 +100,8 @@ fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
     Some(Layer { level, domains })
 }
 
-/// Divides CPUs by the lists that name their mates. Each list is read once: for a CPU that is in one
-/// already, nothing is.
+/// Divides CPUs by the lists that name their mates. Each list is read once: for a CPU that is in
+/// one already, nothing is.
 fn by_lists(cpus: &[usize], list: impl Fn(usize) -> Option<CpuList>) -> Vec<Option<usize>> {
     let mut keys = vec![None; cpus.len()];
     for place in 0..cpus.len() {

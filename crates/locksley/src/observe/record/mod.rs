@@ -17,34 +17,43 @@
 //!                                                                        w1
 //! ```
 //!
-//! A *strand* is what runs one after another: the caller of a join without what it forks, each of the two
-//! closures, a scope's body, a task of it. The worker that runs a strand has its *tape*, and stops the time on it when the
-//! strand forks, waits, or lets something else run. At the end
-//! the strand goes to where it was forked: a join's into the join's frame, which is there until both closures are done,
-//! a scope's task's into what it shares with the spawning strand. So the structure is that of the program, whoever ran which part of
-//! it, and a panic only ends a strand. What a worker runs beside it, on behalf of others, has no tape and is not
-//! recorded: two runs that are recorded at the same time do not see each other.
+//! A *strand* is what runs one after another: the caller of a join without what it forks, each of
+//! the two closures, a scope's body, a task of it. The worker that runs a strand has its *tape*,
+//! and stops the time on it when the strand forks, waits, or lets something else run. At the end
+//! the strand goes to where it was forked: a join's into the join's frame, which is there until
+//! both closures are done, a scope's task's into what it shares with the spawning strand. So the
+//! structure is that of the program, whichever worker ran which part of it, and a panic only ends a
+//! strand. What a worker runs beside it, on behalf of others, has no tape and is not recorded: two
+//! runs that are recorded at the same time do not see each other.
 //!
-//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default strategy's), so that the
-//! next fork goes the slow way, as those of every other strategy do; there is a branch for this. A push opens
-//! the deque again. What pushes while a strand runs is the strand's own spawns, after which the deque is sealed anew, and
-//! its forks, which leave the tape and come back to it.
+//! **Nothing is asked on the fast path.** A worker with a tape seals its deque (the default
+//! strategy's), so that the next fork goes the slow way, as those of every other strategy do; there
+//! is a branch for this. A push opens the deque again. What pushes while a strand runs is the
+//! strand's own spawns, after which the deque is sealed anew, and its forks, which leave the tape
+//! and come back to it.
 //!
-//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written before the latch of the join, or the
-//! count of the scope, says that it is done, and read after that.
+//! **Who sees what.** A tape is its worker's alone. A strand that another worker has run is written
+//! before the latch of the join, or the count of the scope, says that it is done, and read after
+//! that.
 //!
-//! **What has no tape is not recorded**: tasks on their own (`spawn` and its kin), which need not be joined
-//! by whoever spawned them; and scopes whose body runs outside of the pool.
+//! **Tasks on their own** (`spawn` and its kin) are noted where they are spawned, and where their
+//! handles are waited for. **Tasks of a flow** are recorded one by one, with what each waits for;
+//! who helps whom is left out.
+//!
+//! **What has no tape is not recorded**: tasks that are spawned from outside of the pool, and
+//! scopes whose body runs there.
 
+mod graph;
 mod recording;
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-pub(crate) use recording::Node;
+pub(crate) use graph::Node;
 pub use recording::Recording;
-use recording::{Item, Strand};
+pub(crate) use recording::TaskGraph;
+use recording::{Item, Slot, Strand};
 
 use crate::machine::insertion;
 use crate::scheduler::worker::Worker;
@@ -56,7 +65,7 @@ use crate::task::join::Erased;
 #[derive(Default)]
 pub(crate) struct Deck {
     tape: Cell<Option<ActiveStrand>>,
-    /// Is there one?
+    /// Set if there is one.
     runs: Cell<bool>,
 }
 
@@ -83,7 +92,7 @@ impl ActiveStrand {
 }
 
 impl Worker {
-    /// Does the worker run a strand that is recorded?
+    /// Returns `true` if the worker runs a strand that is recorded.
     #[inline]
     pub(crate) fn is_recorded(&self) -> bool {
         self.deck.runs.get()
@@ -131,8 +140,8 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on with
-    /// another one. Inside of a fork that is the forked strand alone.
+    /// Keeps what has been recorded so far of the run that the calling worker is in, and goes on
+    /// with another one. Inside of a fork that is the forked strand alone.
     #[cfg(all(feature = "stats", not(loom)))]
     pub(crate) fn split_run(&self, worker: &Worker) {
         if let Some(mut tape) = worker.take_tape() {
@@ -143,7 +152,8 @@ impl Recorder {
     }
 }
 
-/// Runs what was called for from outside of the pool; or from within, which is a part of what calls.
+/// Runs what was called for from outside of the pool; or from within, which is a part of what
+/// calls.
 #[inline]
 pub(crate) fn run<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> R {
     let recorder = worker.registry().config.recorder.as_ref();
@@ -164,7 +174,8 @@ fn keep_run(recorder: Option<&Recorder>, strand: Strand) {
     }
 }
 
-/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that as well.
+/// Runs something, and records that alone. Within a strand that is recorded, it is a part of that
+/// as well.
 pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Recording) {
     let part = Enclosing::new(worker, GroupId::NONE);
     let result = strand(worker, &mut into_arc(&part.body), || f(worker));
@@ -172,7 +183,8 @@ pub(crate) fn record<R>(worker: &Worker, f: impl FnOnce(&Worker) -> R) -> (R, Re
     (result, Recording::of(vec![run], 0))
 }
 
-/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the median of some.
+/// How many nanoseconds a strand in which nothing happens is recorded to take, here and now: the
+/// median of some.
 pub(crate) fn cost_of_a_strand(worker: &Worker) -> u64 {
     let pause = Pause::now(worker);
     let mut times = [0; 63];
@@ -237,9 +249,10 @@ impl Drop for Pause<'_> {
 /// The worker waits, or runs something that is no part of its strand, until this is dropped.
 #[inline]
 pub(crate) fn pause(worker: &Worker) -> Pause<'_> {
-    match worker.is_recorded() {
-        false => Pause(None),
-        true => Pause::now(worker),
+    if worker.is_recorded() {
+        Pause::now(worker)
+    } else {
+        Pause(None)
     }
 }
 
@@ -280,7 +293,7 @@ fn into_slot(slot: &OnceLock<Strand>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(strand))
 }
 
-/// The same where somebody else may want to keep it.
+/// The same for a strand that several recordings may keep.
 fn into_arc(slot: &OnceLock<Arc<Strand>>) -> impl FnMut(Strand) + '_ {
     move |strand| drop(slot.set(Arc::new(strand)))
 }
@@ -345,22 +358,93 @@ pub(crate) fn body<R>(scope: Option<(&Worker, &Enclosing<'_>)>, f: impl FnOnce()
     }
 }
 
-/// A spawned task of a scope, and where what it does will be found.
-pub(crate) struct Spawned(Arc<OnceLock<Strand>>);
+/// A spawned task that is recorded, and where its strand will be found.
+pub(crate) struct Spawned(Slot);
 
 impl Spawned {
     /// Notes that a worker, which runs a strand that is recorded, spawns a task into a scope.
     #[cold]
     pub(crate) fn note(worker: &Worker, scope: GroupId) -> Spawned {
-        let slot = Arc::new(OnceLock::new());
-        if let Some(strand) = Pause::now(worker).strand() {
-            strand.push(Item::Spawn(scope, slot.clone()));
-        }
+        Spawned::note_as(worker, |slot| Item::ScopeTask(scope, slot))
+    }
+
+    /// Notes that a worker, which runs a strand that is recorded, spawns a task on its own.
+    #[cold]
+    pub(crate) fn note_task(worker: &Worker) -> Spawned {
+        Spawned::note_as(worker, Item::Task)
+    }
+
+    fn note_as(worker: &Worker, item: impl FnOnce(Slot) -> Item) -> Spawned {
+        let slot = Slot::default();
+        note_item(worker, item(slot.clone()));
         Spawned(slot)
     }
 
+    /// Notes that the calling thread, if it is a worker that runs a strand which is recorded, has
+    /// waited for the task.
+    #[cold]
+    pub(crate) fn note_joined(&self) {
+        if let Some(worker) = Worker::current() {
+            note_item(worker, Item::Joined(self.0.clone()));
+        }
+    }
+
     /// Runs the task.
-    pub(crate) fn run<R>(self, worker: &Worker, f: impl FnOnce() -> R) -> R {
+    pub(crate) fn run<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
         strand(worker, &mut into_slot(&self.0), f)
+    }
+}
+
+/// Adds to the strand that a worker runs, if it is recorded.
+#[cold]
+fn note_item(worker: &Worker, item: Item) {
+    if let Some(strand) = Pause::now(worker).strand() {
+        strand.push(item);
+    }
+}
+
+/// Notes that a worker starts something that the recording cannot order: the recording of its
+/// strand, if there is one, gives no bounds.
+#[inline]
+pub(crate) fn note_unordered(worker: &Worker) {
+    if worker.is_recorded() {
+        note_item(worker, Item::Unordered);
+    }
+}
+
+impl TaskGraph {
+    /// Runs a task of the graph.
+    pub(crate) fn run<R>(&self, worker: &Worker, task: usize, f: impl FnOnce() -> R) -> R {
+        strand(worker, &mut into_slot(&self.strands[task - self.first]), f)
+    }
+}
+
+/// The tasks of a flow under way, and the strand that waits for them.
+pub(crate) struct RecordedTasks<'w> {
+    outer: Pause<'w>,
+    pub(crate) graph: Arc<TaskGraph>,
+}
+
+impl<'w> RecordedTasks<'w> {
+    /// Leaves the strand that `worker` runs for tasks, of which each waits for those that `after`
+    /// has for it. They are numbered from `first` on.
+    #[cold]
+    pub(crate) fn new(
+        worker: &'w Worker,
+        first: usize,
+        after: Vec<Vec<usize>>,
+    ) -> RecordedTasks<'w> {
+        RecordedTasks {
+            outer: Pause::now(worker),
+            graph: Arc::new(TaskGraph::new(first, after)),
+        }
+    }
+}
+
+impl Drop for RecordedTasks<'_> {
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer.strand() {
+            outer.push(Item::Tasks(self.graph.clone()));
+        }
     }
 }

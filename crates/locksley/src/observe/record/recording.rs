@@ -5,24 +5,57 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::graph::Graph;
 use crate::task::job::GroupId;
 
 /// What ran one after another: time, and what happened in between.
 #[derive(Default)]
 pub(super) struct Strand {
     /// What happened, and how many nanoseconds went by before.
-    parts: Vec<(u64, Item)>,
+    pub(super) parts: Vec<(u64, Item)>,
     /// Nanoseconds since.
-    rest: u64,
+    pub(super) rest: u64,
 }
+
+/// The strand of a spawned task. It is there when the task is done.
+pub(super) type Slot = Arc<OnceLock<Strand>>;
 
 pub(super) enum Item {
     /// A join, and the strands of its closures.
     Fork(Box<[Strand; 2]>),
     /// A scope and its body. It ends when the tasks that were spawned into it are done too.
     Scope(GroupId, Arc<Strand>),
-    /// A task that was spawned into a scope. The strand is there when the task is done.
-    Spawn(GroupId, Arc<OnceLock<Strand>>),
+    /// A task that was spawned into a scope.
+    ScopeTask(GroupId, Slot),
+    /// A task that was spawned on its own.
+    Task(Slot),
+    /// The strand has waited for the handle of such a task.
+    Joined(Slot),
+    /// The tasks of a flow.
+    Tasks(Arc<TaskGraph>),
+    /// Something was started of which the recording does not know what waits for it.
+    Unordered,
+}
+
+/// Tasks that wait for each other, and the strand of each.
+pub(crate) struct TaskGraph {
+    /// The number of the first task, from which the numbers of the others go on.
+    pub(super) first: usize,
+    /// The tasks that each task waits for, counted from the first.
+    pub(super) after: Vec<Vec<usize>>,
+    /// Empty for a task that did not run.
+    pub(super) strands: Vec<OnceLock<Strand>>,
+}
+
+impl TaskGraph {
+    pub(super) fn new(first: usize, after: Vec<Vec<usize>>) -> TaskGraph {
+        let strands = after.iter().map(|_| OnceLock::new()).collect();
+        TaskGraph {
+            first,
+            after,
+            strands,
+        }
+    }
 }
 
 impl Strand {
@@ -45,25 +78,25 @@ impl Strand {
     }
 }
 
-// A recursion as deep as the program's might not fit on this thread's stack.
+// A work list, so that deep programs cannot overflow the stack.
 impl Drop for Strand {
     fn drop(&mut self) {
         let mut parts = std::mem::take(&mut self.parts);
         while let Some((_, item)) = parts.pop() {
+            let take = |mut strand: Strand| parts.append(&mut strand.parts);
             match item {
-                Item::Fork(mut both) => both
-                    .iter_mut()
-                    .for_each(|strand| parts.append(&mut strand.parts)),
-                Item::Scope(_, body) => {
-                    if let Some(mut body) = Arc::into_inner(body) {
-                        parts.append(&mut body.parts);
-                    }
+                Item::Fork(both) => (*both).into_iter().for_each(take),
+                Item::Scope(_, body) => Arc::into_inner(body).into_iter().for_each(take),
+                Item::ScopeTask(_, slot) | Item::Task(slot) | Item::Joined(slot) => {
+                    let strand = Arc::into_inner(slot).and_then(OnceLock::into_inner);
+                    strand.into_iter().for_each(take);
                 }
-                Item::Spawn(_, slot) => {
-                    if let Some(mut strand) = Arc::into_inner(slot).and_then(OnceLock::into_inner) {
-                        parts.append(&mut strand.parts);
-                    }
+                Item::Tasks(tasks) => {
+                    let tasks = Arc::into_inner(tasks).into_iter();
+                    let strands = tasks.flat_map(|tasks| tasks.strands);
+                    strands.filter_map(OnceLock::into_inner).for_each(take);
                 }
+                Item::Unordered => {}
             }
         }
     }
@@ -73,8 +106,9 @@ impl Drop for Strand {
 /// [`Builder::record`](crate::Builder::record) for what is recorded and what that costs, and
 /// [`Pool::take_recording`](crate::Pool::take_recording).
 ///
-/// [Written as JSON](Recording::to_json) it is a computation for the simulator `locksley-sim`, which tells
-/// its work and span, and what each scheduler would make of it on any number of processors.
+/// [Written as JSON](Recording::to_json) it is a computation for the simulator `locksley-sim`,
+/// which tells its work and span, and what each scheduler would make of it on any number of
+/// processors.
 ///
 /// ```
 /// use std::time::Duration;
@@ -126,20 +160,21 @@ impl Recording {
     /// let profile = recording.profile(Profile::BURDEN, recording.strand_cost());
     /// assert_eq!(profile.spawns, 1);
     /// ```
+    #[must_use]
     pub fn strand_cost(&self) -> Duration {
         Duration::from_nanos(self.cost)
     }
 
-    /// How many forks there were: joins, and tasks of scopes.
+    /// The number of forks: joins, and tasks that were waited for.
     ///
     /// ```
     /// let pool = locksley::Pool::builder().workers(2).record(true).build().unwrap();
     /// pool.scope(|s| (0..5).for_each(|_| s.spawn(|_| ())));
     /// assert_eq!(pool.take_recording().unwrap().forks(), 5);
     /// ```
+    #[must_use]
     pub fn forks(&self) -> usize {
-        let nodes = self.nodes();
-        nodes.iter().filter(|node| node.next[1].is_some()).count()
+        self.graph().forks()
     }
 
     /// How long all of it took, without waiting: what one worker would have needed.
@@ -153,17 +188,19 @@ impl Recording {
     /// let work = pool.take_recording().unwrap().work();
     /// assert!(work > Duration::ZERO && work <= start.elapsed());
     /// ```
+    #[must_use]
     pub fn work(&self) -> Duration {
-        let times = self.nodes().into_iter().map(|node| node.nanoseconds);
+        let times = self.graph().nodes.into_iter().map(|node| node.nanoseconds);
         Duration::from_nanos(times.fold(0, u64::saturating_add))
     }
 
     /// The recording as a graph for the simulator: JSON of the format `locksley-dag/1`.
     ///
-    /// What ran between two forks or joins becomes a node with as many `steps` as it took units of time,
-    /// rounded, and at least one. A short unit tells times apart that are short; a long one
-    /// makes a simulation faster, which takes as long as there are steps. With [`Duration::MAX`] every node has one step,
-    /// and what remains is the structure, which is the same for every run of a program that forks the same way.
+    /// What ran between two forks or joins becomes a node with as many `steps` as it took units of
+    /// time, rounded, and at least one. A short unit tells short times apart; with a long one a
+    /// simulation is faster, since it takes as long as there are steps. The unit is written into
+    /// the file. With [`Duration::MAX`] every node has one step, and what remains is the structure,
+    /// which is the same for every run of a program that forks the same way.
     ///
     /// Several runs follow each other.
     ///
@@ -184,11 +221,12 @@ impl Recording {
     /// "#
     /// );
     /// ```
+    #[must_use]
     pub fn to_json(&self, unit: Duration) -> String {
         let mut text = String::new();
         let unit = u64::try_from(unit.as_nanos()).unwrap_or(u64::MAX).max(1);
         // Writing to a string does not fail.
-        let _ = write_json(&self.nodes(), unit, &mut text);
+        let _ = write_json(&self.graph(), unit, &mut text);
         text
     }
 
@@ -211,16 +249,9 @@ impl Recording {
         out.write_all(self.to_json(unit).as_bytes())
     }
 
-    /// The graph. The root is the first node.
-    pub(crate) fn nodes(&self) -> Vec<Node> {
-        let mut graph = Graph::default();
-        let mut first = graph.add();
-        for (number, run) in self.runs.iter().enumerate() {
-            let to = (number + 1 < self.runs.len()).then(|| graph.add());
-            graph.draw(run, first, to);
-            first = to.unwrap_or(first);
-        }
-        graph.nodes
+    /// The graph of all runs.
+    pub(crate) fn graph(&self) -> Graph {
+        Graph::of(&self.runs)
     }
 }
 
@@ -233,124 +264,16 @@ impl fmt::Debug for Recording {
     }
 }
 
-/// What ran between two forks or joins, and what comes then.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Node {
-    pub(crate) nanoseconds: u64,
-    /// If there are two, the second is what was forked or spawned: others may take it.
-    pub(crate) next: [Option<usize>; 2],
-}
-
-/// A strand that is to be drawn.
-struct Visit<'r> {
-    strand: &'r Strand,
-    first: usize,
-    /// What its end leads to.
-    to: Option<usize>,
-    /// The innermost scope around it, by its number.
-    inside: Option<usize>,
-}
-
-/// A scope around what is drawn.
-struct Around {
-    scope: GroupId,
-    end: usize,
-    outer: Option<usize>,
-}
-
-#[derive(Default)]
-struct Graph {
-    nodes: Vec<Node>,
-    scopes: Vec<Around>,
-}
-
-impl Graph {
-    fn add(&mut self) -> usize {
-        self.nodes.push(Node::default());
-        self.nodes.len() - 1
+fn write_json(graph: &Graph, unit: u64, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str("{\"format\": \"locksley-dag/1\", ")?;
+    if unit < u64::MAX {
+        write!(out, "\"unit_ns\": {unit}, ")?;
     }
-
-    /// Draws a run from its first node on: a list of what is to come, for want of a deep stack.
-    fn draw(&mut self, run: &Strand, first: usize, to: Option<usize>) {
-        let mut visits = vec![Visit {
-            strand: run,
-            first,
-            to,
-            inside: None,
-        }];
-        while let Some(visit) = visits.pop() {
-            let mut at = visit.first;
-            for (nanoseconds, item) in &visit.strand.parts {
-                let then = self.add();
-                let next = self.draw_item(item, then, &visit, &mut visits);
-                self.nodes[at] = Node {
-                    nanoseconds: *nanoseconds,
-                    next,
-                };
-                at = then;
-            }
-            self.nodes[at] = Node {
-                nanoseconds: visit.strand.rest,
-                next: [visit.to, None],
-            };
-        }
+    if graph.unordered > 0 {
+        write!(out, "\"unordered\": {}, ", graph.unordered)?;
     }
-
-    /// What an item leads to. `then` is what comes after it.
-    fn draw_item<'r>(
-        &mut self,
-        item: &'r Item,
-        then: usize,
-        visit: &Visit<'r>,
-        visits: &mut Vec<Visit<'r>>,
-    ) -> [Option<usize>; 2] {
-        let mut enter = |graph: &mut Graph, strand, to, inside| {
-            let first = graph.add();
-            visits.push(Visit {
-                strand,
-                first,
-                to: Some(to),
-                inside,
-            });
-            Some(first)
-        };
-        match item {
-            Item::Fork(both) => both
-                .each_ref()
-                .map(|strand| enter(self, strand, then, visit.inside)),
-            Item::Scope(scope, body) => {
-                self.scopes.push(Around {
-                    scope: *scope,
-                    end: then,
-                    outer: visit.inside,
-                });
-                let inside = Some(self.scopes.len() - 1);
-                [enter(self, body, then, inside), None]
-            }
-            Item::Spawn(scope, task) => match (self.end_of(*scope, visit.inside), task.get()) {
-                (Some(end), Some(task)) => [Some(then), enter(self, task, end, visit.inside)],
-                // Into a scope that is not recorded; or cancelled, and nothing was run.
-                _ => [Some(then), None],
-            },
-        }
-    }
-
-    /// The end of a scope that is around, from the innermost on. Two that are around at the same time do not
-    /// lie in the same place.
-    fn end_of(&self, scope: GroupId, mut inside: Option<usize>) -> Option<usize> {
-        while let Some(around) = inside.map(|number| &self.scopes[number]) {
-            if around.scope == scope {
-                return Some(around.end);
-            }
-            inside = around.outer;
-        }
-        None
-    }
-}
-
-fn write_json(nodes: &[Node], unit: u64, out: &mut impl fmt::Write) -> fmt::Result {
-    out.write_str("{\"format\": \"locksley-dag/1\", \"nodes\": [")?;
-    for (id, node) in nodes.iter().enumerate() {
+    out.write_str("\"nodes\": [")?;
+    for (id, node) in graph.nodes.iter().enumerate() {
         let comma = if id == 0 { "" } else { "," };
         write!(out, "{comma}\n{{\"id\": \"{id}\"")?;
         match node.next {

@@ -1,17 +1,17 @@
 //! What each worker has done, counted.
 //!
-//! Every worker has its own counters, on cache lines of its own, and is the only one that writes them:
-//! a relaxed load and a relaxed store, no read-modify-write. Others read them at any time. Threads
-//! outside of the pool share one set, which they add to atomically: each of their events takes
-//! a lock or wakes a thread anyway. The fast path of `join` counts nothing.
+//! Every worker has its own counters, on cache lines of its own, and is the only one that writes
+//! them: a relaxed load and a relaxed store, no read-modify-write. Others read them at any time.
+//! Threads outside of the pool share one set, which they add to atomically: each of their events
+//! takes a lock or wakes a thread anyway. The fast path of `join` counts nothing.
 //!
 //! The counters say nothing about order: a reader may see one event and not yet another that came
 //! before it. What happened before a result was handed over is counted when the result is seen;
 //! fences, read-modify-writes and membarriers are copied from the thread's own count when it takes
 //! a job, ends a wait or parks.
 //!
-//! Without the feature `stats` (and under loom, which has enough to do) [`Counters`] has no size and its
-//! methods no body.
+//! Without the feature `stats` (and under loom, which has enough to do) [`Counters`] has no size
+//! and its methods no body.
 
 #[cfg(all(feature = "stats", not(loom)))]
 mod report;
@@ -44,12 +44,13 @@ macro_rules! events {
 }
 
 events! {
-    /// Jobs run by the worker's main loop, or while it waited. What a join takes back and runs itself is
-    /// not counted.
+    /// Jobs run by the worker's main loop, or while it waited. What a join takes back and runs
+    /// itself is not counted.
     Task, tasks, "tasks";
     /// Attempts to steal.
     Attempt, steal_attempts, "attempts";
-    /// Searches in which a policy chose whom to try first, and it was tried. Contained in `steal_attempts`.
+    /// Searches in which a policy chose whom to try first, and it was tried. Contained in
+    /// `steal_attempts`.
     Chosen, chosen, "chosen";
     /// Searches that a policy skipped.
     Skipped, skipped, "skipped";
@@ -59,29 +60,29 @@ events! {
     Empty, empty, "empty";
     /// Attempts that another thief, or the owner, got in the way of.
     Retried, retried, "retried";
-    /// Attempts that found only private work (strategy `semi-private`), or after which the victim was asked to deal
-    /// (strategy `dealing`).
+    /// Attempts that found only private work (strategy `semi-private`), or after which the victim
+    /// was asked to deal (strategy `dealing`).
     Private, private, "private";
     /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
     Leapfrogged, leapfrogged, "leapfrog";
-    /// Attempts made by a worker that had work, to even the piles out (strategy `steal-half`). Contained in
-    /// `steal_attempts`.
+    /// Attempts made by a worker that had work, to even the piles out (strategy `steal-half`).
+    /// Contained in `steal_attempts`.
     Balanced, balanced, "balanced";
     /// Jobs that came from another's pile into the worker's own: with a stolen one, or by balancing
     /// (strategy `steal-half`).
     BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
     Offered, offered, "offered";
-    /// Attempts to offer a job that found nobody idle (strategy `sharing`).
+    /// Attempts to offer a job that found no idle worker (strategy `sharing`).
     Refused, refused, "refused";
     /// Jobs whose offer was left in another worker's mailbox (strategy `sharing`).
     Mailed, mailed, "mailed";
     /// Offers of others that the worker took up: each is a job (strategy `sharing`).
     Accepted, accepted, "accepted";
-    /// Offers of others whose job somebody else had taken meanwhile (strategy `sharing`).
+    /// Offers of others whose job had been taken meanwhile (strategy `sharing`).
     Late, late, "late";
-    /// Pointers left in the worker's pile by jobs that others had accepted, when somebody came upon
-    /// them (strategy `sharing`).
+    /// Pointers in the worker's queue to jobs that others had accepted, when a worker took them
+    /// (strategy `sharing`).
     Ghost, ghosts, "ghosts";
     /// Jobs dealt to other workers (strategy `dealing`).
     Dealt, dealt, "dealt";
@@ -94,7 +95,8 @@ events! {
     Recalled, recalled, "recalled";
     /// Jobs that the worker spawned near some worker (strategy `dealing`).
     Near, near, "near";
-    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy `dealing`).
+    /// Jobs that the worker executed which had been spawned near it, and dealt to it (strategy
+    /// `dealing`).
     Hit, hits, "hits";
     /// Jobs handed to the pool's queue.
     Handed, handed, "handed";
@@ -144,7 +146,7 @@ mod on {
     }
 
     impl Counters {
-        /// Are events counted?
+        /// `true` if events are counted.
         pub(crate) const ON: bool = true;
 
         /// Counts an event. For the owner.
@@ -171,8 +173,8 @@ mod on {
             self.counts[event as usize].store(value, Ordering::Relaxed);
         }
 
-        /// Publishes what the calling thread's queues have counted, and what its own deque has exposed. For
-        /// the owner.
+        /// Publishes what the calling thread's queues have counted, and what its own deque has
+        /// exposed. For the owner.
         pub(crate) fn publish(&self, exposed: u64) {
             let counts = locksley_queue::counts::of_this_thread();
             self.set(Event::Fence, counts.fences);

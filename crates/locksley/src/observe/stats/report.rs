@@ -15,7 +15,8 @@ macro_rules! worker_stats {
     ($($(#[doc = $doc:literal])* $event:ident, $field:ident, $head:literal;)*) => {
         /// What one worker has done since the pool was built, or between two snapshots.
         ///
-        /// Attempts to steal add up: `tried == got + empty + retried + private`, but for those under way.
+        /// Attempts to steal add up: `tried == got + empty + retried + private`, but for those
+        /// under way.
         ///
         /// ```
         /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -28,12 +29,13 @@ macro_rules! worker_stats {
         #[non_exhaustive]
         pub struct WorkerStats {
             $($(#[doc = $doc])* pub $field: u64,)*
-            /// Jobs of others that are stacked on the worker's stack now, because it took each of them while
-            /// it waited. Not a count: a difference has the later value, a total the highest.
+            /// Jobs of others that are stacked on the worker's stack now, because it took each of
+            /// them while it waited. Not a count: a difference has the later value, a total the
+            /// highest.
             pub depth: u64,
             /// The highest depth so far; never above
-            /// [`Builder::depth_limit`](crate::Builder::depth_limit). A difference has the later value, a
-            /// total the highest.
+            /// [`Builder::depth_limit`](crate::Builder::depth_limit). A difference has the later
+            /// value, a total the highest.
             pub deepest: u64,
         }
 
@@ -52,7 +54,7 @@ macro_rules! worker_stats {
                 [$(self.$field,)* self.depth, self.deepest]
             }
 
-            /// All fields, by their names: for whoever writes them down.
+            /// All fields, by their names, for output.
             ///
             /// ```
             /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -73,8 +75,8 @@ macro_rules! worker_stats {
         impl Sub for WorkerStats {
             type Output = WorkerStats;
 
-            /// What was done since an earlier snapshot. A counter that went back, as between two pools,
-            /// is 0.
+            /// What was done since an earlier snapshot. A counter that went back, as between two
+            /// pools, is 0.
             fn sub(self, earlier: WorkerStats) -> WorkerStats {
                 WorkerStats {
                     $($field: self.$field.saturating_sub(earlier.$field),)*
@@ -100,12 +102,12 @@ macro_rules! worker_stats {
 
 with_events!(worker_stats);
 
-/// What the workers of a pool have done: a snapshot made by [`Pool::stats`](crate::Pool::stats), or the
-/// difference of two.
+/// What the workers of a pool have done: a snapshot made by [`Pool::stats`](crate::Pool::stats), or
+/// the difference of two.
 ///
 /// Printed, it is a table with a line for each worker (`+` marks spares, which stand in for waiting
-/// ones), one for the threads outside, which hand jobs over and wake workers, and the total. Columns
-/// in which all is 0 are left out:
+/// ones), one for the threads outside, which hand jobs over and wake workers, and the total.
+/// Columns in which all is 0 are left out:
 ///
 /// | column | field of [`WorkerStats`] |
 /// |---|---|
@@ -115,7 +117,7 @@ with_events!(worker_stats);
 /// | `steals`, `empty`, `retried`, `private` | what came of them |
 /// | `leapfrog` | jobs stolen while waiting that descend from what was waited for |
 /// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
-/// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found nobody idle; offers left in mailboxes (strategy `sharing`) |
+/// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found no idle worker; offers left in mailboxes (strategy `sharing`) |
 /// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's pile (strategy `sharing`) |
 /// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
 /// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
@@ -203,7 +205,8 @@ impl Sub for Stats {
     }
 }
 
-/// Shows a pool's statistics, after it has ended too: see [`Pool::observer`](crate::Pool::observer).
+/// Shows a pool's statistics, after it has ended too: see
+/// [`Pool::observer`](crate::Pool::observer).
 ///
 /// ```
 /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -245,6 +248,7 @@ impl Observer {
     /// drop(pool);
     /// assert!(!observer.take_trace().is_empty());
     /// ```
+    #[must_use]
     pub fn take_trace(&self) -> Trace {
         self.registry.take_trace()
     }
@@ -259,12 +263,12 @@ impl Observer {
     /// assert_eq!(observer.take_recording().unwrap().forks(), 1);
     /// ```
     ///
-    /// Called on a worker of the pool, it has what that worker has run so far too: a program may exit
-    /// inside of [`Pool::install`](crate::Pool::install).
+    /// Called on a worker of the pool, it has what that worker has run so far too: a program may
+    /// exit inside of [`Pool::install`](crate::Pool::install).
+    #[must_use]
     pub fn take_recording(&self) -> Option<Recording> {
-        if let Some(worker) = Worker::current_in(&self.registry)
-            && let Some(recorder) = &self.registry.config.recorder
-        {
+        let here = Worker::current_in(&self.registry);
+        if let (Some(worker), Some(recorder)) = (here, &self.registry.config.recorder) {
             recorder.split_run(worker);
         }
         self.registry.take_recording()

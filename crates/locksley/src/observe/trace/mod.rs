@@ -6,16 +6,18 @@
 //!   Pool::take_trace ────────── reads, and draws <──────┘
 //! ```
 //!
-//! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of its own
-//! ([`Ring`]), over the oldest entries. Whoever wants the trace reads the rings while the workers go on, and makes slices
-//! and arrows of the entries (`render`). What was overwritten before it was read is counted as lost.
+//! A worker notes when it begins and ends an [`Activity`], and from whom it got work, in a ring of
+//! its own ([`Ring`]), over the oldest entries. A caller that wants the trace reads the rings while
+//! the workers go on, and makes slices and arrows of the entries (`render`). What was overwritten
+//! before it was read is counted as lost.
 //!
-//! **What is noted**: jobs that came from a pile, the pool's queue or the mail, not what a join takes back and runs inlined;
-//! waits for what others do; the time without work, from the first search in vain on; parking. And each job that came from
-//! another worker: stolen, donated, dealt. An entry takes a reading of the clock and a few stores.
+//! **What is noted**: jobs that came from a pile, the pool's queue or the mail, not what a join
+//! takes back and runs inlined; waits for what others do; the time without work, from the first
+//! search in vain on; parking. And each job that came from another worker: stolen, donated, dealt.
+//! An entry takes a reading of the clock and a few stores.
 //!
-//! **Nothing is asked on the fast path** of a join. Elsewhere a pool without a trace pays a branch on whether there is a
-//! tracer.
+//! **Nothing is asked on the fast path** of a join. Elsewhere a pool without a trace pays a branch
+//! on whether there is a tracer.
 
 mod render;
 mod ring;
@@ -62,7 +64,7 @@ const UNKNOWN_OWNER: u64 = 2;
 const MOST_INDEX: usize = (1 << 24) - 1;
 
 const _: () = assert!(Activity::ALL.len() <= 4 && Arrow::ALL.len() <= 4);
-const _: () = assert!(crate::pool::builder::MOST_WORKERS < MOST_INDEX);
+const _: () = assert!(crate::pool::config::MOST_WORKERS < MOST_INDEX);
 
 impl Entry {
     fn to_word(self) -> u64 {
@@ -89,7 +91,7 @@ impl Entry {
     }
 }
 
-/// Notes what a worker does. The ring may be read by anybody; the rest is the owner's alone.
+/// Notes what a worker does. Any thread may read the ring; the rest is the owner's alone.
 pub(crate) struct Tracer {
     ring: Ring,
     start: Instant,
@@ -97,7 +99,7 @@ pub(crate) struct Tracer {
     written: Cell<u64>,
     /// How many activities are under way, one inside of another.
     depth: Cell<u16>,
-    /// Is it idle, in its main loop?
+    /// Set if it is idle, in its main loop.
     idle: Cell<bool>,
 }
 
@@ -191,14 +193,14 @@ impl Worker {
     /// The worker, in its main loop, has found nothing to do. It is idle until it begins something.
     #[inline]
     pub(crate) fn trace_idle(&self) {
-        if let Some(tracer) = &self.tracer
-            && !tracer.idle.replace(true)
-        {
+        let Some(tracer) = &self.tracer else { return };
+        if !tracer.idle.replace(true) {
             tracer.begin(Activity::Idle, 0);
         }
     }
 
-    /// The worker is about to rest, and leaves what it has to others. Unless it is inside of a job, it is idle now.
+    /// The worker is about to rest, and leaves what it has to others. Unless it is inside of a job,
+    /// it is idle now.
     pub(crate) fn trace_resting(&self) {
         if self
             .tracer

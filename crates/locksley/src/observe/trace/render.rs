@@ -1,16 +1,18 @@
 //! What the workers noted, drawn.
 //!
-//! Each worker's entries are read in their order, with a stack of the activities under way. A reading goes on where the last one
-//! ended; an activity that is still under way is drawn up to now, and the rest of it next time.
+//! Each worker's entries are read in their order, with a stack of the activities under way. A
+//! reading goes on where the last one ended; an activity that is still under way is drawn up to
+//! now, and the rest of it next time.
 //!
-//! **Where entries were lost**, everything that was under way ends at the last entry before. What is found to be under way
-//! after it begins at the first entry after it; what it is, its end will tell.
+//! **Where entries were lost**, everything that was under way ends at the last entry before. What
+//! is found to be under way after it begins at the first entry after it; what it is, its end will
+//! tell.
 //!
-//! **Arrows** lead from the victim, at the time when the thief had the job, to where the thief begins to work on it; or to
-//! that same time, if it does something else first.
+//! **Arrows** lead from the victim, at the time when the thief had the job, to where the thief
+//! begins to work on it; or to that same time, if it does something else first.
 //!
-//! **Loads** are what workers saw when they noted something: their own, and that of whoever they got a job from. At most
-//! [`BINS`] values are shown, each for the time up to the next.
+//! **Loads** are what workers saw when they noted something: their own, and that of the worker that
+//! they got a job from. At most [`BINS`] values are shown, each for the time up to the next.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -72,7 +74,7 @@ struct Sheet {
     /// Whose load was seen when.
     loads: Vec<(u64, usize, u16)>,
     lost: u64,
-    /// Is the last job that came still to be begun?
+    /// Set if the last job that came has not begun.
     flying: bool,
     /// From when on there is something again.
     gap: Option<u64>,
@@ -147,8 +149,8 @@ impl Reading {
             sheet.gap = run.entries.first().map(|&[time, _]| time.max(self.seen));
         }
         for [time, word] in run.entries {
-            // A worker reads the clock before it writes. What it wrote after the last reading may be older than
-            // what was drawn up to then.
+            // A worker reads the clock before it writes. What it wrote after the last reading may
+            // be older than what was drawn up to then.
             self.read(index, [time.max(self.seen), word], &mut sheet);
         }
         let now = now.max(self.seen);
@@ -162,7 +164,7 @@ impl Reading {
         sheet
     }
 
-    /// Time has gone by since the last entry: was it busy?
+    /// Notes the time since the last entry, as busy if the worker had a job.
     fn pass(&mut self, time: u64, sheet: &mut Sheet) {
         let since = self.seen.max(sheet.gap.unwrap_or(0));
         if self.is_working() && time > since {
@@ -231,8 +233,8 @@ impl Sheet {
         self.slices.push((since, Reverse(until), activity));
     }
 
-    /// The worker begins to work at a time. If it got a job, and has done nothing since but end its idle time,
-    /// that is what it works on.
+    /// The worker begins to work at a time. If it got a job, and has done nothing since but end its
+    /// idle time, that is what it works on.
     fn land(&mut self, time: u64) {
         if let Some(flight) = self.arrows.last_mut().filter(|_| self.flying) {
             flight.arrived = time;
@@ -279,7 +281,8 @@ fn sorted(mut rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
     rows
 }
 
-/// Draws how many were busy, and the loads that were seen. `loads` are those from before, and become those at the end.
+/// Draws how many were busy, and the loads that were seen. `loads` are those from before, and
+/// become those at the end.
 fn draw_loads(sheets: &[Sheet], loads: &mut [u16], (start, end): (u64, u64), trace: &mut Trace) {
     let seen = sheets.iter().flat_map(|sheet| &sheet.loads);
     let seen = seen.map(|&(when, who, load)| (when, who as u64, u64::from(load)));
@@ -330,7 +333,7 @@ fn spread((mut since, until): (u64, u64), width: u64, bins: &mut [u64]) {
     }
 }
 
-/// To three digits: nobody sees more of it.
+/// To three digits: more cannot be seen.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

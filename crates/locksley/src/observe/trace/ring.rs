@@ -6,13 +6,13 @@
 //!                           ^ head mod length: what lies there may be half overwritten
 //! ```
 //!
-//! **Invariant.** Entry `i` is in slot `i mod length`, and complete, if `i < head` and `i + length > head`. A writer at
-//! work writes entry `head`, over entry `head - length`, before it raises `head`. So one slot more than the capacity
-//! keeps `capacity` entries readable at any time.
+//! **Invariant.** Entry `i` is in slot `i mod length`, and complete, if `i < head` and `i + length
+//! > head`. A writer at work writes entry `head`, over entry `head - length`, before it raises
+//! `head`. So one slot more than the capacity keeps `capacity` entries readable at any time.
 //!
-//! **A reader** copies the slots below the `head` that it saw, looks at `head` again, and drops those that may have been
-//! overwritten meanwhile: a seqlock whose sequence number is the writer's own count. Slots are atomic words, so a copy
-//! that is torn is no data race, and is thrown away.
+//! **A reader** copies the slots below the `head` that it saw, looks at `head` again, and drops
+//! those that may have been overwritten meanwhile: a seqlock whose sequence number is the writer's
+//! own count. Slots are atomic words, so a copy that is torn is no data race, and is thrown away.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -158,7 +158,8 @@ mod models {
 
     use super::*;
 
-    /// A ring of one entry, written over and over: whatever a reader gets is whole, and in its place.
+    /// A ring of one entry, written over and over: whatever a reader gets is whole, and in its
+    /// place.
     #[test]
     fn a_reader_sees_whole_entries() {
         loom::model(|| {

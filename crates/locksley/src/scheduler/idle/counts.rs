@@ -1,8 +1,8 @@
-//! How many workers sleep, how many are blocked, how many spares are up: one word, and what may happen
-//! to it.
+//! How many workers sleep, how many are blocked, how many spares are up: one word, and what may
+//! happen to it.
 //!
-//! The transitions are pure functions. The pool applies them to one atomic word, so that each sees all
-//! others, in one order; `model` explores them together with the workers' steps.
+//! The transitions are pure functions. The pool applies them to one atomic word, so that each sees
+//! all others, in one order; `model` explores them together with the workers' steps.
 //!
 //! | bits | count |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Workers that sleep, workers that are blocked, and the spares that take their places. The protocol is
-//! in `README.md`.
+//! Workers that sleep, workers that are blocked, and the spares that take their places. The
+//! protocol is in `README.md`.
 
 pub(crate) mod counts;
 #[cfg(all(test, not(loom)))]

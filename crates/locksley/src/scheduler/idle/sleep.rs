@@ -18,24 +18,25 @@
 //! pusher's look at its request comes after it, and sees the call. There is no third case: the
 //! light barrier keeps the push before the look. A pusher that sees the call also sees the sleeper
 //! asleep, and wakes it or another one to search; a worker woken to search finds the job, or finds
-//! that another took it, or, if it takes up something else and the job is still in sight, wakes another
-//! in its place.
+//! that another took it, or, if it takes up something else and the job is still in sight, wakes
+//! another in its place.
 //!
 //! **The barrier comes late** because it costs microseconds, and interrupts every processor of the
 //! process. A program with short serial phases wakes its sleepers before it is due. Until then a
 //! sleeper can miss a push whose store was still on its way when it looked; it has been on its way
-//! for less than the sleeper pauses before it looks, so that this is not seen in practice, and would
-//! cost no more than the nap.
+//! for less than the sleeper pauses before it looks, so that this is not seen in practice, and
+//! would cost no more than the nap.
 //!
-//! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot know
-//! what they miss. They sleep for a short time, and look again.
+//! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot
+//! know what they miss. They sleep for a short time, and look again.
 //!
 //! **A sleeper writes two words**, its own state and the count of sleepers, and calls only those
-//! workers that are not called already: those that have pushed something since the last sleeper came.
+//! workers that are not called already: those that have pushed something since the last sleeper
+//! came.
 //!
 //! **The end of a sleep.** One exchange decides who ends it: the waker, which then unparks, or the
-//! sleeper itself. The winner takes one from `asleep`. A sleeper that finds itself SEARCH was woken to
-//! look for work; one that finds itself UP, for a targeted job or the pool's end.
+//! sleeper itself. The winner takes one from `asleep`. A sleeper that finds itself SEARCH was woken
+//! to look for work; one that finds itself UP, for a targeted job or the pool's end.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -86,7 +87,8 @@ impl SleepState {
         self.is_asleep() && self.replace(ASLEEP, SEARCH)
     }
 
-    /// For the owner: gets up. Returns whether it was still asleep, and whether it was woken to search.
+    /// For the owner: gets up. Returns whether it was still asleep, and whether it was woken to
+    /// search.
     pub(crate) fn get_up(&self) -> (bool, bool) {
         let before = self.state.swap(UP, Ordering::Relaxed); // [Z1]
         (before == ASLEEP, before == SEARCH)
@@ -217,7 +219,8 @@ mod models {
         });
     }
 
-    /// A pusher that clears a call sees everyone asleep who relies on it. One may stand from before.
+    /// A pusher that clears a call sees everyone asleep who relies on it. One may stand from
+    /// before.
     fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {
         loom::model(move || {
             let deque = Arc::new(Embedded::<usize>::new());

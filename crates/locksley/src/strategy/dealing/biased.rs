@@ -1,5 +1,5 @@
-//! A lock that is biased towards one thread: the owner enters with plain stores and loads, and whoever
-//! else wants to pays.
+//! A lock that is biased towards one thread: the owner enters with plain stores and loads, and a
+//! thread that else wants to pays.
 //!
 //! ```text
 //!   owner                               another one
@@ -11,11 +11,11 @@
 //!   inside = false                      taken = false
 //! ```
 //!
-//! **Exclusion.** The pair of barriers sees to it that the owner sees `taken`, or the other sees `inside`
-//! (`locksley_queue::barrier`). Of several others, one exchange decides.
+//! **Exclusion.** The pair of barriers sees to it that the owner sees `taken`, or the other sees
+//! `inside` (`locksley_queue::barrier`). Of several others, one exchange decides.
 //!
-//! **Who waits.** Others never do. The owner waits for one who is inside already, and for one who is about
-//! to find it inside and to give up.
+//! **Who waits.** Others never do. The owner waits for one who is inside already, and for one who
+//! is about to find it inside and to give up.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -34,7 +34,7 @@ use locksley_queue::barrier;
 
 use crate::sync::{AtomicBool, Ordering, UnsafeCell, give_way};
 
-/// How often the owner looks again before it gives its processor away. Whoever is inside needs a
+/// How often the owner looks again before it gives its processor away. The thread inside needs a
 /// fraction of a microsecond, unless it has lost its own.
 const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
@@ -43,7 +43,7 @@ struct Lock<T> {
     inside: CachePadded<AtomicBool>,
     /// Another one is inside, or tries to be. Written by others.
     taken: CachePadded<AtomicBool>,
-    /// For whoever is inside.
+    /// For the thread that is inside.
     content: UnsafeCell<T>,
 }
 
@@ -55,7 +55,7 @@ unsafe impl<T: Send> Send for Lock<T> {}
 /// The owner's side. There is one.
 pub(super) struct Mine<T>(Arc<Lock<T>>);
 
-/// The other side, for anybody.
+/// The other side, for all other threads.
 pub(super) struct Theirs<T>(Arc<Lock<T>>);
 
 /// Both sides of something locked.
@@ -113,7 +113,7 @@ impl<T> Lock<T> {
 }
 
 impl<T> Theirs<T> {
-    /// Enters and calls `f`, unless somebody is inside.
+    /// Enters and calls `f`, unless another thread is inside.
     pub(super) fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         let lock = &*self.0;
         let taken = lock.taken.load(Ordering::Relaxed)
@@ -127,7 +127,8 @@ impl<T> Theirs<T> {
         let alone = barrier::heavy() // [B4]
             && !lock.inside.load(Ordering::Acquire); // [B5]
         let result = alone.then(|| {
-            // SAFETY: of the others this one is inside; the owner was not, and sees so before it enters.
+            // SAFETY: of the others this one is inside; the owner was not, and sees so before it
+            // enters.
             lock.content.with_mut(|content| f(unsafe { &mut *content }))
         });
         lock.taken.store(false, Ordering::Release); // [B6]

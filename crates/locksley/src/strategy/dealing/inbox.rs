@@ -11,7 +11,7 @@ use crate::task::job::{GroupId, JobRef};
 /// The most items that are taken at once from the place of another.
 pub(super) const HANDFUL: usize = 64;
 
-/// What is in a worker's place, for whoever is inside.
+/// What a worker's lock protects.
 pub(crate) struct Inbox {
     /// What the worker forked or dealt to itself, oldest first.
     pub(super) stack: VecDeque<JobRef>,
@@ -94,7 +94,8 @@ impl Inbox {
         Some(unsafe { JobRef::from_word(word) })
     }
 
-    /// Takes the oldest item that `from` has dealt to this place, if it is a spawned one of this family.
+    /// Takes the oldest item that `from` has dealt to this place, if it is a spawned one of this
+    /// family.
     pub(super) fn consume_of(
         &mut self,
         table: &Table,
@@ -103,7 +104,7 @@ impl Inbox {
         group: GroupId,
     ) -> Option<JobRef> {
         let oldest = self.peek(from)?;
-        // SAFETY: what is in a buffer has not been executed, and nobody else can take it.
+        // SAFETY: what is in a buffer has not been executed, and no other worker can take it.
         let fits = oldest.is_spawned() && unsafe { oldest.group() } == group;
         fits.then(|| self.consume(table, me, from)).flatten()
     }
@@ -122,10 +123,11 @@ impl Inbox {
         let fullest = others.max_by_key(|&from| table.pending(from, me));
         let Some(from) = fullest else { return jobs };
         let most = table.pending(from, me).div_ceil(2).clamp(1, most);
-        while jobs.len() < most
-            && let Some(next) = self.peek(from).filter(|&next| fits(next))
-            && (jobs.is_empty() || next.is_spawned())
-        {
+        while jobs.len() < most {
+            let next = self.peek(from).filter(|&next| fits(next));
+            let Some(next) = next.filter(|next| jobs.is_empty() || next.is_spawned()) else {
+                break;
+            };
             jobs.extend(self.consume(table, me, from));
             if !next.is_spawned() {
                 break;
@@ -134,8 +136,8 @@ impl Inbox {
         jobs
     }
 
-    /// For the one who dealt them: takes items out of its buffer to this place, which is that of `me`, as long as
-    /// they fit, and so many at most, or up to the fork of this family.
+    /// For the one who dealt them: takes items out of its buffer to this place, which is that of
+    /// `me`, as long as they fit, and so many at most, or up to the fork of this family.
     pub(super) fn give_back(
         &mut self,
         table: &Table,
@@ -145,12 +147,12 @@ impl Inbox {
         fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
-        while jobs.len() < most
-            && self.peek(dealer).is_some_and(&fits)
-            && let Some(job) = self.consume(table, me, dealer)
-        {
+        while jobs.len() < most && self.peek(dealer).is_some_and(&fits) {
+            let Some(job) = self.consume(table, me, dealer) else {
+                break;
+            };
             jobs.push(job);
-            // SAFETY: it has not been executed, and nobody else can take it.
+            // SAFETY: it has not been executed, and no other worker can take it.
             if !job.is_spawned() && unsafe { job.group() } == group {
                 break;
             }

@@ -1,5 +1,5 @@
 //! The pile of the strategy `dealing`: Hendler and Shavit, "Work Dealing" (SPAA 2002), in which
-//! whoever makes work deals it out, and nobody has to steal.
+//! the worker that makes work deals it out, and none has to steal.
 //!
 //! ```text
 //!                 worker 0           worker 1           worker 2
@@ -9,60 +9,68 @@
 //!   from 2            v               -                -
 //! ```
 //!
-//! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`]. A
-//! *spawned* job goes into the buffer to the worker that the put-oracle names ([`Dealing`]): one after the
-//! other (`simple`), the one that it had better run on (`locality`, [`spawn_near`](crate::spawn_near)), or the
-//! one that has the least pending (`adaptive`). A worker without work takes what it was dealt, buffer
-//! after buffer, as the get-oracle says. To deal and to collect takes a few loads and stores, and no
-//! compare-and-swap but one for every [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that
-//! are recycled.
+//! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`].
+//! A *spawned* job goes into the buffer to the worker that the put-oracle names ([`Dealing`]): one
+//! after the other (`simple`), the one that it had better run on (`locality`,
+//! [`spawn_near`](crate::spawn_near)), or the one that has the least pending (`adaptive`). A worker
+//! without work takes what it was dealt, buffer after buffer, as the get-oracle says. To deal and
+//! to collect takes a few loads and stores, and no compare-and-swap but one for every
+//! [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that are recycled.
 //!
-//! **Forks.** The paper knows tasks on their own, and no joins. What a join forks, the join will take
-//! back in a moment unless somebody else begins it. So a fork is dealt to its own maker, on a
-//! private stack, and a worker that is out of work *asks* one who has some: that one deals its oldest fork to
-//! it, at its next fork. The oldest, because whoever leapfrogs relies on it (`wait`): when a join's job is gone, so are
-//! all older ones, and what is left on the stack descends from the job that the worker began last.
+//! **Forks.** The paper knows tasks on their own, and no joins. What a join forks, the join will
+//! take back in a moment unless another worker begins it. So a fork is dealt to its own maker, on a
+//! private stack, and a worker that is out of work *asks* one who has some: that one deals its
+//! oldest fork to it, at its next fork. The oldest, because a leapfrogging waiter relies on it
+//! (`wait`): when a join's job is gone, so are all older ones, and what is left on the stack
+//! descends from the job that the worker began last.
 //!
 //! # Where it differs from the paper, and why
 //!
 //! In the paper an item is executed by the worker that it was dealt to, whatever that does
-//! meanwhile. A program may have a task wait for another one, by a join, by a scope, or by means that we know
-//! nothing of, and the worker that was dealt what it waits for may be blocked, or
-//! be the waiting one itself. So nothing that was dealt is out of reach:
+//! meanwhile. A program may have a task wait for another one, by a join, by a scope, or by means
+//! that we know nothing of, and the worker that was dealt what it waits for may be blocked, or be
+//! the waiting one itself. So nothing that was dealt is out of reach:
 //!
-//! - **A place can be entered by others.** A worker's stack and its ends of the buffers are behind a lock that is biased
-//!   towards it (`biased`): it enters with a store and a load, and another one, which pays with a
-//!   `membarrier`, when it must.
+//! - **A place can be entered by others.** A worker's stack and its ends of the buffers are behind
+//!   a lock that is biased towards it (`biased`): it enters with a store and a load, and another
+//!   one, which pays with a `membarrier`, when it must.
 //! - **Who is out of work helps out.** It asks first, and when it has waited for [`PATIENCE`]
-//!   searches, it fetches: half of the spawned jobs of the fullest buffer to a busy worker, or
-//!   its oldest fork. Under `locality` it leaves alone what had better run there, unless that worker has
-//!   taken nothing of what it was dealt for [`STUCK`].
-//! - **A waiter gets back what it dealt** and nobody has begun: a join its job, a scope its tasks (but, as above, those that
-//!   had better run elsewhere). A waiter takes what it was dealt only if that is what it waits for, or if it takes any work.
-//!   Before it blocks it leaves the rest to the pool's queue, where whoever waits for it looks.
-//!   Where no spare is left to take its place, it also gets its own off the stack of one that has fetched them.
-//!   A join's job is so completed: by the one that it was dealt to; or by one that is out of work; or by
-//!   the join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
-//! - **More workers than processors** do not all run: one that goes to sleep because there are enough others leaves what
-//!   it was dealt to the pool's queue too, wherever that had better run.
-//! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their stacks.
+//!   searches, it fetches: half of the spawned jobs of the fullest buffer to a busy worker, or its
+//!   oldest fork. Under `locality` it leaves alone what had better run there, unless that worker
+//!   has taken nothing of what it was dealt for [`STUCK`].
+//! - **A waiter gets back what it dealt**, unless it has begun: a join its job, a scope its tasks
+//!   (but, as above, those that had better run elsewhere). A waiter takes what it was dealt only if
+//!   that is what it waits for, or if it takes any work. Before it blocks it leaves the rest to the
+//!   pool's queue, where a waiter for it looks. Where no spare is left to take its place, it also
+//!   gets its own off the stack of one that has fetched them. A join's job is so completed: by the
+//!   one that it was dealt to; or by one that is out of work; or by the join itself, which, when it
+//!   waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
+//! - **More workers than processors** do not all run: one that goes to sleep because there are
+//!   enough others leaves what it was dealt to the pool's queue too, wherever that had better run.
+//! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their
+//!   stacks.
 //!
-//! Further: a worker's buffer to itself is a stack, newest first, as the innermost join or scope is the one
-//! that is waited for (and for the space: in the paper's order a recursion is unfolded breadth first). The get-oracle goes on after
-//! a batch, for draining one buffer to its end starves the others. Termination is detected (`table`).
+//! Further: a worker's buffer to itself is a stack, newest first, as the innermost join or scope is
+//! the one that is waited for (and for the space: in the paper's order a recursion is unfolded
+//! breadth first). The get-oracle goes on after a batch, for draining one buffer to its end starves
+//! the others. Termination is detected (`table`).
 //!
 //! # Theorems
 //!
-//! - *Theorem 1*, a non-blocking pool of items: holds between two workers of whom neither enters the other's place. One that
-//!   finds another in its own place waits for it to leave; that one does nothing there but move up to 64 pointers.
-//! - *Theorem 3*: under `simple` the numbers of spawned jobs dealt to two workers differ by at most n.
-//! - *Theorems 6 and 7*: with enough items, and phases that are as long as the paper asks, the time is within 3 + alpha of the
-//!   optimum. Helping out makes it no worse: nobody idles while there is work, but under `locality` for [`STUCK`].
-//! - *Theorem 11*: under `locality` at least 1 - 1/L of the jobs are executed where they had better be, if they want to
-//!   go everywhere equally, and no worker is stuck.
+//! - *Theorem 1*, a non-blocking pool of items: holds between two workers of whom neither enters
+//!   the other's place. One that finds another in its own place waits for it to leave; that one
+//!   does nothing there but move up to 64 pointers.
+//! - *Theorem 3*: under `simple` the numbers of spawned jobs dealt to two workers differ by at most
+//!   n.
+//! - *Theorems 6 and 7*: with enough items, and phases that are as long as the paper asks, the time
+//!   is within 3 + alpha of the optimum. Helping out makes it no worse: no worker idles while there
+//!   is work, but under `locality` for [`STUCK`].
+//! - *Theorem 11*: under `locality` at least 1 - 1/L of the jobs are executed where they had better
+//!   be, if they want to go everywhere equally, and no worker is stuck.
 
 mod biased;
 mod inbox;
+mod local_queue;
 #[cfg(all(test, loom))]
 mod models;
 mod table;
@@ -84,22 +92,23 @@ pub(crate) use table::Table;
 
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::wait::LOOK_AGAIN;
-use crate::strategy::local_queue::{LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::strategy::local_queue::{StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
-/// How many searches a worker that is out of work only asks: about five microseconds, as long as it takes to
-/// enter another's place, and its owner to notice.
+/// How many searches a worker that is out of work only asks: about five microseconds, as long as it
+/// takes to enter another's place, and its owner to notice.
 const PATIENCE: u32 = 8;
 
-/// How many times a waiter looks in vain before it fetches what it dealt. Whoever has asked for it takes it sooner.
+/// How many times a waiter looks in vain before it fetches what it dealt. A worker that has asked
+/// for it takes it sooner.
 const RECALL: u32 = 4;
 
-/// After so long without taking anything from its buffers, a worker's items may be executed by others though
-/// they had better be by this one.
+/// After so long without taking anything from its buffers, a worker's items may be executed by
+/// others though they had better be by this one.
 const STUCK: Duration = Duration::from_millis(10);
 
-/// Whoever looks less often than this does not know whether a worker had nothing to take in between. Blocked
-/// waiters look twice as often: every [`RECALL`] times that they wake up.
+/// A worker that looks less often than this does not know whether a worker had nothing to take in
+/// between. Blocked waiters look twice as often: every [`RECALL`] times that they wake up.
 const GLIMPSE: Duration = LOOK_AGAIN.saturating_mul(2 * RECALL);
 
 /// The owner's side.
@@ -116,11 +125,11 @@ pub(crate) struct DealingQueue {
     random: Random,
     /// Searches since something was found.
     searches: u32,
-    /// Has somebody been asked in this search?
+    /// Set if a worker has been asked in this search.
     asked: bool,
-    /// Has it seen work in this search that it only asked for?
+    /// Set if it has seen work in this search that it only asked for.
     waits: bool,
-    /// Has it seen items in this search that it left to others?
+    /// Set if it has seen items in this search that it left to others.
     refused: bool,
     /// Looks for what was dealt, since some was got back.
     recalls: u32,
@@ -202,9 +211,12 @@ impl DealingQueue {
         let Some(dealer) = &mut self.dealer else {
             return self.keep(job);
         };
-        let pending = |to: usize| match to == me {
-            true => seat.stacked(),
-            false => table.pending(me, to),
+        let pending = |to: usize| {
+            if to == me {
+                seat.stacked()
+            } else {
+                table.pending(me, to)
+            }
         };
         let to = dealer.deal(near, pending, &mut self.random);
         let job = job.dealt(near == Some(to));
@@ -280,7 +292,7 @@ impl DealingQueue {
         matches!(self.policy.oracle, Oracle::Locality { .. })
     }
 
-    /// Asks a worker for a job, unless somebody has been asked in this search.
+    /// Asks a worker for a job, unless one has been asked in this search.
     fn ask(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
         if victim.is_empty() {
             return Steal::Empty;
@@ -301,9 +313,10 @@ impl DealingQueue {
             self.forget(index);
             return Steal::Empty;
         }
-        let near = match self.is_local() {
-            true => self.table.near_for(index) + seat.near(),
-            false => 0,
+        let near = if self.is_local() {
+            self.table.near_for(index) + seat.near()
+        } else {
+            0
         };
         let stuck = self.is_stuck(index, near);
         if !stuck && stacked + dealt <= near {
@@ -335,8 +348,8 @@ impl DealingQueue {
         Steal::Success(StolenBatch { job, moved, more })
     }
 
-    /// Has this worker, who has so many jobs that had better run there, not got on with them for long?
-    /// Each time that is so, a new while begins.
+    /// Returns `true` if `worker`, which has `near` jobs that prefer it, has made no progress for
+    /// [`STUCK`]. Each time that is so, a new while begins.
     fn is_stuck(&mut self, worker: usize, near: usize) -> bool {
         if near == 0 {
             self.forget(worker);
@@ -367,8 +380,8 @@ impl DealingQueue {
         }
     }
 
-    /// Takes items back out of the buffer to this worker. One of the family is returned, and with it whether
-    /// there were any at all.
+    /// Takes items back out of the buffer to this worker. One of the family is returned, and with
+    /// it whether there were any at all.
     fn take_back_from(
         &mut self,
         other: usize,
@@ -416,172 +429,5 @@ impl DealingQueue {
         let (me, table) = (self.me, &*self.table);
         self.hand.with(|hand| hand.produce(table, me, to, job));
         table.count_executed(me);
-    }
-}
-
-impl LocalQueue for DealingQueue {
-    #[inline]
-    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
-        // What was dealt comes from the stack, and goes back there.
-        match job.is_spawned() && !job.is_dealt() {
-            true => self.deal(job, None),
-            false => self.keep(job),
-        }
-        if self.seat.is_asked() {
-            self.answer();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<JobRef> {
-        let seat = &*self.seat;
-        self.hand.with(|hand| hand.pop(seat))
-    }
-
-    fn pop_received(&mut self) -> Option<QueuedJob> {
-        self.collect()
-    }
-
-    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
-        self.deal(job, Some(near));
-        Ok(false)
-    }
-
-    fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
-        let victim = victim.stand()?;
-        Some(match self.dealer.is_some() && self.searches <= PATIENCE {
-            true => self.ask(victim),
-            false => self.fetch(victim),
-        })
-    }
-
-    fn skips_search(&mut self) -> bool {
-        self.searches = self.searches.saturating_add(1);
-        self.asked = false;
-        self.waits = false;
-        self.refused = false;
-        if self.dealer.is_some() {
-            self.seat.set_hungry(true);
-        }
-        false
-    }
-
-    fn was_refused(&self) -> bool {
-        self.refused
-    }
-
-    fn open_to_offers(&mut self) -> bool {
-        true
-    }
-
-    fn close_to_offers(&mut self) {
-        // One that is about to lie down, and sees what it has asked for, gets up and goes on waiting for it.
-        match self.waits {
-            true => self.seat.set_hungry(false),
-            false => self.has_found(),
-        }
-    }
-
-    fn dealt_to(&mut self) -> Option<usize> {
-        self.told.take()
-    }
-
-    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
-        self.dealer.as_ref()?;
-        let (me, table) = (self.me, &*self.table);
-        let (job, from) = self.hand.with(|hand| {
-            let mut all = 0..table.members();
-            all.find_map(|from| Some((hand.consume_of(table, me, from, group)?, from)))
-        })?;
-        Some(self.collected(job, from))
-    }
-
-    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
-        if self.dealer.is_none() {
-            return (None, false);
-        }
-        let (me, members) = (self.me, self.table.members());
-        let mut others = (0..members).filter(|&other| other != me);
-        if !others
-            .clone()
-            .any(|other| self.table.pending(me, other) > 0)
-        {
-            return (None, false);
-        }
-        self.recalls += 1;
-        if self.recalls < RECALL {
-            return (None, false);
-        }
-        self.recalls = 0;
-        let mut any = false;
-        let found = others.find_map(|other| {
-            let (found, moved) = self.take_back_from(other, group, spawned);
-            any |= moved;
-            found
-        });
-        (found.map(|job| QueuedJob { job, owner: me }), any)
-    }
-
-    fn take_ghosts(&mut self) -> Vec<JobRef> {
-        if self.dealer.is_none() {
-            return Vec::new();
-        }
-        let (me, members) = (self.me, self.table.members());
-        let mut ghosts = Vec::new();
-        for other in (0..members).filter(|&other| other != me) {
-            let table = &*self.table;
-            let most = table.pending(me, other);
-            let dealt = table.seat(other).and_then(|seat| {
-                let hand = &seat.hand;
-                hand.try_with(|hand| {
-                    hand.give_back(table, [other, me], GroupId::NONE, most, |_| true)
-                })
-            });
-            for job in dealt.unwrap_or_default() {
-                // SAFETY: it has not been executed, and this worker has taken it.
-                if unsafe { job.is_ghost() } {
-                    ghosts.push(job);
-                } else {
-                    self.deal_again(other, job);
-                }
-            }
-        }
-        ghosts
-    }
-
-    fn executed(&mut self, near: bool) {
-        self.transfers.hits += u64::from(near);
-        self.table.count_executed(self.me);
-    }
-
-    fn is_settled(&self) -> bool {
-        self.table.is_settled()
-    }
-
-    fn transfers(&self) -> TransferCounts {
-        self.transfers
-    }
-}
-
-impl StealHandle for DealingStealer {
-    fn steal(&self) -> Steal<JobRef> {
-        let seat = &*self.seat;
-        if seat.stacked() == 0 {
-            return Steal::Empty;
-        }
-        match seat.hand.try_with(|hand| hand.pop_oldest(seat, |_| true)) {
-            Some(Some(job)) => Steal::Success(job.anywhere()),
-            Some(None) => Steal::Empty,
-            None => Steal::Retry,
-        }
-    }
-
-    fn stand(&self) -> Option<&DealingStealer> {
-        Some(self)
-    }
-
-    fn len(&self) -> usize {
-        self.seat.stacked() + self.table.pending_for(self.index)
     }
 }

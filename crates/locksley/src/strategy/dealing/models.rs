@@ -12,7 +12,7 @@ use crate::scheduler::idle::sleep::SleepState;
 use crate::strategy::steal_half::dummies::Dummies;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
-/// Adds one, if nobody is inside.
+/// Adds one, if no thread is inside.
 fn try_to_add(count: &Theirs<usize>) -> usize {
     usize::from(count.try_with(|count| *count += 1).is_some())
 }
@@ -56,7 +56,8 @@ fn deal(pile: &mut DealingQueue, to: usize, job: JobRef) {
         .with(|hand| hand.produce(&table, me, to, job.dealt(false)));
 }
 
-/// A consumer takes what it was dealt while a third worker fetches from its place: each job goes to one of them.
+/// A consumer takes what it was dealt while a third worker fetches from its place: each job goes to
+/// one of them.
 #[test]
 fn a_dealt_job_is_taken_once() {
     loom::model(|| {
@@ -84,8 +85,8 @@ fn a_dealt_job_is_taken_once() {
     });
 }
 
-/// A worker deals to another one that goes to sleep: either that one is woken, or it does not sleep, or it
-/// finds the job. A lost wake-up is a deadlock, which loom reports.
+/// A worker deals to another one that goes to sleep: either that one is woken, or it does not
+/// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
 #[test]
 fn a_dealt_job_wakes_its_consumer() {
     loom::model(|| {
@@ -124,8 +125,8 @@ fn a_dealt_job_wakes_its_consumer() {
     });
 }
 
-/// A task deals a job to another worker, and is done; executing that job deals one back. Whoever finds that
-/// the tasks are done and that everything is settled sees both executed.
+/// A task deals a job to another worker, and is done; executing that job deals one back. A thread
+/// that finds that the tasks are done and that everything is settled sees both executed.
 #[test]
 fn what_is_settled_is_done() {
     loom::model(|| {

@@ -1,34 +1,36 @@
-//! What the workers of a pool under `dealing` know of each other: who has been dealt how much, who is
-//! hungry, and whether everything that was dealt is done.
+//! What the workers of a pool under `dealing` know of each other: who has been dealt how much, who
+//! is hungry, and whether everything that was dealt is done.
 //!
 //! # Termination
 //!
-//! The paper leaves it out: "after traversing and finding all of its n work-pile PCBs empty, a process
-//! becomes idle and initiates a termination detection protocol". Here each worker counts what it has
-//! dealt, and what it has executed of what was dealt, by whomever; each count has one writer
-//! and only grows. An item is counted as dealt before it can be seen, and as executed when
-//! everything that its execution dealt is counted.
+//! The paper leaves it out: "after traversing and finding all of its n work-pile PCBs empty, a
+//! process becomes idle and initiates a termination detection protocol". Here each worker counts
+//! what it has dealt, and what it has executed of what was dealt; each count has one writer and
+//! only grows. An item is counted as dealt before it can be seen, and as executed when everything
+//! that its execution dealt is counted.
 //!
-//! **Theorem.** Whoever adds up what was executed, and *then* what was dealt, and gets the same, knows that at the
-//! moment between the two everything that had been dealt was executed. Proof: let E(t) and D(t) be the
-//! true sums. An item is dealt before it is executed, so E(t) <= D(t) at all times. At the moment t between the two
-//! collections, what was collected before is at most E(t), and what was collected after
-//! is at least D(t), as the counts grow. So if they are equal, E(t) = D(t). On a machine without a moment t the same
-//! holds of what happened before the collections: whoever sees an execution counted [T2] sees the item
-//! counted, and what it dealt [T1].
+//! **Theorem.** A thread that adds up what was executed, and *then* what was dealt, and gets the
+//! same, knows that at the moment between the two everything that had been dealt was executed.
+//! Proof: let E(t) and D(t) be the true sums. An item is dealt before it is executed, so E(t) <=
+//! D(t) at all times. At the moment t between the two collections, what was collected before is at
+//! most E(t), and what was collected after is at least D(t), as the counts grow. So if they are
+//! equal, E(t) = D(t). On a machine without a moment t the same holds of what happened before the
+//! collections: a thread that sees an execution counted [T2] sees the item counted, and what it
+//! dealt [T1].
 //!
-//! A worker ends when the pool is closed, so that there are no tasks left which could deal, and this says
-//! yes. Until then an item may be in a buffer whose consumer has ended: those who are left fetch it.
+//! A worker ends when the pool is closed, so that there are no tasks left which could deal, and
+//! this says yes. Until then an item may be in a buffer whose consumer has ended: those who are
+//! left fetch it.
 //!
-//! To sleep is another matter: whether an item is *in sight* is asked after the barrier of `sleep`, pair of workers
-//! by pair. An item is dealt, counted and linked before its producer passes its half of the barrier; so the
-//! one who lies down sees it, or is seen.
+//! To sleep is another matter: whether an item is *in sight* is asked after the barrier of `sleep`,
+//! pair of workers by pair. An item is dealt, counted and linked before its producer passes its
+//! half of the barrier; so the one who lies down sees it, or is seen.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | T1 | dealt: store of the count | Relaxed | T2 | it is stored before the item is linked (Release) and before the execution that dealt is counted | `dealing::models::what_is_settled_is_done` |
-//! | T2 | executed: store; load by whoever collects | Release; Acquire | each other | one would see the execution, and not what was dealt in it | `dealing::models::what_is_settled_is_done` |
-//! | T3 | taken: store, by whoever is inside of the consumer's place | Relaxed | - | a hint for others; the lock orders the writers | |
+//! | T2 | executed: store; load by the collector | Release; Acquire | each other | one would see the execution, and not what was dealt in it | `dealing::models::what_is_settled_is_done` |
+//! | T3 | taken: store, with the consumer's lock | Relaxed | - | a hint for others; the lock orders the writers | |
 
 use std::sync::{Arc, OnceLock};
 
@@ -61,7 +63,7 @@ struct Row {
     dealt: Box<[AtomicU64]>,
     /// Those of them that had better run there. Written by the worker.
     near: Box<[AtomicU64]>,
-    /// Written by whoever is inside of the worker's place.
+    /// Written with the worker's lock.
     taken: Box<[AtomicU64]>,
     /// Those of them that had better run here. As `taken`.
     arrived: Box<[AtomicU64]>,
@@ -69,13 +71,14 @@ struct Row {
 
 /// A worker as the others see it.
 pub(crate) struct PeerState {
-    /// How many jobs are on the worker's stack. Written by whoever is inside.
+    /// How many jobs are on the worker's stack. Written with its lock.
     stacked: CachePadded<AtomicUsize>,
     /// How many of those had better run on this worker. As `stacked`.
     near: AtomicUsize,
-    /// Who has asked the worker for a job, plus one; 0 if nobody has. Written by those, and by the worker.
+    /// The worker that has asked this one for a job, plus one; 0 if there is none. Written by
+    /// those, and by the worker.
     asked: CachePadded<AtomicUsize>,
-    /// Has the worker nothing to do? Written by it.
+    /// Set while the worker has nothing to do. Written by it.
     hungry: AtomicBool,
     pub(super) hand: Theirs<Inbox>,
 }
@@ -96,7 +99,7 @@ impl PeerState {
         self.stacked.load(Ordering::Relaxed)
     }
 
-    /// For whoever is inside: so many jobs are on the stack.
+    /// Notes how many jobs are on the stack. With the lock.
     #[inline]
     pub(super) fn set_stacked(&self, jobs: usize) {
         self.stacked.store(jobs, Ordering::Relaxed);
@@ -107,7 +110,7 @@ impl PeerState {
         self.near.load(Ordering::Relaxed)
     }
 
-    /// For whoever is inside: so many of those.
+    /// Notes how many of those there are. With the lock.
     #[inline]
     pub(super) fn set_near(&self, jobs: usize) {
         self.near.store(jobs, Ordering::Relaxed);
@@ -118,7 +121,7 @@ impl PeerState {
         self.asked.store(who + 1, Ordering::Relaxed);
     }
 
-    /// For the worker: has somebody asked for a job?
+    /// Returns `true` if another worker has asked for a job. For the worker.
     #[inline]
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed) != 0
@@ -189,7 +192,8 @@ impl Table {
         Some(self.seats.get(index)?.get()?)
     }
 
-    /// `from` is about to deal an item to `to`; had it better run there? For `from`.
+    /// Notes that `from` is about to deal an item to `to`; `near` if it prefers that worker. For
+    /// `from`.
     #[inline]
     pub(super) fn count_dealt(&self, from: usize, to: usize, near: bool) {
         let row = &self.rows[from];
@@ -199,7 +203,7 @@ impl Table {
         bump(&row.dealt[to], Ordering::Relaxed); // [T1]
     }
 
-    /// An item that `from` dealt to `to` was taken. For whoever is inside of the place of `to`.
+    /// Notes that an item was taken that `from` dealt to `to`. With the lock of `to`.
     #[inline]
     pub(super) fn count_taken(&self, to: usize, from: usize, near: bool) {
         let row = &self.rows[to];
@@ -218,7 +222,8 @@ impl Table {
     /// How many items seem to be in the buffer from `from` to `to`.
     #[inline]
     pub(super) fn pending(&self, from: usize, to: usize) -> usize {
-        // What was taken was dealt before; looked at in this order, the difference is seldom too small.
+        // What was taken was dealt before; looked at in this order, the difference is seldom too
+        // small.
         let taken = self.rows[to].taken[from].load(Ordering::Relaxed);
         let dealt = self.rows[from].dealt[to].load(Ordering::Relaxed);
         dealt.saturating_sub(taken) as usize
@@ -258,7 +263,8 @@ impl Table {
         counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Has everything been executed that was dealt? If nobody can deal any more, the answer stands.
+    /// Returns `true` if everything has been executed that was dealt. If no worker can deal any
+    /// more, the answer stands.
     pub(super) fn is_settled(&self) -> bool {
         let executed = self.executed.iter();
         let executed: u64 = executed.map(|count| count.load(Ordering::Acquire)).sum(); // [T2]

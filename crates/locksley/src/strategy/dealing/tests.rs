@@ -1,6 +1,7 @@
 //! Piles at a table, without threads.
 
 use super::*;
+use crate::strategy::local_queue::LocalQueue;
 use crate::strategy::steal_half::dummies::Dummies;
 
 fn table(count: usize, policy: &str) -> Vec<DealingQueue> {
@@ -99,7 +100,8 @@ fn forks_stay_until_somebody_asks() {
     assert_eq!(popped(&mut piles[0], &jobs), [0, 3, 2, 1]);
 }
 
-/// Searches until something is got: the job's number, whether it was dealt, and how many came besides.
+/// Searches until something is got: the job's number, whether it was dealt, and how many came
+/// besides.
 fn fetched(
     thief: &mut DealingQueue,
     victim: &DealingStealer,
@@ -147,7 +149,7 @@ fn what_has_better_be_where_it_is_is_left_there() {
     let busy = piles[1].stand();
     assert_eq!(fetched(&mut piles[2], &busy, &jobs), None);
     assert!(piles[2].was_refused());
-    // Nobody has seen it move for long.
+    // No worker has seen it move for long.
     let early = Instant::now().checked_sub(2 * STUCK).expect("later");
     let watch = piles[2].watches[1].as_mut().expect("it was seen");
     watch.since = early;
@@ -173,7 +175,7 @@ fn a_waiter_gets_its_fork_back() {
         assert!(piles[0].pop() == Some(jobs.job(2)));
     }
     assert_eq!(piles[0].transfers().dealt, 2);
-    // SAFETY: nobody executes them.
+    // SAFETY: they are not executed.
     let group = unsafe { jobs.job(1).group() };
     for _ in 1..RECALL {
         assert!(!piles[0].take_back(group, false).1, "it waits a little");
@@ -199,7 +201,7 @@ fn a_scope_gets_its_tasks_and_no_others() {
         push(&mut piles[0], spawned(group));
     }
     let group = |injected: QueuedJob| {
-        // SAFETY: nobody executes them.
+        // SAFETY: they are not executed.
         unsafe { injected.job.group() }
     };
     assert_eq!(piles[1].pop_of(ours).map(group), Some(ours));

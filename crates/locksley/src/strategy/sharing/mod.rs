@@ -10,43 +10,45 @@
 //!     invites an idle worker ──────────────────>   steals the donor's oldest job
 //! ```
 //!
-//! A fork is the pool's own, without a fence and without a look at the flag: whoever sets the flag also
-//! leaves a request at the worker's deque, the one word that a fork compares with. When to give and to
-//! whom is decided by [`Sharing`]. A job that is given away stays in the donor's deque until a worker
-//! takes it: an invitation that comes too late costs nothing but itself.
+//! A fork is the pool's own, without a fence and without a look at the flag: the thief that sets
+//! the flag also leaves a request at the worker's deque, the one word that a fork compares with.
+//! When to give and to whom is decided by [`Sharing`]. A job that is given away stays in the
+//! donor's deque until a worker takes it: an invitation that comes too late costs nothing but
+//! itself.
 //!
 //! Spawned jobs have entries of their own ([`locksley_queue::offer`]), so that one of them can be
-//! offered, or sent to the mailbox of a worker that it had better run on ([`locksley_queue::mailbox`]),
-//! while its pointer is in the donor's queue: the worker that comes first gets the job, the other one a
-//! ghost.
+//! offered, or sent to the mailbox of a worker that it had better run on
+//! ([`locksley_queue::mailbox`]), while its pointer is in the donor's queue: the worker that comes
+//! first gets the job, the other one a ghost.
 //!
-//! No wake-up depends on an offer or an invitation: a worker is open to them only between two searches
-//! in its main loop, and closes its cell before it goes to sleep.
+//! No wake-up depends on an offer or an invitation: a worker is open to them only between two
+//! searches in its main loop, and closes its cell before it goes to sleep.
 //!
-//! **When.** Under Tit-for-tat the flag is set by an opportunity to steal, and reset by the opportunity
-//! to spread that follows: what donors do is paid for by thieves, one by one, and a worker that no
-//! thief has asked pays nothing. Under Greedy the flag stays set, and so does the request.
+//! **When.** Under Tit-for-tat the flag is set by an opportunity to steal, and reset by the
+//! opportunity to spread that follows: what donors do is paid for by thieves, one by one, and a
+//! worker that no thief has asked pays nothing. Under Greedy the flag stays set, and so does the
+//! request.
 //!
 //! # What is given
 //!
 //! In the thesis a donee takes the *newest* job. A waiter that leapfrogs relies on the oldest being
-//! taken first: when a join's job is gone, so are all older ones, and whatever forked jobs are in the
-//! deque descend from the root that the worker entered last (`wait`, `task_stack`). So a donee of a
-//! forked job takes the oldest, as a thief does, and for everyone else it has stolen it. The donor is
-//! the job's owner, is woken when it is done, and leapfrogs at the donee meanwhile.
+//! taken first: when a join's job is gone, so are all older ones, and whatever forked jobs are in
+//! the deque descend from the root that the worker entered last (`wait`, `task_stack`). So a donee
+//! of a forked job takes the oldest, as a thief does, and for everyone else it has stolen it. The
+//! donor is the job's owner, is woken when it is done, and leapfrogs at the donee meanwhile.
 //!
 //! # Theorem
 //!
-//! With an expected constant number of steal attempts between spreads, a computation takes an expected
-//! time in `O(T1/P + Tinf/(1 - theta_r))` (section 6.1.4). An idle worker here tries everybody once
-//! in each search; each of its attempts is one of the thesis's.
+//! With an expected constant number of steal attempts between spreads, a computation takes an
+//! expected time in `O(T1/P + Tinf/(1 - theta_r))` (section 6.1.4). An idle worker here tries every
+//! other one once in each search; each of its attempts is one of the thesis's.
 //!
 //! # Deviations from the paper
 //!
 //! Beside those of the queue (`locksley_queue::offer`): the oldest forked job is given, as above.
-//! Offers and the mailbox are looked at before each search, not with probability theta_r instead of it;
-//! in the thesis's Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the next
-//! pointer: the attempt is not over. Ghosts are counted.
+//! Offers and the mailbox are looked at before each search, not with probability theta_r instead of
+//! it; in the thesis's Algorithm 14 offers are forgotten. A thief that pops a ghost goes on to the
+//! next pointer: the attempt is not over. Ghosts are counted.
 
 mod peers;
 #[cfg(test)]
@@ -68,8 +70,8 @@ use crate::scheduler::victim_order::outcome;
 use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::JobRef;
 
-/// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker that
-/// is so far behind will not miss them.
+/// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker
+/// that is so far behind will not miss them.
 const LETTERS: usize = if cfg!(loom) { 2 } else { 256 };
 
 /// The owner's side.
@@ -135,8 +137,8 @@ impl SharingQueue {
         }
     }
 
-    /// An opportunity to spread: Algorithm 7's SPREAD, with the flag set. `give` makes the offer to a
-    /// worker, if that is idle.
+    /// An opportunity to spread: Algorithm 7's SPREAD, with the flag set. `give` makes the offer to
+    /// a worker, if that is idle.
     #[cold]
     #[inline(never)]
     fn spread(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
@@ -179,14 +181,15 @@ impl SharingQueue {
             return false;
         };
         let sent = near.send(offer);
-        match sent {
-            true => self.transfers.mailed += 1,
-            false => drop(self.entries.retract(entry)),
+        if sent {
+            self.transfers.mailed += 1;
+        } else {
+            self.entries.retract(entry);
         }
         sent
     }
 
-    /// Takes up an offer, unless somebody was quicker.
+    /// Takes up an offer, unless another worker was quicker.
     fn accept(&mut self, offer: Offer) -> Option<QueuedJob> {
         let owner = offer.worker();
         let job = self.peers.peer(owner)?.accept(offer);
@@ -197,15 +200,17 @@ impl SharingQueue {
         job.map(|job| QueuedJob { job, owner })
     }
 
-    /// After an opportunity to steal: changes the flag of somebody drawn at random.
+    /// After an opportunity to steal: changes the flag of a random worker.
     fn report(&mut self, outcome: Outcome) {
         if self.is_left_out() {
             return;
         }
-        if let Some(drawn) = other(self.index, self.peers.count(), &mut self.random)
-            && let Some(peer) = self.peers.peer(drawn)
-            && peer.update(self.policy.heuristic.by_thief(outcome))
-        {
+        let Some(drawn) = other(self.index, self.peers.count(), &mut self.random) else {
+            return;
+        };
+        let flag = self.policy.heuristic.by_thief(outcome);
+        let peer = self.peers.peer(drawn);
+        if peer.is_some_and(|peer| peer.update(flag)) {
             self.asked = Some(drawn);
         }
     }
@@ -291,9 +296,10 @@ impl LocalQueue for SharingQueue {
     }
 
     fn answered(&mut self, accepted: bool) {
-        match accepted {
-            true => self.transfers.accepted += 1,
-            false => self.transfers.late += 1,
+        if accepted {
+            self.transfers.accepted += 1
+        } else {
+            self.transfers.late += 1
         }
     }
 

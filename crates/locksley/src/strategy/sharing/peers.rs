@@ -21,15 +21,18 @@ pub(crate) struct Peer {
     entries: OfferPeer<JobRef>,
     /// Where offers arrive.
     state: State,
-    /// Who has invited the worker to steal from it, plus one; 0 for none. Written by donors and by it.
+    /// Who has invited the worker to steal from it, plus one; 0 for none. Written by donors and by
+    /// it.
     invitation: CachePadded<AtomicUsize>,
     /// Where letters arrive.
     post: Sender<Offer>,
-    /// Shall the worker try to give work away? Read by the worker at each push, written by it and by thieves.
+    /// Set if the worker is to give work away. Read by the worker at each push, written by it and
+    /// by thieves.
     spreading: CachePadded<AtomicBool>,
-    /// Who stole last, plus one; 0 if nobody has. Written by thieves.
+    /// The last thief, plus one; 0 if there is none. Written by thieves.
     last_thief: AtomicUsize,
-    /// How many pointers were popped here whose job a donee had. Written by whoever pops one.
+    /// How many pointers were popped here whose job a donee had. Written by the worker that pops
+    /// one.
     ghosts: AtomicU64,
 }
 
@@ -74,7 +77,7 @@ impl Peer {
         self.entries.accept(offer)
     }
 
-    /// For a donor: is the worker idle, with no offer waiting?
+    /// Returns `true` if the worker is idle, with no offer waiting. For a donor.
     pub(super) fn is_idle(&self) -> bool {
         self.state.is_idle()
     }
@@ -106,7 +109,7 @@ impl Peer {
         self.invitation.load(Ordering::Relaxed) != 0
     }
 
-    /// For anybody: leaves an offer in the mailbox, if there is room.
+    /// Leaves an offer in the mailbox, if there is room. For all workers.
     pub(super) fn send(&self, offer: Offer) -> bool {
         self.post.send(offer).is_ok()
     }
@@ -133,8 +136,8 @@ impl Peer {
         self.spreading.load(Ordering::Relaxed)
     }
 
-    /// Changes the flag. Written only where that changes something, so that the worker's cache keeps it.
-    /// Returns `true` if this call set it.
+    /// Changes the flag. Written only where that changes something, so that the worker's cache
+    /// keeps it. Returns `true` if this call set it.
     pub(super) fn update(&self, update: Update) -> bool {
         match update.value() {
             Some(value) if self.is_spreading() != value => {

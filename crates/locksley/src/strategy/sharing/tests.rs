@@ -305,7 +305,7 @@ mod models {
     }
 
     /// A worker closes its cell, as before it sleeps, while a donor offers it a job: the job is
-    /// where everybody looks for it.
+    /// where all workers look for it.
     #[test]
     fn an_offer_to_one_who_goes_to_sleep_is_not_lost() {
         loom::model(|| {
@@ -319,7 +319,8 @@ mod models {
             push(&mut donor, jobs.job(0));
             let mut donee = sleeper.join().unwrap();
             assert!(!donor.peer().is_empty(), "in sight");
-            // Loom lets the cell show the offer behind WORKING, which has replaced it. That would be right too.
+            // Loom lets the cell show the offer behind WORKING, which has replaced it. That would
+            // be right too.
             let mut had = drain(&mut donor, &jobs);
             had.extend(received(&mut donee, &jobs).map(|(number, _)| number));
             assert_eq!(had, [0]);

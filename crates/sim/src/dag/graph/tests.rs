@@ -18,6 +18,8 @@ fn graph(nodes: &str) -> Result<Graph, GraphError> {
     });
     let file = File {
         format: FORMAT.to_owned(),
+        unit_ns: None,
+        unordered: 0,
         nodes: nodes.collect(),
     };
     Graph::parse(&serde_json::to_string(&file).unwrap())

@@ -1,27 +1,37 @@
-//! What a program that knows nothing of it leaves behind when it ends: statistics, timeline, profile,
-//! recording.
+//! What a pool leaves behind when the program ends: statistics, timeline, profile, recording.
 //!
-//! Every pool that is built leaves an observer here, if a variable of the environment asks for it. When
-//! the process exits, by returning from `main` or by `exit`, the C library calls back, and what was
-//! observed is written. A program that is killed or aborts writes nothing.
+//! Every pool that is built leaves an observer here, if a variable of the environment asks for it.
+//! When the process exits, by returning from `main` or by `exit`, the C library calls back, and the
+//! results are written. A program that is killed or aborts writes nothing.
 
-use std::ffi::OsString;
+use std::ffi::{OsString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use locksley::{Builder, Observer, PerProcess, Profile, Recording, Trace};
+use locksley_trace::Trace;
 
-use crate::environment::{self, Outputs};
+use crate::observe::profile::Profile;
+use crate::observe::record::{Recorder, Recording};
+use crate::observe::stats::Observer;
+use crate::observe::trace::Tracing;
+use crate::pool::config::Config;
+use crate::pool::environment::Outputs;
+use crate::pool::process::PerProcess;
+use crate::sync::statics::{AtomicBool, AtomicUsize, Ordering};
 
-/// How many pools are kept: a program that makes them by the thousand would have them all in memory.
+unsafe extern "C" {
+    /// The C standard library's. Returns 0 if `handler` will be called at exit.
+    fn atexit(handler: extern "C" fn()) -> c_int;
+}
+
+/// The most pools that are kept, since an observer keeps its pool in memory.
 const MOST: usize = 16;
 
-/// How many entries of each thread a timeline has: 2 megabytes.
+/// The entries of each thread in a timeline: 2 megabytes.
 const ENTRIES: usize = 1 << 17;
 
-/// How long a step of a recorded graph is: what `locksley replay` takes it to be.
+/// How long a step of a recorded graph is.
 const STEP: Duration = Duration::from_nanos(200);
 
 /// A forked process reports its own pools only.
@@ -31,7 +41,7 @@ static POOLS: PerProcess<Mutex<Pools>> = PerProcess::new();
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
 /// The process that asked for it.
-static FIRST: AtomicU32 = AtomicU32::new(0);
+static FIRST: AtomicUsize = AtomicUsize::new(0);
 
 #[derive(Default)]
 struct Pools {
@@ -40,19 +50,20 @@ struct Pools {
     others: usize,
 }
 
-/// Has a pool note what is to be written at the end.
-pub(crate) fn prepare(builder: Builder) -> Builder {
-    let outputs = environment::outputs();
-    let builder = match outputs.trace {
-        Some(_) => builder.trace(ENTRIES),
-        None => builder,
-    };
-    builder.record(outputs.profile.is_some() || outputs.record.is_some())
+/// Has a pool note what is to be written at the end, unless it does so already.
+pub(crate) fn prepare(config: &mut Config) {
+    let outputs = Outputs::wanted();
+    if outputs.trace.is_some() && config.tracing.is_none() {
+        config.tracing = Some(Tracing::new(ENTRIES));
+    }
+    if outputs.records() && config.recorder.is_none() {
+        config.recorder = Some(Recorder::new());
+    }
 }
 
 /// Keeps a pool for the report, if there is to be one.
-pub(crate) fn keep(pool: &locksley::Pool) {
-    let outputs = environment::outputs();
+pub(crate) fn keep(pool: &crate::Pool) {
+    let outputs = Outputs::wanted();
     if outputs.are_none() {
         return;
     }
@@ -66,10 +77,10 @@ pub(crate) fn keep(pool: &locksley::Pool) {
     }
     // A forked process has its parent's handlers.
     if !REGISTERED.swap(true, Ordering::Relaxed) {
-        FIRST.store(std::process::id(), Ordering::Relaxed);
+        FIRST.store(std::process::id() as usize, Ordering::Relaxed);
         // SAFETY: the function does not unwind, and is there as long as the process: a library that
-        // is unloaded before takes what it has registered with it.
-        unsafe { libc::atexit(write_all) };
+        // is unloaded before unregisters its functions.
+        unsafe { atexit(write_all) };
     }
     let name = format!("locksley: pool {}: {pool:?}", pools.kept.len() + 1);
     pools.kept.push((name, pool.observer()));
@@ -77,7 +88,7 @@ pub(crate) fn keep(pool: &locksley::Pool) {
 
 /// Writes what was asked for. No panic leaves it, and the thread's own variables may be gone.
 extern "C" fn write_all() {
-    // A thread that builds a pool while the process ends may have the lock for ever.
+    // A thread that builds a pool while the process ends may hold the lock for ever.
     let Some(Ok(pools)) = POOLS.get().map(Mutex::try_lock) else {
         return;
     };
@@ -93,11 +104,11 @@ impl Pools {
         if let Some(file) = &self.outputs.trace {
             save("LOCKSLEY_TRACE", file, &self.trace().to_json());
         }
-        if self.outputs.profile.is_none() && self.outputs.record.is_none() {
+        if !self.outputs.records() {
             return;
         }
         let Some(recording) = self.recording() else {
-            eprintln!("locksley: nothing was recorded: no pool ran a join, a scope or an iterator");
+            eprintln!("locksley: nothing was recorded: no pool ran a join, a scope or a loop");
             return;
         };
         if let Some(file) = &self.outputs.profile {
@@ -150,14 +161,14 @@ fn save(variable: &str, file: &OsString, text: &str) {
     let (id, mut path) = (std::process::id(), file.clone());
     if let Some(pattern) = file.to_str().filter(|text| text.contains("%p")) {
         path = pattern.replace("%p", &id.to_string()).into();
-    } else if id != FIRST.load(Ordering::Relaxed) {
+    } else if id as usize != FIRST.load(Ordering::Relaxed) {
         // A forked process leaves its parent's file alone.
         path.push(format!(".{id}"));
     }
     if let Err(error) = std::fs::write(&path, text) {
         eprintln!(
             "locksley: {variable}: {} cannot be written: {error}",
-            path.display()
+            std::path::Path::new(&path).display()
         );
     }
 }

@@ -1,0 +1,64 @@
+//! Recording the tasks of a frame: each is a strand, and waits for the tasks that its accesses
+//! conflict with. Which worker ran it, and what was ready when, is left out.
+
+use std::ptr::{self, NonNull};
+
+use super::engine::List;
+use super::task::Task;
+use super::unfold::Histories;
+use crate::observe::record::RecordedTasks;
+use crate::scheduler::worker::Worker;
+use crate::sync::Ordering;
+
+/// A list whose tasks are recorded until this is dropped.
+pub(super) struct Recording<'a> {
+    list: &'a List,
+    _tasks: RecordedTasks<'a>,
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        self.list.record.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+}
+
+impl List {
+    /// Records the tasks until the result is dropped. For the owner, while no other worker knows of
+    /// the list.
+    #[cold]
+    pub(super) fn record<'a>(&'a self, worker: &'a Worker) -> Recording<'a> {
+        let (mut histories, mut after) = (Histories::default(), Vec::new());
+        let front = NonNull::new(self.front.load(Ordering::Relaxed));
+        // SAFETY: what is in the list stays.
+        let tasks = std::iter::successors(front, |task| unsafe { task.as_ref() }.next.get());
+        let mut first = None;
+        for task in tasks {
+            // SAFETY: as above.
+            let task = unsafe { task.as_ref() };
+            first.get_or_insert(task.index);
+            after.push(histories.enter(after.len(), task.entries(), |core| core));
+        }
+        let tasks = RecordedTasks::new(worker, first.unwrap_or(0), after);
+        let graph = std::sync::Arc::as_ptr(&tasks.graph).cast_mut();
+        self.record.store(graph, Ordering::Relaxed);
+        Recording {
+            list: self,
+            _tasks: tasks,
+        }
+    }
+
+    /// Runs a task, and records it if the list is recorded.
+    pub(super) fn run_recorded<R>(
+        &self,
+        task: &Task,
+        worker: Option<&Worker>,
+        run: impl FnOnce() -> R,
+    ) -> R {
+        // SAFETY: the graph stays while tasks of the list run.
+        let graph = unsafe { self.record.load(Ordering::Relaxed).as_ref() };
+        match (graph, worker) {
+            (Some(graph), Some(worker)) => graph.run(worker, task.index, run),
+            _ => run(),
+        }
+    }
+}

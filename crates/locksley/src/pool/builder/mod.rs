@@ -1,0 +1,305 @@
+//! How a pool is configured and built.
+
+mod build;
+mod observe;
+mod threads;
+
+use std::fmt;
+use std::num::NonZero;
+
+use locksley_policy::{Balancer, Theta, Victims};
+
+use crate::pool::config::{Config, OwnBalancer};
+use crate::strategy::{Idle, Strategy, Waiting};
+
+/// Builds a [`Pool`](crate::Pool). Made by [`Pool::builder`](crate::Pool::builder), or by
+/// `Builder::default`.
+///
+/// What a program does not set comes from the environment, and then from the defaults below. These
+/// variables count for every pool, the global one included:
+///
+/// | variable | what it does |
+/// |---|---|
+/// | `LOCKSLEY_NUM_THREADS=N` | the number of workers, if the program sets none |
+/// | `LOCKSLEY_STRATEGY=NAME` | the strategy, if the program sets none |
+/// | `LOCKSLEY_STATS=1` | prints the statistics on standard error when the program exits |
+/// | `LOCKSLEY_TRACE=FILE` | writes a timeline when the program exits |
+/// | `LOCKSLEY_PROFILE=FILE` | writes work and span (JSON, `locksley-profile/1`) |
+/// | `LOCKSLEY_RECORD=FILE` | writes a recording for `locksley replay` (JSON, `locksley-dag/1`) |
+/// | `LOCKSLEY_NO_MEMBARRIER=1` | thieves ask for work, and never force it with a `membarrier` |
+///
+/// The four in the middle need the feature `stats`. `%p` in the name of a file stands for the
+/// number of the process. A program that aborts or is killed writes nothing.
+///
+/// ```
+/// use locksley::{Pool, Strategy, Waiting};
+///
+/// let pool = Pool::builder()
+///     .workers(2)
+///     .strategy(Strategy::ChaseLev)
+///     .waiting(Waiting::TakeAny)
+///     .thread_name(|index| format!("solver-{index}"))
+///     .build()
+///     .unwrap();
+/// assert_eq!(pool.workers(), 2);
+/// ```
+#[must_use = "a builder does nothing until it is built"]
+pub struct Builder {
+    /// `None` for the default, as below.
+    workers: Option<NonZero<usize>>,
+    strategy: Option<Strategy>,
+    config: Config,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        f.debug_struct("Builder")
+            .field("workers", &self.workers)
+            .field("strategy", &self.strategy)
+            .field("waiting", &config.waiting)
+            .field("spares", &config.spares)
+            .field("idle", &config.idle)
+            .field("pinning", &config.pinning)
+            .field("stack_size", &config.stack_size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    pub(crate) fn new() -> Builder {
+        Builder {
+            workers: None,
+            strategy: None,
+            config: Config::default(),
+        }
+    }
+
+    /// The number of workers, at most [`max_num_workers`](crate::max_num_workers). The default, and
+    /// what 0 means, is what `LOCKSLEY_NUM_THREADS` says, or else the number of CPUs that this
+    /// process may use.
+    ///
+    /// ```
+    /// use locksley::Pool;
+    ///
+    /// let pool = Pool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.workers(), 3);
+    /// let [zero, default] = [Pool::builder().workers(0), Pool::builder()];
+    /// assert_eq!(zero.build().unwrap().workers(), default.build().unwrap().workers());
+    /// ```
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = NonZero::new(workers);
+        self
+    }
+
+    /// The way of scheduling. The default is what `LOCKSLEY_STRATEGY` names, or else
+    /// [`Strategy::Stealing`]. A name that there is not is reported on standard error, once.
+    ///
+    /// ```
+    /// use locksley::{Pool, Strategy};
+    ///
+    /// let pool = Pool::builder().workers(2).strategy(Strategy::Abp).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// What a worker does while it waits. The default is [`Waiting::Leapfrog`].
+    ///
+    /// ```
+    /// use locksley::{Pool, Waiting};
+    ///
+    /// // As rayon waits: whatever there is, related or not.
+    /// let pool = Pool::builder().workers(2).waiting(Waiting::TakeAny).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.config.waiting = waiting;
+        self
+    }
+
+    /// The most spare workers: threads that take the places of blocked ones. Their indices follow
+    /// those of the workers. The default is as many as workers, and 64 at least. None is started
+    /// before it is needed.
+    ///
+    /// With 0, every index is below [`current_num_workers`](crate::current_num_workers), and two
+    /// tasks that run at the same time never have the same one. A worker that waits, and finds no
+    /// job that descends from what it waits for, then takes any job, as with [`Waiting::TakeAny`].
+    /// [`Waiting::TakeAny`] and [`Waiting::Own`] have no spares.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).spares(0).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.num_spares()), 0);
+    /// ```
+    pub fn spares(mut self, spares: usize) -> Self {
+        self.config.spares = Some(spares);
+        self
+    }
+
+    /// Lets a worker take the oldest of its own tasks first instead of the newest. A hint: what a
+    /// join waits for still runs first. [`scope_fifo`](crate::scope_fifo) and
+    /// [`spawn_fifo`](crate::spawn_fifo) do the same for single tasks, at less cost. The default is
+    /// `false`.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let pool = locksley::Pool::builder().workers(1).breadth_first(true).build().unwrap();
+    /// let order = Mutex::new(Vec::new());
+    /// let order = &order;
+    /// pool.in_place_scope(|s| {
+    ///     s.spawn(move |s| {
+    ///         for task in 0..3 {
+    ///             s.spawn(move |_| order.lock().unwrap().push(task));
+    ///         }
+    ///     });
+    /// });
+    /// assert_eq!(*order.lock().unwrap(), [0, 1, 2]);
+    /// ```
+    pub fn breadth_first(mut self, breadth_first: bool) -> Self {
+        self.config.breadth_first = breadth_first;
+        self
+    }
+
+    /// Makes the thread that builds the pool its first worker, with index 0, until the thread ends.
+    ///
+    /// The pool starts one thread less, and runs no start and exit handlers for this one. The
+    /// thread runs jobs while it waits for something of the pool, or in
+    /// [`yield_now`](crate::yield_now), and not before; so does a pool of this worker alone.
+    /// Dropping the pool on that thread, outside of a task, runs what is left. After that the
+    /// thread is still a worker of the pool: it runs itself what it forks, and a broadcast would
+    /// wait for workers that have left.
+    ///
+    /// ```
+    /// std::thread::spawn(|| {
+    ///     let pool = locksley::Pool::builder().workers(2).use_current_thread().build().unwrap();
+    ///     assert_eq!(locksley::current_worker_index(), Some(0));
+    ///     assert_eq!(pool.install(std::thread::current).id(), std::thread::current().id());
+    /// });
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.config.use_current_thread = true;
+        self
+    }
+
+    /// How a worker that finds no job goes to sleep. The default is [`Idle::default`].
+    ///
+    /// ```
+    /// use locksley::{Idle, Pool};
+    ///
+    /// // A pool for rare work: its workers sleep as soon as they have nothing to do.
+    /// let lazy = Idle { spins: 0, yields: 0 };
+    /// let pool = Pool::builder().workers(2).idle(lazy).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
+    pub fn idle(mut self, idle: Idle) -> Self {
+        self.config.idle = idle;
+        self
+    }
+
+    /// The number of processors for the pool's workers. It decides how long a thread outside of the
+    /// pool spins before it parks. The default is the number of CPUs that this process may use.
+    ///
+    /// ```
+    /// // Tasks that mostly wait for something else than a processor: eight at a time.
+    /// let pool = locksley::Pool::builder().workers(8).processors(8).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
+    pub fn processors(mut self, processors: usize) -> Self {
+        self.config.processors = Some(processors.max(1));
+        self
+    }
+
+    /// The seed of the random choice of victims. The default is a constant.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).seed(7).build().unwrap();
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// ```
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = seed;
+        self
+    }
+
+    /// The most jobs that a worker has on its stack because it took each of them while it waited in
+    /// the one before. A worker with so many blocks until one is done, and a spare takes its place.
+    /// So the stack does not grow with the number of tasks. With 0 a worker takes no job while it
+    /// waits, except those of its own scope. The default is 128, which leaves each of them 16 KiB
+    /// of a thread's usual stack of 2 MiB. If no spare is left, a worker goes beyond the limit; the
+    /// statistics count that as `no_spare`.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).depth_limit(4).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn depth_limit(mut self, depth: usize) -> Self {
+        self.config.depth_limit = depth;
+        self
+    }
+
+    /// How an idle worker chooses its victim. The default is [`Victims::NEAREST`] where workers
+    /// are pinned or the machine has several packages, NUMA nodes or last-level caches, and
+    /// [`Victims::Uniform`] where all are equally near.
+    ///
+    /// Where workers are not pinned, a worker's place is the CPU that it was last seen on, and only
+    /// what the operating system rarely moves it across counts: last-level caches and wider.
+    ///
+    /// ```
+    /// use locksley::policy::Victims;
+    /// use locksley::Pool;
+    ///
+    /// let pool = Pool::builder().workers(2).victims(Victims::Uniform).build().unwrap();
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// ```
+    pub fn victims(mut self, victims: Victims) -> Self {
+        self.config.victims = Some(victims);
+        self
+    }
+
+    /// A choice of victims by the caller, under any strategy. `make` creates the [`Balancer`] of
+    /// each worker, from the worker's index. With probability `theta` a thief asks it for the
+    /// victim to try first; otherwise it tries a random one. If that victim has nothing, it tries
+    /// the others. By default there is none.
+    ///
+    /// A balancer that panics, or whose creation panics, is not asked again: its worker tries
+    /// random victims from then on. The panic goes to the [panic handler](Builder::panic_handler).
+    ///
+    /// ```
+    /// use locksley::policy::{Balancer, Seeker, Source, Theta, View};
+    /// use locksley::Pool;
+    ///
+    /// /// Tries the one to the right.
+    /// struct Right;
+    ///
+    /// impl Balancer for Right {
+    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///         Some((seeker.me + 1) % view.count())
+    ///     }
+    /// }
+    ///
+    /// let pool = Pool::builder().workers(4).balancer(Theta::HALF, |_| Right).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn balancer<B>(
+        mut self,
+        theta: Theta,
+        make: impl Fn(usize) -> B + Send + Sync + 'static,
+    ) -> Self
+    where
+        B: Balancer + Send + 'static,
+    {
+        self.config.balancer = Some(OwnBalancer {
+            theta,
+            make: Box::new(move |index| Box::new(make(index))),
+        });
+        self
+    }
+}

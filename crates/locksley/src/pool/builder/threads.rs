@@ -1,0 +1,111 @@
+//! What the builder is told of the workers' threads, and of panics.
+
+use super::Builder;
+use crate::machine::pinning::Pinning;
+
+impl Builder {
+    /// The size of the workers' stacks, in bytes. The default is std's: 2 MiB, or `RUST_MIN_STACK`.
+    ///
+    /// ```
+    /// fn depth(n: u32) -> u32 {
+    ///     if n == 0 { 0 } else { 1 + locksley::join(|| depth(n - 1), || ()).0 }
+    /// }
+    /// let pool = locksley::Pool::builder().workers(1).stack_size(64 << 20).build().unwrap();
+    /// assert_eq!(pool.install(|| depth(20_000)), 20_000);
+    /// ```
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.config.stack_size = Some(bytes);
+        self
+    }
+
+    /// Which CPU each worker is bound to. The default is [`Pinning::None`].
+    ///
+    /// ```
+    /// use locksley::{BuildError, Pinning, Pool};
+    ///
+    /// let error = Pool::builder().pinning(Pinning::List(vec![12345])).build().unwrap_err();
+    /// println!("{error}"); // names the CPU, and those that this process may use
+    /// # if cfg!(target_os = "linux") {
+    /// assert!(matches!(error, BuildError::Pinning { cpu: Some(12345), .. }));
+    /// # }
+    /// ```
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.config.pinning = pinning;
+        self
+    }
+
+    /// Names the workers' threads, by index. The default is `locksley-0` and so on.
+    ///
+    /// ```
+    /// let builder = locksley::Pool::builder().workers(1);
+    /// let pool = builder.thread_name(|index| format!("solver-{index}")).build().unwrap();
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("solver-0"));
+    /// ```
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.config.thread_name = Some(Box::new(name));
+        self
+    }
+
+    /// Runs in each worker's thread when it starts, with the worker's index.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let builder = locksley::Pool::builder().workers(2);
+    /// let pool = builder.start_handler(move |index| sender.send(index).unwrap()).build().unwrap();
+    /// let mut started: Vec<usize> = receiver.iter().take(2).collect();
+    /// started.sort();
+    /// assert_eq!(started, [0, 1]);
+    /// ```
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.start = Some(Box::new(handler));
+        self
+    }
+
+    /// Runs in each worker's thread before it ends, with the worker's index.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let count = ended.clone();
+    /// let builder = locksley::Pool::builder().workers(2);
+    /// let builder = builder.exit_handler(move |_| drop(count.fetch_add(1, Ordering::Relaxed)));
+    /// builder.build().unwrap().shutdown();
+    /// assert_eq!(ended.load(Ordering::Relaxed), 2);
+    /// ```
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.config.exit = Some(Box::new(handler));
+        self
+    }
+
+    /// Gets the payload of a panic that reaches no caller: of a task without a handle
+    /// ([`spawn_detached`](crate::spawn_detached),
+    /// [`spawn_broadcast`](crate::spawn_broadcast)), of a task whose handle was dropped, of the
+    /// handlers of this builder, or of a balancer.
+    ///
+    /// By default such a panic of a task prints its message and aborts the process. One of a
+    /// handler or of a balancer prints its message, and the pool goes on.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let builder = locksley::Pool::builder().workers(1).panic_handler(move |payload| {
+    ///     sender.send(payload.downcast_ref::<&str>().map(|text| text.to_string())).unwrap();
+    /// });
+    /// let pool = builder.build().unwrap();
+    /// drop(pool.spawn(|| panic!("no caller waits for this")));
+    /// assert_eq!(receiver.recv().unwrap().as_deref(), Some("no caller waits for this"));
+    /// ```
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn std::any::Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.panic = Some(Box::new(handler));
+        self
+    }
+}

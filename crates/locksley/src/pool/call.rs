@@ -1,0 +1,215 @@
+//! Calls into a pool, which return when what they run is done.
+
+use super::{Pool, run_in};
+use crate::flow::Flow;
+use crate::scheduler::worker::Worker;
+use crate::task::broadcast::{BroadcastContext, broadcast_in};
+use crate::task::join::FnContext;
+use crate::task::scope::{Scope, in_place_scope_in, scope_here};
+use crate::task::scope_fifo::{ScopeFifo, in_place_scope_fifo_in, scope_fifo};
+use crate::task::yield_now::{Yield, yield_local_in, yield_now_in};
+
+impl Pool {
+    /// Runs `f` in the pool and returns its result. Everything that it forks or spawns
+    /// through the free functions stays in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (count, sum) = pool.install(|| {
+    ///     // Inside, the free functions are this pool's.
+    ///     (locksley::current_num_workers(), locksley::join(|| 1, || 2))
+    /// });
+    /// assert_eq!((count, sum), (2, (1, 2)));
+    /// ```
+    pub fn install<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.run(|_| f())
+    }
+
+    /// [`install`](Pool::install) that hands `f` its worker.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.run(|worker| worker.join(|_| 1, |_| 2)), (1, 2));
+    /// ```
+    pub fn run<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(&Worker) -> R + Send,
+        R: Send,
+    {
+        run_in(&self.registry, f)
+    }
+
+    /// [`join`](crate::join()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.run(|worker| worker.join(|_| a(), |_| b()))
+    }
+
+    /// [`join_context`](crate::join_context) in this pool. If the calling thread is none of its
+    /// workers, both closures have migrated.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.join_context(|c| c.migrated(), |c| c.migrated()), (true, true));
+    /// ```
+    pub fn join_context<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(FnContext) -> RA + Send,
+        B: FnOnce(FnContext) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let outside = Worker::current_in(&self.registry).is_none();
+        self.run(|worker| {
+            worker.fork(
+                |_, migrated| a(FnContext::new(migrated || outside)),
+                |_, migrated| b(FnContext::new(migrated || outside)),
+            )
+        })
+    }
+
+    /// [`scope`](crate::scope()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut parts = [1, 2, 3];
+    /// pool.scope(|s| {
+    ///     for part in &mut parts {
+    ///         s.spawn(|_| *part *= 10);
+    ///     }
+    /// });
+    /// assert_eq!(parts, [10, 20, 30]);
+    /// ```
+    pub fn scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.run(|worker| scope_here(worker, body))
+    }
+
+    /// [`flow`](crate::flow()) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut n = 1;
+    /// pool.flow(|f| {
+    ///     let n = f.object(&mut n);
+    ///     f.fork(n.update(), |n| *n += 1);
+    ///     f.fork(n.update(), |n| *n *= 10);
+    /// });
+    /// assert_eq!(n, 20);
+    /// ```
+    pub fn flow<'env, F, R>(&self, body: F) -> R
+    where
+        F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| crate::flow::flow(body))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// let order = std::sync::Mutex::new(Vec::new());
+    /// pool.scope_fifo(|s| {
+    ///     for task in 0..3 {
+    ///         let order = &order;
+    ///         s.spawn_fifo(move |_| order.lock().unwrap().push(task));
+    ///     }
+    /// });
+    /// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
+    /// ```
+    pub fn scope_fifo<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope_fifo(body))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let here = std::thread::current().id();
+    /// let mut done = false;
+    /// pool.in_place_scope(|s| {
+    ///     assert_eq!(std::thread::current().id(), here);
+    ///     s.spawn(|_| done = true);
+    /// });
+    /// assert!(done);
+    /// ```
+    pub fn in_place_scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R,
+    {
+        in_place_scope_in(&self.registry, body)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let mut done = false;
+    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| done = true));
+    /// assert!(done);
+    /// ```
+    pub fn in_place_scope_fifo<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        in_place_scope_fifo_in(&self.registry, body)
+    }
+
+    /// [`broadcast`](crate::broadcast) to this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| context.index() * 10), [0, 10, 20]);
+    /// ```
+    pub fn broadcast<F, R>(&self, f: F) -> Vec<R>
+    where
+        F: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(&self.registry, f)
+    }
+
+    /// [`yield_now`](crate::yield_now), if the calling thread is one of this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.yield_now(), None);
+    /// assert_eq!(pool.install(|| pool.yield_now()), Some(locksley::Yield::Idle));
+    /// ```
+    pub fn yield_now(&self) -> Option<Yield> {
+        yield_now_in(&self.registry)
+    }
+
+    /// [`yield_local`](crate::yield_local), if the calling thread is one of this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
+    /// assert_eq!(pool.yield_local(), None);
+    /// assert_eq!(pool.install(|| pool.yield_local()), Some(locksley::Yield::Idle));
+    /// ```
+    pub fn yield_local(&self) -> Option<Yield> {
+        yield_local_in(&self.registry)
+    }
+}

@@ -1,0 +1,82 @@
+//! What the environment says of pools: the only place that reads it.
+
+use std::env;
+#[cfg(all(feature = "stats", not(loom)))]
+use std::ffi::OsString;
+use std::sync::Once;
+
+use crate::error::BuildError;
+use crate::strategy::{HAS_STRATEGIES, Strategy};
+
+/// The number of workers of a pool that is not told otherwise.
+const NUM_THREADS: &str = "LOCKSLEY_NUM_THREADS";
+
+/// Returns the number of workers of a pool that is not told otherwise: what the environment says,
+/// or the number of CPUs that this process may use, affinity and cgroup quota included.
+pub(super) fn workers() -> Result<usize, BuildError> {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    let Ok(value) = env::var(NUM_THREADS) else {
+        return Ok(available());
+    };
+    match value.trim().parse() {
+        Ok(0) => Ok(available()),
+        Ok(workers) => Ok(workers),
+        Err(_) => Err(BuildError::Environment {
+            name: NUM_THREADS,
+            value,
+        }),
+    }
+}
+
+/// Returns the strategy of a pool that is not told otherwise. A name that there is not is reported
+/// once, and ignored.
+pub(super) fn strategy() -> Strategy {
+    static REPORT: Once = Once::new();
+    let default = Strategy::default();
+    let Ok(name) = env::var("LOCKSLEY_STRATEGY") else {
+        return default;
+    };
+    let parsed = match name.trim() {
+        "" => Ok(default),
+        _ if !HAS_STRATEGIES => {
+            Err("this program was built without the feature `strategies`".to_owned())
+        }
+        name => name.parse::<Strategy>().map_err(|error| error.to_string()),
+    };
+    parsed.unwrap_or_else(|error| {
+        REPORT.call_once(|| eprintln!("locksley: LOCKSLEY_STRATEGY: {error}; using {default}"));
+        default
+    })
+}
+
+/// What is to be written when the program ends.
+#[cfg(all(feature = "stats", not(loom)))]
+#[derive(Default)]
+pub(crate) struct Outputs {
+    pub(crate) stats: bool,
+    pub(crate) trace: Option<OsString>,
+    pub(crate) profile: Option<OsString>,
+    pub(crate) record: Option<OsString>,
+}
+
+#[cfg(all(feature = "stats", not(loom)))]
+impl Outputs {
+    /// Returns what `LOCKSLEY_STATS` and the variables with names of files ask for.
+    pub(crate) fn wanted() -> Outputs {
+        let value = |name| env::var_os(name).filter(|value| !value.is_empty());
+        Outputs {
+            stats: value("LOCKSLEY_STATS").is_some_and(|value| value != "0"),
+            trace: value("LOCKSLEY_TRACE"),
+            profile: value("LOCKSLEY_PROFILE"),
+            record: value("LOCKSLEY_RECORD"),
+        }
+    }
+
+    pub(crate) fn records(&self) -> bool {
+        self.profile.is_some() || self.record.is_some()
+    }
+
+    pub(crate) fn are_none(&self) -> bool {
+        !self.stats && self.trace.is_none() && !self.records()
+    }
+}

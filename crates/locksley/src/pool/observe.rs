@@ -1,0 +1,195 @@
+//! What a program can see of its pool.
+
+use std::time::Duration;
+
+use locksley_trace::Trace;
+
+use super::{Pool, run_in};
+use crate::observe::profile::Profile;
+use crate::observe::record::{self, Recording};
+use crate::observe::state::PoolState;
+
+impl Pool {
+    /// The number of workers that look for work without a pause: all of them, unless the process
+    /// has lost processors since, by its affinity mask or the quota of its control group. The pool
+    /// looks once a second while it works, unless
+    /// [`Builder::processors`](crate::Builder::processors) was called. Workers beyond this number
+    /// sleep for 20 milliseconds before each job.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert!(pool.active_workers() <= 2);
+    /// ```
+    #[must_use]
+    pub fn active_workers(&self) -> usize {
+        self.registry.active()
+    }
+
+    /// The number of jobs in each worker's queues, by index; the spares that have been started come
+    /// last. The lengths are read one after the other, so a job that moves meanwhile may be counted
+    /// twice, or not at all.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.loads(), [0, 0]);
+    /// ```
+    #[must_use]
+    pub fn loads(&self) -> Vec<usize> {
+        let workers = 0..self.registry.workers();
+        workers
+            .map(|index| self.registry.worker(index).load())
+            .collect()
+    }
+
+    /// What each worker is doing, what it waits for, and how many jobs are queued: to print when
+    /// nothing seems to move. The workers go on meanwhile, so the parts need not be of the same
+    /// moment.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let state = pool.install(|| pool.state());
+    /// assert_eq!(state.workers.len(), 2);
+    /// println!("{state}");
+    /// ```
+    #[must_use]
+    pub fn state(&self) -> PoolState {
+        PoolState::of(&self.registry)
+    }
+
+    /// Counts of what the workers have done so far. Feature `stats`, on by default.
+    ///
+    /// Counts lag behind a little where their worker is busy; see [`Stats`](crate::Stats).
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let before = pool.stats();
+    /// pool.install(|| ());
+    /// assert_eq!((pool.stats() - before).total().tasks, 1);
+    /// ```
+    #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
+    pub fn stats(&self) -> crate::Stats {
+        self.registry.stats()
+    }
+
+    /// A handle for the statistics, which stays valid after the pool has ended. It keeps the
+    /// counters in memory. Feature `stats`, on by default.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let observer = pool.observer();
+    /// drop(pool.spawn(|| ()));
+    /// pool.shutdown();
+    /// assert_eq!(observer.stats().total().tasks, 1);
+    /// ```
+    #[cfg(all(feature = "stats", not(loom)))]
+    #[must_use]
+    pub fn observer(&self) -> crate::Observer {
+        crate::Observer::new(self.registry.clone())
+    }
+
+    /// Returns what the pool has recorded since the last call: see
+    /// [`Builder::record`](crate::Builder::record). `None` if it does not record, or nothing has
+    /// been run.
+    ///
+    /// A run is recorded when it is over. Runs of several threads at the same time are recorded one
+    /// after the other, in the order in which they ended.
+    ///
+    /// ```
+    /// use locksley::Pool;
+    ///
+    /// let pool = Pool::builder().workers(2).record(true).build().unwrap();
+    /// pool.install(|| locksley::join(|| 1, || 2));
+    /// assert_eq!(pool.take_recording().unwrap().forks(), 1);
+    /// assert!(pool.take_recording().is_none(), "it has been taken");
+    /// ```
+    #[must_use = "what was recorded is gone from the pool"]
+    pub fn take_recording(&self) -> Option<Recording> {
+        self.registry.take_recording()
+    }
+
+    /// Runs a closure in the pool, and records what it does, and that alone: see
+    /// [`Builder::record`](crate::Builder::record), which need not have been called.
+    ///
+    /// Several such calls may be under way at once; each records its own closure. One within
+    /// another is a part of the outer recording too. If the closure panics, so does this.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (sum, recording) = pool.record(|| {
+    ///     let (a, b) = locksley::join(|| 1, || 2);
+    ///     a + b
+    /// });
+    /// assert_eq!((sum, recording.forks()), (3, 1));
+    /// ```
+    #[must_use = "without a look at the recording, `install` costs less"]
+    pub fn record<F, R>(&self, f: F) -> (R, Recording)
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        run_in(&self.registry, |worker| record::record(worker, |_| f()))
+    }
+
+    /// Runs a closure in the pool, and tells how parallel it is: its work and span, and what they
+    /// say about the speed-up on any number of workers. [`Profile`] says how accurate it is.
+    ///
+    /// It works under every strategy, from inside of the pool and from outside. Several may be
+    /// under way at once; each is about its own closure. One within another is a part of the outer
+    /// one too. If the closure panics, so does this.
+    ///
+    /// ```
+    /// fn sum(values: &[u64]) -> u64 {
+    ///     if values.len() <= 10_000 {
+    ///         return values.iter().sum();
+    ///     }
+    ///     let (left, right) = values.split_at(values.len() / 2);
+    ///     let (a, b) = locksley::join(|| sum(left), || sum(right));
+    ///     a + b
+    /// }
+    ///
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let values: Vec<u64> = (0..100_000).collect();
+    /// let (sum, profile) = pool.profile(|| sum(&values));
+    /// assert_eq!(sum, 4_999_950_000);
+    /// assert_eq!(profile.spawns, 15);
+    /// println!("{profile}");
+    /// ```
+    #[must_use = "without a look at the profile, `install` costs less"]
+    pub fn profile<F, R>(&self, f: F) -> (R, Profile)
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        let (result, recording, cost) = run_in(&self.registry, |worker| {
+            let cost = record::cost_of_a_strand(worker);
+            let (result, recording) = record::record(worker, |_| f());
+            (result, recording, cost)
+        });
+        let profile = recording.profile(Profile::BURDEN, Duration::from_nanos(cost));
+        (result, profile)
+    }
+
+    /// Returns what the workers have done since the last call, as a timeline: see
+    /// [`Builder::trace`](crate::Builder::trace). Empty if nothing is traced.
+    ///
+    /// It can be called at any time, and stops no worker. A job that still runs is drawn up to now;
+    /// the rest of it comes with the next call. The process has its number in the system, and each
+    /// worker is a thread of it, by its index; spares come last. Time counts from when the pool was
+    /// configured.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).trace(1000).build().unwrap();
+    /// pool.install(|| ());
+    /// let trace = pool.take_trace();
+    /// assert_eq!(trace.source.lost, 0);
+    /// println!("{}", trace.to_json()); // for https://ui.perfetto.dev
+    ///
+    /// let untraced = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert!(untraced.take_trace().is_empty());
+    /// ```
+    #[must_use = "what was traced is gone from the pool"]
+    pub fn take_trace(&self) -> Trace {
+        self.registry.take_trace()
+    }
+}

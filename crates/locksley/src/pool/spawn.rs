@@ -1,0 +1,110 @@
+//! Tasks that are spawned into a pool.
+
+use std::hash::Hash;
+
+use super::Pool;
+use crate::task::affinity::{spawn_near_in, worker_for};
+use crate::task::broadcast::{BroadcastContext, spawn_broadcast_in};
+use crate::task::spawn::{
+    JoinHandle, spawn_detached_in, spawn_fifo_detached_in, spawn_fifo_in, spawn_in,
+};
+
+impl Pool {
+    /// [`spawn`](crate::spawn()) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.spawn(|| 6 * 7).join(), 42);
+    /// ```
+    pub fn spawn<F, T>(&self, task: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_in(&self.registry, task)
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.spawn_fifo(|| 7).join(), 7);
+    /// ```
+    pub fn spawn_fifo<F, T>(&self, task: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_fifo_in(&self.registry, task)
+    }
+
+    /// [`spawn_detached`](crate::spawn_detached) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_detached(move || sender.send(7).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// ```
+    pub fn spawn_detached<F>(&self, task: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_detached_in(&self.registry, task);
+    }
+
+    /// [`spawn_fifo_detached`](crate::spawn_fifo_detached) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_fifo_detached(move || sender.send(7).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(7));
+    /// ```
+    pub fn spawn_fifo_detached<F>(&self, task: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_fifo_detached_in(&self.registry, task);
+    }
+
+    /// [`spawn_near`](crate::spawn_near) into this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
+    /// assert_eq!(pool.spawn_near(1, || 7).join(), 7);
+    /// ```
+    pub fn spawn_near<F, T>(&self, worker: usize, task: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn_near_in(&self.registry, worker, task)
+    }
+
+    /// [`worker_for_key`](crate::worker_for_key) of this pool.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// assert!(pool.worker_for_key("tile 7") < 3);
+    /// assert_eq!(pool.worker_for_key("tile 7"), pool.worker_for_key("tile 7"));
+    /// ```
+    pub fn worker_for_key<K: Hash + ?Sized>(&self, key: &K) -> usize {
+        worker_for(self.registry.size(), key)
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) to this pool's workers.
+    ///
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(3).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+    /// assert_eq!(receiver.iter().sum::<usize>(), 0 + 1 + 2);
+    /// ```
+    pub fn spawn_broadcast<F>(&self, f: F)
+    where
+        F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(&self.registry, f);
+    }
+}

@@ -1,0 +1,184 @@
+//! Programs that end under the rules, and stand still without one of them.
+
+use stateright::{Checker, Model};
+
+use super::Op::{self, Block, Hand, Spawn, Spin, Target, Wait};
+use super::{Program, RULES, Rules};
+
+/// Explores a program. Returns how many states it has, or `None` if it can stand still.
+fn explore(program: Program) -> Option<usize> {
+    let checker = program.checker().threads(1).spawn_bfs().join();
+    match checker.discovery("no standstill") {
+        Some(_) => None,
+        None => Some(checker.unique_state_count()),
+    }
+}
+
+/// Explores a program under the rules, and with one of them broken.
+fn needs(program: Program, broken: Rules) {
+    let ends = explore(program.clone()).is_some();
+    assert!(ends, "{program:?} can stand still");
+    let stands_still = explore(Program {
+        rules: broken,
+        ..program.clone()
+    });
+    assert_eq!(stands_still, None, "{program:?} ends without the rule too");
+}
+
+/// A pool of so many workers and spares, and what one outside thread hands over.
+fn one_pool(workers: usize, spares: usize, tasks: Vec<Vec<Op>>) -> Program {
+    Program {
+        pools: vec![(workers, spares)],
+        tasks,
+        roots: vec![(0, 0)],
+        refuses: false,
+        rules: RULES,
+    }
+}
+
+#[test]
+fn forks_and_joins_end() {
+    let tasks = vec![
+        vec![Spawn(1), Spawn(2), Wait(2), Wait(1)],
+        vec![Spawn(3), Wait(3)],
+        vec![],
+        vec![],
+    ];
+    let states = explore(one_pool(2, 1, tasks)).expect("no standstill");
+    assert!(states > 1000, "{states}");
+}
+
+/// Three workers, two spares, two outside threads: a blocked task and a join, and refused threads.
+#[test]
+#[ignore = "takes minutes without optimisation; scripts/deep-check runs it"]
+fn three_workers_and_two_spares_end() {
+    let tasks = vec![
+        vec![Spawn(2), Block(2)],
+        vec![Spawn(3), Wait(3)],
+        vec![],
+        vec![],
+    ];
+    for refuses in [false, true] {
+        let program = Program {
+            roots: vec![(0, 0), (0, 1)],
+            refuses,
+            ..one_pool(3, 2, tasks.clone())
+        };
+        let states = explore(program).expect("no standstill");
+        println!("{states} states");
+    }
+}
+
+/// Tasks that block until another task of the pool has run, more of them than workers.
+#[test]
+fn blocked_tasks_end_with_spares() {
+    let tasks = vec![
+        vec![Spawn(1), Spawn(2), Wait(1), Wait(2)],
+        vec![Spawn(3), Block(3)],
+        vec![Spawn(4), Block(4)],
+        vec![],
+        vec![],
+    ];
+    explore(one_pool(1, 2, tasks)).expect("no standstill");
+}
+
+/// More blocked tasks than spares: a waiter that blocked all the same would stand still.
+#[test]
+fn a_waiter_without_a_spare_takes_any_work() {
+    let tasks = vec![
+        vec![Spawn(1), Block(1)],
+        vec![Spawn(2), Block(2)],
+        vec![Spawn(3), Block(3)],
+        vec![],
+    ];
+    let broken = Rules {
+        takes_any: false,
+        ..RULES
+    };
+    needs(one_pool(1, 1, tasks), broken);
+}
+
+/// The system refuses spares' threads, at any moment.
+#[test]
+fn refused_threads_do_not_matter() {
+    let tasks = vec![
+        vec![Spawn(1), Spawn(2), Block(1), Block(2)],
+        vec![Spawn(3), Block(3)],
+        vec![],
+        vec![],
+    ];
+    let program = Program {
+        refuses: true,
+        ..one_pool(2, 2, tasks)
+    };
+    explore(program).expect("no standstill");
+}
+
+/// Calls to and fro between two pools, longer than there are spares: the worker that is left may be
+/// a spare.
+#[test]
+fn calls_between_pools_end() {
+    let tasks = vec![
+        vec![Hand(1, 1), Block(1)],
+        vec![Hand(0, 2), Block(2)],
+        vec![Hand(1, 3), Block(3)],
+        vec![Hand(0, 4), Block(4)],
+        vec![],
+    ];
+    let program = Program {
+        pools: vec![(1, 1), (1, 1)],
+        ..one_pool(1, 1, tasks)
+    };
+    let broken = Rules {
+        wakes_waiting_spares: false,
+        ..RULES
+    };
+    needs(program, broken);
+}
+
+/// A worker is woken to search, and has a targeted job that takes until another worker has run what
+/// it was woken for.
+#[test]
+fn a_summons_is_passed_on() {
+    let tasks = vec![
+        vec![Spawn(2), Target(1, 1), Spin(2), Block(1)],
+        vec![Spin(2)],
+        vec![],
+    ];
+    let program = one_pool(3, 0, tasks);
+    let broken = Rules {
+        passes_on: false,
+        ..RULES
+    };
+    needs(program, broken);
+}
+
+/// A task is pushed just when the only spare finds nothing and is put aside.
+#[test]
+fn a_spare_that_is_put_aside_looks_again() {
+    let program = Program {
+        roots: vec![(0, 0), (0, 2)],
+        ..one_pool(1, 1, vec![vec![Spawn(1), Block(2)], vec![], vec![]])
+    };
+    let broken = Rules {
+        spares_look_again: false,
+        ..RULES
+    };
+    needs(program, broken);
+}
+
+/// Two outside threads, and a pool without spares.
+#[test]
+fn pools_without_spares_end() {
+    let tasks = vec![
+        vec![Spawn(2), Wait(2)],
+        vec![Spawn(3), Block(3)],
+        vec![],
+        vec![],
+    ];
+    let program = Program {
+        roots: vec![(0, 0), (0, 1)],
+        ..one_pool(2, 0, tasks)
+    };
+    explore(program).expect("no standstill");
+}
