@@ -142,7 +142,7 @@ impl Core {
     }
 
     /// Is nobody active, and nobody waiting?
-    #[cfg(all(test, not(loom)))]
+    #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
         self.active.get() == 0 && self.first.get().is_null()
     }

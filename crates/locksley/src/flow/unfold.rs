@@ -353,8 +353,8 @@ mod tests {
         let sketch = std::panic::catch_unwind(|| {
             super::super::drawn(|f| {
                 let n = f.value(0);
-                f.fork(n.update(), |n| *n += 1);
                 f.cancel();
+                f.fork(n.update(), |n| *n += 1);
                 f.fork(n.update(), |n| *n += 1);
             })
         });
