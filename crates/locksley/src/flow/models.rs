@@ -129,12 +129,18 @@ impl Frame {
     }
 }
 
+/// Runs what is ready; one with an offer gives it back when nothing is.
 fn steal(frame: &Frame, offer: Option<&Offer<'_>>) {
-    let mut turn = frame.list.take(1, offer);
-    while let Turn::Task(task) = turn {
-        // SAFETY: it was handed out.
-        unsafe { frame.list.execute(task, None, &frame.root, false) };
-        turn = frame.list.exchange(task, 1, false);
+    while let Turn::Task(first) = frame.list.take(1, offer) {
+        let mut turn = Turn::Task(first);
+        while let Turn::Task(task) = turn {
+            // SAFETY: it was handed out.
+            unsafe { frame.list.execute(task, None, &frame.root, false) };
+            turn = frame.list.exchange(task, 1, false);
+        }
+        if offer.is_none() {
+            return;
+        }
     }
 }
 
