@@ -9,7 +9,7 @@ pub(crate) struct Meaning {
     pub(crate) meaning: &'static str,
 }
 
-const MEANINGS: [Meaning; 21] = [
+const MEANINGS: [Meaning; 22] = [
     Meaning {
         name: "balls and bins",
         paper: "Rito, \"Scheduling computations\", lemmas 3.1 to 3.5",
@@ -36,6 +36,12 @@ const MEANINGS: [Meaning; 21] = [
         name: "thresholds",
         paper: "Rito, \"Scheduling computations\", claims 5.1 and 5.2",
         meaning: "the share of idle processors above which queues stop growing",
+    },
+    Meaning {
+        name: "sharing over many rounds",
+        paper: "Rito, \"Scheduling computations\", section 5.4 (future work there)",
+        meaning: "all four heuristics, with flags as earlier rounds have left them: from which share \
+                  of idle processors on queues stop growing, and how soon all are busy",
     },
     Meaning {
         name: "greedy schedules",

@@ -15,6 +15,7 @@ pub mod figures;
 mod gains;
 mod greedy;
 mod half;
+mod many_rounds;
 mod run_time;
 mod sort;
 mod statistics;
@@ -188,6 +189,7 @@ pub fn claims() -> Vec<Claim> {
         claim("gains of sharing", 16, gains::check_gains),
         claim("stability of sharing", 8, gains::check_stability),
         claim("thresholds", 6, gains::check_thresholds),
+        claim("sharing over many rounds", 8, many_rounds::check),
         claim("greedy schedules", 2, greedy::check_greedy),
         claim("heterogeneous speeds", 1, greedy::check_heterogeneous),
         claim("run time of stealing", 7, run_time::check_stealing),
@@ -236,7 +238,7 @@ mod tests {
         let all = claims();
         assert_eq!(
             (all.len(), all.iter().map(|claim| claim.count).sum()),
-            (21, 106)
+            (22, 114)
         );
     }
 
@@ -268,6 +270,7 @@ mod tests {
         check("gains");
         check("stability");
         check("thresholds");
+        check("sharing over");
     }
 
     #[test]
