@@ -1,5 +1,7 @@
 //! Bodies that attract each other, each by all others: much arithmetic over little memory.
 
+use std::array::from_fn;
+
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
@@ -72,15 +74,11 @@ impl Body {
     fn moved(self, all: &[Body]) -> Body {
         let mut force = [0.0; 3];
         for other in all {
-            let mut away = [0.0; 3];
-            let mut square = SOFTENING;
-            for axis in 0..3 {
-                away[axis] = other.place[axis] - self.place[axis];
-                square += away[axis] * away[axis];
-            }
+            let away: [f64; 3] = from_fn(|axis| other.place[axis] - self.place[axis]);
+            let square = away.iter().fold(SOFTENING, |sum, away| sum + away * away);
             let pull = other.mass / (square * square.sqrt());
-            for axis in 0..3 {
-                force[axis] += pull * away[axis];
+            for (force, away) in force.iter_mut().zip(away) {
+                *force += pull * away;
             }
         }
         let mut next = self;

@@ -117,8 +117,7 @@ pub use graph::{Graph, GraphError, NodeId, Plan};
 pub use object::Object;
 pub use reduce::{Cumulative, Reduce, Sum};
 pub use tile::{Grid, Tile};
-use unfold::Sketch;
-pub use unfold::Unfolded;
+pub use unfold::{Unfolded, drawn};
 
 use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
@@ -197,36 +196,6 @@ where
     R: Send,
 {
     crate::pool::on_worker(|worker| flow_here(worker, &Root::default(), body))
-}
-
-/// [`flow`] that draws what it unfolds: as a graph, and as a [timeline](Unfolded::trace).
-///
-/// ```
-/// let mut n = 1;
-/// let ((), picture) = locksley::flow::drawn(|f| {
-///     let n = f.object(&mut n);
-///     for step in 0..3 {
-///         f.label(format!("step {step}")).fork(n.update(), |n| *n *= 2);
-///     }
-/// });
-/// println!("{picture}");      // for `dot -Tsvg`
-/// assert_eq!(picture.edges(), [(1, 2), (2, 3)]);
-/// assert_eq!(n, 8);
-/// ```
-pub fn drawn<'env, F, R>(body: F) -> (R, Unfolded)
-where
-    F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
-    R: Send,
-{
-    crate::pool::on_worker(|worker| {
-        let root = Root {
-            token: CancelToken::new(),
-            sketch: Some(Sketch::new()),
-        };
-        let result = flow_here(worker, &root, body);
-        let sketch = root.sketch.expect("it was put there");
-        (result, sketch.finish())
-    })
 }
 
 /// A flow on a worker.
