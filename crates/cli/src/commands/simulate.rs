@@ -303,13 +303,12 @@ const LEGEND: &str = "  \
 /// The pool's strategy that does what a scheduler of the simulator does.
 fn pool_name(scheduler: &str) -> &'static str {
     match scheduler.split(':').next().unwrap_or_default() {
-        "lock-free" => "chase-lev",
+        "lock-free" | "split" => "stealing (default)",
         "flexible" => "flexible",
         "semi-private" => "semi-private",
         "steal-half" => "steal-half",
         "sharing" => "sharing",
         "dealing" => "dealing",
-        "split" => "stealing (default)",
         _ => "",
     }
 }
