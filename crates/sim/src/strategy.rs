@@ -20,6 +20,8 @@ use locksley_policy::{
 /// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
 /// | `sending:shortest,l_p=3` | the busy send, the idle do not ask; see [`Target`] | Eager et al. |
 /// | `auto:patience=3` | stealing, stealing half or sharing, as it suits; see [`Tuning`] | thesis, 5.3 |
+/// | `asymmetric` | free forks; a steal's barrier interrupts all others | Locksley's first deque |
+/// | `split` | free forks; work is private until a thief asks, or forces it | Locksley's deque |
 /// | `synchronous` | SLFWS, in rounds | thesis, Alg. 3 |
 /// | `synchronous-sharing:greedy` | CFSAWSS, in rounds; see [`Sharing`], whose targets are all random here | thesis, Alg. 5 |
 /// | `greedy` | one queue for all, free of charge: the ideal | Graham |
@@ -55,6 +57,10 @@ pub enum Strategy {
     Sending(Target),
     /// Whichever of stealing, stealing half and sharing suits.
     Auto(Tuning),
+    /// Work stealing from deques whose owners pay nothing, and whose thieves interrupt all others.
+    Asymmetric,
+    /// Work stealing from split deques: thieves ask, and interrupt a victim that does not answer.
+    Split,
     /// Work stealing in step: a tick is a round, and costs, speeds and topology mean nothing.
     Synchronous,
     /// Stealing and sharing in step.
@@ -111,12 +117,14 @@ enum Name {
     Dealing,
     Sending,
     Auto,
+    Asymmetric,
+    Split,
     Synchronous,
     SynchronousSharing,
     Greedy,
 }
 
-const NAMED: [(&str, Name); 12] = [
+const NAMED: [(&str, Name); 14] = [
     ("lock-free", Name::LockFree),
     ("flexible", Name::Flexible),
     ("semi-private", Name::SemiPrivate),
@@ -126,6 +134,8 @@ const NAMED: [(&str, Name); 12] = [
     ("dealing", Name::Dealing),
     ("sending", Name::Sending),
     ("auto", Name::Auto),
+    ("asymmetric", Name::Asymmetric),
+    ("split", Name::Split),
     ("synchronous", Name::Synchronous),
     ("synchronous-sharing", Name::SynchronousSharing),
     ("greedy", Name::Greedy),
@@ -151,6 +161,8 @@ impl Strategy {
             Strategy::Dealing(_) => Name::Dealing,
             Strategy::Sending(_) => Name::Sending,
             Strategy::Auto(_) => Name::Auto,
+            Strategy::Asymmetric => Name::Asymmetric,
+            Strategy::Split => Name::Split,
             Strategy::Synchronous => Name::Synchronous,
             Strategy::SynchronousSharing(_) => Name::SynchronousSharing,
             Strategy::Greedy => Name::Greedy,
@@ -170,6 +182,8 @@ impl TextForm for Strategy {
             Name::Dealing => Strategy::Dealing(Dealing::read(reader)?),
             Name::Sending => Strategy::Sending(read_target(reader)?),
             Name::Auto => Strategy::Auto(Tuning::read(reader)?),
+            Name::Asymmetric => Strategy::Asymmetric,
+            Name::Split => Strategy::Split,
             Name::Synchronous => Strategy::Synchronous,
             Name::SynchronousSharing => Strategy::SynchronousSharing(Sharing::read(reader)?),
             Name::Greedy => Strategy::Greedy,
@@ -182,6 +196,8 @@ impl TextForm for Strategy {
         match self {
             Strategy::LockFree
             | Strategy::SemiPrivate
+            | Strategy::Asymmetric
+            | Strategy::Split
             | Strategy::Synchronous
             | Strategy::Greedy => Ok(()),
             Strategy::Flexible(policy) => policy.write(writer),

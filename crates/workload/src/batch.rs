@@ -3,12 +3,13 @@
 use std::ops::RangeInclusive;
 
 use crate::fib::Fib;
-use crate::fork::{Fork, Task};
+use crate::fork::{Fork, Spawned, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::below;
 
 /// Independent pieces, each of which computes a Fibonacci number by recursion, without forks.
-/// The batch is halved until one piece is left. An operation is a piece.
+/// The batch is halved until one piece is left, or a task is spawned for each. An operation is a
+/// piece.
 ///
 /// ```
 /// use locksley_workload::{Batch, Program, Serial, Task};
@@ -20,6 +21,8 @@ use crate::random::below;
 pub struct Batch {
     /// Which Fibonacci number each piece computes.
     pieces: Vec<u64>,
+    /// Where spawned pieces leave their results, if they are spawned.
+    results: Option<Vec<u64>>,
 }
 
 impl Batch {
@@ -28,7 +31,10 @@ impl Batch {
     pub fn skewed(pieces: usize, n: u64) -> Batch {
         let heavy = pieces / 2;
         let pieces = (0..pieces).map(|i| if i < heavy { n } else { 1 }).collect();
-        Batch { pieces }
+        Batch {
+            pieces,
+            results: None,
+        }
     }
 
     /// The even batch of the report on work-stealing deques: each piece computes a Fibonacci number
@@ -49,6 +55,7 @@ impl Batch {
             pieces: (0..pieces)
                 .map(|_| start + below(width, &mut state))
                 .collect(),
+            results: None,
         }
     }
 
@@ -56,6 +63,22 @@ impl Batch {
     pub fn even(pieces: usize, n: u64) -> Batch {
         Batch {
             pieces: vec![n; pieces],
+            results: None,
+        }
+    }
+
+    /// The same, with a task spawned for each piece.
+    ///
+    /// ```
+    /// use locksley_workload::{Batch, Program, Serial, Task};
+    ///
+    /// let mut batch = Batch::even(3, 5).spawned();
+    /// assert_eq!(batch.task().run(Serial), 15);
+    /// ```
+    pub fn spawned(self) -> Batch {
+        Batch {
+            results: Some(vec![0; self.pieces.len()]),
+            ..self
         }
     }
 
@@ -79,15 +102,22 @@ impl Batch {
 }
 
 impl Program for Batch {
-    type Task<'p> = Chunk<'p>;
+    type Task<'p> = BatchTask<'p>;
     type Output = u64;
 
     fn operations(&self) -> u64 {
         self.pieces.len() as u64
     }
 
-    fn task(&mut self) -> Chunk<'_> {
-        Chunk(&self.pieces)
+    fn task(&mut self) -> BatchTask<'_> {
+        let pieces = &self.pieces;
+        match &mut self.results {
+            None => BatchTask::Forked(Chunk(pieces)),
+            Some(results) => {
+                results.fill(0);
+                BatchTask::Spawned { pieces, results }
+            }
+        }
     }
 
     fn check(&self, output: u64) -> Result<(), Mismatch> {
@@ -95,15 +125,57 @@ impl Program for Batch {
     }
 }
 
-/// Does some of a batch's pieces, and adds up their results.
+/// Does a batch's pieces, and adds up their results.
 ///
 /// ```
-/// use locksley_workload::{Batch, Chunk, Program, Serial, Task};
+/// use locksley_workload::{Batch, BatchTask, Program, Serial, Task};
 ///
 /// let mut batch = Batch::even(3, 5);
-/// let chunk: Chunk = batch.task();
-/// assert_eq!(chunk.run(Serial), 15);
+/// let task: BatchTask = batch.task();
+/// assert_eq!(task.run(Serial), 15);
 /// ```
+#[derive(Debug)]
+pub enum BatchTask<'b> {
+    /// By halves.
+    Forked(Chunk<'b>),
+    /// Piece by piece.
+    Spawned {
+        /// What each piece computes.
+        pieces: &'b [u64],
+        /// Where it leaves its result.
+        results: &'b mut [u64],
+    },
+}
+
+impl Task for BatchTask<'_> {
+    type Output = u64;
+
+    fn run<F: Fork>(self, fork: F) -> u64 {
+        let (pieces, results) = match self {
+            BatchTask::Forked(chunk) => return chunk.run(fork),
+            BatchTask::Spawned { pieces, results } => (pieces, results),
+        };
+        let pairs = pieces.iter().zip(results.iter_mut());
+        fork.spawn_each(pairs.map(|(&n, result)| Spawned::anywhere(Piece { n, result })));
+        results.iter().sum()
+    }
+}
+
+/// A piece that leaves its result.
+struct Piece<'b> {
+    n: u64,
+    result: &'b mut u64,
+}
+
+impl Task for Piece<'_> {
+    type Output = ();
+
+    fn run<F: Fork>(self, _: F) {
+        *self.result = Batch::piece(self.n);
+    }
+}
+
+/// Some of a batch's pieces, which are halved.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'b>(&'b [u64]);
 
@@ -135,6 +207,8 @@ mod tests {
             for mut batch in [Batch::skewed(pieces, 7), Batch::even(pieces, 7), random] {
                 let sum = batch.task().run(Serial);
                 assert_eq!(batch.check(sum), Ok(()));
+                let mut spawned = batch.spawned();
+                assert_eq!(spawned.task().run(Serial), sum);
             }
         }
     }

@@ -45,6 +45,89 @@ pub trait Fork: Sized {
 
     /// Runs two tasks, perhaps in parallel; on one worker, the first one first.
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output);
+
+    /// How many workers there are, for a program that says where its tasks had better run.
+    fn workers(&self) -> usize {
+        1
+    }
+
+    /// Spawns tasks, one after the other as the iterator yields them, and returns when all are done.
+    ///
+    /// A runtime without spawns collects them and forks halves.
+    ///
+    /// ```
+    /// use locksley_workload::{Fork, Serial, Spawned, Task};
+    ///
+    /// struct Set<'a>(&'a mut u32);
+    ///
+    /// impl Task for Set<'_> {
+    ///     type Output = ();
+    ///
+    ///     fn run<F: Fork>(self, _: F) {
+    ///         *self.0 = 7;
+    ///     }
+    /// }
+    ///
+    /// let mut numbers = [0; 5];
+    /// Serial.spawn_each(numbers.iter_mut().map(|number| Spawned::anywhere(Set(number))));
+    /// assert_eq!(numbers, [7; 5]);
+    /// ```
+    fn spawn_each<T, I>(self, tasks: I)
+    where
+        T: Task<Output = ()>,
+        I: Iterator<Item = Spawned<T>> + Send,
+    {
+        Halves(tasks.map(|spawned| spawned.task).collect()).run(self);
+    }
+}
+
+/// A task to be spawned.
+///
+/// ```
+/// use locksley_workload::{FibTask, Spawned};
+///
+/// assert_eq!(Spawned::near(3, FibTask(7)).near, Some(3));
+/// assert_eq!(Spawned::anywhere(FibTask(7)).near, None);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Spawned<T> {
+    /// What is run.
+    pub task: T,
+    /// The worker that it had better run on: a hint.
+    pub near: Option<usize>,
+}
+
+impl<T> Spawned<T> {
+    /// A task that may run anywhere.
+    pub fn anywhere(task: T) -> Spawned<T> {
+        Spawned { task, near: None }
+    }
+
+    /// A task that had better run on this worker.
+    pub fn near(worker: usize, task: T) -> Spawned<T> {
+        Spawned {
+            task,
+            near: Some(worker),
+        }
+    }
+}
+
+/// Tasks that are forked by halves.
+pub(crate) struct Halves<T>(pub(crate) Vec<T>);
+
+impl<T: Task<Output = ()>> Task for Halves<T> {
+    type Output = ();
+
+    fn run<F: Fork>(mut self, fork: F) {
+        if self.0.len() <= 1 {
+            if let Some(task) = self.0.pop() {
+                task.run(fork);
+            }
+            return;
+        }
+        let rest = self.0.split_off(self.0.len().div_ceil(2));
+        fork.fork(self, Halves(rest));
+    }
 }
 
 /// Runs the first task, then the second.
@@ -69,5 +152,13 @@ impl Fork for Serial {
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         let a = a.run(Serial);
         (a, b.run(Serial))
+    }
+
+    fn spawn_each<T, I>(self, tasks: I)
+    where
+        T: Task<Output = ()>,
+        I: Iterator<Item = Spawned<T>> + Send,
+    {
+        tasks.for_each(|spawned| spawned.task.run(Serial));
     }
 }

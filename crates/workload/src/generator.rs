@@ -3,9 +3,10 @@
 //! Each task's input is computed from the one before, so that the generator is a chain. It forks
 //! off a task as soon as it knows its input, and goes on: a pool must hand out the tasks from one
 //! worker to all others. How many workers can be kept busy is the ratio of a task's work to that of
-//! the generator between two tasks.
+//! the generator between two tasks. Forked, the generator is the first closure of a join with the
+//! task, and recurses; spawned, it is a loop.
 
-use crate::fork::{Fork, Task};
+use crate::fork::{Fork, Spawned, Task};
 use crate::program::{Mismatch, Program, expect};
 use crate::random::split_mix;
 
@@ -18,13 +19,20 @@ use crate::random::split_mix;
 /// let sum = generator.task().run(Serial);
 /// assert_eq!(generator.check(sum), Ok(()));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Generator {
+    plan: Plan,
+    /// Where spawned tasks leave their results, if they are spawned.
+    results: Option<Vec<u64>>,
+    expected: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Plan {
     tasks: u32,
     gap: u32,
     grain: u32,
     seed: u64,
-    expected: u64,
 }
 
 impl Generator {
@@ -38,11 +46,30 @@ impl Generator {
             expected = expected.wrapping_add(steps(!state, grain));
         }
         Generator {
-            tasks,
-            gap,
-            grain,
-            seed,
+            plan: Plan {
+                tasks,
+                gap,
+                grain,
+                seed,
+            },
+            results: None,
             expected,
+        }
+    }
+
+    /// The same, in a loop that spawns the tasks.
+    ///
+    /// ```
+    /// use locksley_workload::{Generator, Program, Serial, Task};
+    ///
+    /// let mut generator = Generator::new(100, 10, 1000, 7).spawned();
+    /// let sum = generator.task().run(Serial);
+    /// assert_eq!(generator.check(sum), Ok(()));
+    /// ```
+    pub fn spawned(self) -> Generator {
+        Generator {
+            results: Some(vec![0; self.plan.tasks as usize]),
+            ..self
         }
     }
 }
@@ -56,18 +83,25 @@ pub(crate) fn steps(mut state: u64, steps: u32) -> u64 {
 }
 
 impl Program for Generator {
-    type Task<'p> = Generate;
+    type Task<'p> = GeneratorTask<'p>;
     type Output = u64;
 
     fn operations(&self) -> u64 {
-        u64::from(self.tasks)
+        u64::from(self.plan.tasks)
     }
 
-    fn task(&mut self) -> Generate {
-        Generate {
-            generator: *self,
-            left: self.tasks,
-            state: self.seed,
+    fn task(&mut self) -> GeneratorTask<'_> {
+        let plan = self.plan;
+        match &mut self.results {
+            None => GeneratorTask::Forked(Generate {
+                plan,
+                left: plan.tasks,
+                state: plan.seed,
+            }),
+            Some(results) => {
+                results.fill(0);
+                GeneratorTask::Spawned(Loop { plan, results })
+            }
         }
     }
 
@@ -76,17 +110,77 @@ impl Program for Generator {
     }
 }
 
-/// Generates the tasks that are left.
+/// Generates all tasks.
 ///
 /// ```
-/// use locksley_workload::{Generate, Generator, Program, Serial, Task};
+/// use locksley_workload::{Generator, GeneratorTask, Program, Serial, Task};
 ///
-/// let task: Generate = Generator::new(0, 1, 1, 7).task();
+/// let mut generator = Generator::new(0, 1, 1, 7);
+/// let task: GeneratorTask = generator.task();
 /// assert_eq!(task.run(Serial), 0);
 /// ```
+#[derive(Debug)]
+pub enum GeneratorTask<'p> {
+    /// By forks.
+    Forked(Generate),
+    /// In a loop.
+    Spawned(Loop<'p>),
+}
+
+impl Task for GeneratorTask<'_> {
+    type Output = u64;
+
+    fn run<F: Fork>(self, fork: F) -> u64 {
+        match self {
+            GeneratorTask::Forked(generate) => generate.run(fork),
+            GeneratorTask::Spawned(spawn) => spawn.run(fork),
+        }
+    }
+}
+
+/// Generates the tasks in a loop, and spawns them.
+#[derive(Debug)]
+pub struct Loop<'p> {
+    plan: Plan,
+    results: &'p mut [u64],
+}
+
+impl Task for Loop<'_> {
+    type Output = u64;
+
+    fn run<F: Fork>(self, fork: F) -> u64 {
+        let Plan {
+            gap, grain, seed, ..
+        } = self.plan;
+        let mut state = seed;
+        let tasks = self.results.iter_mut().map(|result| {
+            state = steps(state, gap);
+            let steps = Steps(!state, grain);
+            Spawned::anywhere(Keep { steps, result })
+        });
+        fork.spawn_each(tasks);
+        self.results.iter().copied().fold(0, u64::wrapping_add)
+    }
+}
+
+/// A task that leaves its result.
+struct Keep<'p> {
+    steps: Steps,
+    result: &'p mut u64,
+}
+
+impl Task for Keep<'_> {
+    type Output = ();
+
+    fn run<F: Fork>(self, fork: F) {
+        *self.result = self.steps.run(fork);
+    }
+}
+
+/// Generates the tasks that are left.
 #[derive(Clone, Copy, Debug)]
 pub struct Generate {
-    generator: Generator,
+    plan: Plan,
     left: u32,
     state: u64,
 }
@@ -98,7 +192,7 @@ impl Task for Generate {
         if self.left == 0 {
             return 0;
         }
-        let Generator { gap, grain, .. } = self.generator;
+        let Plan { gap, grain, .. } = self.plan;
         let state = steps(self.state, gap);
         let rest = Generate {
             left: self.left - 1,
@@ -134,6 +228,8 @@ mod tests {
             let sum = generator.task().run(Serial);
             assert_eq!(generator.check(sum), Ok(()));
             assert!(generator.check(sum ^ 1).is_err());
+            let mut spawned = generator.spawned();
+            assert_eq!(spawned.task().run(Serial), sum);
         }
     }
 }

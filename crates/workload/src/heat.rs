@@ -3,7 +3,8 @@
 //! In each sweep a cell moves towards its four neighbours: u' = u + c (sum of the neighbours - 4u);
 //! the rim stays cold. A sweep reads one grid and writes another, and does little arithmetic, so
 //! the memory is what limits it. The rows are halved down to blocks, the same ones in every sweep:
-//! a worker that gets the block it had before finds it in its cache.
+//! a worker that gets the block it had before finds it in its cache. A block may say so: it is
+//! spawned near the same worker in every sweep.
 //!
 //! The plate starts as a product of two sines, p half-waves down and q across, which is an
 //! eigenvector of the sweep: after k sweeps it must be the same plate times lambda^k, where
@@ -16,6 +17,7 @@ use std::f64::consts::PI;
 use std::mem;
 
 use crate::fork::{Fork, Task};
+use crate::phases::Way;
 use crate::program::{Mismatch, Program, expect};
 
 /// c: how far a cell moves. Up to 1/4 the heat does not oscillate.
@@ -40,6 +42,7 @@ pub struct Heat {
     columns: usize,
     sweeps: u32,
     block: usize,
+    way: Way,
     /// p and q: half-waves down and across.
     waves: [f64; 2],
     /// Where the last sweep's plate is, with its rim; before a run, the start.
@@ -68,10 +71,24 @@ impl Heat {
             columns,
             sweeps,
             block: block.max(1),
+            way: Way::Fork,
             waves: [waves(rows), waves(columns)],
             plate: vec![0.0; cells],
             spare: vec![0.0; cells],
         }
+    }
+
+    /// The same, whose blocks come to the workers in this way.
+    ///
+    /// ```
+    /// use locksley_workload::{Heat, Program, Serial, Task, Way};
+    ///
+    /// let mut heat = Heat::new(50, 40, 10, 8).by(Way::Near);
+    /// heat.task().run(Serial);
+    /// assert_eq!(heat.check(()), Ok(()));
+    /// ```
+    pub fn by(self, way: Way) -> Heat {
+        Heat { way, ..self }
     }
 
     /// lambda: what a sweep multiplies the plate with.
@@ -132,6 +149,7 @@ impl Program for Heat {
             spare: &mut self.spare,
             width: self.columns + 2,
             block: self.block,
+            way: self.way,
             sweeps: self.sweeps,
         }
     }
@@ -167,6 +185,7 @@ pub struct HeatTask<'p> {
     /// The length of a row, rim included.
     width: usize,
     block: usize,
+    way: Way,
     sweeps: u32,
 }
 
@@ -183,7 +202,10 @@ impl Task for HeatTask<'_> {
                 width,
                 block: self.block,
             };
-            sweep.run(fork.again());
+            match self.way {
+                Way::Fork => sweep.run(fork.again()),
+                way => way.run(fork.again(), sweep.blocks()),
+            }
             mem::swap(self.plate, self.spare);
         }
     }
@@ -196,6 +218,28 @@ struct Sweep<'p> {
     to: &'p mut [f64],
     width: usize,
     block: usize,
+}
+
+impl<'p> Sweep<'p> {
+    /// A sweep for each block.
+    fn blocks(self) -> Vec<Sweep<'p>> {
+        let Sweep {
+            from,
+            to,
+            width,
+            block,
+        } = self;
+        let part = |(number, to): (usize, &'p mut [f64])| {
+            let first = number * block * width;
+            Sweep {
+                from: &from[first..first + to.len() + 2 * width],
+                to,
+                width,
+                block,
+            }
+        };
+        to.chunks_mut(block * width).enumerate().map(part).collect()
+    }
 }
 
 impl Task for Sweep<'_> {
@@ -261,8 +305,14 @@ mod tests {
 
     #[test]
     fn the_blocks_do_not_change_the_result() {
-        let plates = [1, 5, 64].map(|block| {
-            let mut heat = Heat::new(64, 20, 9, block);
+        let ways = [
+            (1, Way::Fork),
+            (5, Way::Near),
+            (7, Way::Spawn),
+            (64, Way::Fork),
+        ];
+        let plates = ways.map(|(block, way)| {
+            let mut heat = Heat::new(64, 20, 9, block).by(way);
             heat.task().run(Serial);
             heat.plate
         });

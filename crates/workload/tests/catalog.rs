@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locksley_workload::catalog::{self, Scale, Spec, SpecError, Values, Visitor};
-use locksley_workload::{Fork, Integral, Mismatch, Program, Serial, Size, Task};
+use locksley_workload::{Affine, Fork, Integral, Mismatch, Program, Serial, Size, Spawned, Task};
 
 /// Each program at a size that takes milliseconds without optimisation.
 const SMALL: &[&str] = &[
@@ -34,6 +34,21 @@ const SMALL: &[&str] = &[
     "batch:equal,threads=3,tasks=1,heavy=10",
     "generator:tasks=300,gap=5,grain=50",
     "chain:periods=50,serial=90,parallel=10",
+    "heat:rows=50,columns=40,sweeps=7,block=4,by=spawn",
+    "heat:rows=50,columns=40,sweeps=7,block=4,by=near",
+    "batch:even,threads=3,tasks=5,heavy=4,by=spawn",
+    "generator:tasks=300,gap=5,grain=50,by=spawn",
+    "phases:blocks=9,length=20,phases=5",
+    "phases:blocks=9,length=20,phases=5,by=near",
+    "mark:random,objects=20000",
+    "mark:lists,objects=20000",
+    "mark:arrays,objects=20000",
+    "skynet:3",
+    "primes:n=20000",
+    "scan:n=20000",
+    "fold:n=20000",
+    "nbody:n=50,steps=3",
+    "pi:intervals=20000",
 ];
 
 /// Trees of the literature are too large without optimisation.
@@ -150,6 +165,28 @@ impl<'w> Fork for OnWorker<'w> {
         self.0
             .join(move |w| a.run(OnWorker(w)), move |w| b.run(OnWorker(w)))
     }
+
+    fn workers(&self) -> usize {
+        self.0.num_workers()
+    }
+
+    fn spawn_each<T, I>(self, tasks: I)
+    where
+        T: Task<Output = ()>,
+        I: Iterator<Item = Spawned<T>> + Send,
+    {
+        locksley::scope(|scope| {
+            for Spawned { task, near } in tasks {
+                let run = move |_: &locksley::Scope<'_>| {
+                    locksley::Worker::with_current(|worker| task.run(OnWorker(worker.unwrap())));
+                };
+                match near {
+                    Some(worker) => scope.spawn_near(worker, run),
+                    None => scope.spawn(run),
+                }
+            }
+        });
+    }
 }
 
 struct InPool<'p>(&'p locksley::Pool);
@@ -163,11 +200,15 @@ impl Runtime for InPool<'_> {
 #[test]
 fn every_program_is_right_in_a_pool() {
     for spec in small() {
-        let pool = locksley::Pool::builder()
-            .workers(3)
-            .stack_size(spec.stack());
-        let pool = pool.build().unwrap();
-        assert_eq!(spec.visit(Run(InPool(&pool))).unwrap(), Ok(()), "{spec}");
+        for strategy in ["stealing", "sharing", "dealing:locality,l=3"] {
+            let pool = locksley::Pool::builder()
+                .workers(3)
+                .strategy(strategy.parse().unwrap())
+                .stack_size(spec.stack());
+            let pool = pool.build().unwrap();
+            let right = spec.visit(Run(InPool(&pool))).unwrap();
+            assert_eq!(right, Ok(()), "{spec} under {strategy}");
+        }
     }
 }
 
@@ -195,6 +236,10 @@ fn spoil(output: &mut dyn Any) -> bool {
         size.leaves -= 1;
     } else if let Some(integral) = output.downcast_mut::<Integral>() {
         integral.area *= 1.0 + 1e-5;
+    } else if let Some(number) = output.downcast_mut::<f64>() {
+        *number *= 1.0 + 1e-5;
+    } else if let Some(map) = output.downcast_mut::<Affine>() {
+        map.offset ^= 1;
     } else if let Some(counts) = output.downcast_mut::<Vec<(String, u64)>>() {
         counts[0].1 += 1;
     } else {

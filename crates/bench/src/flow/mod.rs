@@ -7,8 +7,10 @@
 //! | [`lu`] | a factorisation with twice the tasks of Cholesky's in a step: beside barriers, without a limit |
 //! | [`heat`] | sweeps of a stencil, in which some tiles may be sweeps ahead of others: beside barriers, without a limit |
 //! | [`pipeline`] | a stream through four stages, one of them in order: beside stage after stage, without a limit |
+//! | [`body`] | a body that computes between forks: its tasks run meanwhile |
 //! | [`fib`] | the program of Danjean's lecture "Work Stealing", as a flow and with joins |
 
+mod body;
 mod cholesky;
 mod fib;
 mod heat;
@@ -35,6 +37,9 @@ const OF_COUNTERS: f64 = 0.5;
 /// What part of the time of the version with barriers.
 const OF_BARRIER: f64 = 1.0;
 
+/// What part of its serial time a flow may take whose body computes as long as its tasks do.
+const OF_SERIAL: f64 = 0.55;
+
 /// The names of the versions of a program.
 const FLOW: &str = "flow";
 const BARRIER: &str = "barrier";
@@ -55,6 +60,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     for (workload, plan) in [
         (overhead::workload(), plan),
         (fib::workload(plan.quick), plan),
+        (body::workload(plan.quick), &longer),
         (cholesky::workload(plan.quick), &longer),
         (wavefront::workload(plan.quick), &longer),
         (lu::workload(plan.quick), &longer),
@@ -84,6 +90,7 @@ fn bars(outcome: &Outcome) -> Vec<Bar> {
     vec![
         bar(overhead::NAME, overhead::SPAWN, OF_SPAWN),
         bar(overhead::NAME, overhead::COUNTERS, OF_COUNTERS),
+        bar(body::NAME, SERIAL, OF_SERIAL),
         bar(cholesky::NAME, BARRIER, OF_BARRIER),
         bar(wavefront::NAME, BARRIER, OF_BARRIER),
     ]

@@ -87,6 +87,10 @@ const COSTS: Costs = Costs {
     fence: 100,
     donation: 500,
     probe: 20,
+    fork: 0,
+    expose: 0,
+    barrier: 0,
+    interrupt: 0,
 };
 
 /// Deep enough for UTS T3.

@@ -1,6 +1,7 @@
 //! The simulator: how fast it is, and whether it tells what the pool does.
 
 mod agreement;
+mod deques;
 mod throughput;
 
 use crate::harness::report::Outcome;
@@ -14,6 +15,9 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     }
     if plan.includes(agreement::NAME) {
         agreement::measure(plan, &mut outcome)?;
+    }
+    if plan.includes(deques::NAME) {
+        deques::measure(plan, &mut outcome)?;
     }
     Ok(outcome)
 }

@@ -18,7 +18,7 @@ const MANY: f64 = 100.0;
 const MEMORY: f64 = 4.0;
 
 /// Every scheduler, on 64 processors.
-const STRATEGIES: [&str; 12] = [
+const STRATEGIES: [&str; 14] = [
     "lock-free",
     "semi-private",
     "flexible:steal-back",
@@ -28,6 +28,8 @@ const STRATEGIES: [&str; 12] = [
     "dealing:simple",
     "sending:shortest",
     "auto",
+    "asymmetric",
+    "split",
     "synchronous",
     "synchronous-sharing:tit-for-tat",
     "greedy",

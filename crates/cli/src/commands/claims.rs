@@ -9,24 +9,27 @@ pub(crate) struct Meaning {
     pub(crate) meaning: &'static str,
 }
 
-const THESIS: &str = "Rito, \"Scheduling computations\"";
-const DEALING: &str = "Hendler and Shavit, \"Work Dealing\"";
-
-const MEANINGS: [Meaning; 17] = [
+const MEANINGS: [Meaning; 22] = [
     Meaning {
         name: "balls and bins",
         paper: "Rito, \"Scheduling computations\", lemmas 3.1 to 3.5",
         meaning: "thieves that pick victims at random hit enough of the processors that have work",
     },
     Meaning {
+        name: "painted bins",
+        paper: "Rito, \"Scheduling computations\", problem 3.1 (open there)",
+        meaning: "how many idle processors are given work in a round in which stealing comes first: \
+                  the limit for many processors",
+    },
+    Meaning {
         name: "gains of sharing",
-        paper: "Rito, \"Scheduling computations\", section 5.3",
+        paper: "Rito, \"Scheduling computations\", lemmas 5.10 to 5.12",
         meaning: "busy processors that give tasks to idle ones get more to work in a round than \
                   stealing does, by at least this factor",
     },
     Meaning {
         name: "stability of sharing",
-        paper: "Rito, \"Scheduling computations\", section 5.3",
+        paper: "Rito, \"Scheduling computations\", lemmas 5.12 and 5.13",
         meaning: "when many processors are idle, more tasks leave the queues in a round than are added",
     },
     Meaning {
@@ -35,14 +38,20 @@ const MEANINGS: [Meaning; 17] = [
         meaning: "the share of idle processors above which queues stop growing",
     },
     Meaning {
+        name: "sharing over many rounds",
+        paper: "Rito, \"Scheduling computations\", section 5.4 (future work there)",
+        meaning: "all four heuristics, with flags as earlier rounds have left them: from which share \
+                  of idle processors on queues stop growing, and how soon all are busy",
+    },
+    Meaning {
         name: "greedy schedules",
-        paper: "Graham; Brent",
+        paper: "Rito, \"Scheduling computations\", theorem 4.1 and corollary 4.1.1 (Graham; Brent)",
         meaning: "a scheduler that leaves no processor idle while work is ready takes at most work / P \
                   + span, and no scheduler takes less than the larger of the two",
     },
     Meaning {
         name: "heterogeneous speeds",
-        paper: "Bender and Rabin",
+        paper: "Danjean, lecture \"Work Stealing\", bound with Pi_ave (Bender and Rabin)",
         meaning: "the same bound for processors of different speeds, if the fastest work first",
     },
     Meaning {
@@ -52,23 +61,35 @@ const MEANINGS: [Meaning; 17] = [
     },
     Meaning {
         name: "run time of semi-private deques",
-        paper: "Rito, \"Scheduling computations\", chapter 6",
+        paper: "Rito, \"Scheduling computations\", lemma 6.9, theorems 6.16 and 6.17",
         meaning: "the same with queues that need few fences, with a constant of at most 48",
     },
     Meaning {
         name: "run time of sharing",
-        paper: "Rito, \"Scheduling computations\", theorem 6.7",
+        paper: "Rito, \"Scheduling computations\", theorems 5.7 and 6.7",
         meaning: "giving tasks away keeps the bound of stealing",
     },
     Meaning {
         name: "one generator",
-        paper: THESIS,
+        paper: "Rito, \"Scheduling computations\", section 5.3 (onset)",
         meaning: "where one processor makes all tasks, sharing gets all others to work no later",
     },
     Meaning {
         name: "run time on changing machines",
-        paper: "Bender and Rabin",
+        paper: "Danjean, lecture \"Work Stealing\", W / (P Pi) + O(D / Pi) (Bender and Rabin)",
         meaning: "the bound holds while processors change their speed or are taken away",
+    },
+    Meaning {
+        name: "tails of the run time",
+        paper: "Rito, \"Scheduling computations\", theorem 4.8, with high probability",
+        meaning: "runs that are much slower than most are as rare as the bound says",
+    },
+    Meaning {
+        name: "probabilistic balancing",
+        paper: "Hendler and Shavit, \"Non-Blocking Steal-Half Work Queues\", lemmas 3.3 and 3.7, \
+                theorems 3.4, 3.5 and 3.8, corollary 3.6",
+        meaning: "processes that balance with random others keep all loads within a constant factor \
+                  of the mean",
     },
     Meaning {
         name: "steal-half",
@@ -77,27 +98,32 @@ const MEANINGS: [Meaning; 17] = [
     },
     Meaning {
         name: "work dealing: balance",
-        paper: DEALING,
+        paper: "Hendler and Shavit, \"Work Dealing\", theorems 3, 4 and 8",
         meaning: "dealt tasks are spread evenly over the processors",
     },
     Meaning {
+        name: "work dealing: unequal processes",
+        paper: "Hendler and Shavit, \"Work Dealing\", theorems 5 and 9",
+        meaning: "the same where processes differ in speed, and where tasks go to their data",
+    },
+    Meaning {
         name: "work dealing: locality",
-        paper: DEALING,
+        paper: "Hendler and Shavit, \"Work Dealing\", theorem 11",
         meaning: "most tasks run on the processor whose cache has their data",
     },
     Meaning {
         name: "work dealing: memory",
-        paper: DEALING,
+        paper: "Hendler and Shavit, \"Work Dealing\", theorem 2",
         meaning: "the buffers between processors take no more memory than this, and never run out",
     },
     Meaning {
         name: "work dealing: run time",
-        paper: DEALING,
+        paper: "Hendler and Shavit, \"Work Dealing\", theorems 6, 7 and 10",
         meaning: "dealing takes at most a little more than three times the best possible time",
     },
     Meaning {
         name: "merge sort",
-        paper: "Danjean, lecture \"Work Stealing\"",
+        paper: "Danjean, lecture \"Work Stealing\", merge sort",
         meaning: "work W and depth D of merge sort of n = 2^k numbers, as a formula and counted",
     },
 ];

@@ -16,7 +16,7 @@ use crate::commands::theory::Theory;
 use crate::error::Error;
 use crate::interrupt;
 use crate::measure::progress::Progress;
-use crate::parse::machines::{self, Costly, Groups};
+use crate::parse::machines::{self, Costly, Groups, Pace};
 use crate::parse::names::{self, meant};
 use crate::parse::ranges::{self, Numbers};
 use crate::render::output::{self, Output};
@@ -26,6 +26,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley simulate fib:n=25                                  several schedulers on 64 processors
   locksley simulate sort:k=20,merge=parallel --processors 1,16,256 --strategies lock-free,steal-half
   locksley simulate uts:T3 --topology cluster:16,20,1000 --costs node=50,steal=100 --seeds 5
+  locksley simulate fib:n=25 --speeds 1,1,1,0.25               every fourth processor is slow
   locksley simulate fib:n=18 --processors 8 --trace            a timeline for ui.perfetto.dev
   locksley simulate generator --sample 100                     loads over time
   locksley simulate file:locksley-out/queens.dag.json          a recorded run (`locksley record`)
@@ -54,18 +55,17 @@ pub(crate) struct Simulate {
         value_parser = ranges::processors,
     )]
     processors: Numbers,
-    /// What things cost, in ticks: node, steal, cas, fence, donation, probe.
-    #[arg(
-        long,
-        value_name = "NAME=TICKS,..",
-        default_value = "node=1,steal=1",
-        value_parser = machines::costs,
-    )]
+    /// What things cost, in ticks: node, steal, cas, fence, donation, probe, fork, expose, barrier,
+    /// interrupt.
+    #[arg(long, value_name = "NAME=TICKS,..", default_value = "node=1,steal=1", value_parser = machines::costs)]
     costs: Costly,
     /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or
     /// nested:SIZE=TICKS,..,BEYOND.
     #[arg(long, value_name = "TOPOLOGY", default_value = "flat", value_parser = machines::topology)]
     topology: Groups,
+    /// Speeds of the processors, 1 being nominal: 1,0.5 makes every second one half as fast.
+    #[arg(long, value_name = "LIST", default_value = "1", value_parser = machines::speeds)]
+    speeds: Pace,
     /// How many runs of each, with different random numbers.
     #[arg(
         long,
@@ -135,6 +135,7 @@ impl Simulate {
                     let setup = Setup {
                         costs: self.costs.0,
                         topology: self.topology.topology(1.0),
+                        speeds: self.speeds.0.clone(),
                         seed,
                         sample: if first { self.sample } else { 0 },
                         timeline: self.trace && first,
@@ -313,7 +314,7 @@ const LEGEND: &str = "  \
 /// The pool's strategy that does what a scheduler of the simulator does.
 fn pool_name(scheduler: &str) -> &'static str {
     match scheduler.split(':').next().unwrap_or_default() {
-        "lock-free" => "stealing (default)",
+        "lock-free" | "split" => "stealing (default)",
         "flexible" => "flexible",
         "semi-private" => "semi-private",
         "steal-half" => "steal-half",

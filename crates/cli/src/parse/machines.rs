@@ -1,6 +1,6 @@
-//! Simulated machines on the command line: costs and topologies.
+//! Simulated machines on the command line: costs, topologies and speeds.
 
-use locksley_sim::{Costs, Topology};
+use locksley_sim::{Costs, NOMINAL, Speed, Speeds, Topology};
 use locksley_workload::catalog::nearest;
 
 use crate::parse::names::meant;
@@ -30,7 +30,18 @@ impl Groups {
     }
 }
 
-const COSTS: [&str; 6] = ["node", "steal", "cas", "fence", "donation", "probe"];
+const COSTS: [&str; 10] = [
+    "node",
+    "steal",
+    "cas",
+    "fence",
+    "donation",
+    "probe",
+    "fork",
+    "expose",
+    "barrier",
+    "interrupt",
+];
 
 /// Parses `node=1,steal=10`. Costs that are not named are those of the thesis's model.
 pub(crate) fn costs(text: &str) -> Result<Costly, String> {
@@ -44,6 +55,10 @@ pub(crate) fn costs(text: &str) -> Result<Costly, String> {
             "fence" => &mut costs.fence,
             "donation" => &mut costs.donation,
             "probe" => &mut costs.probe,
+            "fork" => &mut costs.fork,
+            "expose" => &mut costs.expose,
+            "barrier" => &mut costs.barrier,
+            "interrupt" => &mut costs.interrupt,
             name => {
                 let near = meant(&nearest(name, COSTS));
                 return Err(format!(
@@ -60,6 +75,25 @@ pub(crate) fn costs(text: &str) -> Result<Costly, String> {
 fn number(text: &str, of: &str) -> Result<u32, String> {
     let parsed = text.trim().parse();
     parsed.map_err(|_| format!("`{text}` in `{of}` is no number of ticks: give a whole number"))
+}
+
+/// Speeds on the command line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Pace(pub(crate) Speeds);
+
+/// Parses `1,0.5`: the speeds of the first processors, of which 1 is nominal; the list is repeated
+/// for the others.
+pub(crate) fn speeds(text: &str) -> Result<Pace, String> {
+    let speed = |part: &str| {
+        let number = part.trim().parse::<f64>().ok();
+        let number = number.filter(|speed| (0.001..=1000.0).contains(speed));
+        let thousandths = number.map(|speed| (speed * f64::from(NOMINAL)).round() as u32);
+        thousandths.map(Speed::constant).ok_or_else(|| {
+            format!("`{part}` in `{text}` is no speed: give a number from 0.001 to 1000")
+        })
+    };
+    let speeds: Result<Vec<Speed>, String> = text.split(',').map(speed).collect();
+    Ok(Pace(Speeds::of(speeds?)))
 }
 
 const FORMS: &str =
@@ -135,6 +169,18 @@ mod tests {
                 .unwrap_err()
                 .contains("no number of ticks")
         );
+    }
+
+    #[test]
+    fn speeds_are_read() {
+        let half = [NOMINAL, NOMINAL / 2].map(Speed::constant).to_vec();
+        assert_eq!(speeds("1, 0.5"), Ok(Pace(Speeds::of(half))));
+        for wrong in ["", "1,", "0", "-1", "fast", "1,nan"] {
+            assert!(
+                speeds(wrong).unwrap_err().contains("is no speed"),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

@@ -228,7 +228,7 @@ unsafe fn fold_parts(core: &Core, parts: &Parts, running: &Running<'_, '_>) -> b
     // SAFETY: what was cumulated before is done; what will be later waits, or has parts of its own.
     if let Err((index, payload)) = unsafe { parts.settle(running.0.index) } {
         core.fail();
-        running.0.list.note_panic(index, payload);
+        running.0.list.failures.note_panic(index, payload);
     }
     !parts.is_broken()
 }

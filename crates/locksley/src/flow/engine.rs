@@ -1,11 +1,12 @@
 //! Which task of a frame may run: in order at once, out of order by what is before it.
 //!
-//! A frame has its tasks in a list, in the order of the program.
+//! A frame has its tasks in a list, in the order of the program. The body adds tasks at its end while
+//! thieves look at those before.
 //!
 //! ```text
 //!            done        claimed        not begun
 //!   first ── D ── D ── D ── C ── W ── W ── . ── . ── . ── last
-//!                           ^ front        ^ cursor: no thief has looked further
+//!                           ^ front        ^ cursor: the first that no thief has looked at
 //! ```
 //!
 //! **In order.** The frame's owner runs one task after the other. All before the next one are done,
@@ -38,59 +39,38 @@
 //! | E2 | a thief looks whether a task is done | Acquire | E1 | as E1 | as E1 |
 //! | E3 | watch: mark the state | Acquire | E1 | as E1, if it was finished in between | `flow::models::last_reader_writer_and_thief` |
 //! | E4 | the owner moves the front | Release | E5 | what is before it is not looked at again | `flow::models::a_thief_starts_at_the_front` |
-//! | E5 | a thief reads the front | Acquire | E4 | as E4 | as E4 |
+//! | E5 | a thief reads the front | Acquire | E4, E6 | as E4 | as E4 |
+//! | E6 | the owner adds a task | Release | E5, E7 | a thief reads the task's record | `flow::models::a_thief_comes_while_the_body_forks` |
+//! | E7 | a thief reads what was added | Acquire | E6 | as E6 | as E6 |
+//! | E8 | fences: the owner adds, then looks whether its helper leaves; a helper leaves, then looks for more | SeqCst | each other | the task would wait for the next fork | `flow::models::a_helper_does_not_miss_what_is_added` |
 //!
 //! To claim is Relaxed: it hands nothing over. The mark and the claim are read-modify-writes of the
 //! same word, so one of them comes first. Results of watched tasks pass through the lock.
 
 use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ptr::{self, NonNull};
 
+use super::failure::Failures;
 use super::frame::Root;
 use super::helpers::{Advice, Offer};
-use super::queue::Mode;
+use super::ready::ReadyTasks;
 use super::task::{Bereft, CLAIMED, Context, DONE, Task};
 use crate::observe::record::TaskGraph;
 use crate::scheduler::worker::Worker;
-use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, lock};
-use crate::task::job::{Payload, catch, discard};
+use crate::sync::{AtomicBool, AtomicPtr, Mutex, Ordering, fence, lock};
+use crate::task::job::catch;
 
-/// A task that is ready. The first one in the order of the program is taken first.
-#[derive(Debug)]
-struct Ready(NonNull<Task>, usize);
-
-impl PartialEq for Ready {
-    fn eq(&self, other: &Self) -> bool {
-        self.1 == other.1
-    }
-}
-
-impl Eq for Ready {}
-
-impl PartialOrd for Ready {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ready {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.1.cmp(&other.1)
-    }
-}
+/// How many tasks for other workers a thief looks past for one that it had better run.
+const LOOK_PAST: usize = 64;
 
 /// What thieves have found out.
 #[derive(Debug, Default)]
-struct Agenda {
-    ready: BinaryHeap<Reverse<Ready>>,
-    /// How many are watched and not done.
-    watched: usize,
-    /// The first task that no thief has looked at; `None` before the first look, and behind the
-    /// last task.
-    cursor: Option<NonNull<Task>>,
-    begun: bool,
+pub(super) struct Agenda {
+    pub(super) ready: ReadyTasks,
+    /// How many are watched and not done, of each generation.
+    pub(super) watched: [usize; 2],
+    /// The last that a thief has looked at, or that was done when it did.
+    pub(super) looked: Option<NonNull<Task>>,
 }
 
 /// The tasks of a frame.
@@ -100,19 +80,18 @@ pub(crate) struct List {
     pub(super) front: AtomicPtr<Task>,
     /// The owner's alone, as is the next one.
     last: Cell<Option<NonNull<Task>>>,
-    count: Cell<usize>,
-    agenda: Mutex<Agenda>,
-    /// Set if more is ready than the last thief took. A hint.
+    /// How many tasks the younger generation has.
+    pub(super) count: Cell<usize>,
+    /// Its first task.
+    pub(super) young: Cell<Option<NonNull<Task>>>,
+    /// Which of the two it is.
+    pub(super) generation: Cell<u8>,
+    pub(super) agenda: Mutex<Agenda>,
+    /// Is there more than whoever looked last has taken? A hint.
     spare: AtomicBool,
     /// Set if a thief has looked since the list began.
     seen: AtomicBool,
-    /// Set if a task of the frame has failed. Written before the task is done.
-    failed: AtomicBool,
-    /// The panic of the first task, in the order of the program, of those that have panicked.
-    panic: Mutex<Option<(usize, Payload)>>,
-    /// Where the tasks are recorded that are in the list, if they are. Set and cleared by the owner
-    /// while no other worker knows of the list.
-    pub(super) record: AtomicPtr<TaskGraph>,
+    pub(crate) failures: Failures,
 }
 
 // SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in
@@ -147,50 +126,68 @@ impl List {
             front: AtomicPtr::new(ptr::null_mut()),
             last: Cell::new(None),
             count: Cell::new(0),
+            young: Cell::new(None),
+            generation: Cell::new(0),
             agenda: Mutex::new(Agenda::default()),
             spare: AtomicBool::new(false),
             seen: AtomicBool::new(false),
-            failed: AtomicBool::new(false),
-            panic: Mutex::new(None),
-            record: AtomicPtr::new(ptr::null_mut()),
+            failures: Failures::new(),
         }
     }
 
-    /// How many tasks are in the list.
+    /// How many tasks the younger generation has.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         self.count.get()
     }
 
-    /// Adds a task. For the owner, while no other worker knows of the list.
+    /// Returns `true` if no task was added since the list began.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.last.get().is_none()
+    }
+
+    /// Which generation tasks are added to.
+    #[inline]
+    pub(crate) fn generation(&self) -> usize {
+        usize::from(self.generation.get())
+    }
+
+    /// Adds a task. For the owner.
     ///
     /// # Safety
     ///
-    /// The task and its entries stay until the list is done and begun anew; the entries are of
-    /// objects of the same frame, which stay as long; what is in the task may be sent to other
-    /// threads.
+    /// The task and its entries stay until the list is done and begun anew, or their generation is
+    /// [retired](List::retire); the entries are of objects of the same frame, which stay as long; what is
+    /// in the task may be sent to other threads.
     #[inline]
     pub(crate) unsafe fn add(&self, task: NonNull<Task>) {
+        // SAFETY: the caller says so.
+        unsafe { task.as_ref() }
+            .generation
+            .set(self.generation.get());
         match self.last.get() {
-            // SAFETY: it is in the list, so it stays.
-            Some(last) => unsafe { last.as_ref() }.next.set(Some(task)),
-            // The others will know of it by way of a join.
-            None => self.front.store(task.as_ptr(), Ordering::Relaxed),
+            // SAFETY: it is the last one of the list, so it stays.
+            Some(last) => unsafe { last.as_ref() }.link(task),
+            None => self.front.store(task.as_ptr(), Ordering::Release), // [E6]
         }
         self.last.set(Some(task));
         self.count.set(self.count.get() + 1);
+        if self.young.get().is_none() {
+            self.young.set(Some(task));
+        }
     }
 
     /// Forgets all tasks, which are done. For the owner, when no other worker knows of the list.
     pub(crate) fn begin_anew(&self) {
         self.front.store(ptr::null_mut(), Ordering::Relaxed);
         self.last.set(None);
+        self.young.set(None);
         self.count.set(0);
         if self.seen.load(Ordering::Relaxed) {
             self.seen.store(false, Ordering::Relaxed);
             let mut agenda = lock(&self.agenda);
-            debug_assert!(agenda.watched == 0 && agenda.ready.is_empty());
-            agenda.begun = false;
+            debug_assert!(agenda.watched == [0; 2] && agenda.ready.is_empty());
+            agenda.looked = None;
         }
     }
 
@@ -207,7 +204,7 @@ impl List {
             Some(task) => Turn::Task(task),
             None => {
                 let front = NonNull::new(self.front.load(Ordering::Relaxed));
-                self.run_simply(front, worker, root)
+                self.run_simply(front, usize::MAX, worker, root)
             }
         };
         // A thief has looked.
@@ -218,7 +215,7 @@ impl List {
                         // SAFETY: it was handed out, once.
                         unsafe { self.execute(task, worker, root, false) };
                         answer(worker);
-                        self.exchange(task, true)
+                        self.exchange(task, index_of(worker), true)
                     }
                     Advice::Announce => return Left::Unannounced(task),
                     Advice::Leave => {
@@ -227,46 +224,58 @@ impl List {
                     }
                 },
                 Turn::InOrder(_) if advise() == Advice::Leave => return Left::Empty,
-                Turn::InOrder(task) => self.run_simply(Some(task), worker, root),
+                Turn::InOrder(task) => self.run_simply(Some(task), usize::MAX, worker, root),
                 Turn::None => return Left::Empty,
             };
         }
     }
 
-    /// Runs tasks from this one on, one after the other: all before it are done. If a thief has
-    /// looked at one, returns what is next.
-    fn run_simply(
+    /// Runs tasks from this one on, one after the other, up to the index `until`: all before it are
+    /// done. If a thief has looked at one, returns what is next.
+    pub(super) fn run_simply(
         &self,
         mut next: Option<NonNull<Task>>,
+        until: usize,
         worker: Option<&Worker>,
         root: &Root,
     ) -> Turn {
         while let Some(task) = next {
             // SAFETY: it is in the list, so it stays.
             let this = unsafe { task.as_ref() };
+            if this.index >= until {
+                return Turn::InOrder(task);
+            }
             if !this.claim() {
-                return self.next_turn(&mut lock(&self.agenda), true);
+                return self.next_turn(&mut lock(&self.agenda), index_of(worker), true);
             }
             self.front.store(task.as_ptr(), Ordering::Release); // [E4]
             // SAFETY: it was claimed here.
             unsafe { self.execute(task, worker, root, true) };
             if this.finish() {
-                return self.leave_and_take(task, true);
+                return self.leave_and_take(task, index_of(worker), true);
             }
-            next = this.next.get();
+            next = this.next_of_own();
             answer(worker);
         }
         Turn::None
     }
 
     /// Takes a task that is ready. For a thief, which gives its offer back if there is none.
-    pub(crate) fn take(&self, offer: Option<&Offer<'_>>) -> Turn {
+    pub(crate) fn take(&self, worker: usize, offer: Option<&Offer<'_>>) -> Turn {
         let mut agenda = lock(&self.agenda);
-        let turn = self.next_turn(&mut agenda, false);
-        if let (Turn::None, Some(offer)) = (&turn, offer) {
+        loop {
+            let turn = self.next_turn(&mut agenda, worker, false);
+            let (Turn::None, Some(offer)) = (&turn, offer) else {
+                return turn;
+            };
             offer.give_back();
+            fence(Ordering::SeqCst); // [E8]
+            if self.cursor(&agenda).is_none() {
+                return turn;
+            }
+            // The body has added one, and may have seen the helper at it still.
+            offer.take_again();
         }
-        turn
     }
 
     /// Runs a task that was handed out.
@@ -283,7 +292,7 @@ impl List {
     ) {
         // SAFETY: it is in the list, so it stays.
         let this = unsafe { task.as_ref() };
-        let bereft = self.failed.load(Ordering::Relaxed) && depends_on_failed(this);
+        let bereft = self.failures.reach(this);
         let context = Context {
             list: self,
             root,
@@ -304,69 +313,36 @@ impl List {
         };
         if bereft || result.is_err() {
             let panic = result.err().filter(|payload| !payload.is::<Bereft>());
-            self.note_failure(this, panic);
-        }
-    }
-
-    /// A task has failed: what it might have written is of no use to others.
-    #[cold]
-    fn note_failure(&self, task: &Task, payload: Option<Payload>) {
-        self.failed.store(true, Ordering::Relaxed);
-        let written = task.entries().iter().filter(|e| e.mode != Mode::Read);
-        written.for_each(|entry| entry.core().fail());
-        if let Some(payload) = payload {
-            self.note_panic(task.index, payload);
-        }
-    }
-
-    /// Keeps a panic, unless there is one of an earlier task.
-    pub(crate) fn note_panic(&self, index: usize, payload: Payload) {
-        self.failed.store(true, Ordering::Relaxed);
-        let mut first = lock(&self.panic);
-        let other = match &*first {
-            Some((before, _)) if *before <= index => Some(payload),
-            _ => first.replace((index, payload)).map(|(_, other)| other),
-        };
-        drop(first);
-        other.into_iter().for_each(discard);
-    }
-
-    /// Takes the panic that reaches the caller that waits for the frame.
-    pub(crate) fn take_panic(&self) -> Option<Payload> {
-        if self.failed.load(Ordering::Relaxed) {
-            lock(&self.panic).take().map(|(_, payload)| payload)
-        } else {
-            None
+            self.failures.note(this, panic);
         }
     }
 
     /// A task that was handed out is done; takes another one.
-    pub(crate) fn exchange(&self, task: NonNull<Task>, owner: bool) -> Turn {
+    pub(crate) fn exchange(&self, task: NonNull<Task>, worker: usize, owner: bool) -> Turn {
         // SAFETY: it is in the list, so it stays.
         let watched = unsafe { task.as_ref() }.finish();
         debug_assert!(watched, "only watched tasks are handed out");
-        self.leave_and_take(task, owner)
+        self.leave_and_take(task, worker, owner)
     }
 
     /// Puts back a task that was handed out, and did not run.
     pub(crate) fn put_back(&self, task: NonNull<Task>) {
-        // SAFETY: it is in the list, so it stays.
-        let index = unsafe { task.as_ref() }.index;
-        lock(&self.agenda).ready.push(Reverse(Ready(task, index)));
+        lock(&self.agenda).ready.push(task);
         self.spare.store(true, Ordering::Relaxed);
     }
 
-    fn leave_and_take(&self, task: NonNull<Task>, owner: bool) -> Turn {
+    fn leave_and_take(&self, task: NonNull<Task>, worker: usize, owner: bool) -> Turn {
         let mut agenda = lock(&self.agenda);
         self.leave(&mut agenda, task);
-        self.next_turn(&mut agenda, owner)
+        self.next_turn(&mut agenda, worker, owner)
     }
 
     /// Lets the accesses of a task leave, which is done, and was watched.
     fn leave(&self, agenda: &mut Agenda, task: NonNull<Task>) {
-        agenda.watched -= 1;
         // SAFETY: it is in the list, so it stays.
-        for entry in unsafe { task.as_ref() }.entries() {
+        let this = unsafe { task.as_ref() };
+        agenda.watched[usize::from(this.generation.get())] -= 1;
+        for entry in this.entries() {
             // SAFETY: the lock is held; the task has run, so its accesses were active.
             unsafe {
                 entry.core().leave(|other| {
@@ -374,80 +350,95 @@ impl List {
                     let waits = &other.as_ref().waits;
                     waits.set(waits.get() - 1);
                     if waits.get() == 0 {
-                        let index = other.as_ref().index;
-                        agenda.ready.push(Reverse(Ready(other, index)));
+                        agenda.ready.push(other);
                     }
                 });
             }
         }
-        self.spare.store(
-            !agenda.ready.is_empty() || agenda.cursor.is_some(),
-            Ordering::Relaxed,
-        );
     }
 
-    fn next_turn(&self, agenda: &mut Agenda, owner: bool) -> Turn {
-        self.find_cursor(agenda);
-        let turn = match agenda.ready.pop() {
-            Some(Reverse(Ready(task, _))) => Turn::Task(task),
-            None if owner && agenda.watched == 0 => match agenda.cursor {
+    fn next_turn(&self, agenda: &mut Agenda, worker: usize, owner: bool) -> Turn {
+        self.seen.store(true, Ordering::Relaxed);
+        let turn = match agenda.ready.pop_for(worker) {
+            Some(task) => Turn::Task(task),
+            None if owner && agenda.watched == [0; 2] => match self.first_undone(agenda) {
                 Some(task) => Turn::InOrder(task),
                 None => Turn::None,
             },
-            None => self.watch_more(agenda),
+            None => self.watch_more(agenda, worker),
         };
-        self.spare.store(
-            !agenda.ready.is_empty() || agenda.cursor.is_some(),
-            Ordering::Relaxed,
-        );
+        let more = !agenda.ready.is_empty() || self.cursor(agenda).is_some();
+        self.spare.store(more, Ordering::Relaxed);
         turn
     }
 
-    /// Moves the cursor up to the front: what the owner has run without being looked at needs no
-    /// look.
-    fn find_cursor(&self, agenda: &mut Agenda) {
+    /// The first task that no thief has looked at. What the owner has run without being looked at
+    /// needs no look.
+    fn cursor(&self, agenda: &Agenda) -> Option<NonNull<Task>> {
         let front = NonNull::new(self.front.load(Ordering::Acquire)); // [E5]
-        // SAFETY: what is in the list stays.
+        let Some(looked) = agenda.looked else {
+            return front;
+        };
+        // SAFETY: what is in the list stays, for both.
         let index = |task: NonNull<Task>| unsafe { task.as_ref() }.index;
-        if !agenda.begun {
-            agenda.begun = true;
-            agenda.cursor = front;
-            self.seen.store(true, Ordering::Relaxed);
-            return;
-        }
-        match (front, agenda.cursor) {
-            (Some(front), Some(cursor)) if index(front) > index(cursor) => {
-                agenda.cursor = Some(front);
-            }
-            _ => {}
+        match front {
+            Some(front) if index(front) > index(looked) => Some(front),
+            // SAFETY: as above.
+            _ => unsafe { looked.as_ref() }.next(),
         }
     }
 
-    /// Watches tasks from the cursor on, until one is ready.
-    fn watch_more(&self, agenda: &mut Agenda) -> Turn {
-        while let Some(task) = agenda.cursor {
+    /// The same, without those that the owner has run since.
+    pub(super) fn first_undone(&self, agenda: &mut Agenda) -> Option<NonNull<Task>> {
+        loop {
+            let task = self.cursor(agenda)?;
+            // SAFETY: it is in the list, so it stays.
+            if !unsafe { task.as_ref() }.is_done() {
+                return Some(task);
+            }
+            agenda.looked = Some(task);
+        }
+    }
+
+    /// Watches tasks from the cursor on, until one is ready that the worker had better run. If none
+    /// is, takes one for another worker.
+    fn watch_more(&self, agenda: &mut Agenda, worker: usize) -> Turn {
+        let mut passed = 0;
+        while let Some(task) = self.cursor(agenda).filter(|_| passed < LOOK_PAST) {
             // SAFETY: it is in the list, so it stays.
             let this = unsafe { task.as_ref() };
-            agenda.cursor = this.next.get();
-            let state = this.watch();
-            if state & DONE != 0 {
+            agenda.looked = Some(task);
+            if !Self::watch(agenda, task) {
                 continue;
             }
-            agenda.watched += 1;
-            let mut waits = 0;
-            for entry in this.entries() {
-                // SAFETY: the lock is held, and the entry is in the task's record.
-                if !unsafe { entry.core().enter(entry, task) } {
-                    waits += 1;
-                }
-            }
-            this.waits.set(waits);
-            debug_assert!(state & CLAIMED == 0 || waits == 0, "run before its turn");
-            if waits == 0 && state & CLAIMED == 0 {
+            if this.near().is_none_or(|near| near == worker) {
                 return Turn::Task(task);
             }
+            agenda.ready.push(task);
+            passed += 1;
         }
-        Turn::None
+        agenda.ready.pop_any().map_or(Turn::None, Turn::Task)
+    }
+
+    /// Watches a task. Returns `true` if it is ready, and no worker has claimed it.
+    fn watch(agenda: &mut Agenda, task: NonNull<Task>) -> bool {
+        // SAFETY: it is in the list, so it stays.
+        let this = unsafe { task.as_ref() };
+        let state = this.watch();
+        if state & DONE != 0 {
+            return false;
+        }
+        agenda.watched[usize::from(this.generation.get())] += 1;
+        let mut waits = 0;
+        for entry in this.entries() {
+            // SAFETY: the lock is held, and the entry is in the task's record.
+            if !unsafe { entry.core().enter(entry, task) } {
+                waits += 1;
+            }
+        }
+        this.waits.set(waits);
+        debug_assert!(state & CLAIMED == 0 || waits == 0, "run before its turn");
+        waits == 0 && state & CLAIMED == 0
     }
 
     /// Returns `true` if there may be more than was taken.
@@ -457,18 +448,15 @@ impl List {
     }
 }
 
+/// The index of a worker; 0 in tests of the engine alone.
+pub(super) fn index_of(worker: Option<&Worker>) -> usize {
+    worker.map_or(0, Worker::index)
+}
+
 /// Shows others what is in the worker's pile, if they have asked: it may be long until it forks.
 #[inline]
 pub(crate) fn answer(worker: Option<&Worker>) {
     if let Some(worker) = worker {
         worker.poll_requests();
     }
-}
-
-/// Returns `true` if the task needs an object that a failed one might have written. A cumulative
-/// write needs nothing of it.
-#[cold]
-fn depends_on_failed(task: &Task) -> bool {
-    let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);
-    needs.any(|entry| entry.core().has_failed())
 }

@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 
 use super::access::{Accesses, Lend, Running, Store};
 use super::arena::Arena;
-use super::engine::List;
 use super::helpers;
 use super::object::Storage;
+use super::open_offer::{OpenOffer, Shared};
 use super::queue::{Entry, Mode};
 use super::task::{Context, Kind, Task};
 use super::unfold::Sketch;
@@ -19,10 +19,9 @@ use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
 use crate::task::job::{Payload, discard};
 
-/// How many tasks a frame collects before it runs them, for each worker of the pool. Their records
-/// fill a level-2 cache; and the last ones, at which some workers have nothing to do, are few among
-/// so many.
-const WINDOW: usize = 2048;
+/// How many tasks each of a frame's two generations has at most, for each worker of the pool. The records
+/// of both fill a level-2 cache.
+const WINDOW: usize = 1024;
 
 /// What all frames of a flow share.
 #[derive(Debug, Default)]
@@ -36,14 +35,17 @@ pub(crate) struct Root {
 pub(crate) const BODY: usize = 0;
 
 pub(crate) struct Frame {
-    list: List,
-    records: Arena,
+    shared: Shared,
+    open: OpenOffer,
+    /// Those of each generation.
+    records: [Arena; 2],
+    /// Whether the older generation has any.
+    has_older: Cell<bool>,
     pub(crate) store: Store,
     /// How many tasks were forked.
     forked: Cell<usize>,
     /// The worker that runs the body, and waits for the tasks.
     worker: NonNull<Worker>,
-    root: NonNull<Root>,
     /// Whose frame this is, in the picture.
     node: usize,
     /// What the next task is called there.
@@ -53,20 +55,20 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) fn new(worker: &Worker, root: &Root, node: usize) -> Frame {
         Frame {
-            list: List::new(),
-            records: Arena::new(),
+            shared: Shared::new(root),
+            open: OpenOffer::new(),
+            records: [Arena::new(), Arena::new()],
+            has_older: Cell::new(false),
             store: Store(Storage::new()),
             forked: Cell::new(0),
             worker: NonNull::from(worker),
-            root: NonNull::from(root),
             node,
             label: Cell::new(None),
         }
     }
 
     pub(crate) fn root(&self) -> &Root {
-        // SAFETY: the flow's root is there until all of its frames are left.
-        unsafe { self.root.as_ref() }
+        self.shared.root()
     }
 
     fn worker(&self) -> &Worker {
@@ -74,46 +76,91 @@ impl Frame {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Adds a task.
+    pub(crate) fn num_workers(&self) -> usize {
+        self.worker().num_workers()
+    }
+
+    /// Adds a task; `near` is the worker that it had better run on.
     ///
     /// # Safety
     ///
-    /// The accesses are of this frame's objects; `kind` runs `Record<A, F>`; what is in the task
-    /// may be sent to other threads, and stays until the frame is left.
+    /// The frame does not move any more. The accesses are of this frame's objects; `kind` runs `Record<A, F>`; what is in the task may be sent
+    /// to other threads, and stays until the frame is left.
     pub(crate) unsafe fn add<'f, A: Accesses<'f>, F>(
         &self,
         accesses: A,
         body: F,
         kind: &'static Kind,
+        near: Option<usize>,
     ) {
-        if self.list.count() >= WINDOW * self.worker().num_workers() {
-            self.run_all();
+        let (worker, list) = (self.worker(), &self.shared.list);
+        if list.count() >= WINDOW * worker.num_workers() {
+            self.make_room();
         }
+        let records = &self.records[list.generation()];
         let index = self.forked.get();
         let raw = accesses.prepare(&self.store);
-        let entries = self.list_entries::<A>(&raw);
+        let entries = Self::list_entries::<A>(records, &raw);
         // SAFETY: they were just written.
         let node = self.note(unsafe { entries.as_ref() });
         let mut task = Task::new(kind, index, node);
         task.set_entries(entries);
-        let record = self.records.put(Record::<A, F> {
+        if let Some(worker) = near {
+            task.set_near(worker);
+        }
+        let record = records.put(Record::<A, F> {
             task,
             raw: ManuallyDrop::new(raw),
             body: ManuallyDrop::new(body),
             marker: PhantomData,
         });
         self.forked.set(index + 1);
-        // SAFETY: record and entries stay until the list begins anew, in `run_all`; the rest says
-        // the caller.
-        unsafe { self.list.add(record.cast()) };
+        // SAFETY: record and entries stay until the list begins anew, in `run_all`, or their generation is
+        // retired, in `make_room`; the rest says the caller. The offer is closed in `run_all`, and the
+        // store's arena stays until then.
+        unsafe {
+            list.add(record.cast());
+            self.note_task();
+        }
+    }
+
+    /// Offers others to help with a task that was added.
+    ///
+    /// # Safety
+    ///
+    /// The frame does not move any more.
+    #[inline]
+    unsafe fn note_task(&self) {
+        let (open, store) = (&self.open, &self.store.0);
+        // SAFETY: the caller says so; `run_all` closes the offer, and comes before the store's end.
+        unsafe { open.note_task(&self.shared, self.worker(), store.arena()) };
+    }
+
+    /// Makes room for another generation: the older one is run first, and nothing else that is not ready
+    /// before it.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self) {
+        let list = &self.shared.list;
+        if self.has_older.replace(true) {
+            // SAFETY: a task was added, so the frame does not move any more.
+            let offer_again = || unsafe { self.note_task() };
+            if !list.run_generation(Some(self.worker()), self.root(), offer_again) {
+                // All that is left waits for what others are at.
+                return self.run_all();
+            }
+            // SAFETY: all tasks of the older generation are done, and no worker touches their records.
+            unsafe { self.records[1 - list.generation()].clear() };
+        }
+        list.begin_generation();
     }
 
     /// Writes down what a task accesses, and that this makes sense.
     #[inline]
-    fn list_entries<'f, A: Accesses<'f>>(&self, raw: &A::Raw) -> NonNull<[Entry]> {
+    fn list_entries<'f, A: Accesses<'f>>(records: &Arena, raw: &A::Raw) -> NonNull<[Entry]> {
         let count = A::count(raw);
         let layout = Layout::array::<Entry>(count).expect("as many as there are accesses");
-        let place = self.records.room_for(layout).cast::<Entry>();
+        let place = records.room_for(layout).cast::<Entry>();
         let mut written = 0;
         A::each(raw, &mut |part| {
             // Were there more than it said, this would be out of bounds.
@@ -140,10 +187,16 @@ impl Frame {
 
     /// Runs all tasks that were forked.
     pub(crate) fn run_all(&self) {
-        helpers::run_all(self.worker(), &self.list, self.root());
-        self.list.begin_anew();
-        // SAFETY: all tasks are done, and only the owner knows of their records.
-        unsafe { self.records.clear() };
+        if self.shared.list.is_empty() {
+            return;
+        }
+        helpers::run_all(self.worker(), &self.shared, &self.open);
+        self.shared.list.begin_anew();
+        self.has_older.set(false);
+        for records in &self.records {
+            // SAFETY: all tasks are done, and no worker but the owner knows of their records.
+            unsafe { records.clear() };
+        }
     }
 
     /// Runs all tasks, and ends the objects. What the body has returned, or what has panicked
@@ -154,10 +207,10 @@ impl Frame {
     /// The frame's objects and its tasks are not used again.
     pub(crate) unsafe fn complete<R>(&self, result: Result<R, Payload>) -> Result<R, Payload> {
         self.run_all();
-        let broken = |(index, payload)| self.list.note_panic(index, payload);
+        let broken = |(index, payload)| self.shared.list.failures.note_panic(index, payload);
         // SAFETY: all tasks are done; the objects are not used again, says the caller.
         let object = unsafe { self.store.0.end(&broken) };
-        let task = self.list.take_panic();
+        let task = self.shared.list.failures.take_panic();
         match (task, result, object) {
             (None, Ok(result), None) => Ok(result),
             // The body went on after the forks; objects are dropped at the end.

@@ -1,4 +1,4 @@
-//! How workers come to a frame: a join whose second closure is an offer to help.
+//! How workers come to a frame: a fork whose second closure is an offer to help.
 //!
 //! A worker works at a frame inside of a join. The join's second closure is *help*: it lies
 //! in the worker's queue like any forked job, and the thief works at the frame too, inside
@@ -10,9 +10,9 @@
 //!                                                                         └── stolen: join(...)
 //! ```
 //!
-//! So an offer that is not taken costs what a join costs; sleepers are woken, and waiters leapfrog,
-//! as with any join; and the frame stays as long as a worker is at it, for the joins are all inside
-//! of its owner's.
+//! A frame's first offer is made while its body still forks (`open_offer`), and stands until its
+//! tasks are done. So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog, as with any join; and the
+//! frame stays as long as anybody is at it, for the joins are all inside of its owner's.
 //!
 //! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so
 //! the worker that makes more ready afterwards knows. Before it runs a task, and more is ready, a
@@ -30,6 +30,7 @@ use std::ptr::NonNull;
 
 use super::engine::{Left, List, Turn, answer};
 use super::frame::Root;
+use super::open_offer::{OpenOffer, Shared};
 use super::task::Task;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
@@ -43,11 +44,11 @@ pub(crate) struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    const MADE: usize = 0;
-    const TAKEN: usize = 1;
+    pub(crate) const MADE: usize = 0;
+    pub(crate) const TAKEN: usize = 1;
     const BACK: usize = 2;
 
-    fn new(outer: Option<&'a Offer<'a>>) -> Self {
+    pub(crate) fn new(outer: Option<&'a Offer<'a>>) -> Self {
         Offer {
             state: AtomicUsize::new(Offer::MADE),
             outer,
@@ -56,7 +57,7 @@ impl<'a> Offer<'a> {
 
     /// Returns `true` if its maker should make another one.
     fn wants_another(&self) -> bool {
-        match self.state.load(Ordering::Relaxed) {
+        match self.state() {
             Offer::MADE => false,
             Offer::TAKEN => {
                 let mut around = std::iter::successors(self.outer, |offer| offer.outer);
@@ -67,7 +68,22 @@ impl<'a> Offer<'a> {
     }
 
     fn is_back(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == Offer::BACK
+        self.state() == Offer::BACK
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> usize {
+        self.state.load(Ordering::Relaxed)
+    }
+
+    /// Makes the offer anew. For its maker, when its helper has left.
+    pub(crate) fn make_again(&self) {
+        self.state.store(Offer::MADE, Ordering::Relaxed);
+    }
+
+    /// The helper that has given it back has found more. Under the lock, as `give_back`.
+    pub(crate) fn take_again(&self) {
+        self.state.store(Offer::TAKEN, Ordering::Relaxed);
     }
 
     /// The worker that took it leaves. Called under the lock of what there was to help with, unless
@@ -85,11 +101,11 @@ pub(crate) trait Work: Sync {
     type End;
 
     /// Takes a piece that is ready; if there is none, gives the offer back.
-    fn take(&self, offer: &Offer<'_>) -> Option<Self::Piece>;
+    fn take(&self, worker: &Worker, offer: &Offer<'_>) -> Option<Self::Piece>;
     /// Runs a piece that was taken.
     fn run(&self, worker: &Worker, piece: Self::Piece) -> Self::End;
     /// A piece is done; takes another one.
-    fn exchange(&self, end: Self::End) -> Option<Self::Piece>;
+    fn exchange(&self, worker: &Worker, end: Self::End) -> Option<Self::Piece>;
     /// Puts back a piece that was taken, and did not run.
     fn put_back(&self, piece: Self::Piece);
     /// Returns `true` if there may be more than was taken.
@@ -113,20 +129,17 @@ type Way<'a, P> = &'a dyn Fn(&Worker, Option<P>, &dyn Fn() -> Advice) -> Left<P>
 /// and not deeper than a stack allows.
 const DEEP: usize = 16;
 
-/// All workers at one source.
-struct Helpers<'a, W> {
-    source: &'a W,
-    /// Set if their offers are nested too deep.
-    deep: AtomicBool,
+/// All who work at something.
+pub(crate) struct Helpers<'a, W> {
+    pub(crate) source: &'a W,
+    /// Have they gone too deep?
+    pub(crate) deep: &'a AtomicBool,
 }
 
 impl<'a, W: Work> Helpers<'a, W> {
     /// Works until nothing is left; again and again, if they have left because it was too deep.
-    fn muster(source: &'a W, work: impl Fn(&Self)) {
-        let helpers = Helpers {
-            source,
-            deep: AtomicBool::new(false),
-        };
+    fn muster(source: &'a W, deep: &'a AtomicBool, work: impl Fn(&Self)) {
+        let helpers = Helpers { source, deep };
         loop {
             work(&helpers);
             if !helpers.is_deep() {
@@ -170,19 +183,7 @@ impl<'a, W: Work> Helpers<'a, W> {
                     self.help(worker, &offer, depth + 1);
                 }
             };
-            let work = |worker: &Worker, _| {
-                let mut left = way(worker, piece, &|| self.advise(&offer));
-                while let Left::Unannounced(next) = left {
-                    if offer.is_back() {
-                        break;
-                    }
-                    left = match self.work(worker, Some(next), way, depth, Some(&offer)) {
-                        Left::Unannounced(next) => way(worker, Some(next), &|| self.advise(&offer)),
-                        Left::Empty => Left::Empty,
-                    };
-                }
-                left
-            };
+            let work = |worker: &Worker, _| self.work_under(&offer, worker, piece, way, depth);
             match worker.fork(work, help).0 {
                 Left::Unannounced(next) if outer.is_some_and(Offer::is_back) => {
                     return Left::Unannounced(next);
@@ -193,13 +194,35 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works until nothing is ready, at an offer that is nested so deep.
-    fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
+    /// Works while an offer of the caller's stands; until nothing is ready, or the offer is back and
+    /// more is ready.
+    fn work_under(
+        &self,
+        offer: &Offer<'_>,
+        worker: &Worker,
+        piece: Option<W::Piece>,
+        way: Way<'_, W::Piece>,
+        depth: usize,
+    ) -> Left<W::Piece> {
+        let mut left = way(worker, piece, &|| self.advise(offer));
+        while let Left::Unannounced(next) = left
+            && !offer.is_back()
+        {
+            left = match self.work(worker, Some(next), way, depth, Some(offer)) {
+                Left::Unannounced(next) => way(worker, Some(next), &|| self.advise(offer)),
+                Left::Empty => Left::Empty,
+            };
+        }
+        left
+    }
+
+    /// Works until nothing is ready, at the offer of somebody who is so deep.
+    pub(crate) fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
         if depth > DEEP + worker.num_workers() {
             self.deep.store(true, Ordering::Relaxed);
         }
         while !self.is_deep() {
-            let Some(piece) = self.source.take(offer) else {
+            let Some(piece) = self.source.take(worker, offer) else {
                 return;
             };
             let way = |worker: &Worker, piece, advise: &dyn Fn() -> Advice| {
@@ -213,7 +236,10 @@ impl<'a, W: Work> Helpers<'a, W> {
 
 /// Works at something until nothing is left, with all workers that come to help.
 pub(crate) fn work_at<W: Work>(worker: &Worker, source: &W) {
-    Helpers::muster(source, |helpers| helpers.help(worker, &Offer::new(None), 0));
+    let deep = AtomicBool::new(false);
+    Helpers::muster(source, &deep, |helpers| {
+        helpers.help(worker, &Offer::new(None), 0);
+    });
 }
 
 /// How a helper works.
@@ -233,23 +259,23 @@ fn work_on<W: Work>(
             }
         }
         let end = source.run(worker, piece);
-        next = source.exchange(end);
+        next = source.exchange(worker, end);
     }
     Left::Empty
 }
 
 /// A frame's tasks, as thieves see them.
-struct Frame<'a> {
-    list: &'a List,
-    root: &'a Root,
+pub(crate) struct Tasks<'a> {
+    pub(crate) list: &'a List,
+    pub(crate) root: &'a Root,
 }
 
-impl Work for Frame<'_> {
+impl Work for Tasks<'_> {
     type Piece = NonNull<Task>;
     type End = NonNull<Task>;
 
-    fn take(&self, offer: &Offer<'_>) -> Option<NonNull<Task>> {
-        task_of(self.list.take(Some(offer)))
+    fn take(&self, worker: &Worker, offer: &Offer<'_>) -> Option<NonNull<Task>> {
+        task_of(self.list.take(worker.index(), Some(offer)))
     }
 
     fn run(&self, worker: &Worker, task: NonNull<Task>) -> NonNull<Task> {
@@ -259,8 +285,8 @@ impl Work for Frame<'_> {
         task
     }
 
-    fn exchange(&self, task: NonNull<Task>) -> Option<NonNull<Task>> {
-        task_of(self.list.exchange(task, false))
+    fn exchange(&self, worker: &Worker, task: NonNull<Task>) -> Option<NonNull<Task>> {
+        task_of(self.list.exchange(task, worker.index(), false))
     }
 
     fn put_back(&self, task: NonNull<Task>) {
@@ -280,22 +306,24 @@ fn task_of(turn: Turn) -> Option<NonNull<Task>> {
     }
 }
 
-/// Runs all tasks of a list. For its owner.
-pub(crate) fn run_all(worker: &Worker, list: &List, root: &Root) {
-    if list.count() == 0 {
-        return;
-    }
-    let _recording = worker.is_recorded().then(|| list.record(worker));
-    if list.count() == 1 {
-        // There is nothing to help with.
-        list.run_in_order(None, Some(worker), root, || Advice::Run);
-        return;
-    }
-    Helpers::muster(&Frame { list, root }, |helpers| {
-        let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
-            list.run_in_order(taken, Some(worker), root, advise)
-        };
-        helpers.work(worker, None, &way, 0, None);
+/// Runs all tasks of a frame, and takes its offer back. For its owner.
+pub(crate) fn run_all(worker: &Worker, shared: &Shared, open: &OpenOffer) {
+    let tasks = shared.tasks();
+    let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
+        let list = tasks.list;
+        list.run_in_order(taken, Some(worker), tasks.root, advise)
+    };
+    Helpers::muster(&tasks, &shared.deep, |helpers| {
+        let mut piece = None;
+        if open.is_standing() {
+            let left = helpers.work_under(&shared.offer, worker, None, &way, 0);
+            open.close(worker);
+            match left {
+                Left::Empty => return,
+                Left::Unannounced(next) => piece = Some(next),
+            }
+        }
+        helpers.work(worker, piece, &way, 0, None);
     });
 }
 
@@ -323,7 +351,7 @@ mod tests {
         type Piece = u32;
         type End = u32;
 
-        fn take(&self, offer: &Offer<'_>) -> Option<u32> {
+        fn take(&self, _: &Worker, offer: &Offer<'_>) -> Option<u32> {
             let number = lock(&self.0).0.pop_first();
             if number.is_none() {
                 offer.give_back();
@@ -335,7 +363,7 @@ mod tests {
             number
         }
 
-        fn exchange(&self, number: u32) -> Option<u32> {
+        fn exchange(&self, _: &Worker, number: u32) -> Option<u32> {
             let mut numbers = lock(&self.0);
             numbers.1.push(number);
             numbers.0.pop_first()
@@ -355,7 +383,7 @@ mod tests {
         crate::pool::on_worker(|worker| {
             let numbers = Numbers::new();
             let begun = AtomicUsize::new(0);
-            Helpers::muster(&numbers, |helpers| {
+            Helpers::muster(&numbers, &AtomicBool::new(false), |helpers| {
                 let offer = Offer::new(None);
                 if begun.fetch_add(1, Ordering::Relaxed) == 0 {
                     helpers.help(worker, &offer, DEEP + worker.num_workers() + 1);
@@ -378,7 +406,7 @@ mod tests {
                 7 => Advice::Leave,
                 _ => Advice::Run,
             };
-            let first = numbers.take(&Offer::new(None));
+            let first = numbers.take(worker, &Offer::new(None));
             assert!(matches!(
                 work_on(worker, &numbers, first, &advise),
                 Left::Empty

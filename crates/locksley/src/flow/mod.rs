@@ -71,11 +71,11 @@
 //!
 //! # When tasks run
 //!
-//! A body collects its tasks; they run when it returns, or calls [`Flow::sync`], or when there are
-//! some thousands of them. The worker that ran the body runs them in order, and computes no
-//! dependencies. Others that have nothing to do come and look for tasks that are ready: it is they
-//! who find out what depends on what (`engine` has the protocol). To fork a task costs less than to
-//! spawn one.
+//! Workers that have nothing to do take tasks as soon as they are forked, while the body goes on: it is
+//! they who find out what depends on what (`engine` has the protocol). The worker that runs the body runs the
+//! tasks that are left when the body returns or calls [`Flow::sync`], in order, and computes no
+//! dependencies. A body that is thousands of tasks ahead runs the oldest ones before it goes on. To fork a
+//! task costs less than to spawn one. [`Flow::fork_near`] says which worker had better run a task.
 //!
 //! # No deadlock
 //!
@@ -97,14 +97,17 @@
 mod access;
 mod arena;
 mod engine;
+mod failure;
 mod frame;
+mod generations;
 mod graph;
 mod helpers;
 #[cfg(all(test, loom))]
 mod models;
 mod object;
+mod open_offer;
 mod queue;
-mod record;
+mod ready;
 mod reduce;
 mod task;
 mod tile;
@@ -119,8 +122,7 @@ pub use graph::{Graph, GraphError, NodeId, Plan};
 pub use object::Object;
 pub use reduce::{Cumulative, Reduce, Sum};
 pub use tile::{Grid, Tile};
-use unfold::Sketch;
-pub use unfold::Unfolded;
+pub use unfold::{Unfolded, drawn};
 
 use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
@@ -200,36 +202,6 @@ where
     R: Send,
 {
     crate::pool::on_worker(|worker| flow_here(worker, &Root::default(), body))
-}
-
-/// [`flow`] that draws what it unfolds: as a graph, and as a [timeline](Unfolded::trace).
-///
-/// ```
-/// let mut n = 1;
-/// let ((), picture) = locksley::flow::drawn(|f| {
-///     let n = f.object(&mut n);
-///     for step in 0..3 {
-///         f.label(format!("step {step}")).fork(n.update(), |n| *n *= 2);
-///     }
-/// });
-/// println!("{picture}");      // for `dot -Tsvg`
-/// assert_eq!(picture.edges(), [(1, 2), (2, 3)]);
-/// assert_eq!(n, 8);
-/// ```
-pub fn drawn<'env, F, R>(body: F) -> (R, Unfolded)
-where
-    F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
-    R: Send,
-{
-    crate::pool::on_worker(|worker| {
-        let root = Root {
-            token: CancelToken::new(),
-            sketch: Some(Sketch::new()),
-        };
-        let result = flow_here(worker, &root, body);
-        let sketch = root.sketch.expect("it was put there");
-        (result, sketch.finish())
-    })
 }
 
 /// A flow on a worker.
@@ -372,9 +344,9 @@ impl<'f, 'env> Flow<'f, 'env> {
         A: Accesses<'f>,
         F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
-        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the
-        // task stays; objects and task are `Send`.
-        unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF) };
+        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the task stays; objects
+        // and task are `Send`.
+        unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, None) };
     }
 
     /// Forks a task that has a flow of its own, in which it may fork others. It is done when they
@@ -408,7 +380,37 @@ impl<'f, 'env> Flow<'f, 'env> {
         F: for<'t> FnOnce(&'t Flow<'t, 'f>, <A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
         // SAFETY: as in `fork`.
-        unsafe { self.frame.add(accesses, task, Record::<A, F>::NESTED) };
+        unsafe { self.frame.add(accesses, task, Record::<A, F>::NESTED, None) };
+    }
+
+    /// [`fork`](Flow::fork) of a task that had better run on the worker with this index.
+    ///
+    /// A hint, never a constraint: a worker that looks for a task prefers those that are near it, or near
+    /// no worker, and takes one that is near another rather than none. An index that no worker has is
+    /// ignored.
+    ///
+    /// ```
+    /// let mut tiles = [0; 8];
+    /// locksley::flow(|f| {
+    ///     let tiles: Vec<_> = tiles.iter_mut().map(|tile| f.object(tile)).collect();
+    ///     for _ in 0..3 {
+    ///         for (number, tile) in tiles.iter().enumerate() {
+    ///             // The same tile goes to the same worker each time.
+    ///             let near = locksley::worker_for_key(&number);
+    ///             f.fork_near(near, tile.update(), move |tile| *tile += number);
+    ///         }
+    ///     }
+    /// });
+    /// assert_eq!(tiles, [0, 3, 6, 9, 12, 15, 18, 21]);
+    /// ```
+    pub fn fork_near<A, F>(&'f self, worker: usize, accesses: A, task: F)
+    where
+        A: Accesses<'f>,
+        F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
+    {
+        let near = (worker < self.frame.num_workers()).then_some(worker);
+        // SAFETY: as in `fork`.
+        unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, near) };
     }
 
     /// Runs what was forked so far, and returns when it is done.
@@ -448,8 +450,8 @@ impl<'f, 'env> Flow<'f, 'env> {
     /// let mut n = 1;
     /// locksley::flow(|f| {
     ///     let n = f.object(&mut n);
-    ///     f.fork(n.update(), |n| *n = 2);
     ///     f.cancel();
+    ///     f.fork(n.update(), |n| *n = 2);
     /// });
     /// assert_eq!(n, 1);
     /// ```

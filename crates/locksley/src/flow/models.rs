@@ -8,10 +8,11 @@ use loom::thread;
 
 use super::engine::{List, Turn};
 use super::frame::Root;
-use super::helpers::Advice;
+use super::helpers::{Advice, Offer};
 use super::queue::{Core, Entry, Mode};
 use super::reduce::Parts;
 use super::task::{Context, Kind, Task};
+use crate::sync::{Ordering, fence};
 
 /// A task that touches what it has declared.
 #[repr(C)]
@@ -72,7 +73,10 @@ impl Drop for Frame {
     }
 }
 
-fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
+type Touches = &'static [(usize, Mode)];
+
+/// A frame whose first `added` tasks are in its list.
+fn frame_with(added: usize, objects: usize, tasks: &[Touches]) -> Arc<Frame> {
     let new = || Object {
         core: Core::new(None),
         value: UnsafeCell::new(0),
@@ -93,8 +97,10 @@ fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
         let entries = NonNull::from(&probe.entries[..]);
         probe.task.set_entries(entries);
         let probe = NonNull::from(Box::leak(probe));
-        // SAFETY: the frame keeps it.
-        unsafe { list.add(probe.cast()) };
+        if index < added {
+            // SAFETY: the frame keeps it.
+            unsafe { list.add(probe.cast()) };
+        }
         probes.push(probe);
     }
     Arc::new(Frame {
@@ -105,39 +111,55 @@ fn frame(objects: usize, tasks: &[&[(usize, Mode)]]) -> Arc<Frame> {
     })
 }
 
-fn steal(frame: &Frame) {
-    let mut turn = frame.list.take(None);
-    while let Turn::Task(task) = turn {
-        // SAFETY: it was handed out.
-        unsafe { frame.list.execute(task, None, &frame.root, false) };
-        turn = frame.list.exchange(task, false);
+impl Frame {
+    /// Adds a task as a body does.
+    fn add(&self, number: usize) {
+        // SAFETY: the frame keeps it.
+        unsafe { self.list.add(self.probes[number].cast()) };
+    }
+
+    fn run(&self) {
+        self.list
+            .run_in_order(None, None, &self.root, || Advice::Run);
+    }
+
+    fn value(&self, object: usize) -> u32 {
+        // SAFETY: loom checks it.
+        self.objects[object].value.with(|value| unsafe { *value })
+    }
+}
+
+/// Runs what is ready; one with an offer gives it back when nothing is.
+fn steal(frame: &Frame, offer: Option<&Offer<'_>>) {
+    while let Turn::Task(first) = frame.list.take(1, offer) {
+        let mut turn = Turn::Task(first);
+        while let Turn::Task(task) = turn {
+            // SAFETY: it was handed out.
+            unsafe { frame.list.execute(task, None, &frame.root, false) };
+            turn = frame.list.exchange(task, 1, false);
+        }
+        if offer.is_none() {
+            return;
+        }
     }
 }
 
 /// Lets the owner and thieves run the tasks, and says what the objects' values are then.
-fn model(
-    thieves: usize,
-    objects: usize,
-    tasks: &'static [&'static [(usize, Mode)]],
-    values: &'static [u32],
-) {
+fn model(thieves: usize, objects: usize, tasks: &'static [Touches], values: &'static [u32]) {
     loom::model(move || {
-        let frame = frame(objects, tasks);
+        let frame = frame_with(tasks.len(), objects, tasks);
         let threads: Vec<_> = (0..thieves)
             .map(|_| {
                 let frame = frame.clone();
-                thread::spawn(move || steal(&frame))
+                thread::spawn(move || steal(&frame, None))
             })
             .collect();
-        frame
-            .list
-            .run_in_order(None, None, &frame.root, || Advice::Run);
+        frame.run();
         for thread in threads {
             thread.join().unwrap();
         }
-        for (object, &expected) in frame.objects.iter().zip(values) {
-            // SAFETY: the threads are joined.
-            assert_eq!(object.value.with(|value| unsafe { *value }), expected);
+        for (object, &expected) in values.iter().enumerate() {
+            assert_eq!(frame.value(object), expected);
         }
         frame.list.begin_anew();
     });
@@ -174,6 +196,68 @@ fn writers_come_one_after_the_other() {
 #[test]
 fn two_thieves_and_the_owner() {
     model(2, 2, &[&[(0, R)], &[(0, R), (1, W)], &[(0, W)]], &[1, 1]);
+}
+
+/// The body adds tasks while a thief looks, and then runs what is left.
+#[test]
+fn a_thief_comes_while_the_body_forks() {
+    loom::model(|| {
+        let frame = frame_with(1, 2, &[&[(0, W)], &[(1, W)], &[(0, W), (1, R)]]);
+        let thief = frame.clone();
+        let thief = thread::spawn(move || steal(&thief, None));
+        frame.add(1);
+        frame.add(2);
+        frame.run();
+        thief.join().unwrap();
+        assert_eq!((frame.value(0), frame.value(1)), (2, 1));
+        frame.list.begin_anew();
+    });
+}
+
+/// A body that has added a task, and sees the helper at the offer still, leaves the task to it.
+#[test]
+fn a_helper_does_not_miss_what_is_added() {
+    loom::model(|| {
+        let frame = frame_with(1, 2, &[&[(0, W)], &[(1, W)]]);
+        let offer = Arc::new(Offer::new(None));
+        offer.take_again();
+        let (thief, its_offer) = (frame.clone(), offer.clone());
+        let thief = thread::spawn(move || steal(&thief, Some(&its_offer)));
+        frame.add(1);
+        fence(Ordering::SeqCst); // [E8]
+        let is_left_to_it = offer.state() == Offer::TAKEN;
+        thief.join().unwrap();
+        if is_left_to_it {
+            assert_eq!(frame.value(1), 1, "no worker knows of the task");
+        }
+        frame.run();
+        assert_eq!((frame.value(0), frame.value(1)), (1, 1));
+        frame.list.begin_anew();
+    });
+}
+
+/// When the older generation is retired, no thief has to do with its records any more.
+#[test]
+fn a_generation_is_retired_when_its_accesses_have_left() {
+    loom::model(|| {
+        let frame = frame_with(2, 2, &[&[(0, W)], &[(0, R)], &[(1, W)], &[(1, R)]]);
+        frame.list.begin_generation();
+        frame.add(2);
+        frame.add(3);
+        let thief = frame.clone();
+        let thief = thread::spawn(move || steal(&thief, None));
+        if frame.list.run_generation(None, &frame.root, || ()) {
+            assert!(frame.objects[0].core.is_idle(), "an access is left");
+            // SAFETY: loom checks it.
+            frame.objects[0]
+                .value
+                .with_mut(|value| unsafe { *value += 1 });
+        }
+        frame.run();
+        thief.join().unwrap();
+        assert_eq!(frame.value(1), 1);
+        frame.list.begin_anew();
+    });
 }
 
 /// Two tasks leave parts; two readers come when both are done, and both see the sum.

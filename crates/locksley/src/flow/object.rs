@@ -249,6 +249,11 @@ impl Storage {
         }
     }
 
+    /// Where objects are kept until the frame is left.
+    pub(crate) fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
     /// An object that was borrowed.
     pub(crate) fn borrow<T: ?Sized, O>(
         &self,

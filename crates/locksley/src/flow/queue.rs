@@ -145,8 +145,8 @@ impl Core {
         self.mode.set(mode);
     }
 
-    /// Returns `true` if no access is active or waiting.
-    #[cfg(all(test, not(loom)))]
+    /// Is nobody active, and nobody waiting?
+    #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
         self.active.get() == 0 && self.first.get().is_null()
     }

@@ -6,21 +6,22 @@
 //!
 //! | field | who, when |
 //! |---|---|
-//! | state | all workers; see `engine` |
-//! | kind, entries, index, node | written before it is added to a list, read by all workers |
-//! | next | written by the owner before other workers know of the list |
+//! | state | anybody; see `engine` |
+//! | kind, entries, index, node, near | written before it is added to a list, read by all |
+//! | generation | written by the owner as it adds the task, read by all |
+//! | next | written once by the owner, when it adds the next task; read by all |
 //! | waits | under the frame's lock |
 //!
 //! The tags are those of the table in `engine`.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::engine::List;
 use super::frame::Root;
 use super::queue::Entry;
 use crate::scheduler::worker::Worker;
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Bits of a task's state. Nought: not begun, and not watched.
 pub(crate) const CLAIMED: usize = 1;
@@ -56,17 +57,26 @@ pub(crate) struct Bereft;
 pub(crate) struct Task {
     state: AtomicUsize,
     pub(crate) kind: &'static Kind,
-    /// The next one in the order of the program. Set by the owner, before another worker sees this
-    /// one.
-    pub(crate) next: Cell<Option<NonNull<Task>>>,
+    /// The next one in the order of the program; null until the owner adds it.
+    next: AtomicPtr<Task>,
     /// Its accesses, in its record.
     entries: NonNull<[Entry]>,
     pub(crate) index: usize,
     /// Its number in the picture of the whole, if one is drawn.
     pub(crate) node: usize,
     /// How many of its accesses are not active yet. Under the lock.
-    pub(crate) waits: Cell<usize>,
+    pub(crate) waits: Cell<u32>,
+    /// The index of the worker that it had better run on, or [`ANYWHERE`].
+    near: u16,
+    /// Which of the frame's two generations it is of.
+    pub(crate) generation: Cell<u8>,
 }
+
+/// Stands for no worker.
+const ANYWHERE: u16 = u16::MAX;
+
+// With the state and the pointers in front of it, one cache line.
+const _: () = assert!(cfg!(loom) || size_of::<Task>() <= 64);
 
 impl std::fmt::Debug for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -79,12 +89,46 @@ impl Task {
         Task {
             state: AtomicUsize::new(0),
             kind,
-            next: Cell::new(None),
+            next: AtomicPtr::new(ptr::null_mut()),
             entries: NonNull::slice_from_raw_parts(NonNull::dangling(), 0),
             index,
             node,
             waits: Cell::new(0),
+            near: ANYWHERE,
+            generation: Cell::new(0),
         }
+    }
+
+    /// Sets the worker that the task had better run on. Before it is added to a list.
+    pub(crate) fn set_near(&mut self, worker: usize) {
+        self.near = u16::try_from(worker).unwrap_or(ANYWHERE);
+    }
+
+    /// The worker that the task had better run on.
+    pub(crate) fn near(&self) -> Option<usize> {
+        (self.near != ANYWHERE).then_some(usize::from(self.near))
+    }
+
+    /// The task that was added after this one, for any worker.
+    pub(crate) fn next(&self) -> Option<NonNull<Task>> {
+        NonNull::new(self.next.load(Ordering::Acquire)) // [E7]
+    }
+
+    /// The same for the owner, which has added it.
+    #[inline]
+    pub(crate) fn next_of_own(&self) -> Option<NonNull<Task>> {
+        NonNull::new(self.next.load(Ordering::Relaxed))
+    }
+
+    /// Adds a task after this one. For the owner, once.
+    #[inline]
+    pub(crate) fn link(&self, next: NonNull<Task>) {
+        self.next.store(next.as_ptr(), Ordering::Release); // [E6]
+    }
+
+    /// Returns `true` if the task is done. What it wrote is visible then.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state.load(Ordering::Acquire) & DONE != 0 // [E2]
     }
 
     /// Says where the accesses are. Before it is added to a list.

@@ -7,8 +7,41 @@ use std::time::Instant;
 
 use locksley_trace::{Trace, TraceEvent};
 
+use super::frame::Root;
 use super::queue::{Core, Entry, Mode};
+use super::{Flow, flow_here};
 use crate::sync::{Mutex, lock};
+use crate::task::cancel::CancelToken;
+
+/// [`flow`](super::flow) that draws what it unfolds: as a graph, and as a [timeline](Unfolded::trace).
+///
+/// ```
+/// let mut n = 1;
+/// let ((), picture) = locksley::flow::drawn(|f| {
+///     let n = f.object(&mut n);
+///     for step in 0..3 {
+///         f.label(format!("step {step}")).fork(n.update(), |n| *n *= 2);
+///     }
+/// });
+/// println!("{picture}");      // for `dot -Tsvg`
+/// assert_eq!(picture.edges(), [(1, 2), (2, 3)]);
+/// assert_eq!(n, 8);
+/// ```
+pub fn drawn<'env, F, R>(body: F) -> (R, Unfolded)
+where
+    F: for<'f> FnOnce(&'f Flow<'f, 'env>) -> R + Send,
+    R: Send,
+{
+    crate::pool::on_worker(|worker| {
+        let root = Root {
+            token: CancelToken::new(),
+            sketch: Some(Sketch::new()),
+        };
+        let result = flow_here(worker, &root, body);
+        let sketch = root.sketch.expect("it was put there");
+        (result, sketch.finish())
+    })
+}
 
 /// What was forked while a flow ran: its tasks, which of them waited for which, and who forked
 /// whom.
@@ -385,8 +418,8 @@ mod tests {
         let sketch = std::panic::catch_unwind(|| {
             super::super::drawn(|f| {
                 let n = f.value(0);
-                f.fork(n.update(), |n| *n += 1);
                 f.cancel();
+                f.fork(n.update(), |n| *n += 1);
                 f.fork(n.update(), |n| *n += 1);
             })
         });

@@ -1,7 +1,7 @@
 //! Ours: with the worker passed along, with the free function, and with the other waiting rule.
 
-use locksley::{Pool, Strategy, Waiting};
-use locksley_workload::{Fork, Task};
+use locksley::{Pool, Scope, Strategy, Waiting};
+use locksley_workload::{Fork, Spawned, Task};
 
 use super::{Runtime, STACK};
 
@@ -41,6 +41,41 @@ impl Fork for OnWorker<'_> {
         self.0
             .join(move |w| a.run(OnWorker(w)), move |w| b.run(OnWorker(w)))
     }
+
+    fn workers(&self) -> usize {
+        self.0.num_workers()
+    }
+
+    fn spawn_each<T, I>(self, tasks: I)
+    where
+        T: Task<Output = ()>,
+        I: Iterator<Item = Spawned<T>> + Send,
+    {
+        spawn_each(tasks, |task: T| {
+            locksley::Worker::with_current(|worker| {
+                task.run(OnWorker(
+                    worker.expect("a task of a scope runs on a worker"),
+                ));
+            });
+        });
+    }
+}
+
+/// Spawns tasks into a scope, each of which is run by `run`.
+fn spawn_each<T, I>(tasks: I, run: impl Fn(T) + Copy + Send + Sync)
+where
+    T: Task<Output = ()>,
+    I: Iterator<Item = Spawned<T>> + Send,
+{
+    locksley::scope(|scope| {
+        for Spawned { task, near } in tasks {
+            let run = move |_: &Scope<'_>| run(task);
+            match near {
+                Some(worker) => scope.spawn_near(worker, run),
+                None => scope.spawn(run),
+            }
+        }
+    });
 }
 
 /// `locksley::join(|| ..., || ...)`.
@@ -66,6 +101,18 @@ impl Fork for Anywhere {
     #[inline(always)]
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         locksley::join(move || a.run(Anywhere), move || b.run(Anywhere))
+    }
+
+    fn workers(&self) -> usize {
+        locksley::current_num_workers()
+    }
+
+    fn spawn_each<T, I>(self, tasks: I)
+    where
+        T: Task<Output = ()>,
+        I: Iterator<Item = Spawned<T>> + Send,
+    {
+        spawn_each(tasks, |task: T| task.run(Anywhere));
     }
 }
 

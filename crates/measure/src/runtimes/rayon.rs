@@ -1,6 +1,6 @@
 //! rayon.
 
-use locksley_workload::{Fork, Task};
+use locksley_workload::{Fork, Spawned, Task};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Runtime, STACK};
@@ -19,6 +19,23 @@ impl Fork for Join {
     #[inline(always)]
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         rayon::join(move || a.run(Join), move || b.run(Join))
+    }
+
+    fn workers(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn spawn_each<T, I>(self, tasks: I)
+    where
+        T: Task<Output = ()>,
+        I: Iterator<Item = Spawned<T>> + Send,
+    {
+        // It has no hints for the place.
+        rayon::scope(|scope| {
+            for Spawned { task, .. } in tasks {
+                scope.spawn(move |_| task.run(Join));
+            }
+        });
     }
 }
 

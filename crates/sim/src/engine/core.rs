@@ -53,6 +53,8 @@ pub(crate) struct Core<'a, C: Computation> {
     nodes: Vec<C::Node>,
     pub(crate) busy: Bits,
     wheel: Wheel,
+    /// For how long each processor is still to be interrupted.
+    held: Vec<u32>,
     pub(crate) tally: Tally,
     pub(crate) sampler: Sampler,
 }
@@ -70,6 +72,7 @@ impl<'a, C: Computation> Core<'a, C> {
             nodes: vec![root; setup.processors],
             busy: Bits::new(setup.processors),
             wheel: Wheel::new(),
+            held: vec![0; setup.processors],
             tally: Tally::default(),
             sampler: Sampler::new(setup),
         }
@@ -139,6 +142,25 @@ impl<'a, C: Computation> Core<'a, C> {
         self.wheel.push(time, p as u32 | ARRIVAL);
     }
 
+    /// Interrupts a processor: what it does now takes longer.
+    pub(crate) fn interrupt(&mut self, p: usize) {
+        self.tally.interrupts += 1;
+        self.held[p] = self.held[p].saturating_add(self.costs.interrupt);
+    }
+
+    /// Returns `true` if the processor of an event was interrupted before it: the event comes later.
+    #[inline]
+    fn is_held(&mut self, key: u32, now: u64) -> bool {
+        let p = (key & !IDLE) as usize;
+        if self.held[p] == 0 {
+            return false;
+        }
+        let held = std::mem::take(&mut self.held[p]);
+        let later = self.after(p, now, held);
+        self.wheel.push(later, key);
+        true
+    }
+
     /// Runs until the sink is executed; `None` if that never happens.
     pub(crate) fn run(mut self, mut scheduler: impl Scheduler<C>) -> Option<Finish> {
         let root = self.nodes[0];
@@ -153,6 +175,9 @@ impl<'a, C: Computation> Core<'a, C> {
             let arrivals = keys.partition_point(|&key| key < ARRIVAL);
             let acts = keys.partition_point(|&key| key < IDLE);
             for &key in &keys[..arrivals] {
+                if self.is_held(key, now) {
+                    continue;
+                }
                 if self.complete(key as usize, &mut scheduler, now) {
                     self.sampler.idle(key as usize, now);
                     return Some(Finish::new(now, self.tally, self.sampler));
@@ -164,7 +189,9 @@ impl<'a, C: Computation> Core<'a, C> {
             // From a place on that is drawn, so that no processor is always first.
             let first = super::first(self.seed, now, keys.len() - acts);
             for &key in keys[acts + first..].iter().chain(&keys[acts..acts + first]) {
-                scheduler.acted(&mut self, (key & !IDLE) as usize, now);
+                if !self.is_held(key, now) {
+                    scheduler.acted(&mut self, (key & !IDLE) as usize, now);
+                }
             }
             scheduler.tick_ended(&mut self, now);
         }

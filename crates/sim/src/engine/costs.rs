@@ -28,6 +28,19 @@ pub struct Costs {
     pub donation: u32,
     /// Looking at a processor's load, or into one of the buffers of work dealing.
     pub probe: u32,
+    /// Making a task: added to a node that enables two, under `asymmetric` and `split`.
+    #[serde(default)]
+    pub fork: u32,
+    /// Making private nodes public, under `split`.
+    #[serde(default)]
+    pub expose: u32,
+    /// A thief's barrier that other processors need not take part in by themselves, under
+    /// `asymmetric` and `split`: what it costs the thief.
+    #[serde(default)]
+    pub barrier: u32,
+    /// What it costs each processor that such a barrier interrupts.
+    #[serde(default)]
+    pub interrupt: u32,
 }
 
 impl Default for Costs {
@@ -39,6 +52,10 @@ impl Default for Costs {
             fence: 0,
             donation: 0,
             probe: 0,
+            fork: 0,
+            expose: 0,
+            barrier: 0,
+            interrupt: 0,
         }
     }
 }

@@ -8,6 +8,7 @@ mod costs;
 mod dealing;
 mod extended;
 mod half;
+mod interrupting;
 mod lifelines;
 mod mail;
 mod pile;
@@ -40,6 +41,7 @@ use central::Central;
 use dealing::Dealers;
 pub(crate) use extended::Extended;
 use half::Half;
+use interrupting::{Interrupting, Kind};
 use lifelines::Lines;
 use pile::{LockFree, SemiPrivate};
 pub(crate) use sampler::Sampler;
@@ -123,6 +125,10 @@ fn simulate_with<C: Computation>(
         }
         Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
         Strategy::Sending(target) => Core::new(computation, setup).run(Senders::new(target, count)),
+        Strategy::Asymmetric => {
+            Core::new(computation, setup).run(Interrupting::new(Kind::Asymmetric, count))
+        }
+        Strategy::Split => Core::new(computation, setup).run(Interrupting::new(Kind::Split, count)),
         Strategy::Synchronous => Some(rounds::run(computation, setup, None)),
         Strategy::SynchronousSharing(policy) => Some(rounds::run(computation, setup, Some(policy))),
         Strategy::Greedy => Core::new(computation, setup).run(Central::new()),

@@ -53,6 +53,12 @@ pub struct Tally {
     /// Changes between stealing, stealing half and sharing (`auto`).
     #[serde(default)]
     pub shifts: u64,
+    /// Barriers of thieves that interrupt others (`asymmetric`, `split`).
+    #[serde(default)]
+    pub barriers: u64,
+    /// Processors that they have interrupted.
+    #[serde(default)]
+    pub interrupts: u64,
     /// Compare-and-swaps.
     pub cas: u64,
     /// Fences.

@@ -147,3 +147,37 @@ fn pyramids(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     .sampled(sample(trials))
     .at_least(bound, &hit.collect())
 }
+
+/// Problem 3.1, which the thesis leaves open: the bins that are painted give as many balls, which are
+/// tossed once more.
+///
+/// The number c of painted bins, as a share of all, is concentrated at (1 - a)(1 - e^(-a (1 - theta_r))),
+/// by the method of bounded differences: a cube more or less changes it by at most one. Given c, the rest is
+/// lemma 3.3 with c (1 - theta_s) balls for each bin. So for many bins the expectation tends to (a - c)(1 -
+/// e^(-c (1 - theta_s))).
+pub(super) fn check_open(effort: Effort) -> Vec<Finding> {
+    let trials = effort.choose(200, 5000);
+    let cases = [
+        (0.3, 0.0, 0.0),
+        (0.6, 0.0, 0.0),
+        (0.9, 0.0, 0.0),
+        (0.6, 0.5, 0.5),
+    ];
+    let check = |(alpha, theta_r, theta_s): (f64, f64, f64)| {
+        let red = (alpha * BINS as f64) as usize;
+        let hit = (0..trials).map(|trial| {
+            let draw = &mut CounterRng::at(31, trial, red as u64);
+            let cubes = toss(red, theta_r, draw);
+            let painted = cubes[red..].iter().filter(|cubes| **cubes > 0).count();
+            red_and_hit(red, painted, painted, theta_s, draw)
+        });
+        let painted = (1.0 - alpha) * (1.0 - (-alpha * (1.0 - theta_r)).exp());
+        let limit = (alpha - painted) * (1.0 - (-painted * (1.0 - theta_s)).exp());
+        Finding::new(format!(
+            "problem 3.1, alpha {alpha}, thetas {theta_r} {theta_s}: red and hit"
+        ))
+        .sampled(sample(trials))
+        .equals(limit, &hit.collect(), 0.01)
+    };
+    cases.into_iter().map(check).collect()
+}

@@ -83,6 +83,52 @@ fn work(effort: Effort) -> Vec<Finding> {
     ]
 }
 
+/// Theorem 5: if an item takes one process at most C times as long as another, the work is C (1 + alpha)
+/// balanced; theorem 9: items that go where they have affinity to are alpha-balanced in their work too, after
+/// K items. The paper gives no K for theorem 9; the variance of the work of a binomial number of items
+/// gives n (CV^2 + 1) / ((1 - p^(1/n)) alpha^2).
+pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
+    let trials = effort.choose(100, 1000);
+    let (n, p, alpha, most) = (8_usize, 0.9_f64, 0.1, 2.0);
+    let chebyshev = n as f64 / ((1.0 - p.powf(1.0 / n as f64)) * alpha * alpha);
+    let (uneven, affine) = (chebyshev / 3.0, chebyshev * (1.0 / 3.0 + 1.0));
+    let share = |k: f64, allowed: f64, deal: &dyn Fn(&mut CounterRng) -> (usize, f64)| -> Mean {
+        let trial = |trial| {
+            let mut draw = CounterRng::at(5, trial, k as u64);
+            let mut got = vec![0.0; n];
+            for _ in 0..k.ceil() as usize {
+                let (process, work) = deal(&mut draw);
+                got[process] += work;
+            }
+            f64::from(u8::from(is_balanced(&got, allowed)))
+        };
+        (0..trials).map(trial).collect()
+    };
+    // A process deals round and round; process q is slower by a factor from 1 to C.
+    let turn = std::cell::Cell::new(0);
+    let simple = |draw: &mut CounterRng| {
+        let process = turn.replace(turn.get() + 1) % n;
+        let slower = 1.0 + (most - 1.0) * process as f64 / (n - 1) as f64;
+        (process, draw.unit() * slower)
+    };
+    let affinity = |draw: &mut CounterRng| (draw.below(n), draw.unit());
+    let allowed = most * (1.0 + alpha) - 1.0;
+    vec![
+        Finding::new(format!(
+            "theorem 5, C = {most}: P(within C (1 + {alpha}) of the mean) after K = {uneven:.0}"
+        ))
+        .sampled(format!("n = {n}, uniform work, {trials} trials"))
+        .at_least(p, &share(uneven, allowed, &simple)),
+        Finding::new(format!(
+            "theorem 9, L = infinity: P({alpha}-balanced) after K = {affine:.0}"
+        ))
+        .sampled(format!(
+            "n = {n}, uniform work and affinity, {trials} trials"
+        ))
+        .at_least(p, &share(affine, alpha, &affinity)),
+    ]
+}
+
 /// Theorem 8: after K items with uniform affinity, the numbers of items are alpha-balanced with
 /// probability p. The paper's K, with alpha for alpha squared, is too small.
 fn affinity(effort: Effort) -> Vec<Finding> {

@@ -8,15 +8,18 @@
 //! "Non-Blocking Steal-Half Work Queues"; Danjean's lecture "Work Stealing"; Graham; Bender and
 //! Rabin.
 
+mod balancing;
 mod balls;
 mod dealing;
 pub mod figures;
 mod gains;
 mod greedy;
 mod half;
+mod many_rounds;
 mod run_time;
 mod sort;
 mod statistics;
+mod tails;
 
 use std::fmt;
 
@@ -182,9 +185,11 @@ pub fn claims() -> Vec<Claim> {
             13,
             balls::check as fn(Effort) -> Vec<Finding>,
         ),
+        claim("painted bins", 4, balls::check_open),
         claim("gains of sharing", 16, gains::check_gains),
         claim("stability of sharing", 8, gains::check_stability),
         claim("thresholds", 6, gains::check_thresholds),
+        claim("sharing over many rounds", 8, many_rounds::check),
         claim("greedy schedules", 2, greedy::check_greedy),
         claim("heterogeneous speeds", 1, greedy::check_heterogeneous),
         claim("run time of stealing", 7, run_time::check_stealing),
@@ -196,8 +201,11 @@ pub fn claims() -> Vec<Claim> {
         claim("run time of sharing", 8, run_time::check_sharing),
         claim("one generator", 3, run_time::check_generator),
         claim("run time on changing machines", 2, run_time::check_changing),
+        claim("tails of the run time", 4, tails::check),
+        claim("probabilistic balancing", 6, balancing::check),
         claim("steal-half", 4, half::check),
         claim("work dealing: balance", 4, dealing::check_balance),
+        claim("work dealing: unequal processes", 2, dealing::check_unequal),
         claim("work dealing: locality", 6, dealing::check_locality),
         claim("work dealing: memory", 2, dealing::check_memory),
         claim("work dealing: run time", 2, dealing::check_run_time),
@@ -226,11 +234,11 @@ mod tests {
     }
 
     #[test]
-    fn ninety_predictions_are_checked() {
+    fn a_hundred_predictions_are_checked() {
         let all = claims();
         assert_eq!(
             (all.len(), all.iter().map(|claim| claim.count).sum()),
-            (17, 90)
+            (22, 114)
         );
     }
 
@@ -262,6 +270,7 @@ mod tests {
         check("gains");
         check("stability");
         check("thresholds");
+        check("sharing over");
     }
 
     #[test]
@@ -274,6 +283,13 @@ mod tests {
     fn run_times() {
         check("run time");
         check("one generator");
+    }
+
+    #[test]
+    fn tails_and_balancing() {
+        check("painted");
+        check("tails");
+        check("probabilistic");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::demand::{MOST_BRANCHES, MOST_LEVELS, MOST_NODES};
 use super::{Spec, SpecError, Value};
 use crate::{
-    Batch, Chain, Generator, Heat, Integrate, Knapsack, Layout, Lu, Mandelbrot, Merge,
-    Multiplication, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts, UtsTree, Words,
+    Batch, Chain, Generator, Heap, Heat, Integrate, Knapsack, Layout, Lu, Mandelbrot, Mark, Merge,
+    Multiplication, Phases, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts, UtsTree, Way, Words,
 };
 
 /// Reading parameters: their types and ranges were checked when the spec was made.
@@ -102,7 +102,30 @@ impl Spec {
 
     pub(super) fn heat(&self) -> Heat {
         let (rows, columns) = (self.size("rows"), self.size("columns"));
-        Heat::new(rows, columns, self.short("sweeps"), self.size("block"))
+        Heat::new(rows, columns, self.short("sweeps"), self.size("block")).by(self.way())
+    }
+
+    fn way(&self) -> Way {
+        match self.word("by") {
+            Some("spawn") => Way::Spawn,
+            Some("near") => Way::Near,
+            _ => Way::Fork,
+        }
+    }
+
+    pub(super) fn phases(&self) -> Phases {
+        let (blocks, length) = (self.size("blocks"), self.size("length"));
+        let (way, seed) = (self.way(), self.long("seed"));
+        Phases::new(blocks, length, self.short("phases"), way, seed)
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        let heap = match self.word("heap") {
+            Some("lists") => Heap::Lists,
+            Some("arrays") => Heap::Arrays,
+            _ => Heap::Random,
+        };
+        Mark::new(heap, self.short("objects"), self.long("seed"))
     }
 
     pub(super) fn knapsack(&self) -> Result<Knapsack, SpecError> {
@@ -136,16 +159,24 @@ impl Spec {
     pub(super) fn batch(&self) -> Batch {
         let tasks = self.size("threads") * self.size("tasks");
         let heavy = self.long("heavy");
-        match self.word("load") {
+        let batch = match self.word("load") {
             Some("even") => Batch::random(tasks, heavy..=heavy + 4, self.long("seed")),
             Some("equal") => Batch::even(tasks, heavy),
             _ => Batch::skewed(tasks, heavy),
+        };
+        match self.way() {
+            Way::Fork => batch,
+            _ => batch.spawned(),
         }
     }
 
     pub(super) fn generator(&self) -> Generator {
         let (gap, grain) = (self.short("gap"), self.short("grain"));
-        Generator::new(self.short("tasks"), gap, grain, self.long("seed"))
+        let generator = Generator::new(self.short("tasks"), gap, grain, self.long("seed"));
+        match self.way() {
+            Way::Fork => generator,
+            _ => generator.spawned(),
+        }
     }
 
     pub(super) fn chain(&self) -> Chain {

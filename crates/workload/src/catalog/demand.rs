@@ -46,6 +46,9 @@ const LEVEL: u64 = 16 << 10;
 /// The same for a task of the generator.
 const FRAME: u64 = 4 << 10;
 
+/// What no program needs more of.
+const MOST_STACK: u64 = 1 << 30;
+
 /// What a program needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
@@ -113,6 +116,21 @@ impl Demand {
                 let period = get("serial") + 2 * get("parallel");
                 data(0, product([get("periods"), period]))
             }
+            Kind::Phases => {
+                let numbers = product([get("blocks"), get("length")]);
+                data(product([16, numbers]), product([numbers, get("phases")]))
+            }
+            Kind::Mark => Demand {
+                // A fork halves a stack, so each level has met at least half a stack of objects.
+                stack: (FRAME * (get("objects") / 32)).min(MOST_STACK),
+                ..data(product([40, get("objects")]), product([20, get("objects")]))
+            },
+            Kind::Skynet => data(0, 10_u64.pow(get("levels") as u32)),
+            Kind::Primes => data(n, product([n, n.isqrt()]) / 8),
+            Kind::Scan => data(product([8, n]), product([2, n])),
+            Kind::Fold => data(product([16, n]), n),
+            Kind::NBody => data(product([224, n]), product([20, n, n, get("steps")])),
+            Kind::Pi => data(0, get("intervals")),
         }
     }
 

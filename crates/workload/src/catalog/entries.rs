@@ -1,5 +1,6 @@
 //! The table of programs.
 
+use super::arrays;
 use super::{Entry, Parameter, Value, Values};
 
 /// Which program an entry is.
@@ -24,9 +25,17 @@ pub(super) enum Kind {
     Batch,
     Generator,
     Chain,
+    Phases,
+    Mark,
+    Skynet,
+    Primes,
+    Scan,
+    Fold,
+    NBody,
+    Pi,
 }
 
-const fn numbers(
+pub(super) const fn numbers(
     name: &'static str,
     meaning: &'static str,
     [from, to]: [u64; 2],
@@ -41,7 +50,7 @@ const fn numbers(
     }
 }
 
-const fn words(
+pub(super) const fn words(
     name: &'static str,
     meaning: &'static str,
     words: &'static [&'static str],
@@ -74,10 +83,11 @@ const fn decimals(
 const CILK: &str =
     "Frigo, Leiserson and Randall, The implementation of the Cilk-5 multithreaded language";
 const UTS: &str = "Olivier et al., UTS: an unbalanced tree search benchmark";
-const CLASSIC: &str = "a classic";
+pub(super) const CLASSIC: &str = "a classic";
 
 /// Where the data come from pseudo-random numbers.
-const SEED: Parameter = numbers("seed", "which pseudo-random data", [0, u64::MAX], [7, 7]);
+pub(super) const SEED: Parameter =
+    numbers("seed", "which pseudo-random data", [0, u64::MAX], [7, 7]);
 
 const SIDE: Parameter = numbers(
     "n",
@@ -241,6 +251,7 @@ pub(super) static ENTRIES: &[Entry] = &[
                 [1, 50_000],
                 [32, 32],
             ),
+            arrays::BY,
         ],
         kind: Kind::Heat,
     },
@@ -349,6 +360,7 @@ pub(super) static ENTRIES: &[Entry] = &[
                 [1, 40],
                 [25, 25],
             ),
+            arrays::BY_SPAWN,
             SEED,
         ],
         kind: Kind::Batch,
@@ -366,6 +378,7 @@ pub(super) static ENTRIES: &[Entry] = &[
                 [100, 200],
             ),
             numbers("grain", "steps of a task", [0, 100_000_000], [4000, 20_000]),
+            arrays::BY_SPAWN,
             SEED,
         ],
         kind: Kind::Generator,
@@ -392,4 +405,12 @@ pub(super) static ENTRIES: &[Entry] = &[
         ],
         kind: Kind::Chain,
     },
+    arrays::PHASES,
+    arrays::MARK,
+    arrays::SKYNET,
+    arrays::PRIMES,
+    arrays::SCAN,
+    arrays::FOLD,
+    arrays::NBODY,
+    arrays::PI,
 ];

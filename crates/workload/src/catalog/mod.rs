@@ -37,6 +37,7 @@
 //! Nothing in the catalogue needs more than [`MOST_BYTES`] of memory or about [`MOST_STEPS`] steps:
 //! a text that asks for more is an error that says so, before anything is allocated.
 
+mod arrays;
 mod build;
 mod demand;
 mod entries;

@@ -2,7 +2,7 @@
 
 use super::entries::Kind;
 use super::{Spec, SpecError};
-use crate::{Fib, Program, Queens};
+use crate::{Fib, Fold, NBody, Pi, Primes, Program, Queens, Scan, Skynet};
 
 /// What is done with a program, whichever it is.
 ///
@@ -62,6 +62,17 @@ impl Spec {
             Kind::Batch => visitor.visit(self.batch()),
             Kind::Generator => visitor.visit(self.generator()),
             Kind::Chain => visitor.visit(self.chain()),
+            Kind::Phases => visitor.visit(self.phases()),
+            Kind::Mark => visitor.visit(self.mark()),
+            Kind::Skynet => visitor.visit(Skynet::new(self.short("levels"))),
+            Kind::Primes => visitor.visit(Primes::new(self.long("n"))),
+            Kind::Scan => visitor.visit(Scan::new(self.size("n"), self.long("seed"))),
+            Kind::Fold => visitor.visit(Fold::new(self.size("n"), self.long("seed"))),
+            Kind::NBody => {
+                let (n, steps) = (self.size("n"), self.short("steps"));
+                visitor.visit(NBody::new(n, steps, self.long("seed")))
+            }
+            Kind::Pi => visitor.visit(Pi::new(self.long("intervals"))),
         })
     }
 }

@@ -139,7 +139,7 @@ impl Work for Run<'_, '_> {
     type Piece = usize;
     type End = End;
 
-    fn take(&self, offer: &Offer<'_>) -> Option<usize> {
+    fn take(&self, _: &Worker, offer: &Offer<'_>) -> Option<usize> {
         let mut state = lock(&self.state);
         let next = self.next(&mut state);
         if next.is_none() {
@@ -164,7 +164,7 @@ impl Work for Run<'_, '_> {
         result.unwrap_or_else(End::Panicked)
     }
 
-    fn exchange(&self, end: End) -> Option<usize> {
+    fn exchange(&self, _: &Worker, end: End) -> Option<usize> {
         let mut state = lock(&self.state);
         self.note(&mut state, end);
         self.next(&mut state)

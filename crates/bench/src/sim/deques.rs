@@ -1,0 +1,141 @@
+//! The deque whose thieves interrupt everyone, and the split deque, on machines that are not at hand.
+//!
+//! Efficiency is T1 over P times the makespan, T1 without forks. Both deques have free forks; what differs
+//! is what a steal does to the others. On the asymmetric deque every steal interrupts all processors, so
+//! that what is lost grows with P and with the rate of steals; the split deque interrupts a victim that does
+//! not answer, and no other.
+
+use locksley_sim::dag::{Computation, Fib, Generator, Strands, Uts};
+use locksley_sim::{Costs, Report, Setup, Strategy, simulate};
+use locksley_workload::UtsTree;
+
+use crate::harness::progress::Progress;
+use crate::harness::report::{Figures, Outcome};
+use crate::harness::{Bar, Plan, Wrong, verify};
+
+pub(super) const NAME: &str = "deques";
+
+/// In nanoseconds, measured: a fork, an exposure and a compare-and-swap take a few, an attempt to steal
+/// about a hundred of cache misses, a barrier ten thousand with other threads running. An interrupt is
+/// taken as a thousand, which is less than was measured.
+const COSTS: Costs = Costs {
+    node: 1,
+    steal: 100,
+    cas: 20,
+    fence: 0,
+    donation: 0,
+    probe: 0,
+    fork: 2,
+    expose: 20,
+    barrier: 10_000,
+    interrupt: 1000,
+};
+
+const PROCESSORS: [(&str, usize); 8] = [
+    ("P=2", 2),
+    ("P=4", 4),
+    ("P=8", 8),
+    ("P=16", 16),
+    ("P=32", 32),
+    ("P=64", 64),
+    ("P=128", 128),
+    ("P=256", 256),
+];
+
+/// How much of the processors the split deque may leave idle with 64 of them, and what part of the
+/// asymmetric deque's time it may take.
+const IDLE: f64 = 0.25;
+const OF_ASYMMETRIC: f64 = 0.5;
+
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+    let quick = plan.quick;
+    let progress = Progress::start(NAME, 3);
+    let titles = [
+        "Efficiency, asymmetric deque: fib(27), 5 ns a node",
+        "Efficiency, split deque: fib(27), 5 ns a node",
+    ];
+    let mut fib = Strands::new(Fib::new(if quick { 14 } else { 27 }));
+    let fib = curves(titles, &mut fib, 5, quick, outcome)?;
+    progress.step();
+    let titles = [
+        "Efficiency, asymmetric deque: UTS T3, 100 ns a node",
+        "Efficiency, split deque: UTS T3, 100 ns a node",
+    ];
+    if let (false, Some((tree, _))) = (quick, UtsTree::published("T3")) {
+        curves(
+            titles,
+            &mut Strands::new(Uts::new(tree)),
+            100,
+            quick,
+            outcome,
+        )?;
+    }
+    progress.step();
+    let titles = [
+        "Efficiency, asymmetric deque: one generator, tasks of 5 us",
+        "Efficiency, split deque: one generator, tasks of 5 us",
+    ];
+    let tasks = if quick { 200 } else { 20_000 };
+    let mut generator = Strands::new(Generator::new(tasks, 250, 1));
+    let generator = curves(titles, &mut generator, 20, quick, outcome)?;
+    progress.step();
+    let bar = |name: &'static str, limit, measured: f64| Bar {
+        name: name.into(),
+        limit,
+        measured: (!quick).then_some(measured),
+    };
+    let [_, idle] = fib.map(|split| 1.0 - split);
+    let [asymmetric, split] = generator;
+    outcome.bars.extend([
+        bar("sim fib P=64: idle share, split", IDLE, idle),
+        bar(
+            "sim generator P=64: time split / asymmetric",
+            OF_ASYMMETRIC,
+            asymmetric / split,
+        ),
+    ]);
+    Ok(())
+}
+
+/// Simulates a program with both deques, adds their curves, and returns the efficiencies with 64
+/// processors.
+fn curves<C: Computation>(
+    titles: [&'static str; 2],
+    computation: &mut C,
+    node: u32,
+    quick: bool,
+    outcome: &mut Outcome,
+) -> Result<[f64; 2], Wrong> {
+    let mut at_64 = [0.0; 2];
+    let strategies = [Strategy::Asymmetric, Strategy::Split];
+    for ((title, strategy), at_64) in titles.into_iter().zip(strategies).zip(&mut at_64) {
+        let mut figures = Figures::new(title);
+        for (label, processors) in PROCESSORS {
+            if quick && processors > 8 {
+                continue;
+            }
+            let setup = Setup {
+                costs: Costs { node, ..COSTS },
+                ..Setup::new(processors, strategy)
+            };
+            let report = simulate(computation, &setup);
+            let report = report.map_err(|error| {
+                Wrong::new(title, "a simulation", "a report".into(), error.to_string())
+            })?;
+            let (work, executed) = (report.size.work, report.tally.executed);
+            verify(title, "nodes executed", work, executed)?;
+            let efficiency = efficiency(&report, node);
+            figures.add(label, efficiency);
+            if processors == 64 {
+                *at_64 = efficiency;
+            }
+        }
+        outcome.figures.push(figures);
+    }
+    Ok(at_64)
+}
+
+fn efficiency(report: &Report, node: u32) -> f64 {
+    let work = (report.size.work * u64::from(node)) as f64;
+    work / (report.processors as f64 * report.makespan as f64)
+}

@@ -1,0 +1,69 @@
+//! Tasks of a frame that have failed, and the panic that its waiter gets.
+
+use super::queue::Mode;
+use super::task::Task;
+use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+use crate::task::job::{Payload, discard};
+
+/// What went wrong in a frame.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    /// A task of the frame has failed. Written before it is done.
+    failed: AtomicBool,
+    /// The panic of the first task, in the order of the program, of those that have panicked.
+    panic: Mutex<Option<(usize, Payload)>>,
+}
+
+impl Failures {
+    pub(crate) fn new() -> Failures {
+        Failures {
+            failed: AtomicBool::new(false),
+            panic: Mutex::new(None),
+        }
+    }
+
+    /// Returns `true` if the task needs an object that a failed one might have written.
+    #[inline]
+    pub(crate) fn reach(&self, task: &Task) -> bool {
+        self.failed.load(Ordering::Relaxed) && depends_on_failed(task)
+    }
+
+    /// Notes that a task has failed: what it might have written is of no use to others.
+    #[cold]
+    pub(crate) fn note(&self, task: &Task, payload: Option<Payload>) {
+        self.failed.store(true, Ordering::Relaxed);
+        let written = task.entries().iter().filter(|e| e.mode != Mode::Read);
+        written.for_each(|entry| entry.core().fail());
+        if let Some(payload) = payload {
+            self.note_panic(task.index, payload);
+        }
+    }
+
+    /// Keeps a panic, unless there is one of an earlier task.
+    pub(crate) fn note_panic(&self, index: usize, payload: Payload) {
+        self.failed.store(true, Ordering::Relaxed);
+        let mut first = lock(&self.panic);
+        let other = match &*first {
+            Some((before, _)) if *before <= index => Some(payload),
+            _ => first.replace((index, payload)).map(|(_, other)| other),
+        };
+        drop(first);
+        other.into_iter().for_each(discard);
+    }
+
+    /// Takes the panic that reaches the waiter of the frame.
+    pub(crate) fn take_panic(&self) -> Option<Payload> {
+        if !self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        lock(&self.panic).take().map(|(_, payload)| payload)
+    }
+}
+
+/// Returns `true` if the task needs an object that a failed one might have written. A cumulative write
+/// needs nothing of it.
+#[cold]
+fn depends_on_failed(task: &Task) -> bool {
+    let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);
+    needs.any(|entry| entry.core().has_failed())
+}

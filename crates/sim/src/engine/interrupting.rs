@@ -1,0 +1,343 @@
+//! Deques whose owners pay nothing for a fork, because thieves pay for both: the asymmetric deque, and
+//! the split deque that the pool has.
+//!
+//! | | asymmetric | split |
+//! |---|---|---|
+//! | owner pushes and pops | free | free while the node is private; a compare-and-swap takes half of the public ones back |
+//! | thief, and there is work | a barrier that interrupts every other processor, and a compare-and-swap | a compare-and-swap, if any of it is public |
+//! | thief, and all is private | | sets the victim's request; the owner sees it after its node, and exposes half |
+//! | the owner does not answer | | a thief that comes [`PATIENCE`] later forces it: a barrier that interrupts the victim alone |
+//!
+//! What a barrier and an interrupt cost is in [`Costs`](super::Costs). An interrupted processor stands
+//! still for as long, in whatever it does. Barriers of several thieves go on at the same time; kernels
+//! that take a lock for them make the asymmetric deque worse than it is here.
+
+use std::collections::VecDeque;
+
+use locksley_policy::Source;
+
+use super::core::{Core, Scheduler};
+use super::sampler::Move;
+use crate::dag::{Computation, Enabled};
+
+/// How long a request may stand before a thief forces the matter, in ticks: the pool's 5 microseconds,
+/// if a tick is a nanosecond.
+const PATIENCE: u64 = 5000;
+
+/// Which of the two deques.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Asymmetric,
+    Split,
+}
+
+/// One processor's deque, the oldest node first.
+#[derive(Clone, Debug)]
+struct Deque<N> {
+    nodes: VecDeque<N>,
+    /// How many of the oldest are public.
+    public: usize,
+    /// Since when a request stands.
+    asked: Option<u64>,
+    /// Until when a thief is at its top.
+    contended: u64,
+}
+
+impl<N> Deque<N> {
+    fn new() -> Deque<N> {
+        Deque {
+            nodes: VecDeque::new(),
+            public: 0,
+            asked: None,
+            contended: 0,
+        }
+    }
+
+    fn private(&self) -> usize {
+        self.nodes.len() - self.public
+    }
+
+    /// Makes half of the private nodes public.
+    fn expose(&mut self) -> usize {
+        self.asked = None;
+        let half = self.private().div_ceil(2);
+        self.public += half;
+        half
+    }
+}
+
+/// The processors' deques, and what thieves are about.
+pub(crate) struct Interrupting<N> {
+    kind: Kind,
+    deques: Vec<Deque<N>>,
+    /// Whose deque a thief has a barrier under way for.
+    barriers: Vec<Option<usize>>,
+}
+
+impl<N> Interrupting<N> {
+    pub(crate) fn new(kind: Kind, count: usize) -> Interrupting<N> {
+        Interrupting {
+            kind,
+            deques: (0..count).map(|_| Deque::new()).collect(),
+            barriers: vec![None; count],
+        }
+    }
+}
+
+impl<N: Copy> Interrupting<N> {
+    /// The owner takes its newest node; the ticks that it takes, besides.
+    fn pop<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> (Option<N>, u32) {
+        let deque = &mut self.deques[p];
+        let mut cost = 0;
+        if self.kind == Kind::Split && deque.private() == 0 && deque.public > 0 {
+            deque.public /= 2;
+            core.tally.cas += 1;
+            cost = core.costs.cas;
+        }
+        (deque.nodes.pop_back(), cost)
+    }
+
+    /// After a node the owner looks whether a thief has asked; the ticks that it takes to answer.
+    fn answer<C: Computation<Node = N>>(&mut self, core: &mut Core<C>, p: usize) -> u32 {
+        let deque = &mut self.deques[p];
+        if deque.asked.is_none() || deque.private() == 0 {
+            return 0;
+        }
+        core.tally.exposed += deque.expose() as u64;
+        core.costs.expose
+    }
+
+    /// A thief takes the oldest node, if it may and there is one.
+    fn take<C: Computation<Node = N>>(
+        &mut self,
+        core: &mut Core<C>,
+        thief: usize,
+        victim: usize,
+        now: u64,
+    ) -> bool {
+        let deque = &mut self.deques[victim];
+        if deque.contended > now {
+            core.tally.aborted += 1;
+            return false;
+        }
+        let Some(node) = deque.nodes.pop_front() else {
+            core.tally.aborted += 1;
+            return false;
+        };
+        deque.public = deque.public.saturating_sub(1);
+        let until = core.after(thief, now, core.costs.cas);
+        deque.contended = until;
+        core.tally.stolen += 1;
+        core.tally.items_stolen += 1;
+        core.tally.cas += 1;
+        let there = core.at(victim, thief, until);
+        core.sampler.moved(Move::Steal, victim, thief, now, there);
+        core.execute(thief, node, there);
+        true
+    }
+
+    /// A thief begins a barrier, which interrupts some; it acts again when it is over.
+    fn begin_barrier<C: Computation<Node = N>>(
+        &mut self,
+        core: &mut Core<C>,
+        thief: usize,
+        victim: usize,
+        now: u64,
+    ) {
+        core.tally.barriers += 1;
+        match self.kind {
+            Kind::Split => core.interrupt(victim),
+            Kind::Asymmetric => {
+                let others = (0..core.count()).filter(|&p| p != thief);
+                others.for_each(|p| core.interrupt(p));
+            }
+        }
+        self.barriers[thief] = Some(victim);
+        let over = core.after(thief, now, core.costs.barrier);
+        core.act_at(thief, over.max(now + 1));
+    }
+
+    /// Tries one victim. Returns `true` if the thief need not try again.
+    fn try_one<C: Computation<Node = N>>(
+        &mut self,
+        core: &mut Core<C>,
+        thief: usize,
+        victim: usize,
+        now: u64,
+    ) -> bool {
+        let deque = &mut self.deques[victim];
+        if victim == thief || deque.nodes.is_empty() {
+            core.tally.empty += 1;
+            return false;
+        }
+        if self.kind == Kind::Asymmetric {
+            self.begin_barrier(core, thief, victim, now);
+            return true;
+        }
+        if deque.public > 0 {
+            return self.take(core, thief, victim, now);
+        }
+        core.tally.private += 1;
+        let asked = *deque.asked.get_or_insert(now);
+        if now - asked < PATIENCE {
+            return false;
+        }
+        // Others that come meanwhile begin to wait anew.
+        deque.asked = Some(now);
+        self.begin_barrier(core, thief, victim, now);
+        true
+    }
+
+    fn seek<C: Computation<Node = N>>(core: &mut Core<C>, p: usize, now: u64) {
+        let next = core.after(p, now, core.costs.steal);
+        core.act_at(p, next);
+    }
+}
+
+impl<C: Computation> Scheduler<C> for Interrupting<C::Node> {
+    fn begin(&mut self, core: &mut Core<C>) {
+        for p in 1..core.count() {
+            Self::seek(core, p, 0);
+        }
+    }
+
+    fn completed(&mut self, core: &mut Core<C>, p: usize, enabled: Enabled<C::Node>, now: u64) {
+        let mut cost = 0;
+        let next = match enabled {
+            Enabled::One(next) => Some(next),
+            Enabled::Two(next, other) => {
+                self.deques[p].nodes.push_back(other);
+                cost += core.costs.fork;
+                Some(next)
+            }
+            Enabled::Nothing | Enabled::End => None,
+        };
+        if self.kind == Kind::Split {
+            cost += self.answer(core, p);
+        }
+        let next = next.or_else(|| {
+            let (node, extra) = self.pop(core, p);
+            cost += extra;
+            node
+        });
+        let from = core.after(p, now, cost);
+        match next {
+            Some(node) => core.execute(p, node, from),
+            None => {
+                core.rest(p, now);
+                Self::seek(core, p, from);
+            }
+        }
+    }
+
+    fn acted(&mut self, core: &mut Core<C>, p: usize, now: u64) {
+        core.tally.idle_iterations += 1;
+        let done = match self.barriers[p].take() {
+            Some(victim) => {
+                if self.kind == Kind::Split {
+                    core.tally.exposed += self.deques[victim].expose() as u64;
+                }
+                self.take(core, p, victim, now)
+            }
+            None => {
+                let victim = core.draw(p, now).below(core.count());
+                self.try_one(core, p, victim, now)
+            }
+        };
+        if !done {
+            Self::seek(core, p, now);
+        }
+    }
+
+    fn waiting(&self, p: usize) -> usize {
+        self.deques[p].nodes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dag::{Chain, Fib, Generator, Strands};
+    use crate::{Costs, Setup, Strategy, simulate};
+
+    const COSTS: Costs = Costs {
+        node: 20,
+        steal: 100,
+        cas: 20,
+        fence: 0,
+        donation: 0,
+        probe: 0,
+        fork: 2,
+        expose: 20,
+        barrier: 10_000,
+        interrupt: 1000,
+    };
+
+    fn report(strategy: Strategy, processors: usize, costs: Costs) -> crate::Report {
+        let setup = Setup {
+            costs,
+            ..Setup::new(processors, strategy)
+        };
+        simulate(&mut Strands::new(Generator::new(500, 250, 1)), &setup).unwrap()
+    }
+
+    #[test]
+    fn everything_is_executed_once() {
+        for text in ["asymmetric", "split"] {
+            let strategy: Strategy = text.parse().unwrap();
+            for processors in [1, 2, 17] {
+                let setup = Setup {
+                    costs: COSTS,
+                    ..Setup::new(processors, strategy)
+                };
+                let report = simulate(&mut Strands::new(Fib::new(15)), &setup).unwrap();
+                assert_eq!(report.tally.executed, report.size.work, "{text}");
+                if processors == 1 {
+                    let forks = (report.size.work - 1) / 3;
+                    let alone = 20 * report.size.work + 2 * forks;
+                    assert!(report.makespan <= alone + 20, "{} {alone}", report.makespan);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_steal_of_an_asymmetric_deque_interrupts_all_others() {
+        let tally = report(Strategy::Asymmetric, 16, COSTS).tally;
+        assert_eq!(tally.interrupts, 15 * tally.barriers);
+        assert!(tally.barriers >= tally.stolen && tally.stolen > 100);
+    }
+
+    #[test]
+    fn a_split_deque_is_forced_only_where_its_owner_does_not_answer() {
+        let tally = report(Strategy::Split, 16, COSTS).tally;
+        // The generator answers after each node, the tasks have nothing to give.
+        assert_eq!(tally.barriers, 0);
+        assert!(tally.exposed > 0 && tally.stolen > 100);
+        // A node that takes as long as the patience hides what is below it.
+        let slow = Costs {
+            node: 20_000,
+            ..COSTS
+        };
+        let tally = report(Strategy::Split, 16, slow).tally;
+        assert!(tally.barriers > 0);
+        assert_eq!(tally.interrupts, tally.barriers);
+    }
+
+    #[test]
+    fn an_interrupt_delays_whom_it_hits() {
+        let free = Costs {
+            interrupt: 0,
+            ..COSTS
+        };
+        let [with, without] = [COSTS, free].map(|costs| {
+            let setup = Setup {
+                costs,
+                ..Setup::new(2, Strategy::Asymmetric)
+            };
+            let chain = Chain::new(200, 50, 50);
+            simulate(&mut Strands::new(chain), &setup).unwrap()
+        });
+        assert!(with.tally.barriers > 0);
+        assert!(with.makespan > without.makespan);
+    }
+}

@@ -1,0 +1,144 @@
+//! The entries of programs over arrays, and of trees of tasks.
+
+use super::entries::{CLASSIC, Kind, SEED, numbers, words};
+use super::{Entry, Parameter};
+
+/// How the tasks come to the workers, where it can be chosen.
+pub(super) const BY: Parameter = words(
+    "by",
+    "how tasks come to the workers: halves are forked, each is spawned, or spawned near a worker",
+    &["fork", "spawn", "near"],
+    ["fork", "fork"],
+);
+
+/// The same for tasks that have no data of their own.
+pub(super) const BY_SPAWN: Parameter = words(
+    "by",
+    "how tasks come to the workers: forked, or spawned one by one",
+    &["fork", "spawn"],
+    ["fork", "fork"],
+);
+
+pub(super) const PHASES: Entry = Entry {
+    name: "phases",
+    about: "phases over the same blocks of memory: a block is in the cache of its last worker",
+    source: "Acar, Blelloch and Blumofe, The data locality of work stealing",
+    parameters: &[
+        numbers("blocks", "how many", [1, 100_000], [64, 256]),
+        numbers(
+            "length",
+            "numbers of a block",
+            [1, 10_000_000],
+            [4096, 4096],
+        ),
+        numbers("phases", "how many", [0, 100_000], [100, 400]),
+        BY,
+        SEED,
+    ],
+    kind: Kind::Phases,
+};
+
+pub(super) const MARK: Entry = Entry {
+    name: "mark",
+    about: "the mark phase of a garbage collector: tiny tasks, and objects that are met twice",
+    source: "Hendler and Shavit, Work dealing; Non-blocking steal-half work queues",
+    parameters: &[
+        words(
+            "heap",
+            "what refers to what: random, long lists, or large arrays",
+            &["random", "lists", "arrays"],
+            ["random", "random"],
+        ),
+        numbers(
+            "objects",
+            "of which a quarter is garbage",
+            [1, 50_000_000],
+            [1_000_000, 10_000_000],
+        ),
+        SEED,
+    ],
+    kind: Kind::Mark,
+};
+
+pub(super) const SKYNET: Entry = Entry {
+    name: "skynet",
+    about: "tasks that do nothing but start ten others, down to leaves that are counted",
+    source: "the skynet microbenchmark",
+    parameters: &[numbers(
+        "levels",
+        "the tree has 10^levels leaves",
+        [0, 9],
+        [6, 8],
+    )],
+    kind: Kind::Skynet,
+};
+
+pub(super) const PRIMES: Entry = Entry {
+    name: "primes",
+    about: "how many primes there are up to a number, by trial division: later parts are slower",
+    source: CLASSIC,
+    parameters: &[numbers(
+        "n",
+        "up to where",
+        [0, 100_000_000],
+        [1_000_000, 10_000_000],
+    )],
+    kind: Kind::Primes,
+};
+
+pub(super) const SCAN: Entry = Entry {
+    name: "scan",
+    about: "prefix sums in two sweeps: memory",
+    source: "Blelloch, Prefix sums and their applications",
+    parameters: &[
+        numbers(
+            "n",
+            "how many numbers",
+            [0, 100_000_000],
+            [10_000_000, 50_000_000],
+        ),
+        SEED,
+    ],
+    kind: Kind::Scan,
+};
+
+pub(super) const FOLD: Entry = Entry {
+    name: "fold",
+    about: "a fold whose operation is associative and not commutative",
+    source: CLASSIC,
+    parameters: &[
+        numbers(
+            "n",
+            "how many maps",
+            [0, 100_000_000],
+            [10_000_000, 50_000_000],
+        ),
+        SEED,
+    ],
+    kind: Kind::Fold,
+};
+
+pub(super) const NBODY: Entry = Entry {
+    name: "nbody",
+    about: "bodies that attract each other, each by all: arithmetic, and a barrier after each step",
+    source: CLASSIC,
+    parameters: &[
+        numbers("n", "how many bodies", [0, 100_000], [1000, 4000]),
+        numbers("steps", "in time", [0, 100_000], [20, 40]),
+        SEED,
+    ],
+    kind: Kind::NBody,
+};
+
+pub(super) const PI: Entry = Entry {
+    name: "pi",
+    about: "pi by the midpoint rule: arithmetic only, in even parts",
+    source: "Agrawal and Indurkha, Work stealing dequeues (report)",
+    parameters: &[numbers(
+        "intervals",
+        "how many",
+        [1, 100_000_000_000],
+        [100_000_000, 1_000_000_000],
+    )],
+    kind: Kind::Pi,
+};

@@ -1,0 +1,219 @@
+//! Phases over the same blocks: where a block was worked on, it is in the cache.
+//!
+//! In each phase there is a task for every block, which goes over the block's numbers; the next phase
+//! begins when all are done. A worker that gets the blocks it had before finds them in its cache: what
+//! affinity is for (Acar, Blelloch and Blumofe, "The data locality of work stealing").
+
+use crate::fork::{Fork, Halves, Spawned, Task};
+use crate::program::{Mismatch, Program, expect};
+use crate::random::split_mix;
+
+/// How tasks come to the workers.
+///
+/// ```
+/// use locksley_workload::Way;
+///
+/// assert_eq!(Way::default(), Way::Fork);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Halves are forked.
+    #[default]
+    Fork,
+    /// Each task is spawned.
+    Spawn,
+    /// Each task is spawned near a worker: the same one for the same data.
+    Near,
+}
+
+impl Way {
+    /// Hands out tasks, in order.
+    pub(crate) fn run<T, F>(self, fork: F, tasks: Vec<T>)
+    where
+        T: Task<Output = ()>,
+        F: Fork,
+    {
+        let (workers, count) = (fork.workers(), tasks.len().max(1));
+        match self {
+            Way::Fork => Halves(tasks).run(fork),
+            Way::Spawn => fork.spawn_each(tasks.into_iter().map(Spawned::anywhere)),
+            Way::Near => {
+                let near = |(at, task)| Spawned::near(at * workers / count, task);
+                fork.spawn_each(tasks.into_iter().enumerate().map(near));
+            }
+        }
+    }
+}
+
+/// Works on blocks, phase after phase. An operation is a number of a block in a phase.
+///
+/// ```
+/// use locksley_workload::{Phases, Program, Serial, Task, Way};
+///
+/// let mut phases = Phases::new(8, 100, 5, Way::Near, 7);
+/// phases.task().run(Serial);
+/// assert_eq!(phases.check(()), Ok(()));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Phases {
+    length: usize,
+    phases: u32,
+    way: Way,
+    seed: u64,
+    numbers: Vec<u64>,
+    expected: Vec<u64>,
+}
+
+impl Phases {
+    /// That many blocks of that many numbers, at least one each. What must come out is computed
+    /// here, in a loop.
+    pub fn new(blocks: usize, length: usize, phases: u32, way: Way, seed: u64) -> Phases {
+        let length = length.max(1);
+        let mut program = Phases {
+            length,
+            phases,
+            way,
+            seed,
+            numbers: vec![0; blocks.max(1) * length],
+            expected: Vec::new(),
+        };
+        program.begin();
+        let mut expected = program.numbers.clone();
+        for _ in 0..phases {
+            expected.chunks_exact_mut(length).for_each(step);
+        }
+        program.expected = expected;
+        program
+    }
+
+    fn begin(&mut self) {
+        let mut state = self.seed;
+        self.numbers.fill_with(|| split_mix(&mut state));
+    }
+}
+
+/// Goes over a block: each number takes in the one before it.
+fn step(block: &mut [u64]) {
+    let mut before = 0_u64;
+    for number in block {
+        *number = number.rotate_left(7) ^ before.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        before = *number;
+    }
+}
+
+impl Program for Phases {
+    type Task<'p> = PhasesTask<'p>;
+    type Output = ();
+
+    fn operations(&self) -> u64 {
+        self.numbers.len() as u64 * u64::from(self.phases.max(1))
+    }
+
+    fn task(&mut self) -> PhasesTask<'_> {
+        self.begin();
+        PhasesTask(self)
+    }
+
+    fn check(&self, (): ()) -> Result<(), Mismatch> {
+        let mut pairs = self.expected.iter().zip(&self.numbers).enumerate();
+        pairs.try_for_each(|(at, (expected, got))| expect((at, expected), (at, got)))
+    }
+}
+
+/// All phases, one after the other.
+///
+/// ```
+/// use locksley_workload::{Phases, PhasesTask, Program, Serial, Task, Way};
+///
+/// let mut phases = Phases::new(2, 2, 2, Way::Fork, 7);
+/// let task: PhasesTask = phases.task();
+/// task.run(Serial);
+/// ```
+#[derive(Debug)]
+pub struct PhasesTask<'p>(&'p mut Phases);
+
+impl Task for PhasesTask<'_> {
+    type Output = ();
+
+    fn run<F: Fork>(self, mut fork: F) {
+        let Phases {
+            length,
+            phases,
+            way,
+            numbers,
+            ..
+        } = self.0;
+        for _ in 0..*phases {
+            let blocks = numbers.chunks_exact_mut(*length);
+            way.run(fork.again(), blocks.map(Block).collect());
+        }
+    }
+}
+
+/// A block in a phase.
+struct Block<'p>(&'p mut [u64]);
+
+impl Task for Block<'_> {
+    type Output = ();
+
+    fn run<F: Fork>(self, _: F) {
+        step(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Serial;
+
+    #[test]
+    fn every_way_gives_what_the_loop_gives() {
+        for way in [Way::Fork, Way::Spawn, Way::Near] {
+            let mut program = Phases::new(7, 30, 4, way, 3);
+            program.task().run(Serial);
+            assert_eq!(program.check(()), Ok(()), "{way:?}");
+            program.phases = 3;
+            program.task().run(Serial);
+            assert!(program.check(()).is_err(), "a phase is missing");
+        }
+    }
+
+    /// A fork that counts what is near whom.
+    struct Places<'a>(&'a std::cell::RefCell<Vec<Option<usize>>>);
+
+    impl Fork for Places<'_> {
+        type Again<'b>
+            = Places<'b>
+        where
+            Self: 'b;
+
+        fn again(&mut self) -> Places<'_> {
+            Places(self.0)
+        }
+
+        fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+            Serial.fork(a, b)
+        }
+
+        fn workers(&self) -> usize {
+            3
+        }
+
+        fn spawn_each<T, I>(self, tasks: I)
+        where
+            T: Task<Output = ()>,
+            I: Iterator<Item = Spawned<T>> + Send,
+        {
+            self.0.borrow_mut().extend(tasks.map(|task| task.near));
+        }
+    }
+
+    #[test]
+    fn neighbouring_blocks_are_near_the_same_worker_in_every_phase() {
+        let seen = std::cell::RefCell::new(Vec::new());
+        let mut program = Phases::new(6, 2, 2, Way::Near, 3);
+        program.task().run(Places(&seen));
+        let phase = [0, 0, 1, 1, 2, 2].map(Some);
+        assert_eq!(seen.into_inner(), [phase, phase].concat());
+    }
+}
