@@ -18,6 +18,7 @@ pages! {
     from_rayon: "from_rayon.md";
     waiting: "waiting.md";
     loops: "loops.md";
+    from_rayon_iterators: "from_rayon_iterators.md";
     dataflow: "dataflow.md";
     strategies: "strategies.md";
     observing: "observing.md";

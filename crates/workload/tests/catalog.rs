@@ -32,6 +32,11 @@ const SMALL: &[&str] = &[
     "batch:even,threads=3,tasks=5,heavy=4",
     "batch:skewed,threads=4,tasks=5,heavy=10",
     "batch:equal,threads=3,tasks=1,heavy=10",
+    "loop:equal,n=1000,work=3",
+    "loop:triangular,n=777,work=100",
+    "loop:dear-front,n=1000,work=1",
+    "loop:dear-end,n=1000,work=1",
+    "loop:dear-random,n=1000,work=1",
     "generator:tasks=300,gap=5,grain=50",
     "chain:periods=50,serial=90,parallel=10",
 ];

@@ -6,8 +6,70 @@ use std::ptr;
 use std::slice;
 
 use crate::par::drive::{End, Mode, drive};
+use crate::par::iter::Par;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
+
+/// Ends that collect.
+impl<S, P> Par<S, P>
+where
+    S: Split + Send,
+    P: Pipe<S::Item>,
+{
+    /// Collects the items in order. If each item of the source gives one, they are written where
+    /// they belong, into one allocation; otherwise each piece has a vector of its own, and they are
+    /// put together in the end.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let halves: Vec<f64> = (0..3_i32).into_par().map(|n| f64::from(n) / 2.0).collect();
+    /// assert_eq!(halves, [0.0, 0.5, 1.0]);
+    /// ```
+    pub fn collect<C>(self) -> C
+    where
+        P::Out: Send,
+        C: From<Vec<P::Out>>,
+    {
+        C::from(into_vec(self.source, &self.pipe))
+    }
+
+    /// Collects the items for which `f` returns `true`, and the others, each in order.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let (small, large) = (0..6_u32).into_par().partition(|&n| n < 2);
+    /// assert_eq!(small, [0, 1]);
+    /// assert_eq!(large, [2, 3, 4, 5]);
+    /// ```
+    pub fn partition<F>(self, f: F) -> (Vec<P::Out>, Vec<P::Out>)
+    where
+        P::Out: Send,
+        F: Fn(&P::Out) -> bool + Sync,
+    {
+        let (yes, no) = self.end(&Partition(f));
+        (concatenate(yes), concatenate(no))
+    }
+
+    /// Collects pairs into two vectors.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let (numbers, squares) = (0..3_u32).into_par().map(|n| (n, n * n)).unzip();
+    /// assert_eq!((numbers, squares), (vec![0, 1, 2], vec![0, 1, 4]));
+    /// ```
+    pub fn unzip<A, B>(self) -> (Vec<A>, Vec<B>)
+    where
+        A: Send,
+        B: Send,
+        P: Pipe<S::Item, Out = (A, B)>,
+    {
+        let (a, b) = drive(self.source, &self.pipe, &Unzip, Mode::OnRequest);
+        (concatenate(a), concatenate(b))
+    }
+}
 
 /// Collects the items in order, which no way of splitting changes.
 pub(super) fn into_vec<S, P>(source: S, pipe: &P) -> Vec<P::Out>
@@ -28,7 +90,7 @@ where
         "a `Split` must have as many items as it says"
     );
     written.release();
-    // SAFETY: all of them were written, and belong to nobody else any more.
+    // SAFETY: all of them were written, and `release` has given up the only claim to them.
     unsafe { items.set_len(len) };
     items
 }
@@ -82,7 +144,7 @@ impl<T> Drop for Written<T> {
     fn drop(&mut self) {
         if self.len > 0 {
             let items = ptr::slice_from_raw_parts_mut(self.start, self.len);
-            // SAFETY: these were written, and are dropped by nobody else; the memory outlives the row.
+            // SAFETY: the row owns these items, which were written; the memory outlives the row.
             unsafe { ptr::drop_in_place(items) };
         }
     }

@@ -8,14 +8,14 @@
 //! ```
 //!
 //! Every tile fits in a worker's cache, so the second pass over it, which its worker makes at the
-//! beginning of the next round, costs no memory traffic. With P workers the work is at most (2 - 1/P) n
-//! applications of the operation, and the depth O(n/P + (n / (P [`TILE`])) P). The optimum is 2n/(P+1)
-//! applications on the longest path (Roch, Traoré: parallel prefix), which tiles of unequal size
-//! reach; equal ones are better where the second pass is cheaper than the first, as for sums, whose
-//! first pass is a chain of dependent additions and whose second is not.
+//! beginning of the next round, costs no memory traffic. With P workers the work is at most (2 -
+//! 1/P) n applications of the operation, and the depth O(n/P + (n / (P [`TILE`])) P). The optimum
+//! is 2n/(P+1) applications on the longest path (Roch, Traoré: parallel prefix), which tiles of
+//! unequal size reach; equal ones are better where the second pass is cheaper than the first, as
+//! for sums, whose first pass is a chain of dependent additions and whose second is not.
 //!
-//! While no worker is out of work, or in a pool of one, one tile after the other is scanned from the sum
-//! so far, and there is no second pass.
+//! While no worker is out of work, or in a pool of one, one tile after the other is scanned from
+//! the sum so far, and there is no second pass.
 
 use crate::scheduler::worker::Worker;
 

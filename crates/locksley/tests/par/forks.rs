@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use locksley::par::Split;
 use locksley::prelude::*;
 use locksley::{Pool, Strategy};
 
