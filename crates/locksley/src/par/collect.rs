@@ -253,32 +253,45 @@ pub(super) fn concatenate<T>(mut parts: Vec<Vec<T>>) -> Vec<T> {
     all
 }
 
+/// The vectors of the pieces, for two results.
+type Both<A, B> = (Vec<Vec<A>>, Vec<Vec<B>>);
+
+/// Returns the vectors that a piece appends to.
+fn last_of_both<A, B>((a, b): &mut Both<A, B>) -> (&mut Vec<A>, &mut Vec<B>) {
+    if a.is_empty() {
+        a.push(Vec::new());
+        b.push(Vec::new());
+    }
+    let last = a.last_mut().zip(b.last_mut());
+    last.expect("both have the same number of vectors, and at least one")
+}
+
+fn append_both<A, B>(mut left: Both<A, B>, mut right: Both<A, B>) -> Both<A, B> {
+    left.0.append(&mut right.0);
+    left.1.append(&mut right.1);
+    left
+}
+
 /// Sorts the items into two vectors, each in order.
 pub(super) struct Partition<F>(pub(super) F);
 
 impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
-    type Acc = (Vec<Vec<T>>, Vec<Vec<T>>);
+    type Acc = Both<T, T>;
 
     fn start(&self) -> Self::Acc {
         Default::default()
     }
 
     fn feed(&self, acc: &mut Self::Acc, _: usize, _: usize, items: impl Iterator<Item = T>) {
-        if acc.0.is_empty() {
-            *acc = (vec![Vec::new()], vec![Vec::new()]);
-        }
-        if let (Some(yes), Some(no)) = (acc.0.last_mut(), acc.1.last_mut()) {
-            for item in items {
-                let side = if (self.0)(&item) { &mut *yes } else { &mut *no };
-                side.push(item);
-            }
+        let (yes, no) = last_of_both(acc);
+        for item in items {
+            let side = if (self.0)(&item) { &mut *yes } else { &mut *no };
+            side.push(item);
         }
     }
 
-    fn join(&self, mut left: Self::Acc, mut right: Self::Acc) -> Self::Acc {
-        left.0.append(&mut right.0);
-        left.1.append(&mut right.1);
-        left
+    fn join(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc {
+        append_both(left, right)
     }
 }
 
@@ -286,26 +299,21 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
 pub(super) struct Unzip;
 
 impl<A: Send, B: Send> End<(A, B)> for Unzip {
-    type Acc = (Vec<Vec<A>>, Vec<Vec<B>>);
+    type Acc = Both<A, B>;
 
     fn start(&self) -> Self::Acc {
         Default::default()
     }
 
     fn feed(&self, acc: &mut Self::Acc, _: usize, _: usize, items: impl Iterator<Item = (A, B)>) {
-        if acc.0.is_empty() {
-            *acc = (vec![Vec::new()], vec![Vec::new()]);
-        }
-        if let (Some(a), Some(b)) = (acc.0.last_mut(), acc.1.last_mut()) {
-            let mut both = (std::mem::take(a), std::mem::take(b));
-            both.extend(items);
-            (*a, *b) = both;
+        let (a, b) = last_of_both(acc);
+        for (first, second) in items {
+            a.push(first);
+            b.push(second);
         }
     }
 
-    fn join(&self, mut left: Self::Acc, mut right: Self::Acc) -> Self::Acc {
-        left.0.append(&mut right.0);
-        left.1.append(&mut right.1);
-        left
+    fn join(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc {
+        append_both(left, right)
     }
 }

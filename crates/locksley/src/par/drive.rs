@@ -134,6 +134,9 @@ impl<P, E> Loop<'_, P, E> {
         P: Pipe<S::Item>,
         E: End<P::Out>,
     {
+        if pace.splits_first(span.to - span.at) {
+            return self.share(worker, rest, span, acc, state, pace);
+        }
         loop {
             let len = pace.next_block(span.to - span.at);
             let items = self.pipe.run(&mut state, rest.block(len));
@@ -209,18 +212,21 @@ impl<P, E> Loop<'_, P, E> {
         Span { at, to }: Span,
         acc: E::Acc,
         state: P::State,
-        pace: Pace,
+        mut pace: Pace,
     ) -> E::Acc
     where
         S: Split + Send,
         P: Pipe<S::Item>,
         E: End<P::Out>,
     {
+        if let Some(worker) = worker {
+            pace.plan_splits(worker);
+        }
         let apart = |worker: &Worker, rest, at| {
             or_break(&self.broken, || {
                 let (acc, state) = (self.end.start(), self.pipe.state());
                 let span = Span { at, to };
-                self.piece(Some(worker), rest, span, acc, state, pace.in_half(to - at))
+                self.piece(Some(worker), rest, span, acc, state, pace.in_half())
             })
         };
         let Some(worker) = worker else {
@@ -234,7 +240,7 @@ impl<P, E> Loop<'_, P, E> {
             |worker| {
                 or_break(&self.broken, || {
                     let span = Span { at, to: mid };
-                    self.piece(Some(worker), left, span, acc, state, pace.in_half(mid - at))
+                    self.piece(Some(worker), left, span, acc, state, pace.in_half())
                 })
             },
             |worker| apart(worker, right, mid),

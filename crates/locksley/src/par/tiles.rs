@@ -170,6 +170,7 @@ impl<'s, T> Split for TilesMut<'s, T> {
     }
 
     fn split_at(self, mid: usize) -> (Self, Self) {
+        assert!(mid <= self.len(), "the middle is no further than the end");
         let (left, right) = self.tiles.split_at(mid);
         let part = |tiles| TilesMut {
             tiles,
@@ -181,6 +182,7 @@ impl<'s, T> Split for TilesMut<'s, T> {
 
     #[inline]
     fn block(&mut self, len: usize) -> TileMutIter<'s, T> {
+        assert!(len <= self.len(), "a block is no longer than its piece");
         TileMutIter {
             tiles: self.tiles.block(len),
             start: self.start,
@@ -242,10 +244,11 @@ impl<T> TileMut<'_, T> {
         let Tile { rows, columns } = self.tile.clone();
         let (start, stride) = (self.start, self.stride);
         rows.map(move |row| {
-            // SAFETY: row and columns are inside of the slice.
+            // SAFETY: no tile has a number beyond the last, so row and columns are in the slice.
             let first = unsafe { start.add(row * stride + columns.start) };
-            // SAFETY: tiles are disjoint, every tile is given out once, each of its rows once for
-            // every exclusive borrow of it, and the slice is borrowed for as long as the tiles.
+            // SAFETY: tiles are disjoint, and every tile is given out once: pieces and blocks take
+            // no numbers but their own. An exclusive borrow of the tile gives out each of its rows
+            // once, and the slice is borrowed for as long as the tiles.
             (row, unsafe {
                 slice::from_raw_parts_mut(first, columns.end - columns.start)
             })

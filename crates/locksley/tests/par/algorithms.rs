@@ -181,7 +181,7 @@ proptest! {
                 }
                 "partition" => {
                     let _ = items.par_partition_unstable(|item| {
-                        compare(item, &*item) == Order::Equal && item.0 % 3 == 0
+                        compare(item, item) == Order::Equal && item.0 % 3 == 0
                     });
                 }
                 // All are different.

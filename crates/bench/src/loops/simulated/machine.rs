@@ -24,6 +24,16 @@ const WORTH_STEALING: u64 = 4_600;
 /// How many times as long as the one before a block is at most.
 const GROWTH: usize = 32;
 
+/// How many items the first block has at most.
+const FIRST: usize = 16;
+
+/// What the items of a loop cost.
+#[derive(Debug)]
+pub(super) struct Costs {
+    /// What those up to each one cost, in nanoseconds, from 0 on.
+    pub(super) sums: Vec<u64>,
+}
+
 /// When a loop is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
@@ -50,8 +60,20 @@ struct Piece {
     items: Range<usize>,
     /// How often it may still be split in advance.
     splits: usize,
+    /// How often it is split on request before it begins.
+    planned: usize,
     /// The size of the next block.
     block: usize,
+}
+
+impl Piece {
+    /// Splits off the right half.
+    fn split(&mut self) -> Piece {
+        let mid = self.items.start + self.items.len() / 2;
+        let mut right = self.clone();
+        (self.items.end, right.items.start) = (mid, mid);
+        right
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -76,12 +98,12 @@ struct Machine<'c> {
     run: Run,
 }
 
-/// Runs a loop on so many processors. `sums` has what the items up to each one cost, from 0 on.
-pub(super) fn simulate(rule: Rule, sums: &[u64], processors: usize, seed: u64) -> Run {
-    let len = sums.len() - 1;
+/// Runs a loop on so many processors.
+pub(super) fn simulate(rule: Rule, costs: &Costs, processors: usize, seed: u64) -> Run {
+    let len = costs.sums.len() - 1;
     let mut machine = Machine {
         rule,
-        sums,
+        sums: &costs.sums,
         processors: vec![Processor::default(); processors],
         events: (0..processors).map(|p| Reverse((0, p))).collect(),
         idle: 0,
@@ -97,7 +119,8 @@ pub(super) fn simulate(rule: Rule, sums: &[u64], processors: usize, seed: u64) -
     let first = Piece {
         items: 0..len,
         splits: processors,
-        block: (len / 64 + 1).min(64),
+        planned: 0,
+        block: (len / 256 + 1).min(FIRST),
     };
     machine.processors[0].current = Some(first);
     machine.go()
@@ -133,22 +156,26 @@ impl Machine<'_> {
     /// Runs a block of the processor's piece, after a split if another processor is out of work.
     /// Returns when it is done, or nothing if there is no piece.
     fn block(&mut self, mut now: u64, processor: usize) -> Option<u64> {
-        let idle = self.idle > 0;
+        let wanted = match self.idle {
+            0 => 0,
+            idle => idle.ilog2() as usize + 1,
+        };
+        let sums = self.sums;
+        let cost = |items: &Range<usize>| sums[items.end] - sums[items.start];
         let me = &mut self.processors[processor];
         let mut piece = me.current.take().or_else(|| me.queue.pop())?;
-        let ahead = self.sums[piece.items.end] - self.sums[piece.items.start];
-        let begun = piece.items.start > 0 || now > 0;
-        if idle && begun && me.queue.is_empty() && ahead >= WORTH_STEALING && piece.items.len() > 1
-        {
-            let mid = piece.items.start + piece.items.len() / 2;
-            let mut right = piece.clone();
+        if piece.planned == 0 && me.queue.is_empty() && now > 0 {
+            piece.planned = wanted;
+        }
+        while piece.planned > 0 && piece.items.len() > 1 && cost(&piece.items) >= WORTH_STEALING {
+            piece.planned -= 1;
             piece.block = piece.block / 4 + 1;
-            right.block = piece.block;
-            (piece.items.end, right.items.start) = (mid, mid);
+            let right = piece.split();
             me.queue.push(right);
             self.run.forks += 1;
             now += FORK;
         }
+        piece.planned = 0;
         let len = piece.block.min(piece.items.len());
         let start = piece.items.start;
         piece.items.start += len;
@@ -167,9 +194,7 @@ impl Machine<'_> {
         let mut piece = me.current.take().or_else(|| me.queue.pop())?;
         while piece.splits > 0 && piece.items.len() > 1 {
             piece.splits /= 2;
-            let mid = piece.items.start + piece.items.len() / 2;
-            let mut right = piece.clone();
-            (piece.items.end, right.items.start) = (mid, mid);
+            let right = piece.split();
             me.queue.push(right);
             self.run.forks += 1;
             now += FORK;
@@ -206,30 +231,31 @@ impl Machine<'_> {
 mod tests {
     use super::*;
 
-    fn sums(costs: impl Iterator<Item = u64>) -> Vec<u64> {
+    fn costs(costs: impl Iterator<Item = u64>) -> Costs {
         let mut sum = 0;
         let add = |cost| {
             sum += cost;
             sum
         };
-        std::iter::once(0).chain(costs.map(add)).collect()
+        let sums = std::iter::once(0).chain(costs.map(add)).collect();
+        Costs { sums }
     }
 
     #[test]
     fn a_single_processor_forks_nothing_on_request() {
-        let sums = sums((0..1000).map(|n| n * 10));
-        let run = simulate(Rule::OnRequest, &sums, 1, 7);
-        assert_eq!((run.forks, run.steals, run.time), (0, 0, sums[1000]));
-        let run = simulate(Rule::InAdvance, &sums, 1, 7);
+        let costs = costs((0..1000).map(|n| n * 10));
+        let run = simulate(Rule::OnRequest, &costs, 1, 7);
+        assert_eq!((run.forks, run.steals, run.time), (0, 0, costs.sums[1000]));
+        let run = simulate(Rule::InAdvance, &costs, 1, 7);
         assert_eq!((run.forks, run.steals), (1, 0));
     }
 
     #[test]
     fn all_processors_are_used_and_none_is_more_than_perfect() {
-        let sums = sums((0..20_000).map(|n| 200 + n % 7));
+        let costs = costs((0..20_000).map(|n| 200 + n % 7));
         for rule in [Rule::OnRequest, Rule::InAdvance] {
             for processors in [2, 4, 16, 64] {
-                let run = simulate(rule, &sums, processors, 3);
+                let run = simulate(rule, &costs, processors, 3);
                 assert!(run.steals >= processors as u64 - 1, "{rule:?} {run:?}");
                 assert!(run.forks >= run.steals, "{rule:?} {run:?}");
                 assert!(

@@ -5,7 +5,7 @@ mod machine;
 
 use std::time::{Duration, Instant};
 
-use machine::{Rule, simulate};
+use machine::{Costs, Rule, simulate};
 
 use super::inputs::work;
 use super::irregular::{dear, mandelbrot};
@@ -91,11 +91,11 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) {
         &header,
     );
     for recorded in loops(plan.quick) {
-        let sums = record(&recorded);
+        let costs = record(&recorded);
         for processors in PROCESSORS {
             let mut row = vec![recorded.name.to_owned(), processors.to_string()];
             for rule in [Rule::OnRequest, Rule::InAdvance] {
-                row.extend(mean(rule, &sums, processors));
+                row.extend(mean(rule, &costs, processors));
             }
             table.row(row);
         }
@@ -104,9 +104,9 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) {
 }
 
 /// Forks, steals and efficiency, as means over the seeds.
-fn mean(rule: Rule, sums: &[u64], processors: usize) -> [String; 3] {
+fn mean(rule: Rule, costs: &Costs, processors: usize) -> [String; 3] {
     let runs: Vec<_> = (0..SEEDS)
-        .map(|seed| simulate(rule, sums, processors, 0x5eed + 977 * seed))
+        .map(|seed| simulate(rule, costs, processors, 0x5eed + 977 * seed))
         .collect();
     let mean =
         |value: fn(&machine::Run) -> f64| runs.iter().map(value).sum::<f64>() / runs.len() as f64;
@@ -117,9 +117,9 @@ fn mean(rule: Rule, sums: &[u64], processors: usize) -> [String; 3] {
     ]
 }
 
-/// Runs the items one after the other. Returns what those up to each group cost, in nanoseconds,
-/// without the clock's part.
-fn record(recorded: &Loop) -> Vec<u64> {
+/// Runs the items one after the other, a group at a time, whose items share its cost. The clock's
+/// part is taken off.
+fn record(recorded: &Loop) -> Costs {
     let clock = (0..1000).map(|_| Instant::now().elapsed()).min();
     let clock = clock.unwrap_or_default();
     let groups = recorded.len.div_ceil(recorded.group);
@@ -137,8 +137,9 @@ fn record(recorded: &Loop) -> Vec<u64> {
     let mut sums = vec![0];
     let mut sum = 0;
     for group in 0..groups {
-        sum += cost(group);
-        sums.push(sum);
+        let (all, len) = (cost(group), recorded.group);
+        sums.extend((1..=len).map(|item| sum + all * item / len));
+        sum += all;
     }
-    sums
+    Costs { sums }
 }
