@@ -52,12 +52,14 @@ mod on_paralight {
                     .map(slow)
                     .find_first(|n| n % 900 == 899);
                 assert_eq!(found, numbers.iter().copied().find(|n| n % 900 == 899));
-                let bytes: Vec<u8> = numbers
+                // Blocks come in order, so that what they collect does.
+                let blocks: Vec<Vec<u8>> = numbers
                     .par_iter()
                     .with_thread_pool(&pool)
                     .map(|n| slow(n) as u8)
-                    .collect();
-                assert_eq!(bytes, numbers.iter().map(|&n| n as u8).collect::<Vec<_>>());
+                    .collect_per_thread();
+                let twin: Vec<u8> = numbers.iter().map(|&n| n as u8).collect();
+                assert_eq!(blocks.concat(), twin);
             }
         }
     }
@@ -106,7 +108,7 @@ mod on_paralight {
 
 #[cfg(feature = "orx-parallel")]
 mod on_orx_parallel {
-    use orx_parallel::{IntoParIter, Par, Parallelizable, Runner};
+    use orx_parallel::{IntoParIter, Par, ParCollection, Runner};
 
     use crate::pools;
 

@@ -25,6 +25,8 @@
 //! Bernard: deque-free work-optimal parallel STL algorithms): O(log n) splits on a path, and
 //! O(P log n) splits in all in expectation, each of constant work beside the loop's own.
 
+use std::ops::Range;
+
 use crate::par::pace::Pace;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
@@ -138,9 +140,13 @@ impl<P, E> Loop<'_, P, E> {
             return self.share(worker, rest, span, acc, state, pace);
         }
         loop {
-            let len = pace.next_block(span.to - span.at);
-            let items = self.pipe.run(&mut state, rest.block(len));
-            self.end.feed(&mut acc, span.at, span.at + len, items);
+            let block = span.at..span.at + pace.next_block(span.to - span.at);
+            let len = block.end - block.start;
+            if size_of::<(P, E)>() == 0 {
+                feed(self.pipe, self.end, &mut rest, &mut acc, &mut state, block);
+            } else {
+                feed_apart(self.pipe, self.end, &mut rest, &mut acc, &mut state, block);
+            }
             span.at += len;
             let left = span.to - span.at;
             if left == 0 || self.is_over(span.at) {
@@ -247,6 +253,44 @@ impl<P, E> Loop<'_, P, E> {
         );
         self.end.join(left, right)
     }
+}
+
+/// Feeds a block to the end.
+#[inline(always)]
+fn feed<S, P, E>(
+    pipe: &P,
+    end: &E,
+    rest: &mut S,
+    acc: &mut E::Acc,
+    state: &mut P::State,
+    block: Range<usize>,
+) where
+    S: Split,
+    P: Pipe<S::Item>,
+    E: End<P::Out>,
+{
+    let items = pipe.run(state, rest.block(block.end - block.start));
+    end.feed(acc, block.start, block.end, items);
+}
+
+/// [`feed`] for closures that capture something.
+///
+/// It is not inlined, so that the compiler knows of the pipe and the end, as of any argument, that
+/// nothing changes them meanwhile: what they capture stays in registers, and loops are vectorised.
+#[inline(never)]
+fn feed_apart<S, P, E>(
+    pipe: &P,
+    end: &E,
+    rest: &mut S,
+    acc: &mut E::Acc,
+    state: &mut P::State,
+    block: Range<usize>,
+) where
+    S: Split,
+    P: Pipe<S::Item>,
+    E: End<P::Out>,
+{
+    feed(pipe, end, rest, acc, state, block);
 }
 
 /// Runs a part of a loop, and sets the flag if it panics.

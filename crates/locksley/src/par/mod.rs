@@ -45,9 +45,9 @@
 //! # Iterators of other crates
 //!
 //! With the feature `paralight`, a `&Pool` is a pool of paralight's iterators
-//! (`with_thread_pool(&pool)`): they run as loops that split on request. With `orx-parallel`, a pool
-//! is one of orx-parallel's (`Runner::adaptive_with_pool(&pool)`). rayon's iterators run on the
-//! drop-in `rayon-core`.
+//! (`with_thread_pool(&pool)`): they run as loops that split on request. With `orx-parallel`, a
+//! pool is one of orx-parallel's (`Runner::adaptive_with_pool(&pool)`). rayon's iterators run on
+//! the drop-in `rayon-core`.
 //!
 //! # Where a loop runs
 //!

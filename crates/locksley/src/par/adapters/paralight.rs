@@ -1,11 +1,11 @@
 //! `paralight::iter::GenericThreadPool`: its pipelines as loops that split on request.
 //!
 //! A pipeline is a loop over the indices of its source. Each block of the loop is accumulated by
-//! itself, since an accumulator need not be [`Send`], and the results of the blocks are put together
-//! by the caller, in order.
+//! itself, since an accumulator need not be [`Send`], and the caller puts the results of the blocks
+//! together, in order.
 //!
-//! Every index is either processed or cleaned up, also if a pipeline panics: the panic is kept until
-//! all blocks have been seen, and those that come behind it are cleaned up.
+//! Every index is either processed or cleaned up, also if a pipeline panics: the panic is kept
+//! until all blocks have been seen, and those that come behind it are cleaned up.
 
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
