@@ -65,7 +65,8 @@ impl CountLatch {
         }
     }
 
-    /// Does the caller count in the owner's cell?
+    /// Returns `true` if the caller counts in the owner's cell.
+    #[inline]
     fn is_local(&self, by_owner: bool) -> bool {
         by_owner && !self.settled.load(Ordering::Relaxed)
     }

@@ -340,7 +340,7 @@ impl<'scope> Scope<'scope> {
         };
         // SAFETY: the scope is not left before the count is back at zero, so what the task borrows
         // outlives it; `F` is `Send`.
-        unsafe { HeapJob::new_ref(self.group(), run) }
+        unsafe { HeapJob::new_ref(here, self.group(), run) }
     }
 
     /// The worker that the calling thread is, if it is one of the scope's pool.
@@ -448,8 +448,8 @@ impl<'scope> Scope<'scope> {
             None => catch(body),
             Some(scope) => catch(|| record::body(Some((worker, scope)), body)),
         };
-        // SAFETY: the count starts with one for the body; the scope is the caller's.
-        unsafe { Scope::done(self, Some(worker)) };
+        // The count starts with one for the body, and its owner has not waited for it yet.
+        self.pending.take_away(true);
         if !self.pending.is_over() {
             worker.run_tasks_of(&self.pending, self.group());
             worker.wait_for_scope(&self.pending, self.group());
