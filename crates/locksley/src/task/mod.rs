@@ -2,8 +2,8 @@
 
 pub(crate) mod affinity;
 pub(crate) mod block_on;
-pub(crate) mod blocks;
 pub(crate) mod blocking;
+pub(crate) mod blocks;
 pub(crate) mod broadcast;
 pub(crate) mod cancel;
 pub(crate) mod claim;
