@@ -18,6 +18,8 @@ pages! {
     from_rayon: "from_rayon.md";
     waiting: "waiting.md";
     loops: "loops.md";
+    from_rayon_iterators: "from_rayon_iterators.md";
+    loops_on_more_cores: "loops_on_more_cores.md";
     dataflow: "dataflow.md";
     strategies: "strategies.md";
     observing: "observing.md";

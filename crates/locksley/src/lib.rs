@@ -138,7 +138,7 @@ pub use task::yield_now::{Yield, yield_local, yield_now};
 
 /// What parallel loops need in scope: `use locksley::prelude::*;`.
 pub mod prelude {
-    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParVec, Split, SplitBack};
+    pub use crate::par::{AsPar, IntoPar, ParSlice, ParSort, ParStr, ParVec};
 }
 
 /// The examples of the README, as tests.

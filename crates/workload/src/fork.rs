@@ -1,5 +1,7 @@
 //! What a task is, and what it needs from a runtime.
 
+use crate::loops::Items;
+
 /// A piece of work that may fork.
 ///
 /// ```
@@ -45,6 +47,17 @@ pub trait Fork: Sized {
 
     /// Runs two tasks, perhaps in parallel; on one worker, the first one first.
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output);
+
+    /// Adds up the results of a loop's items, with wrapping. A runtime that has parallel loops
+    /// overrides it; otherwise the loop is halved until one item is left.
+    fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
+        let all = Items {
+            from: 0,
+            to: len,
+            item,
+        };
+        all.run(self)
+    }
 
     /// How many workers there are, for a program that says where its tasks had better run.
     fn workers(&self) -> usize {
@@ -152,6 +165,10 @@ impl Fork for Serial {
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         let a = a.run(Serial);
         (a, b.run(Serial))
+    }
+
+    fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
+        (0..len).map(item).fold(0, u64::wrapping_add)
     }
 
     fn spawn_each<T, I>(self, tasks: I)

@@ -100,7 +100,7 @@ impl Program for Generator {
             }),
             Some(results) => {
                 results.fill(0);
-                GeneratorTask::Spawned(Loop { plan, results })
+                GeneratorTask::Spawned(GeneratorLoop { plan, results })
             }
         }
     }
@@ -124,7 +124,7 @@ pub enum GeneratorTask<'p> {
     /// By forks.
     Forked(Generate),
     /// In a loop.
-    Spawned(Loop<'p>),
+    Spawned(GeneratorLoop<'p>),
 }
 
 impl Task for GeneratorTask<'_> {
@@ -140,12 +140,12 @@ impl Task for GeneratorTask<'_> {
 
 /// Generates the tasks in a loop, and spawns them.
 #[derive(Debug)]
-pub struct Loop<'p> {
+pub struct GeneratorLoop<'p> {
     plan: Plan,
     results: &'p mut [u64],
 }
 
-impl Task for Loop<'_> {
+impl Task for GeneratorLoop<'_> {
     type Output = u64;
 
     fn run<F: Fork>(self, fork: F) -> u64 {

@@ -100,7 +100,8 @@ where
     (name.to_owned(), case)
 }
 
-fn dear(n: u64, is_dear: bool) -> u64 {
+/// An item that costs a thousand steps, or one.
+pub(super) fn dear(n: u64, is_dear: bool) -> u64 {
     work(n, if is_dear { 1000 } else { 1 })
 }
 
@@ -116,7 +117,7 @@ fn best_of(measured: &Measured) -> &'static str {
 }
 
 /// A row of the Mandelbrot set: how many iterations its points take.
-fn mandelbrot(row: u64, rows: u64) -> u64 {
+pub(super) fn mandelbrot(row: u64, rows: u64) -> u64 {
     let y = row as f64 / rows as f64 * 2.0 - 1.0;
     let columns = 200;
     let point = |column: u64| {

@@ -4,9 +4,10 @@
 //! |---|---|---|
 //! | [`alone`] | loops on one worker | the sequential iterator |
 //! | [`uniform`] | loops on two workers, large and small | rayon, the sequential iterator |
-//! | [`irregular`] | loops whose items cost very different amounts | rayon with its best `min_len` |
+//! | [`irregular`] | items that cost very different amounts | rayon with its best `min_len` |
 //! | [`early`] | the first hit, and what was looked at in vain | rayon |
 //! | [`order`] | prefix sums and sorts | the sequential scan, rayon's sorts |
+//! | [`simulated`] | irregular loops on 4 to 64 processors, from recorded costs | - |
 //!
 //! All contenders run inside of their pools, so nothing is injected. An operation is a loop.
 
@@ -16,6 +17,7 @@ mod early;
 mod inputs;
 mod irregular;
 mod order;
+mod simulated;
 mod uniform;
 
 use crate::harness::report::Outcome;
@@ -29,5 +31,6 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     irregular::measure(plan, &mut outcome)?;
     early::measure(plan, &mut outcome)?;
     order::measure(plan, &mut outcome)?;
+    simulated::measure(plan, &mut outcome);
     Ok(outcome)
 }

@@ -10,8 +10,8 @@ use super::inputs::{many, nearly_sorted, numbers, words};
 use crate::harness::report::Outcome;
 use crate::harness::{Plan, Wrong};
 
-/// What part of the sequential time a scan may take on two workers: half, and the second pass, which
-/// is made in the cache.
+/// What part of the sequential time a scan may take on two workers: half, and the second pass,
+/// which is made in the cache.
 const SCAN: f64 = 0.65;
 
 /// What part of rayon's time a sort may take.

@@ -26,6 +26,7 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley run fib                                    the default strategy, one worker per processor
   locksley run queens:n=13 --stats                    and the counters of each worker
   locksley run uts --strategy steal-half --workers 4  another strategy, four workers
+  locksley run loop:triangular                        a parallel loop whose item i costs i
   locksley run queens --trace queens.json             and a timeline for ui.perfetto.dev
   locksley run sort --full --json                     for a program";
 

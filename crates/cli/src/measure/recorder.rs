@@ -95,6 +95,11 @@ impl Fork for Counter<'_> {
         let a = a.run(Counter(self.0));
         (a, b.run(Counter(self.0)))
     }
+
+    /// A loop forks as often as it is stolen from, which is seldom.
+    fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
+        locksley_workload::Serial.sum(len, item)
+    }
 }
 
 struct Recorded<'a> {

@@ -92,6 +92,9 @@ pub(crate) struct List {
     /// Set if a thief has looked since the list began.
     seen: AtomicBool,
     pub(crate) failures: Failures,
+    /// Where the tasks are recorded, if they are. Written by the owner, while no other worker knows
+    /// of the list.
+    pub(super) record: AtomicPtr<TaskGraph>,
 }
 
 // SAFETY: the owner's cells are touched by the owner's thread only; what tasks and objects have in
@@ -132,6 +135,7 @@ impl List {
             spare: AtomicBool::new(false),
             seen: AtomicBool::new(false),
             failures: Failures::new(),
+            record: AtomicPtr::new(ptr::null_mut()),
         }
     }
 

@@ -142,6 +142,10 @@ impl Frame {
     #[inline(never)]
     fn make_room(&self) {
         let list = &self.shared.list;
+        if self.worker().is_recorded() {
+            // What is recorded as one graph is run at once.
+            return self.run_all();
+        }
         if self.has_older.replace(true) {
             // SAFETY: a task was added, so the frame does not move any more.
             let offer_again = || unsafe { self.note_task() };

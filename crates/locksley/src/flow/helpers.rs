@@ -309,6 +309,7 @@ fn task_of(turn: Turn) -> Option<NonNull<Task>> {
 /// Runs all tasks of a frame, and takes its offer back. For its owner.
 pub(crate) fn run_all(worker: &Worker, shared: &Shared, open: &OpenOffer) {
     let tasks = shared.tasks();
+    let _recording = worker.is_recorded().then(|| tasks.list.record(worker));
     let way = |worker: &Worker, taken, advise: &dyn Fn() -> Advice| {
         let list = tasks.list;
         list.run_in_order(taken, Some(worker), tasks.root, advise)

@@ -108,6 +108,7 @@ mod object;
 mod open_offer;
 mod queue;
 mod ready;
+mod record;
 mod reduce;
 mod task;
 mod tile;

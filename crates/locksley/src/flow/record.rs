@@ -30,7 +30,7 @@ impl List {
         let (mut histories, mut after) = (Histories::default(), Vec::new());
         let front = NonNull::new(self.front.load(Ordering::Relaxed));
         // SAFETY: what is in the list stays.
-        let tasks = std::iter::successors(front, |task| unsafe { task.as_ref() }.next.get());
+        let tasks = std::iter::successors(front, |task| unsafe { task.as_ref() }.next_of_own());
         let mut first = None;
         for task in tasks {
             // SAFETY: as above.

@@ -28,6 +28,14 @@ pub struct ChunksMut<'s, T> {
     size: usize,
 }
 
+/// Mutable chunks of a slice, all of the same length: see
+/// [`ParSlice::par_chunks_exact_mut`](crate::par::ParSlice::par_chunks_exact_mut).
+#[derive(Debug)]
+pub struct ChunksExactMut<'s, T> {
+    items: &'s mut [T],
+    size: usize,
+}
+
 /// Runs of neighbours: see [`ParSlice::par_windows`](crate::par::ParSlice::par_windows).
 #[derive(Clone, Debug)]
 pub struct Windows<'s, T> {
@@ -40,26 +48,9 @@ fn start_of(chunk: usize, size: usize, len: usize) -> usize {
     chunk.checked_mul(size).map_or(len, |start| start.min(len))
 }
 
-impl<'s, T> Chunks<'s, T> {
-    pub(super) fn new(items: &'s [T], size: usize) -> Self {
-        assert!(size > 0, "a chunk has at least one item");
-        Chunks { items, size }
-    }
-}
-
-impl<'s, T> ChunksExact<'s, T> {
-    pub(super) fn new(items: &'s [T], size: usize) -> Self {
-        assert!(size > 0, "a chunk has at least one item");
-        let items = &items[..items.len() / size * size];
-        ChunksExact { items, size }
-    }
-}
-
-impl<'s, T> ChunksMut<'s, T> {
-    pub(super) fn new(items: &'s mut [T], size: usize) -> Self {
-        assert!(size > 0, "a chunk has at least one item");
-        ChunksMut { items, size }
-    }
+/// What is left of a slice without its last items that do not fill a chunk.
+fn whole_chunks(len: usize, size: usize) -> usize {
+    len / size * size
 }
 
 impl<'s, T> Windows<'s, T> {
@@ -69,12 +60,23 @@ impl<'s, T> Windows<'s, T> {
     }
 }
 
+/// Implements a kind of chunks: how the slice is borrowed, how it is split, and how many of its
+/// items are in chunks.
 macro_rules! chunks {
-    ($name:ident, $split:ident, $iter:ident, $adaptor:ident) => {
+    ($name:ident, $slice:ty, $split:ident, $adaptor:ident, $used:expr) => {
+        impl<'s, T> $name<'s, T> {
+            pub(super) fn new(items: $slice, size: usize) -> Self {
+                assert!(size > 0, "a chunk has at least one item");
+                let used = $used(items.len(), size);
+                let items = items.$split(used).0;
+                $name { items, size }
+            }
+        }
+
         impl<'s, T> Split for $name<'s, T> {
-            type Item = <slice::$iter<'s, T> as Iterator>::Item;
+            type Item = <slice::$name<'s, T> as Iterator>::Item;
             type Iter<'a>
-                = slice::$iter<'s, T>
+                = slice::$name<'s, T>
             where
                 Self: 'a;
 
@@ -91,7 +93,7 @@ macro_rules! chunks {
             }
 
             #[inline]
-            fn block(&mut self, len: usize) -> slice::$iter<'s, T> {
+            fn block(&mut self, len: usize) -> slice::$name<'s, T> {
                 let mid = start_of(len, self.size, self.items.len());
                 let (block, rest) = mem::take(&mut self.items).$split(mid);
                 self.items = rest;
@@ -101,9 +103,22 @@ macro_rules! chunks {
     };
 }
 
-chunks!(Chunks, split_at, Chunks, chunks);
-chunks!(ChunksExact, split_at, ChunksExact, chunks_exact);
-chunks!(ChunksMut, split_at_mut, ChunksMut, chunks_mut);
+chunks!(Chunks, &'s [T], split_at, chunks, |len, _| len);
+chunks!(ChunksExact, &'s [T], split_at, chunks_exact, whole_chunks);
+chunks!(
+    ChunksMut,
+    &'s mut [T],
+    split_at_mut,
+    chunks_mut,
+    |len, _| len
+);
+chunks!(
+    ChunksExactMut,
+    &'s mut [T],
+    split_at_mut,
+    chunks_exact_mut,
+    whole_chunks
+);
 
 impl<'s, T> Windows<'s, T> {
     /// The slice that has the first `count` windows.

@@ -6,8 +6,70 @@ use std::ptr;
 use std::slice;
 
 use crate::par::drive::{End, Mode, drive};
+use crate::par::iter::Par;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
+
+/// Ends that collect.
+impl<S, P> Par<S, P>
+where
+    S: Split + Send,
+    P: Pipe<S::Item>,
+{
+    /// Collects the items in order. If each item of the source gives one, they are written where
+    /// they belong, into one allocation; otherwise each piece has a vector of its own, and they are
+    /// put together in the end.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let halves: Vec<f64> = (0..3_i32).into_par().map(|n| f64::from(n) / 2.0).collect();
+    /// assert_eq!(halves, [0.0, 0.5, 1.0]);
+    /// ```
+    pub fn collect<C>(self) -> C
+    where
+        P::Out: Send,
+        C: From<Vec<P::Out>>,
+    {
+        C::from(into_vec(self.source, &self.pipe))
+    }
+
+    /// Collects the items for which `f` returns `true`, and the others, each in order.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let (small, large) = (0..6_u32).into_par().partition(|&n| n < 2);
+    /// assert_eq!(small, [0, 1]);
+    /// assert_eq!(large, [2, 3, 4, 5]);
+    /// ```
+    pub fn partition<F>(self, f: F) -> (Vec<P::Out>, Vec<P::Out>)
+    where
+        P::Out: Send,
+        F: Fn(&P::Out) -> bool + Sync,
+    {
+        let (yes, no) = self.end(&Partition(f));
+        (concatenate(yes), concatenate(no))
+    }
+
+    /// Collects pairs into two vectors.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let (numbers, squares) = (0..3_u32).into_par().map(|n| (n, n * n)).unzip();
+    /// assert_eq!((numbers, squares), (vec![0, 1, 2], vec![0, 1, 4]));
+    /// ```
+    pub fn unzip<A, B>(self) -> (Vec<A>, Vec<B>)
+    where
+        A: Send,
+        B: Send,
+        P: Pipe<S::Item, Out = (A, B)>,
+    {
+        let (a, b) = drive(self.source, &self.pipe, &Unzip, Mode::OnRequest);
+        (concatenate(a), concatenate(b))
+    }
+}
 
 /// Collects the items in order, which no way of splitting changes.
 pub(super) fn into_vec<S, P>(source: S, pipe: &P) -> Vec<P::Out>
@@ -28,7 +90,7 @@ where
         "a `Split` must have as many items as it says"
     );
     written.release();
-    // SAFETY: all of them were written, and belong to nobody else any more.
+    // SAFETY: all of them were written, and `release` has given up the only claim to them.
     unsafe { items.set_len(len) };
     items
 }
@@ -82,7 +144,7 @@ impl<T> Drop for Written<T> {
     fn drop(&mut self) {
         if self.len > 0 {
             let items = ptr::slice_from_raw_parts_mut(self.start, self.len);
-            // SAFETY: these were written, and are dropped by nobody else; the memory outlives the row.
+            // SAFETY: the row owns these items, which were written; the memory outlives the row.
             unsafe { ptr::drop_in_place(items) };
         }
     }
@@ -191,32 +253,45 @@ pub(super) fn concatenate<T>(mut parts: Vec<Vec<T>>) -> Vec<T> {
     all
 }
 
+/// The vectors of the pieces, for two results.
+type Both<A, B> = (Vec<Vec<A>>, Vec<Vec<B>>);
+
+/// Returns the vectors that a piece appends to.
+fn last_of_both<A, B>((a, b): &mut Both<A, B>) -> (&mut Vec<A>, &mut Vec<B>) {
+    if a.is_empty() {
+        a.push(Vec::new());
+        b.push(Vec::new());
+    }
+    let last = a.last_mut().zip(b.last_mut());
+    last.expect("both have the same number of vectors, and at least one")
+}
+
+fn append_both<A, B>(mut left: Both<A, B>, mut right: Both<A, B>) -> Both<A, B> {
+    left.0.append(&mut right.0);
+    left.1.append(&mut right.1);
+    left
+}
+
 /// Sorts the items into two vectors, each in order.
 pub(super) struct Partition<F>(pub(super) F);
 
 impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
-    type Acc = (Vec<Vec<T>>, Vec<Vec<T>>);
+    type Acc = Both<T, T>;
 
     fn start(&self) -> Self::Acc {
         Default::default()
     }
 
     fn feed(&self, acc: &mut Self::Acc, _: usize, _: usize, items: impl Iterator<Item = T>) {
-        if acc.0.is_empty() {
-            *acc = (vec![Vec::new()], vec![Vec::new()]);
-        }
-        if let (Some(yes), Some(no)) = (acc.0.last_mut(), acc.1.last_mut()) {
-            for item in items {
-                let side = if (self.0)(&item) { &mut *yes } else { &mut *no };
-                side.push(item);
-            }
+        let (yes, no) = last_of_both(acc);
+        for item in items {
+            let side = if (self.0)(&item) { &mut *yes } else { &mut *no };
+            side.push(item);
         }
     }
 
-    fn join(&self, mut left: Self::Acc, mut right: Self::Acc) -> Self::Acc {
-        left.0.append(&mut right.0);
-        left.1.append(&mut right.1);
-        left
+    fn join(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc {
+        append_both(left, right)
     }
 }
 
@@ -224,26 +299,21 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> End<T> for Partition<F> {
 pub(super) struct Unzip;
 
 impl<A: Send, B: Send> End<(A, B)> for Unzip {
-    type Acc = (Vec<Vec<A>>, Vec<Vec<B>>);
+    type Acc = Both<A, B>;
 
     fn start(&self) -> Self::Acc {
         Default::default()
     }
 
     fn feed(&self, acc: &mut Self::Acc, _: usize, _: usize, items: impl Iterator<Item = (A, B)>) {
-        if acc.0.is_empty() {
-            *acc = (vec![Vec::new()], vec![Vec::new()]);
-        }
-        if let (Some(a), Some(b)) = (acc.0.last_mut(), acc.1.last_mut()) {
-            let mut both = (std::mem::take(a), std::mem::take(b));
-            both.extend(items);
-            (*a, *b) = both;
+        let (a, b) = last_of_both(acc);
+        for (first, second) in items {
+            a.push(first);
+            b.push(second);
         }
     }
 
-    fn join(&self, mut left: Self::Acc, mut right: Self::Acc) -> Self::Acc {
-        left.0.append(&mut right.0);
-        left.1.append(&mut right.1);
-        left
+    fn join(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc {
+        append_both(left, right)
     }
 }

@@ -1,10 +1,12 @@
-//! Sources made of sources: pairs, numbered items, one after the other.
+//! Sources made of sources: pairs, one after the other, backwards, strided.
 
 use std::iter;
+use std::ops::Range;
 
 use crate::par::split::{Split, SplitBack};
 
-/// Two sequences side by side: see [`Par::zip`](crate::par::Par::zip).
+/// Two sequences side by side: see [`Par::zip`](crate::par::Par::zip) and
+/// [`Par::enumerate`](crate::par::Par::enumerate), which pairs with a range.
 #[derive(Clone, Debug)]
 pub struct Zip<A, B> {
     a: A,
@@ -18,6 +20,16 @@ impl<A: Split, B: Split> Zip<A, B> {
         Zip {
             a: a.split_at(len).0,
             b: b.split_at(len).0,
+        }
+    }
+}
+
+impl<S: Split> Zip<Range<usize>, S> {
+    /// Pairs each item with its number.
+    pub(super) fn numbered(source: S) -> Self {
+        Zip {
+            a: 0..source.len(),
+            b: source,
         }
     }
 }
@@ -44,56 +56,13 @@ impl<A: Split, B: Split> Split for Zip<A, B> {
         (Zip { a, b }, rest)
     }
 
+    fn middle(&self) -> usize {
+        self.b.middle()
+    }
+
     #[inline]
     fn block(&mut self, len: usize) -> Self::Iter<'_> {
         self.a.block(len).zip(self.b.block(len))
-    }
-}
-
-/// Items with their numbers: see [`Par::enumerate`](crate::par::Par::enumerate).
-#[derive(Clone, Debug)]
-pub struct Enumerate<S> {
-    source: S,
-    first: usize,
-}
-
-impl<S: Split> Enumerate<S> {
-    pub(super) fn new(source: S) -> Enumerate<S> {
-        Enumerate { source, first: 0 }
-    }
-}
-
-impl<S: Split> Split for Enumerate<S> {
-    type Item = (usize, S::Item);
-    type Iter<'a>
-        = iter::Zip<std::ops::Range<usize>, S::Iter<'a>>
-    where
-        Self: 'a;
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.source.len()
-    }
-
-    fn split_at(self, mid: usize) -> (Self, Self) {
-        let (left, right) = self.source.split_at(mid);
-        let first = self.first;
-        let left = Enumerate {
-            source: left,
-            first,
-        };
-        let right = Enumerate {
-            source: right,
-            first: first + mid,
-        };
-        (left, right)
-    }
-
-    #[inline]
-    fn block(&mut self, len: usize) -> Self::Iter<'_> {
-        let first = self.first;
-        self.first += len;
-        (first..self.first).zip(self.source.block(len))
     }
 }
 
@@ -167,6 +136,10 @@ impl<S: SplitBack> Split for Rev<S> {
         (Rev::new(early), Rev::new(late))
     }
 
+    fn middle(&self) -> usize {
+        self.source.len() - self.source.middle()
+    }
+
     #[inline]
     fn block(&mut self, len: usize) -> Self::Iter<'_> {
         self.source.block_back(len)
@@ -215,5 +188,58 @@ impl<S: Split> Split for StepBy<S> {
     fn block(&mut self, len: usize) -> Self::Iter<'_> {
         let covered = self.covered(len);
         self.source.block(covered).step_by(self.step)
+    }
+}
+
+/// A sequence with a rule for where it is split: see
+/// [`Par::split_where`](crate::par::Par::split_where).
+#[derive(Clone, Debug)]
+pub struct SplitWhere<S, F> {
+    source: S,
+    first: usize,
+    rule: F,
+}
+
+impl<S: Split, F> SplitWhere<S, F> {
+    pub(super) fn new(source: S, rule: F) -> Self {
+        SplitWhere {
+            source,
+            first: 0,
+            rule,
+        }
+    }
+}
+
+impl<S: Split, F: Fn(Range<usize>) -> usize + Clone> Split for SplitWhere<S, F> {
+    type Item = S::Item;
+    type Iter<'a>
+        = S::Iter<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.source.len()
+    }
+
+    fn split_at(self, mid: usize) -> (Self, Self) {
+        let (left, right) = self.source.split_at(mid);
+        let part = |source, first| SplitWhere {
+            source,
+            first,
+            rule: self.rule.clone(),
+        };
+        (part(left, self.first), part(right, self.first + mid))
+    }
+
+    #[inline]
+    fn block(&mut self, len: usize) -> Self::Iter<'_> {
+        self.first += len;
+        self.source.block(len)
+    }
+
+    fn middle(&self) -> usize {
+        let left = self.first..self.first + self.source.len();
+        (self.rule)(left).saturating_sub(self.first)
     }
 }

@@ -2,13 +2,15 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::par::chunks::{Chunks, ChunksExact, ChunksMut, Windows};
+use crate::par::chunks::{Chunks, ChunksExact, ChunksExactMut, ChunksMut, Windows};
 use crate::par::iter::Par;
 use crate::par::pipe::Same;
-use crate::par::source::VecPiece;
 use crate::par::split::Split;
+use crate::par::tiles::TilesMut;
+use crate::par::vec::VecPiece;
 
-/// What can be looped over by value: vectors, ranges, slices, every [`Split`], and loops themselves.
+/// What can be looped over by value: vectors, ranges, slices, every [`Split`], and loops
+/// themselves.
 ///
 /// ```
 /// use locksley::prelude::*;
@@ -180,6 +182,45 @@ pub trait ParSlice {
     /// If `size` is 0.
     fn par_chunks_mut(&mut self, size: usize) -> Par<ChunksMut<'_, Self::Item>>;
 
+    /// Begins a loop over mutable chunks of exactly `size` items. What is left over is left out.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = [1, 2, 3, 4, 5];
+    /// numbers.par_chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+    /// assert_eq!(numbers, [2, 1, 4, 3, 5]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    fn par_chunks_exact_mut(&mut self, size: usize) -> Par<ChunksExactMut<'_, Self::Item>>;
+
+    /// Begins a loop over mutable tiles of a slice that has rows of `columns` items. A tile has
+    /// `tile.0` rows and `tile.1` columns, or fewer at the edges.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut picture = vec![0; 4 * 6];
+    /// picture.par_tiles_mut(6, (2, 4)).for_each(|mut tile| {
+    ///     let left = tile.tile().columns.start;
+    ///     tile.rows_mut().for_each(|(row, pixels)| pixels.fill(10 * row + left));
+    /// });
+    /// assert_eq!(picture[..6], [0, 0, 0, 0, 4, 4]);
+    /// assert_eq!(picture[18..], [30, 30, 30, 30, 34, 34]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If a tile would have no rows or no columns, or the slice does not consist of whole rows.
+    fn par_tiles_mut(
+        &mut self,
+        columns: usize,
+        tile: (usize, usize),
+    ) -> Par<TilesMut<'_, Self::Item>>;
+
     /// Begins a loop over all runs of `size` neighbours.
     ///
     /// ```
@@ -212,6 +253,14 @@ impl<T> ParSlice for [T] {
 
     fn par_chunks_mut(&mut self, size: usize) -> Par<ChunksMut<'_, T>> {
         Par::new(ChunksMut::new(self, size))
+    }
+
+    fn par_chunks_exact_mut(&mut self, size: usize) -> Par<ChunksExactMut<'_, T>> {
+        Par::new(ChunksExactMut::new(self, size))
+    }
+
+    fn par_tiles_mut(&mut self, columns: usize, tile: (usize, usize)) -> Par<TilesMut<'_, T>> {
+        Par::new(TilesMut::new(self, columns, tile))
     }
 
     fn par_windows(&self, size: usize) -> Par<Windows<'_, T>> {

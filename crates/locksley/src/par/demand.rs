@@ -79,31 +79,47 @@ impl Worker {
     }
 
     fn look_around(&self) -> Demand {
+        let mut demand = Demand::None;
+        for other in self.others_in_sight() {
+            match other {
+                Demand::Awake => return Demand::Awake,
+                Demand::Asleep => demand = Demand::Asleep,
+                Demand::None => {}
+            }
+        }
+        demand
+    }
+
+    /// Estimates how many workers are out of work, from those in sight.
+    pub(crate) fn idle_in_sight(&self) -> usize {
+        let idle = self.others_in_sight();
+        let idle = idle.filter(|other| *other != Demand::None).count();
+        idle * self.registry().workers().div_ceil(SIGHT)
+    }
+
+    /// What each of the other workers in sight would do with a part of a loop.
+    fn others_in_sight(&self) -> impl Iterator<Item = Demand> {
         let registry = self.registry();
         let count = registry.workers();
-        let seen = count.min(SIGHT);
         let first = if count > SIGHT {
             ticks() as usize % count
         } else {
             0
         };
-        let mut demand = Demand::None;
-        for offset in 0..seen {
-            let index = (first + offset) % count;
-            if index == self.index() {
-                continue;
-            }
+        let indices = (0..count.min(SIGHT)).map(move |offset| (first + offset) % count);
+        let others = indices.filter(|&index| index != self.index());
+        others.map(move |index| {
             let other = registry.worker(index);
             if other.sleep.is_asleep() {
                 // A spare that sleeps is not wanted up.
                 if index < registry.size() {
-                    demand = Demand::Asleep;
+                    return Demand::Asleep;
                 }
             } else if other.task_stack.is_hungry() {
                 return Demand::Awake;
             }
-        }
-        demand
+            Demand::None
+        })
     }
 
     /// Has the next fork answer the thieves in sight: it exposes its job, and wakes a sleeper.

@@ -8,64 +8,30 @@
 //!                                     |  right half ─ queued, exposed, a sleeper woken
 //! ```
 //!
-//! # The rule
-//!
-//! - A block is the plain sequential iterator. The first one has a hundredth of the items, and at most
-//!   [`FIRST`]; the next ones grow by up to [`GROWTH`] until one takes [`BLOCK`] by the measured pace,
-//!   and follow the pace from then on. Behind each the driver looks whether a worker is out of work ([`demand`]).
-//! - It splits what is left in two if a worker is, the loop has run for [`WARM_UP`], and what is left
-//!   will take [`WORTH_STEALING`] at the pace of the last blocks, or [`WORTH_WAKING`] if the worker
-//!   must be woken first. While a part of it lies in the queue, it does not split again.
-//! - The blocks of both halves start at a quarter of the size.
-//!
-//! So without other workers, or while they all are busy, there is no fork at all; a loop that is too
-//! small to share is not shared; and a split halves what is left, so forks nest at most as deep as
-//! the logarithm of the length.
+//! When it splits, and how long a block is, decides [`Pace`]. Without other workers, or while they
+//! all are busy, there is no fork at all; a loop that is too small to share is not shared; and a
+//! split halves what is left, so forks nest at most as deep as the logarithm of the length.
 //!
 //! # The deterministic mode
 //!
 //! The loop is a tree that depends on its length alone: halved until at most [`LEAVES`] to twice as
 //! many leaves are left, or [`SMALLEST_LEAF`] items in each. Every leaf is fed into an accumulator
-//! of its own, and neighbours are joined along the tree; a node is forked only if a worker is out of
-//! work when it begins. So the result has the same bits on any number of workers.
+//! of its own, and neighbours are joined along the tree; a node is forked only if a worker is out
+//! of work when it begins. So the result has the same bits on any number of workers.
 //!
-//! **Time lost.** A worker out of work is noticed at the end of a block: after [`BLOCK`] if the
-//! items of the block cost what those before them did, or after as many times [`BLOCK`] as they cost
-//! more. Looking around and restarting the iterator cost some ten nanoseconds a block.
+//! # Depth
 //!
-//! **Depth.** Split on request is work stealing on the tree of halvings (Traoré, Roch, Maillard,
-//! Gautier, Bernard: deque-free work-optimal parallel STL algorithms): O(log n) splits on a path, and
+//! Split on request is work stealing on the tree of halvings (Traoré, Roch, Maillard, Gautier,
+//! Bernard: deque-free work-optimal parallel STL algorithms): O(log n) splits on a path, and
 //! O(P log n) splits in all in expectation, each of constant work beside the loop's own.
-//!
-//! [`demand`]: crate::par::demand
 
-use crate::par::clock::ticks;
-use crate::par::demand::Demand;
+use std::ops::Range;
+
+use crate::par::pace::Pace;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering};
-
-/// How long a block takes, in ticks of the [clock](ticks): half a microsecond to two.
-const BLOCK: f32 = 3_000.0;
-
-/// How many items the first block has at most: they are run before any is shared.
-const FIRST: usize = 64;
-
-/// How many times as long as the one before a block is at most.
-const GROWTH: usize = 32;
-
-/// How many blocks pass between two looks at the clock once they are long enough.
-const BLOCKS_PER_LOOK: u32 = 4;
-
-/// How long a loop runs before it is first shared, in ticks: before that its pace is a guess.
-const WARM_UP: u64 = 3_000;
-
-/// How long what is left must take for it to be worth stealing: several times a steal and a wait.
-const WORTH_STEALING: f32 = 12_000.0;
-
-/// How long it must take to be worth waking a worker, which takes tens of microseconds.
-const WORTH_WAKING: f32 = 150_000.0;
 
 /// How many leaves a loop has in the deterministic mode, at least, if it is long enough.
 const LEAVES: usize = 256;
@@ -83,8 +49,8 @@ pub(super) enum Mode {
     Deterministic,
 }
 
-/// What happens to the items in the end: how a piece of the loop accumulates, and how two pieces are
-/// put together.
+/// What happens to the items in the end: how a piece of the loop accumulates, and how two pieces
+/// are put together.
 pub(super) trait End<T>: Sync {
     /// What a piece accumulates.
     type Acc: Send;
@@ -106,8 +72,8 @@ pub(super) trait End<T>: Sync {
     }
 }
 
-/// Runs a loop. Within a pool it is that pool's; elsewhere the calling thread begins on its own, and
-/// hands what is left to the global pool if that is much.
+/// Runs a loop. Within a pool it is that pool's; elsewhere the calling thread begins on its own,
+/// and hands what is left to the global pool if that is much.
 #[inline]
 pub(super) fn drive<S, P, E>(source: S, pipe: &P, end: &E, mode: Mode) -> E::Acc
 where
@@ -170,10 +136,17 @@ impl<P, E> Loop<'_, P, E> {
         P: Pipe<S::Item>,
         E: End<P::Out>,
     {
+        if pace.splits_first(span.to - span.at) {
+            return self.share(worker, rest, span, acc, state, pace);
+        }
         loop {
-            let len = pace.block.min(span.to - span.at);
-            let items = self.pipe.run(&mut state, rest.block(len));
-            self.end.feed(&mut acc, span.at, span.at + len, items);
+            let block = span.at..span.at + pace.next_block(span.to - span.at);
+            let len = block.end - block.start;
+            if size_of::<(P, E)>() == 0 {
+                feed(self.pipe, self.end, &mut rest, &mut acc, &mut state, block);
+            } else {
+                feed_apart(self.pipe, self.end, &mut rest, &mut acc, &mut state, block);
+            }
             span.at += len;
             let left = span.to - span.at;
             if left == 0 || self.is_over(span.at) {
@@ -245,13 +218,16 @@ impl<P, E> Loop<'_, P, E> {
         Span { at, to }: Span,
         acc: E::Acc,
         state: P::State,
-        pace: Pace,
+        mut pace: Pace,
     ) -> E::Acc
     where
         S: Split + Send,
         P: Pipe<S::Item>,
         E: End<P::Out>,
     {
+        if let Some(worker) = worker {
+            pace.plan_splits(worker);
+        }
         let apart = |worker: &Worker, rest, at| {
             or_break(&self.broken, || {
                 let (acc, state) = (self.end.start(), self.pipe.state());
@@ -263,7 +239,7 @@ impl<P, E> Loop<'_, P, E> {
             let rest = crate::pool::global().run(|worker| apart(worker, rest, at));
             return self.end.join(acc, rest);
         };
-        let mid = at + (to - at) / 2;
+        let mid = at + rest.middle().clamp(1, to - at - 1);
         let (left, right) = rest.split_at(mid - at);
         worker.expect_thief();
         let (left, right) = worker.join(
@@ -277,6 +253,44 @@ impl<P, E> Loop<'_, P, E> {
         );
         self.end.join(left, right)
     }
+}
+
+/// Feeds a block to the end.
+#[inline(always)]
+fn feed<S, P, E>(
+    pipe: &P,
+    end: &E,
+    rest: &mut S,
+    acc: &mut E::Acc,
+    state: &mut P::State,
+    block: Range<usize>,
+) where
+    S: Split,
+    P: Pipe<S::Item>,
+    E: End<P::Out>,
+{
+    let items = pipe.run(state, rest.block(block.end - block.start));
+    end.feed(acc, block.start, block.end, items);
+}
+
+/// [`feed`] for closures that capture something.
+///
+/// It is not inlined, so that the compiler knows of the pipe and the end, as of any argument, that
+/// nothing changes them meanwhile: what they capture stays in registers, and loops are vectorised.
+#[inline(never)]
+fn feed_apart<S, P, E>(
+    pipe: &P,
+    end: &E,
+    rest: &mut S,
+    acc: &mut E::Acc,
+    state: &mut P::State,
+    block: Range<usize>,
+) where
+    S: Split,
+    P: Pipe<S::Item>,
+    E: End<P::Out>,
+{
+    feed(pipe, end, rest, acc, state, block);
 }
 
 /// Runs a part of a loop, and sets the flag if it panics.
@@ -293,91 +307,4 @@ fn or_break<R>(broken: &AtomicBool, run: impl FnOnce() -> R) -> R {
     let result = run();
     std::mem::forget(set);
     result
-}
-
-/// How fast a piece of the loop is, and when it is shared.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    /// The size of the next block.
-    block: usize,
-    /// How many items were run since the last look at the clock.
-    items: usize,
-    /// How many blocks the next look at the clock is away.
-    countdown: u32,
-    /// How long an item takes, in ticks.
-    per_item: f32,
-    /// When the clock was last looked at.
-    looked: u64,
-    /// When the loop may first be shared.
-    warm: u64,
-}
-
-impl Pace {
-    /// The pace of a new loop. A loop that can have no helpers is one block.
-    #[inline]
-    fn new(worker: Option<&Worker>, len: usize) -> Pace {
-        let alone = worker.is_some_and(|worker| worker.num_workers() == 1 && !worker.is_recorded());
-        let now = if alone { 0 } else { ticks() };
-        Pace {
-            block: if alone {
-                usize::MAX
-            } else {
-                (len / 128 + 1).min(FIRST)
-            },
-            items: 0,
-            countdown: 0,
-            per_item: 0.0,
-            looked: now,
-            warm: now + WARM_UP,
-        }
-    }
-
-    /// The pace of a half, when it begins.
-    fn in_half(&self) -> Pace {
-        Pace {
-            block: self.block / 4 + 1,
-            items: 0,
-            countdown: 0,
-            looked: ticks(),
-            ..*self
-        }
-    }
-
-    /// Notes that a block of `len` items is done. Returns `true` if the `left` items that are left
-    /// are to be shared.
-    #[inline]
-    fn shares(&mut self, worker: Option<&Worker>, len: usize, left: usize) -> bool {
-        self.items += len;
-        if self.countdown == 0 {
-            self.look_at_clock();
-        } else {
-            self.countdown -= 1;
-        }
-        if left < 2 || self.looked < self.warm {
-            return false;
-        }
-        let demand = match worker {
-            Some(worker) => worker.demand_in_sight(),
-            // The pool is another one's, and may be asleep.
-            None => Demand::Asleep,
-        };
-        let time = left as f32 * self.per_item;
-        match demand {
-            Demand::None => false,
-            Demand::Asleep => time >= WORTH_WAKING,
-            Demand::Awake => time >= WORTH_STEALING,
-        }
-    }
-
-    fn look_at_clock(&mut self) {
-        let now = ticks();
-        let time = now.saturating_sub(self.looked) as f32;
-        self.per_item = time / self.items as f32;
-        let wanted = (BLOCK / self.per_item.max(0.001)) as usize;
-        let most = self.block.saturating_mul(GROWTH);
-        self.block = wanted.clamp(1, most);
-        self.countdown = if wanted > most { 0 } else { BLOCKS_PER_LOOK };
-        self.items = 0;
-        self.looked = now;
-    }
 }

@@ -9,55 +9,200 @@
 //! assert_eq!(sum, twin);
 //! ```
 //!
-//! A worker runs its loop as the plain sequential iterator, block by block, and looks between blocks
-//! whether another worker is out of work. Only then does it fork: what is left is split in two, one
-//! half for the other worker. So there is no chunk size to choose, a loop without helpers forks
-//! nothing, and a loop that is too small to share is not shared. The private module `drive` has the
-//! rule and its constants.
+//! A worker runs its loop as the plain sequential iterator, block by block, and looks between
+//! blocks whether another worker is out of work. Only then does it fork: what is left is split in
+//! two, one half for the other worker. So there is no chunk size to choose, a loop without helpers
+//! forks nothing, and a loop that is too small to share is not shared. The private module `drive`
+//! has the rule and its constants.
 //!
 //! # What there is
 //!
 //! | | |
 //! |---|---|
-//! | to begin | [`par`](AsPar::par), [`par_mut`](ParSlice::par_mut), [`into_par`](IntoPar::into_par), [`par_chunks`](ParSlice::par_chunks), [`par_windows`](ParSlice::par_windows) |
+//! | to begin | [`par`], [`par_mut`], [`into_par`] |
+//! | parts of slices | [`par_chunks`] and its kin, [`par_windows`] |
+//! | two dimensions | [`tiles()`], [`par_tiles_mut`] |
+//! | strings | [`par_lines`], [`par_bytes`] |
 //! | sources | ranges of integers, slices, vectors, and what implements [`Split`] |
-//! | adaptors | [`map`](Par::map), [`map_init`](Par::map_init), [`filter`](Par::filter), [`filter_map`](Par::filter_map), [`flat_map`](Par::flat_map), [`inspect`](Par::inspect), [`copied`](Par::copied), [`cloned`](Par::cloned), [`zip`](Par::zip), [`enumerate`](Par::enumerate), [`chain`](Par::chain), [`rev`](Par::rev), [`step_by`](Par::step_by) |
-//! | ends | [`for_each`](Par::for_each), [`fold`](Par::fold), [`reduce`](Par::reduce), [`sum`](Par::sum), [`min`](Par::min), [`max`](Par::max), [`count`](Par::count), [`collect`](Par::collect), [`partition`](Par::partition), [`unzip`](Par::unzip) |
-//! | ends that stop early | [`any`](Par::any), [`all`](Par::all), [`find_any`](Par::find_any), [`find_first`](Par::find_first), [`position`](Par::position), [`try_for_each`](Par::try_for_each), [`for_each_until`](Par::for_each_until) |
-//! | algorithms | [`par_sort`](ParSort::par_sort), [`par_sort_unstable`](ParSort::par_sort_unstable), [`par_scan`](ParSort::par_scan), [`par_scan_exclusive`](ParSort::par_scan_exclusive), [`merge`], [`par_retain`](ParVec::par_retain), [`histogram`](Par::histogram), [`top_k`](Par::top_k) |
+//! | adaptors | [`map`], [`map_init`], [`filter`], [`filter_map`], [`flat_map`], [`inspect`] |
+//! |  | [`copied`], [`cloned`] |
+//! | by number | [`zip`], [`enumerate`], [`take`], [`skip`], [`chain`], [`rev`], [`step_by`] |
+//! | ends early | [`take_while`], [`map_while`] |
+//! | how it splits | [`split_where`], [`deterministic`] |
+//! | ends | [`for_each`], [`fold`], [`reduce`], [`sum`], [`product`], [`min`], [`max`], [`count`] |
+//! | collect | [`collect`], [`partition`], [`unzip`] |
+//! | stop early | [`any`], [`all`], [`find_any`], [`find_first`], [`position`] |
+//! |  | [`try_for_each`], [`for_each_until`] |
+//! | summarise | [`histogram`], [`top_k`] |
+//! | sort, select | [`par_sort`], [`par_sort_unstable`], [`par_select_nth_unstable`] |
+//! |  | [`par_partition_unstable`], [`merge()`] |
+//! | prefix sums | [`par_scan`], [`par_scan_exclusive`] |
+//! | compact | [`par_retain`], [`par_dedup`] |
+//!
+//! The [guide](crate::guide::from_rayon_iterators) has rayon's names beside these, and what is
+//! missing.
+//!
+//! # Iterators of other crates
+//!
+//! With the feature `paralight`, a `&Pool` is a pool of paralight's iterators
+//! (`with_thread_pool(&pool)`): they run as loops that split on request. With `orx-parallel`, a
+//! pool is one of orx-parallel's (`Runner::adaptive_with_pool(&pool)`). rayon's iterators run on
+//! the drop-in `rayon-core`.
 //!
 //! # Where a loop runs
 //!
 //! On a worker, in its pool. Elsewhere the calling thread begins by itself, and what is left after
-//! some ten microseconds goes to the global pool, if it is worth it. Loops nest, in each other and in
+//! some microseconds goes to the global pool, if it is worth it. Loops nest, in each other and in
 //! [`join`](crate::join()) and [`scope`](crate::scope()), and borrow from their callers.
 //!
 //! # Order
 //!
 //! Items run in any order; results come in theirs. What two pieces of a loop gave is put together
-//! left to right, so an operation need be associative, not commutative. Where it is not quite, as the
-//! addition of floating-point numbers, [`deterministic`](Par::deterministic) fixes the splits.
-//!
-//! # Coming from rayon
-//!
-//! | rayon | here |
-//! |---|---|
-//! | `par_iter`, `par_iter_mut`, `into_par_iter` | [`par`](AsPar::par), [`par_mut`](ParSlice::par_mut), [`into_par`](IntoPar::into_par) |
-//! | `fold(..).reduce(..)` | [`fold`](Par::fold), which takes both functions |
-//! | `with_min_len`, `with_max_len` | nothing: there is no grain |
-//! | `position_first`, `find_first` | [`position`](Par::position), [`find_first`](Par::find_first) |
-//! | `map_init` | [`map_init`](Par::map_init), one state for each piece |
-//! | `collect` | [`collect`](Par::collect), into a `Vec` or what is made from one |
-//! | no prefix sums | [`par_scan`](ParSort::par_scan) |
-//!
-//! There are no parallel strings, hash maps or bridges, no `chunks` of anything but slices, and
-//! `chain`, `rev` and `step_by` come before the adaptors.
+//! left to right, so an operation need be associative, not commutative. Where it is not quite, as
+//! the addition of floating-point numbers, [`deterministic`](Par::deterministic) fixes the splits.
 //!
 //! # Panics
 //!
 //! A panic reaches the caller. The other pieces of the loop stop at the end of their block, and
 //! what was collected is dropped.
+//!
+//! # What does not compile
+//!
+//! A closure is shared by all workers, so it cannot change what it borrows:
+//!
+//! ```compile_fail,E0594
+//! use locksley::prelude::*;
+//! let mut sum = 0;
+//! (0..10_u32).par().for_each(|n| sum += n);
+//! ```
+//!
+//! nor use what is not [`Sync`]:
+//!
+//! ```compile_fail,E0277
+//! use locksley::prelude::*;
+//! let count = std::cell::Cell::new(0);
+//! (0..10_u32).par().for_each(|_| count.set(1));
+//! ```
+//!
+//! Items that are not [`Send`] stay on their thread:
+//!
+//! ```compile_fail,E0277
+//! use locksley::prelude::*;
+//! let all: Vec<std::rc::Rc<u32>> = (0..10_u32).par().map(std::rc::Rc::new).collect();
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use locksley::prelude::*;
+//! vec![std::rc::Rc::new(1)].into_par().for_each(drop);
+//! ```
+//!
+//! After a `filter` the items have no numbers:
+//!
+//! ```compile_fail,E0277
+//! use locksley::prelude::*;
+//! (0..10_u32).par().filter(|n| n % 2 == 0).enumerate().count();
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use locksley::prelude::*;
+//! (0..10_u32).par().zip((0..10_u32).par().filter(|n| n % 2 == 0)).count();
+//! ```
+//!
+//! A loop is reversed before it is mapped:
+//!
+//! ```compile_fail,E0599
+//! use locksley::prelude::*;
+//! (0..10_u32).par().map(|n| n + 1).rev().count();
+//! ```
+//!
+//! A slice is borrowed once if it is changed:
+//!
+//! ```compile_fail,E0502
+//! use locksley::prelude::*;
+//! let mut numbers = vec![1, 2, 3];
+//! numbers.par_mut().for_each(|n| *n += numbers[0]);
+//! ```
+//!
+//! and what a loop borrows outlives it:
+//!
+//! ```compile_fail,E0597
+//! use locksley::prelude::*;
+//! let longest = {
+//!     let words = vec!["a".to_owned()];
+//!     words.par().max()
+//! };
+//! assert!(longest.is_some());
+//! ```
+//!
+//! A tile keeps its rows apart:
+//!
+//! ```compile_fail,E0499
+//! use locksley::prelude::*;
+//! let mut picture = vec![0; 4];
+//! picture.par_tiles_mut(2, (2, 2)).for_each(|mut tile| {
+//!     let (a, b) = (tile.rows_mut(), tile.rows_mut());
+//!     a.zip(b).count();
+//! });
+//! ```
+//!
+//! [`all`]: Par::all
+//! [`any`]: Par::any
+//! [`chain`]: Par::chain
+//! [`cloned`]: Par::cloned
+//! [`collect`]: Par::collect
+//! [`copied`]: Par::copied
+//! [`count`]: Par::count
+//! [`deterministic`]: Par::deterministic
+//! [`enumerate`]: Par::enumerate
+//! [`filter`]: Par::filter
+//! [`filter_map`]: Par::filter_map
+//! [`find_any`]: Par::find_any
+//! [`find_first`]: Par::find_first
+//! [`flat_map`]: Par::flat_map
+//! [`fold`]: Par::fold
+//! [`for_each`]: Par::for_each
+//! [`for_each_until`]: Par::for_each_until
+//! [`histogram`]: Par::histogram
+//! [`inspect`]: Par::inspect
+//! [`into_par`]: IntoPar::into_par
+//! [`map`]: Par::map
+//! [`map_init`]: Par::map_init
+//! [`map_while`]: Par::map_while
+//! [`max`]: Par::max
+//! [`min`]: Par::min
+//! [`par`]: AsPar::par
+//! [`par_bytes`]: ParStr::par_bytes
+//! [`par_chunks`]: ParSlice::par_chunks
+//! [`par_dedup`]: ParVec::par_dedup
+//! [`par_lines`]: ParStr::par_lines
+//! [`par_mut`]: ParSlice::par_mut
+//! [`par_partition_unstable`]: ParSort::par_partition_unstable
+//! [`par_retain`]: ParVec::par_retain
+//! [`par_scan`]: ParSort::par_scan
+//! [`par_scan_exclusive`]: ParSort::par_scan_exclusive
+//! [`par_select_nth_unstable`]: ParSort::par_select_nth_unstable
+//! [`par_sort`]: ParSort::par_sort
+//! [`par_sort_unstable`]: ParSort::par_sort_unstable
+//! [`par_tiles_mut`]: ParSlice::par_tiles_mut
+//! [`par_windows`]: ParSlice::par_windows
+//! [`partition`]: Par::partition
+//! [`position`]: Par::position
+//! [`product`]: Par::product
+//! [`reduce`]: Par::reduce
+//! [`rev`]: Par::rev
+//! [`skip`]: Par::skip
+//! [`split_where`]: Par::split_where
+//! [`step_by`]: Par::step_by
+//! [`sum`]: Par::sum
+//! [`take`]: Par::take
+//! [`take_while`]: Par::take_while
+//! [`top_k`]: Par::top_k
+//! [`try_for_each`]: Par::try_for_each
+//! [`unzip`]: Par::unzip
+//! [`zip`]: Par::zip
 
+#[cfg(any(feature = "orx-parallel", feature = "paralight"))]
+mod adapters;
 mod chunks;
 mod clock;
 mod collect;
@@ -66,21 +211,33 @@ mod convert;
 pub(crate) mod demand;
 mod drive;
 mod ends;
+mod folds;
 mod iter;
 mod order;
+mod pace;
 mod pipe;
 mod scan;
+mod searches;
+mod select;
 mod sort;
 mod source;
 mod split;
+mod statistics;
+mod text;
+mod tiles;
+mod until;
+mod vec;
 
-pub use chunks::{Chunks, ChunksExact, ChunksMut, Windows};
-pub use compose::{Chain, Enumerate, Rev, StepBy, Zip};
+pub use chunks::{Chunks, ChunksExact, ChunksExactMut, ChunksMut, Windows};
+pub use compose::{Chain, Rev, SplitWhere, StepBy, Zip};
 pub use convert::{AsPar, IntoPar, ParSlice};
 pub use iter::Par;
 pub use order::{ParSort, ParVec, merge};
 pub use pipe::{
     Both, Cloned, Copied, Filter, FilterMap, FlatMap, Inspect, Map, MapInit, OneToOne, Pipe, Same,
 };
-pub use source::{VecBlock, VecPiece};
 pub use split::{Split, SplitBack};
+pub use text::{BandBlock, Bands, ParStr};
+pub use tiles::{Tile, TileIter, TileMut, TileMutIter, Tiles, TilesMut, tiles};
+pub use until::MapWhile;
+pub use vec::{VecBlock, VecPiece};

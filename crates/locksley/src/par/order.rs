@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::mem;
 
-use crate::par::convert::IntoPar;
-use crate::par::{scan, sort};
+use crate::par::convert::{IntoPar, ParSlice};
+use crate::par::{scan, select, sort};
 
 /// Sorts and prefix sums of slices.
 pub trait ParSort {
@@ -26,8 +26,8 @@ pub trait ParSort {
     where
         Self::Item: Ord + Send;
 
-    /// [`par_sort`](ParSort::par_sort) by a comparison. If that panics, the slice has all its items in
-    /// some order.
+    /// [`par_sort`](ParSort::par_sort) by a comparison. If that panics, the slice has all its items
+    /// in some order.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -59,7 +59,8 @@ pub trait ParSort {
         self.par_sort_by(|a, b| key(a).cmp(&key(b)));
     }
 
-    /// Sorts in place, and may reorder equal items: parallel quicksort down to pieces, then `std`'s sort.
+    /// Sorts in place, and may reorder equal items: parallel quicksort down to pieces, then `std`'s
+    /// sort.
     ///
     /// Work O(n log n), expected depth O(n): the first partition is sequential.
     ///
@@ -106,6 +107,65 @@ pub trait ParSort {
         self.par_sort_unstable_by(|a, b| key(a).cmp(&key(b)));
     }
 
+    /// Puts the item of rank `index` where sorting would put it: no item in front of it is larger,
+    /// and none behind it is smaller. Returns what is in front of it, the item, and what is behind.
+    ///
+    /// Expected work O(n), depth O(n/P): a pivot of about the rank is chosen from a sample, all
+    /// workers partition around it, and the part with the rank goes on.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = [5, 1, 4, 2, 3];
+    /// let (_, median, _) = numbers.par_select_nth_unstable(2);
+    /// assert_eq!(*median, 3);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below the length.
+    fn par_select_nth_unstable(&mut self, index: usize) -> Parts<'_, Self::Item>
+    where
+        Self::Item: Ord + Send + Sync,
+    {
+        self.par_select_nth_unstable_by(index, Ord::cmp)
+    }
+
+    /// [`par_select_nth_unstable`](ParSort::par_select_nth_unstable) by a comparison.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = [0.5, 2.5, 1.5];
+    /// let (_, largest, _) = numbers.par_select_nth_unstable_by(0, |a, b| f64::total_cmp(b, a));
+    /// assert_eq!(*largest, 2.5);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below the length.
+    fn par_select_nth_unstable_by<F>(&mut self, index: usize, compare: F) -> Parts<'_, Self::Item>
+    where
+        Self::Item: Send + Sync,
+        F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync;
+
+    /// Moves the items for which `f` returns `true` to the front, and returns how many they are.
+    /// The order on either side changes.
+    ///
+    /// Work O(n), depth O(n/P) calls of `f` and at most n/2 swaps.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = [1, 2, 3, 4, 5];
+    /// let even = numbers.par_partition_unstable(|n| n % 2 == 0);
+    /// assert!(even == 2 && numbers[..even].iter().all(|n| n % 2 == 0));
+    /// ```
+    fn par_partition_unstable<F>(&mut self, f: F) -> usize
+    where
+        Self::Item: Send,
+        F: Fn(&Self::Item) -> bool + Sync;
+
     /// Replaces each item by the combination of all items up to and including it. `op` must be
     /// associative.
     ///
@@ -139,6 +199,9 @@ pub trait ParSort {
         F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync;
 }
 
+/// What is in front of an item, the item, and what is behind it.
+type Parts<'s, T> = (&'s mut [T], &'s mut T, &'s mut [T]);
+
 impl<T> ParSort for [T] {
     type Item = T;
 
@@ -146,7 +209,9 @@ impl<T> ParSort for [T] {
     where
         T: Ord + Send,
     {
-        sort::stable(self, &T::cmp);
+        if !sort::stable(self, &T::cmp) {
+            self.sort();
+        }
     }
 
     fn par_sort_by<F>(&mut self, compare: F)
@@ -154,14 +219,18 @@ impl<T> ParSort for [T] {
         T: Send,
         F: Fn(&T, &T) -> Ordering + Sync,
     {
-        sort::stable(self, &compare);
+        if !sort::stable(self, &compare) {
+            self.sort_by(compare);
+        }
     }
 
     fn par_sort_unstable(&mut self)
     where
         T: Ord + Send,
     {
-        sort::unstable(self, &T::cmp);
+        if !sort::unstable(self, &T::cmp) {
+            self.sort_unstable();
+        }
     }
 
     fn par_sort_unstable_by<F>(&mut self, compare: F)
@@ -169,7 +238,30 @@ impl<T> ParSort for [T] {
         T: Send,
         F: Fn(&T, &T) -> Ordering + Sync,
     {
-        sort::unstable(self, &compare);
+        if !sort::unstable(self, &compare) {
+            self.sort_unstable_by(compare);
+        }
+    }
+
+    fn par_select_nth_unstable_by<F>(&mut self, index: usize, compare: F) -> Parts<'_, T>
+    where
+        T: Send + Sync,
+        F: Fn(&T, &T) -> Ordering + Sync,
+    {
+        select::select(self, index, &compare);
+        let (front, rest) = self.split_at_mut(index);
+        let (item, back) = rest
+            .split_first_mut()
+            .expect("the index is below the length");
+        (front, item, back)
+    }
+
+    fn par_partition_unstable<F>(&mut self, f: F) -> usize
+    where
+        T: Send,
+        F: Fn(&T) -> bool + Sync,
+    {
+        select::partition(self, &f)
     }
 
     fn par_scan<F>(&mut self, op: F)
@@ -200,8 +292,9 @@ pub trait ParVec {
     /// What the vector consists of.
     type Item;
 
-    /// Keeps the items for which `f` returns `true`, in order. Work and depth are those of a filtered
-    /// [`collect`](crate::par::Par::collect); each piece of the loop has a vector of its own.
+    /// Keeps the items for which `f` returns `true`, in order. Work and depth are those of a
+    /// filtered [`collect`](crate::par::Par::collect); each piece of the loop has a vector of its
+    /// own.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -210,10 +303,65 @@ pub trait ParVec {
     /// numbers.par_retain(|n| n % 2 == 0);
     /// assert_eq!(numbers, [2, 4]);
     /// ```
+    ///
+    /// If `f` panics, the vector is empty, and its items are dropped.
     fn par_retain<F>(&mut self, f: F)
     where
         Self::Item: Send,
         F: Fn(&Self::Item) -> bool + Sync;
+
+    /// Removes all but the first of neighbours that are equal.
+    ///
+    /// Work O(n), depth O(n/P): all neighbours are compared, then the items are compacted.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = vec![1, 1, 2, 1, 1];
+    /// numbers.par_dedup();
+    /// assert_eq!(numbers, [1, 2, 1]);
+    /// ```
+    fn par_dedup(&mut self)
+    where
+        Self::Item: PartialEq + Send + Sync,
+    {
+        self.par_dedup_by(|a, b| a == b);
+    }
+
+    /// Removes all but the first of neighbours that have the same key.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut numbers = vec![10, 11, 20, 29, 13];
+    /// numbers.par_dedup_by_key(|n| *n / 10);
+    /// assert_eq!(numbers, [10, 20, 13]);
+    /// ```
+    fn par_dedup_by_key<K, F>(&mut self, key: F)
+    where
+        Self::Item: Send + Sync,
+        K: PartialEq,
+        F: Fn(&Self::Item) -> K + Sync,
+    {
+        self.par_dedup_by(|a, b| key(a) == key(b));
+    }
+
+    /// Removes all but the first of neighbours for which `same` returns `true`. It is given an item
+    /// and the one in front of it, removed or not, so it should be an equivalence.
+    ///
+    /// If `same` panics, the vector is as it was.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut words = vec!["a", "A", "b"];
+    /// words.par_dedup_by(|a, b| a.eq_ignore_ascii_case(b));
+    /// assert_eq!(words, ["a", "b"]);
+    /// ```
+    fn par_dedup_by<F>(&mut self, same: F)
+    where
+        Self::Item: Send + Sync,
+        F: Fn(&Self::Item, &Self::Item) -> bool + Sync;
 }
 
 impl<T> ParVec for Vec<T> {
@@ -225,6 +373,22 @@ impl<T> ParVec for Vec<T> {
         F: Fn(&T) -> bool + Sync,
     {
         *self = mem::take(self).into_par().filter(f).collect();
+    }
+
+    fn par_dedup_by<F>(&mut self, same: F)
+    where
+        T: Send + Sync,
+        F: Fn(&T, &T) -> bool + Sync,
+    {
+        if self.is_empty() {
+            return;
+        }
+        let new = self.par_windows(2).map(|pair| !same(&pair[1], &pair[0]));
+        let new: Vec<bool> = new.collect();
+        // The first item is new in any case.
+        let items = mem::take(self).into_par().enumerate();
+        let kept = items.filter_map(|(at, item)| (at == 0 || new[at - 1]).then_some(item));
+        *self = kept.collect();
     }
 }
 

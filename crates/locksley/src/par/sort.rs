@@ -1,14 +1,17 @@
 //! Sorting: `std`'s sequential sorts on pieces, put together in parallel.
 //!
-//! | sort | pieces are made by | work | depth |
-//! |---|---|---|---|
-//! | unstable | partitioning around a sampled median, in place | O(n log n) | O(n) expected: the first partition |
-//! | stable | halving; sorted pieces are merged through a buffer of n items | O(n log n) | O((n/P) log n), of which the merges are O(log^2 n) |
+//! | sort | pieces are made by | depth |
+//! |---|---|---|
+//! | unstable | partitioning around a sampled median, in place | O(n) expected |
+//! | stable | halving; they are merged through a buffer of n items | O((n/P) log n) |
+//!
+//! Both do O(n log n) work. The depth of the unstable one is that of the first partition, and the
+//! merges of the stable one have O(log^2 n) of its depth.
 //!
 //! There are [`PIECES`] pieces for each worker. More would balance better and cost more merging;
-//! `std`'s sorts are faster than anything that is put together from smaller pieces. The merge splits
-//! the longer run in the middle and the other where that item belongs, so the forks of a merge
-//! of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier, Bernard, section 4).
+//! `std`'s sorts are faster than anything that is put together from smaller pieces. The merge
+//! splits the longer run in the middle and the other where that item belongs, so the forks of a
+//! merge of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier, Bernard, section 4).
 //!
 //! In a pool of one worker both are `std`'s sort.
 
@@ -29,7 +32,7 @@ const SMALLEST_SORT: usize = 8_000;
 const SMALLEST_MERGE: usize = 8_000;
 
 /// Runs `sort` on a worker with the number of items that a piece has, or returns `None` if there is
-/// too little to sort, or nobody to help with it.
+/// too little to sort, or the pool has one worker.
 fn on_worker<R: Send>(len: usize, sort: impl FnOnce(&Worker, usize) -> R + Send) -> Option<R> {
     if len < 2 * SMALLEST_SORT {
         return None;
@@ -45,20 +48,16 @@ fn on_worker<R: Send>(len: usize, sort: impl FnOnce(&Worker, usize) -> R + Send)
     }
 }
 
-/// Sorts in place, and may reorder equal items.
-pub(super) fn unstable<T, F>(items: &mut [T], compare: &F)
+/// Sorts in place, and may reorder equal items. Returns `false` if `std`'s sort is to do it.
+pub(super) fn unstable<T, F>(items: &mut [T], compare: &F) -> bool
 where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let shared = &mut *items;
-    if on_worker(shared.len(), |worker, piece| {
-        quicksort(worker, shared, piece, compare);
-    })
-    .is_none()
-    {
-        items.sort_unstable_by(compare);
-    }
+    let sorted = on_worker(items.len(), |worker, piece| {
+        quicksort(worker, items, piece, compare);
+    });
+    sorted.is_some()
 }
 
 /// Sorts by partitioning until there are pieces.
@@ -73,7 +72,7 @@ where
     let mid = partition(items, compare);
     let least = items.len() / 16;
     if mid < least || items.len() - mid < least {
-        // Few different items, or an unlucky sample: `std`'s sort knows what to do.
+        // Few different items, or an unlucky sample: `std`'s sort handles both well.
         return items.sort_unstable_by(compare);
     }
     let (left, right) = items.split_at_mut(mid);
@@ -88,8 +87,8 @@ where
 /// How many items the pivot is the median of.
 const SAMPLE: usize = 63;
 
-/// Moves the items that are less than a pivot to the front, and the pivot behind them. Returns where
-/// the pivot is.
+/// Moves the items that are less than a pivot to the front, and the pivot behind them. Returns
+/// where the pivot is.
 fn partition<T, F>(items: &mut [T], compare: &F) -> usize
 where
     F: Fn(&T, &T) -> Ordering,
@@ -104,8 +103,8 @@ where
     let Some((pivot, rest)) = items.split_first_mut() else {
         return 0;
     };
-    // Without a branch that depends on the items: one that is not less is swapped with itself or with
-    // the first one that is not less.
+    // Without a branch that depends on the items: one that is not less is swapped with itself or
+    // with the first one that is not less.
     let mut less = 0;
     for place in 0..rest.len() {
         let is_less = compare(&rest[place], pivot) == Ordering::Less;
@@ -116,21 +115,18 @@ where
     less
 }
 
-/// Sorts, and keeps equal items in order.
-pub(super) fn stable<T, F>(items: &mut [T], compare: &F)
+/// Sorts, and keeps equal items in order. Returns `false` if `std`'s sort is to do it.
+pub(super) fn stable<T, F>(items: &mut [T], compare: &F) -> bool
 where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let shared = &mut *items;
-    let sorted = on_worker(shared.len(), |worker, piece| {
-        let mut buffer = Vec::with_capacity(shared.len());
-        let buffer = &mut buffer.spare_capacity_mut()[..shared.len()];
-        merge_sort(worker, shared, buffer, Goal::Items, piece, compare);
+    let sorted = on_worker(items.len(), |worker, piece| {
+        let mut buffer = Vec::with_capacity(items.len());
+        let buffer = &mut buffer.spare_capacity_mut()[..items.len()];
+        merge_sort(worker, items, buffer, Goal::Items, piece, compare);
     });
-    if sorted.is_none() {
-        items.sort_by(compare);
-    }
+    sorted.is_some()
 }
 
 /// Where the sorted items shall be.
@@ -138,7 +134,8 @@ where
 enum Goal {
     /// Where they were.
     Items,
-    /// In the buffer, as copies. The items stay where they are, in some order, and own what they own.
+    /// In the buffer, as copies. The items stay where they are, in some order, and own what they
+    /// own.
     Buffer,
 }
 
@@ -194,8 +191,8 @@ fn merge_sort<T, F>(
             let back = CopyBack { from, to, len };
             // SAFETY: both halves of the buffer were the goal, so copies of all items are in it.
             let sorted = unsafe { slice::from_raw_parts(from, len) };
-            // SAFETY: the items count as memory to write to from here on. They are whole again when the
-            // merge is done, or, if a comparison panics, when `back` has filled them.
+            // SAFETY: the items count as memory to write to from here on. They are whole again when
+            // the merge is done, or, if a comparison panics, when `back` has filled them.
             let items = unsafe { slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), len) };
             let (left, right) = sorted.split_at(mid);
             merge(worker, left, right, items, compare);
@@ -213,8 +210,8 @@ struct CopyBack<T> {
 
 impl<T> Drop for CopyBack<T> {
     fn drop(&mut self) {
-        // SAFETY: made of two slices of that length, in different memory, which outlive it. All who
-        // write to them have returned: a panic leaves a join when both sides have.
+        // SAFETY: made of two slices of that length, in different memory, which outlive it. No
+        // worker writes to them any more: a panic leaves a join only after both sides are done.
         unsafe { ptr::copy_nonoverlapping(self.from, self.to, self.len) };
     }
 }
@@ -222,8 +219,8 @@ impl<T> Drop for CopyBack<T> {
 /// Copies items bitwise.
 fn copy<T>(from: &[T], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
-    // SAFETY: of the same length, and one of them is borrowed exclusively. Copies that may be
-    // uninitialised are dropped by nobody.
+    // SAFETY: of the same length, and one of them is borrowed exclusively. `MaybeUninit` never
+    // drops the copies.
     unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
 }
 
@@ -268,8 +265,8 @@ where
 /// A shared slice that goes to another worker whose items can be sent but perhaps not shared.
 struct Lent<'l, T>(&'l [T]);
 
-// SAFETY: every item of a merge is looked at by one worker at a time: sub-merges are disjoint, and the
-// pivot, which is in one of them, is looked at only before they begin.
+// SAFETY: every item of a merge is looked at by one worker at a time: sub-merges are disjoint, and
+// the pivot, which is in one of them, is looked at only before they begin.
 unsafe impl<T: Send> Send for Lent<'_, T> {}
 
 impl<'l, T> Lent<'l, T> {
@@ -290,7 +287,7 @@ where
         }
         let is_right = compare(&right[r], &left[l]) == Ordering::Less;
         let from: *const T = if is_right { &right[r] } else { &left[l] };
-        // SAFETY: a live item, copied bitwise to where nobody drops it.
+        // SAFETY: a live item, copied bitwise into a slot that never drops it.
         slot.write(unsafe { ptr::read(from) });
         r += usize::from(is_right);
         l += usize::from(!is_right);

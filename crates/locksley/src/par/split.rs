@@ -5,9 +5,11 @@
 /// Ranges of integers, slices and mutable slices implement it; any other type that does can be
 /// looped over with [`IntoPar::into_par`](crate::par::IntoPar::into_par).
 ///
-/// A wrong implementation gives wrong results or panics, and never undefined behaviour.
+/// A wrong implementation gives wrong results or panics, and never undefined behaviour. The trait
+/// is not in the prelude, because its `len` would hide that of ranges.
 ///
 /// ```
+/// use locksley::par::Split;
 /// use locksley::prelude::*;
 ///
 /// /// The multiples of three below `3 * end`.
@@ -59,16 +61,25 @@ pub trait Split: Sized {
     /// Splits the sequence: the first `mid` items, and the others. `mid` is at most the length.
     fn split_at(self, mid: usize) -> (Self, Self);
 
-    /// Removes the first `len` items and returns an iterator over them. `len` is at most the length.
+    /// Removes the first `len` items and returns an iterator over them. `len` is at most the
+    /// length.
     ///
     /// The iterator is the loop's inner loop: the plainer it is, the better it is compiled.
     fn block(&mut self, len: usize) -> Self::Iter<'_>;
+
+    /// Returns where the sequence is split if a worker asks for a part of it: in the middle, unless
+    /// an implementation knows better. A value that leaves a side empty is moved by one.
+    #[inline]
+    fn middle(&self) -> usize {
+        self.len() / 2
+    }
 }
 
-/// A sequence whose blocks can be taken from its end as well: see [`Par::rev`](crate::par::Par::rev).
+/// A sequence whose blocks can be taken from its end as well: see
+/// [`Par::rev`](crate::par::Par::rev).
 ///
 /// ```
-/// use locksley::prelude::*;
+/// use locksley::par::SplitBack;
 ///
 /// let mut numbers: &[i32] = &[1, 2, 3];
 /// let last: Vec<_> = SplitBack::block_back(&mut numbers, 2).collect();

@@ -61,41 +61,6 @@ proptest! {
         prop_assert!(sorted == twin, "unstable, falling");
     }
 
-    /// If a comparison panics, every item is still there once.
-    #[test]
-    fn panics_in_sorts(len in len(), at in 0..2_000_000_usize, pool in 0..pools().len()) {
-        static LIVING: AtomicIsize = AtomicIsize::new(0);
-        struct Item(u64);
-        impl Drop for Item {
-            fn drop(&mut self) {
-                LIVING.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        crate::panics::quieten();
-        let numbers = numbers(len, 0, at as u64);
-        let mut items: Vec<Item> = numbers.iter().map(|&n| Item(n)).collect();
-        LIVING.fetch_add(len as isize, Ordering::Relaxed);
-        for stable in [true, false] {
-            let comparisons = AtomicUsize::new(0);
-            let compare = |a: &Item, b: &Item| -> Order {
-                if comparisons.fetch_add(1, Ordering::Relaxed) == at {
-                    std::panic::panic_any("on purpose");
-                }
-                a.0.cmp(&b.0)
-            };
-            let sort = || if stable { items.par_sort_by(compare) } else { items.par_sort_unstable_by(compare) };
-            let _ = catch_unwind(AssertUnwindSafe(|| pools()[pool].install(sort)));
-            let mut left: Vec<u64> = items.iter().map(|item| item.0).collect();
-            left.sort();
-            let mut twin = numbers.clone();
-            twin.sort();
-            prop_assert!(left == twin, "stable: {stable}");
-        }
-        prop_assert_eq!(LIVING.load(Ordering::Relaxed), len as isize);
-        drop(items);
-        prop_assert_eq!(LIVING.load(Ordering::Relaxed), 0);
-    }
-
     #[test]
     fn scans(len in len(), seed in any::<u64>(), pool in 0..pools().len()) {
         let numbers = numbers(len, 0, seed);
@@ -119,6 +84,47 @@ proptest! {
     }
 
     #[test]
+    fn selections(
+        len in len(),
+        kind in 0..6_u8,
+        seed in any::<u64>(),
+        rank in 0.0..1.0_f64,
+        pool in 0..pools().len(),
+    ) {
+        let numbers = numbers(len, kind, seed);
+        let mut sorted = numbers.clone();
+        sorted.sort();
+        pools()[pool].install(|| {
+            if len > 0 {
+                let rank = (len as f64 * rank) as usize;
+                let mut items = numbers.clone();
+                let (front, item, back) = items.par_select_nth_unstable(rank);
+                prop_assert_eq!(*item, sorted[rank]);
+                prop_assert!(front.iter().all(|n| n <= item) && back.iter().all(|n| n >= item));
+                items.sort();
+                prop_assert!(items == sorted, "all items are there once");
+            }
+            let mut items = numbers.clone();
+            let is_front = |n: &u64| n % 5 < 2;
+            let front = items.par_partition_unstable(is_front);
+            prop_assert!(items[..front].iter().all(is_front));
+            prop_assert!(!items[front..].iter().any(is_front));
+            items.sort();
+            prop_assert!(items == sorted, "all items are there once");
+            let (mut par, mut seq) = (numbers.clone(), numbers.clone());
+            par.par_dedup();
+            seq.dedup();
+            prop_assert!(par == seq, "dedup");
+            let mut boxed: Vec<_> = numbers.iter().map(|n| Box::new(n / 1000)).collect();
+            boxed.par_dedup_by_key(|n| **n % 16);
+            let mut twin: Vec<_> = numbers.iter().map(|n| Box::new(n / 1000)).collect();
+            twin.dedup_by_key(|n| **n % 16);
+            prop_assert!(boxed == twin, "dedup by key");
+            Ok(())
+        })?;
+    }
+
+    #[test]
     fn the_rest(len in len(), kind in 0..6_u8, seed in any::<u64>(), pool in 0..pools().len(), k in 0..100_usize) {
         let numbers = numbers(len, kind, seed);
         let mut sorted = numbers.clone();
@@ -139,5 +145,57 @@ proptest! {
             prop_assert!(merge(&even, &odd) == sorted, "merge");
             Ok(())
         })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// If a comparison panics, every item is still there once.
+    #[test]
+    fn panics_in_sorts(len in len(), at in 0..2_000_000_usize, pool in 0..pools().len()) {
+        static LIVING: AtomicIsize = AtomicIsize::new(0);
+        struct Item(u64);
+        impl Drop for Item {
+            fn drop(&mut self) {
+                LIVING.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        crate::panics::quieten();
+        let numbers = numbers(len, 0, at as u64);
+        let mut items: Vec<Item> = numbers.iter().map(|&n| Item(n)).collect();
+        LIVING.fetch_add(len as isize, Ordering::Relaxed);
+        for kind in ["stable", "unstable", "select", "partition", "dedup"] {
+            let comparisons = AtomicUsize::new(0);
+            let compare = |a: &Item, b: &Item| -> Order {
+                if comparisons.fetch_add(1, Ordering::Relaxed) == at {
+                    std::panic::panic_any("on purpose");
+                }
+                a.0.cmp(&b.0)
+            };
+            let sort = || match kind {
+                "stable" => items.par_sort_by(compare),
+                "unstable" => items.par_sort_unstable_by(compare),
+                "select" if len > 0 => {
+                    let _ = items.par_select_nth_unstable_by(len / 3, compare);
+                }
+                "partition" => {
+                    let _ = items.par_partition_unstable(|item| {
+                        compare(item, item) == Order::Equal && item.0 % 3 == 0
+                    });
+                }
+                // All are different.
+                _ => items.par_dedup_by(|a, b| compare(a, b) == Order::Equal),
+            };
+            let _ = catch_unwind(AssertUnwindSafe(|| pools()[pool].install(sort)));
+            let mut left: Vec<u64> = items.iter().map(|item| item.0).collect();
+            left.sort();
+            let mut twin = numbers.clone();
+            twin.sort();
+            prop_assert!(left == twin, "{kind}");
+        }
+        prop_assert_eq!(LIVING.load(Ordering::Relaxed), len as isize);
+        drop(items);
+        prop_assert_eq!(LIVING.load(Ordering::Relaxed), 0);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use locksley::prelude::*;
 use proptest::prelude::*;
 
-use crate::{pools, uneven};
+use crate::{busy, pools, uneven};
 
 /// Numbers with duplicates, and what they cost.
 fn numbers() -> impl Strategy<Value = (Vec<u64>, u64)> {
@@ -122,6 +122,44 @@ proptest! {
             prop_assert_eq!(tried.err(), twin.break_value());
             Ok(())
         })?;
+    }
+
+    #[test]
+    fn ends_where_a_function_says(((numbers, seed), pool, wanted) in (numbers(), pool(), 0..220_u64)) {
+        pools()[pool].install(|| {
+            let par = || numbers.par().inspect(|n| uneven(**n, seed)).copied();
+            let seq = || numbers.iter().copied();
+            let before: Vec<u64> = par().take_while(|&n| n != wanted).collect();
+            prop_assert_eq!(before, seq().take_while(|&n| n != wanted).collect::<Vec<_>>());
+            let less = |n: u64| n.checked_sub(wanted / 16);
+            let mapped: Vec<u64> = par().map_while(less).collect();
+            prop_assert_eq!(mapped, seq().map_while(less).collect::<Vec<_>>());
+            prop_assert_eq!(par().map_while(less).count(), seq().map_while(less).count());
+            let text = par().map_while(less).fold(String::new, |text, n| text + &n.to_string(), |a, b| a + &b);
+            prop_assert_eq!(text, seq().map_while(less).map(|n| n.to_string()).collect::<String>());
+            let same = par().deterministic().take_while(|&n| n != wanted).count();
+            prop_assert_eq!(same, seq().take_while(|&n| n != wanted).count());
+            Ok(())
+        })?;
+    }
+
+    /// What is looked at beyond the first hit is no more than what is in front of it, or a 256th of
+    /// all, or a thousand items.
+    #[test]
+    fn the_waste_of_a_search_is_bounded(len in 2000..9000_usize, hit in 0..9000_usize, pool in pool()) {
+        let looked = AtomicUsize::new(0);
+        let found = pools()[pool].install(|| {
+            (0..len).par().find_first(|&n| {
+                busy(1);
+                if n > hit {
+                    looked.fetch_add(1, Ordering::Relaxed);
+                }
+                n == hit
+            })
+        });
+        prop_assert_eq!(found, (hit < len).then_some(hit));
+        let bound = hit.max(len / 256).max(1024);
+        prop_assert!(looked.load(Ordering::Relaxed) <= bound, "{looked:?} of {bound}");
     }
 
     /// Every item is visited once; each piece has a state of its own.

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use locksley::par::Split;
 use locksley::prelude::*;
 use locksley::{Pool, Strategy};
 
@@ -60,29 +61,84 @@ fn a_single_worker_never_splits() {
     }
 }
 
+/// Runs loops of all kinds. The algorithms that fork by the number of workers come only if asked
+/// for.
+fn run_all_kinds(algorithms: bool) {
+    let len = 100_000_u64;
+    let numbers: Vec<u64> = (0..len).map(|n| n.wrapping_mul(77_777) % 1009).collect();
+    assert_eq!(numbers.par().count() as u64, len);
+    let twice: Vec<u64> = numbers.par().map(|n| 2 * n).collect();
+    assert_eq!(twice.par().sum::<u64>(), 2 * numbers.par().sum::<u64>());
+    let (small, large) = numbers.par().copied().partition(|&n| n < 500);
+    assert_eq!((small.len() + large.len()) as u64, len);
+    assert_eq!(numbers.par().position(|&n| n == 5000), None);
+    assert_eq!(numbers.par().take_while(|n| **n < 2000).count() as u64, len);
+    assert_eq!(numbers.par().copied().top_k(3), [1008; 3]);
+    numbers.par().for_each(drop);
+    let mut kept = numbers.clone();
+    kept.par_retain(|&n| n < 500);
+    kept.par_dedup();
+    if algorithms {
+        let mut sorted = numbers.clone();
+        sorted.par_sort();
+        sorted.par_sort_unstable();
+        sorted.par_scan(|a, b| a + b);
+        let _ = sorted.par_select_nth_unstable(5);
+    }
+}
+
+#[test]
+fn no_request_no_fork() {
+    for strategy in Strategy::ALL {
+        let builder = Pool::builder().workers(1).strategy(strategy);
+        let pool = builder.record(true).build().expect("the pool starts");
+        pool.install(|| run_all_kinds(true));
+        let recording = pool.take_recording().expect("something was run");
+        assert_eq!(recording.forks(), 0, "{strategy}");
+    }
+}
+
+/// Two of three workers are busy: the only forks are the three tasks.
+#[test]
+fn no_idle_worker_no_fork() {
+    for strategy in Strategy::ALL {
+        let builder = Pool::builder().workers(3).strategy(strategy);
+        let pool = builder.record(true).build().expect("the pool starts");
+        beside_busy_workers(&pool, || run_all_kinds(false));
+        let recording = pool.take_recording().expect("something was run");
+        assert_eq!(recording.forks(), 3, "{strategy}");
+    }
+}
+
+/// Runs `body` on one of three workers, while the two others are busy.
+fn beside_busy_workers(pool: &Pool, body: impl FnOnce() + Send) {
+    let (busy, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    pool.scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|_| {
+                busy.fetch_add(1, Ordering::SeqCst);
+                while done.load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+            });
+        }
+        scope.spawn(|_| {
+            while busy.load(Ordering::SeqCst) < 2 {
+                std::thread::yield_now();
+            }
+            body();
+            done.store(1, Ordering::SeqCst);
+        });
+    });
+}
+
 #[test]
 fn while_all_others_are_busy_there_is_no_split() {
     for strategy in Strategy::ALL {
         let pool = pool(3, strategy);
-        let (busy, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        pool.scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|_| {
-                    busy.fetch_add(1, Ordering::SeqCst);
-                    while done.load(Ordering::SeqCst) == 0 {
-                        std::thread::yield_now();
-                    }
-                });
-            }
-            scope.spawn(|_| {
-                while busy.load(Ordering::SeqCst) < 2 {
-                    std::thread::yield_now();
-                }
-                let splits = splits(3000);
-                done.store(1, Ordering::SeqCst);
-                assert_eq!(splits, 0, "{strategy}");
-            });
-        });
+        let mut count = 0;
+        beside_busy_workers(&pool, || count = splits(3000));
+        assert_eq!(count, 0, "{strategy}");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
+use locksley::par::Split;
 use locksley::prelude::*;
 use proptest::prelude::*;
 
@@ -102,6 +103,38 @@ proptest! {
             });
             prop_assert_eq!(ended, expected, "unzipped");
             prop_assert_eq!(count.load(Ordering::Relaxed), 0, "unzipped");
+
+            let ended = panics(|| {
+                let all: Vec<Living> = items().into_par().take_while(|item| {
+                    check(item);
+                    item.0 < len / 2
+                }).collect();
+                assert_eq!(all.len() as u64, len / 2);
+            });
+            // Behind the end the item may be run, or not.
+            let must = place < len / 2;
+            prop_assert!((must <= ended) && (ended <= expected), "taken while");
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "taken while");
+
+            let mut kept = items();
+            let ended = panics(|| kept.par_retain(|item| {
+                check(item);
+                item.0 % 3 == 0
+            }));
+            prop_assert_eq!(ended, expected, "retained");
+            prop_assert_eq!(kept.len() as u64, if ended { 0 } else { len.div_ceil(3) });
+            drop(kept);
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "retained");
+
+            let ended = panics(|| {
+                let (even, odd) = items().into_par().partition(|item| {
+                    check(item);
+                    item.0 % 2 == 0
+                });
+                assert_eq!((even.len() + odd.len()) as u64, len);
+            });
+            prop_assert_eq!(ended, expected, "partitioned");
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "partitioned");
 
             let last = items().into_par().inspect(|_| busy(cost)).max_by_key(|item| item.0);
             prop_assert_eq!(last.map(|item| item.0), len.checked_sub(1));

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use locksley::par::Par;
+use locksley::par::{Par, Split, tiles};
 use locksley::prelude::*;
 use proptest::prelude::*;
 
@@ -63,6 +63,84 @@ proptest! {
                 .inspect(|_| busy(1)).collect();
             let twin: Vec<_> = numbers.iter().copied().zip((0..400_u32).map(|n| n * 2)).enumerate().collect();
             prop_assert_eq!(zipped, twin);
+            Ok(())
+        })?;
+    }
+}
+
+/// Text with short and long lines, empty ones, and both kinds of line ends.
+fn text() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just(String::new()),
+        "[a-zä]{0,12}",
+        (1..4000_usize).prop_map(|len| "x".repeat(len)),
+    ];
+    let ended = (line, prop_oneof![Just("\n"), Just("\r\n"), Just("")]);
+    let lines = prop::collection::vec(ended, 0..120);
+    lines.prop_map(|lines| lines.into_iter().map(|(line, end)| line + end).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn strings(text in text(), pool in 0..pools().len()) {
+        pools()[pool].install(|| {
+            let lines: Vec<&str> = text.par_lines().inspect(|_| busy(2)).collect();
+            prop_assert_eq!(lines, text.lines().collect::<Vec<_>>());
+            let letters = text.par_bytes().filter(|byte| byte.is_ascii_lowercase()).count();
+            prop_assert_eq!(letters, text.bytes().filter(u8::is_ascii_lowercase).count());
+            Ok(())
+        })?;
+    }
+
+    /// Each item of a slice with rows is in one tile, once.
+    #[test]
+    fn tiles_cover_all(
+        rows in 0..40_usize,
+        columns in 1..40_usize,
+        tile in (1..12_usize, 1..12_usize),
+        pool in 0..pools().len(),
+    ) {
+        pools()[pool].install(|| {
+            let mut items = vec![0; rows * columns];
+            items.par_tiles_mut(columns, tile).for_each(|mut tile| {
+                busy(1);
+                let left = tile.tile().columns.start;
+                tile.rows_mut().for_each(|(row, part)| {
+                    let numbers = row * columns + left + 1..;
+                    part.iter_mut().zip(numbers).for_each(|(item, n)| *item += n);
+                });
+            });
+            prop_assert!(items.into_iter().eq(1..rows * columns + 1));
+            let covered = tiles(rows, columns, tile).map(|tile| {
+                busy(1);
+                tile.rows.count() * tile.columns.count()
+            });
+            prop_assert_eq!(covered.sum::<usize>(), rows * columns);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn parts(
+        numbers in prop::collection::vec(any::<u16>(), 0..600),
+        count in 0..700_usize,
+        size in 1..40_usize,
+        pool in 0..pools().len(),
+    ) {
+        pools()[pool].install(|| {
+            same(numbers.par().take(count), numbers.iter().take(count))?;
+            same(numbers.par().skip(count), numbers.iter().skip(count))?;
+            // Rules of all kinds, also such as are out of bounds.
+            same(numbers.par().split_where(|left| left.start + 1), numbers.iter())?;
+            same(numbers.par().split_where(|left| left.end - left.end / 5), numbers.iter())?;
+            same(numbers.par().split_where(|left| left.end * 2), numbers.iter())?;
+            same(numbers.par().split_where(|_| 0), numbers.iter())?;
+            let (mut par, mut seq) = (numbers.clone(), numbers.clone());
+            par.par_chunks_exact_mut(size).for_each(|chunk| { busy(3); chunk.reverse(); });
+            seq.chunks_exact_mut(size).for_each(|chunk| chunk.reverse());
+            prop_assert_eq!(&par, &seq);
             Ok(())
         })?;
     }

@@ -1,5 +1,6 @@
 //! Ours: with the worker passed along, with the free function, and with the other waiting rule.
 
+use locksley::prelude::*;
 use locksley::{Pool, Scope, Strategy, Waiting};
 use locksley_workload::{Fork, Spawned, Task};
 
@@ -11,6 +12,11 @@ fn pool(workers: usize, waiting: Waiting) -> Pool {
         .stack_size(STACK)
         .build()
         .expect("the machine has room for a pool")
+}
+
+/// A loop of the calling worker's pool.
+fn sum<I: Fn(u64) -> u64 + Sync>(len: u64, item: &I) -> u64 {
+    (0..len).par().map(item).reduce(|| 0, u64::wrapping_add)
 }
 
 /// `worker.join(|w| ..., |w| ...)`.
@@ -40,6 +46,10 @@ impl Fork for OnWorker<'_> {
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         self.0
             .join(move |w| a.run(OnWorker(w)), move |w| b.run(OnWorker(w)))
+    }
+
+    fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
+        sum(len, item)
     }
 
     fn workers(&self) -> usize {
@@ -101,6 +111,10 @@ impl Fork for Anywhere {
     #[inline(always)]
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         locksley::join(move || a.run(Anywhere), move || b.run(Anywhere))
+    }
+
+    fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
+        sum(len, item)
     }
 
     fn workers(&self) -> usize {

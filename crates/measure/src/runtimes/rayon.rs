@@ -1,6 +1,7 @@
 //! rayon.
 
 use locksley_workload::{Fork, Spawned, Task};
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Runtime, STACK};
@@ -19,6 +20,11 @@ impl Fork for Join {
     #[inline(always)]
     fn fork<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
         rayon::join(move || a.run(Join), move || b.run(Join))
+    }
+
+    fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
+        let items = (0..len).into_par_iter().map(item);
+        items.reduce(|| 0, u64::wrapping_add)
     }
 
     fn workers(&self) -> usize {

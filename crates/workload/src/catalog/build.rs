@@ -3,8 +3,9 @@
 use super::demand::{MOST_BRANCHES, MOST_LEVELS, MOST_NODES};
 use super::{Spec, SpecError, Value};
 use crate::{
-    Batch, Chain, Generator, Heap, Heat, Integrate, Knapsack, Layout, Lu, Mandelbrot, Mark, Merge,
-    Multiplication, Phases, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts, UtsTree, Way, Words,
+    Batch, Chain, Costs, Generator, Heap, Heat, Integrate, Knapsack, Layout, Loop, Lu, Mandelbrot,
+    Mark, Merge, Multiplication, Phases, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts,
+    UtsTree, Way, Words,
 };
 
 /// Reading parameters: their types and ranges were checked when the spec was made.
@@ -154,6 +155,21 @@ impl Spec {
 
     pub(super) fn words(&self) -> Words {
         Words::new(self.long("n"), self.short("vocabulary"), self.long("seed"))
+    }
+
+    /// The word is the name of the distribution.
+    pub(super) fn costs(&self) -> Costs {
+        match self.word("costs") {
+            Some("triangular") => Costs::Triangular,
+            Some("dear-front") => Costs::DearFront,
+            Some("dear-end") => Costs::DearEnd,
+            Some("dear-random") => Costs::DearRandom,
+            _ => Costs::Equal,
+        }
+    }
+
+    pub(super) fn r#loop(&self) -> Loop {
+        Loop::new(self.long("n"), self.long("work"), self.costs())
     }
 
     pub(super) fn batch(&self) -> Batch {

@@ -3,6 +3,7 @@
 use super::Spec;
 use super::entries::Kind;
 use crate::fib::Fib;
+use crate::loops::Costs;
 use crate::matrix::Matrix;
 use crate::uts::UtsTree;
 
@@ -108,6 +109,7 @@ impl Demand {
             }
             Kind::Words => data(product([16, n]), product([50, n])),
             Kind::Batch => batch(spec),
+            Kind::Loop => data(0, loop_steps(spec)),
             Kind::Generator => Demand {
                 stack: FRAME * get("tasks"),
                 ..data(0, product([get("tasks"), get("gap") + get("grain")]))
@@ -157,6 +159,15 @@ fn published(spec: &Spec) -> Demand {
         // A node is a hash.
         ..data(0, product([20, size.nodes]))
     }
+}
+
+/// With a hundredth that costs 1000 times as much, the mean is eleven times the rest's.
+fn loop_steps(spec: &Spec) -> u64 {
+    let dearer = match spec.costs() {
+        Costs::Equal | Costs::Triangular => 1,
+        Costs::DearFront | Costs::DearEnd | Costs::DearRandom => 11,
+    };
+    product([spec.long("n"), spec.long("work"), dearer])
 }
 
 fn batch(spec: &Spec) -> Demand {

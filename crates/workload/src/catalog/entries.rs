@@ -23,6 +23,7 @@ pub(super) enum Kind {
     Rays,
     Words,
     Batch,
+    Loop,
     Generator,
     Chain,
     Phases,
@@ -364,6 +365,39 @@ pub(super) static ENTRIES: &[Entry] = &[
             SEED,
         ],
         kind: Kind::Batch,
+    },
+    Entry {
+        name: "loop",
+        about: "a parallel loop: a runtime that has loops runs it as one, the others halve it",
+        source: "Traoré et al., Deque-free work-optimal parallel STL algorithms",
+        parameters: &[
+            words(
+                "costs",
+                "equal; triangular: item i costs i; dear-front, dear-end, dear-random: a hundredth \
+                 costs 1000 times as much",
+                &[
+                    "equal",
+                    "triangular",
+                    "dear-front",
+                    "dear-end",
+                    "dear-random",
+                ],
+                ["equal", "equal"],
+            ),
+            numbers(
+                "n",
+                "how many items",
+                [0, 1_000_000_000],
+                [1_000_000, 10_000_000],
+            ),
+            numbers(
+                "work",
+                "steps of an item, or of the dearest",
+                [0, 1_000_000],
+                [100, 100],
+            ),
+        ],
+        kind: Kind::Loop,
     },
     Entry {
         name: "generator",

@@ -60,6 +60,7 @@ impl Spec {
             Kind::Rays => visitor.visit(self.rays()),
             Kind::Words => visitor.visit(self.words()),
             Kind::Batch => visitor.visit(self.batch()),
+            Kind::Loop => visitor.visit(self.r#loop()),
             Kind::Generator => visitor.visit(self.generator()),
             Kind::Chain => visitor.visit(self.chain()),
             Kind::Phases => visitor.visit(self.phases()),
