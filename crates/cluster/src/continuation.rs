@@ -119,6 +119,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::local::Node;
+use crate::policy::Policy;
 use crate::reduce::Reduce;
 use crate::task::{Boxed, Malformed, Parcel, Runnable, Tasks, Unpack, decode, encode};
 
@@ -127,6 +128,9 @@ use crate::task::{Boxed, Malformed, Parcel, Runnable, Tasks, Unpack, decode, enc
 pub trait Continuation: Serialize + DeserializeOwned + Send + 'static {
     /// The name by which every process knows it: unique in its program, among tasks too.
     const KIND: &'static str;
+
+    /// How continuations of this kind are treated on [leases](crate::leases).
+    const POLICY: Policy = Policy::new();
 
     /// The result, which is that of the program's tasks.
     type Output: Reduce;
@@ -234,6 +238,10 @@ impl<C: Continuation> Runnable<C::Output> for Ready<C> {
         }
     }
 
+    fn policy(&self) -> Policy {
+        C::POLICY
+    }
+
     fn run(self: Box<Self>, tasks: &Tasks<C::Output>) -> C::Output {
         let mut result = self.continuation.run(self.inputs, tasks);
         if let Some(own) = self.own {
@@ -264,6 +272,8 @@ pub(crate) fn unpack<C: Continuation>() -> Unpack<C::Output> {
 pub(crate) trait Waits<R>: Send {
     fn kind(&self) -> &'static str;
 
+    fn policy(&self) -> Policy;
+
     /// The continuation alone, encoded.
     fn head(&self) -> Vec<u8>;
 
@@ -273,6 +283,10 @@ pub(crate) trait Waits<R>: Send {
 impl<C: Continuation> Waits<C::Output> for C {
     fn kind(&self) -> &'static str {
         C::KIND
+    }
+
+    fn policy(&self) -> Policy {
+        C::POLICY
     }
 
     fn head(&self) -> Vec<u8> {
@@ -371,6 +385,7 @@ impl<R: Reduce> Deferred<R> {
             head,
             slots: count as u32,
             filled: filled.collect(),
+            urgent: self.continuation.policy().urgent,
         }
     }
 }
@@ -392,6 +407,8 @@ pub struct DeferredTask {
     pub slots: u32,
     /// Those that are filled: index and input, encoded.
     pub filled: Vec<(u32, Vec<u8>)>,
+    /// Whether it goes before others when it is ready.
+    pub urgent: bool,
 }
 
 impl DeferredTask {

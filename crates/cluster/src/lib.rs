@@ -43,6 +43,7 @@ mod build_id;
 pub mod continuation;
 pub mod leases;
 mod local;
+mod policy;
 pub mod programs;
 pub mod ranks;
 mod reduce;
@@ -52,7 +53,8 @@ mod task;
 
 pub use build_id::Build;
 pub use continuation::{Continuation, Group};
-pub use local::{Failed, Local, Panicked, Usage};
+pub use local::{Failed, Local, Panicked, Spawned, Usage};
+pub use policy::Policy;
 pub use reduce::{Max, Reduce, Sum};
 pub use task::{Boxed, Malformed, Parcel, Program, Runnable, Task, Tasks};
 

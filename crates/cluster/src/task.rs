@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::continuation::{self, Continuation, Group, Merge, Slot, Waits};
 use crate::local::{Made, Node, Shared};
+use crate::policy::Policy;
 use crate::reduce::Reduce;
 
 /// A kind of task: a value that can be sent anywhere and run there.
@@ -52,6 +54,10 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     /// The name by which every process knows it: unique in its program.
     const KIND: &'static str;
 
+    /// How tasks of this kind are treated on [leases](crate::leases): time limit, tries, pauses
+    /// between them, priority.
+    const POLICY: Policy = Policy::new();
+
     /// What is known when all tasks have been run.
     type Output: Reduce;
 
@@ -84,6 +90,50 @@ impl<R: Reduce> Tasks<R> {
             .map(|_| self.shared.merge_slot(&self.made, &self.node));
         let shared = self.shared.clone();
         shared.spawn(Box::new(task), self.node.clone(), to);
+    }
+
+    /// Adds a task that begins no earlier than `delay` from now. On [leases](crate::leases) the
+    /// server keeps it until then. In one process and on ranks a thread of the process does, and
+    /// the run does not end before.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use locksley_cluster::{Local, Max, Program, Task, Tasks};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// /// Looks twice whether something is there.
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Look {
+    ///     again: bool,
+    /// }
+    ///
+    /// impl Task for Look {
+    ///     const KIND: &'static str = "look";
+    ///     type Output = Max<u64>;
+    ///
+    ///     fn run(self, tasks: &Tasks<Max<u64>>) -> Max<u64> {
+    ///         if self.again {
+    ///             tasks.spawn_after(Duration::from_millis(20), Look { again: false });
+    ///             return Max(1);
+    ///         }
+    ///         Max(2)
+    ///     }
+    /// }
+    ///
+    /// let (start, program) = (Instant::now(), Program::new("looks").with::<Look>());
+    /// let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let (seen, _) = Local::new(pool, &program).run([Look { again: true }])?;
+    /// assert_eq!(seen, Max(2));
+    /// assert!(start.elapsed() >= Duration::from_millis(20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_after<T: Task<Output = R>>(&self, delay: Duration, task: T) {
+        let to = self
+            .to
+            .map(|_| self.shared.merge_slot(&self.made, &self.node));
+        let due = Instant::now() + delay;
+        self.shared
+            .spawn_at(due, Box::new(task), self.node.clone(), to);
     }
 
     /// Tasks whose results go, in this order, to a [continuation](Continuation) instead of into the
@@ -128,10 +178,11 @@ impl<R: Reduce> Tasks<R> {
         self.shared.wanted()
     }
 
-    /// Returns `true` if the run has been given up. Results are not wanted any more; a long task
-    /// may look now and then, and return at once.
+    /// Returns `true` if the result is not wanted any more: the run has been given up, or this try
+    /// has [run out of time](Policy::timeout). A long task looks now and then, and returns at once.
     pub fn cancelled(&self) -> bool {
-        self.shared.cancelled()
+        let late = self.node.as_ref().is_some_and(|node| node.is_late());
+        late || self.shared.cancelled()
     }
 }
 
@@ -161,6 +212,9 @@ pub trait Runnable<R>: Send {
     /// The task as it travels.
     fn pack(&self) -> Parcel;
 
+    /// How tasks of its kind are treated on leases.
+    fn policy(&self) -> Policy;
+
     /// Runs it.
     fn run(self: Box<Self>, tasks: &Tasks<R>) -> R;
 }
@@ -175,6 +229,10 @@ impl<T: Task> Runnable<T::Output> for T {
 
     fn pack(&self) -> Parcel {
         Parcel::of(self)
+    }
+
+    fn policy(&self) -> Policy {
+        T::POLICY
     }
 
     fn run(self: Box<Self>, tasks: &Tasks<T::Output>) -> T::Output {
@@ -223,6 +281,12 @@ impl Parcel {
     pub(crate) fn inputs_of(bytes: &[u8]) -> u32 {
         let front = postcard::take_from_bytes::<(&str, u32)>(bytes);
         front.map_or(0, |((_, inputs), _)| inputs)
+    }
+
+    /// The name of the kind of an encoded parcel, or of the front of one.
+    pub(crate) fn kind_of(bytes: &[u8]) -> Option<&str> {
+        let front = postcard::take_from_bytes::<&str>(bytes);
+        front.ok().map(|(kind, _)| kind)
     }
 
     /// Several encoded parcels as one: a parcel of no kind.
@@ -328,7 +392,7 @@ pub(crate) type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 /// ```
 pub struct Program<R> {
     name: &'static str,
-    kinds: BTreeMap<&'static str, Unpack<R>>,
+    kinds: BTreeMap<&'static str, (Unpack<R>, Policy)>,
 }
 
 impl<R: Reduce> Program<R> {
@@ -338,11 +402,15 @@ impl<R: Reduce> Program<R> {
             name,
             kinds: BTreeMap::new(),
         };
-        program.insert(Merge::<R>::KIND, continuation::unpack::<Merge<R>>())
+        program.insert(
+            Merge::<R>::KIND,
+            continuation::unpack::<Merge<R>>(),
+            Policy::new(),
+        )
     }
 
-    fn insert(mut self, kind: &'static str, unpack: Unpack<R>) -> Program<R> {
-        let before = self.kinds.insert(kind, unpack);
+    fn insert(mut self, kind: &'static str, unpack: Unpack<R>, policy: Policy) -> Program<R> {
+        let before = self.kinds.insert(kind, (unpack, policy));
         assert!(
             before.is_none(),
             "the program {} has two kinds of the name {kind}",
@@ -359,9 +427,8 @@ impl<R: Reduce> Program<R> {
     #[must_use]
     pub fn with<T: Task<Output = R>>(self) -> Program<R> {
         assert!(!T::KIND.is_empty(), "a kind has a name");
-        self.insert(T::KIND, |bytes| {
-            decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>)
-        })
+        let unpack = |bytes: &[u8]| decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>);
+        self.insert(T::KIND, unpack, T::POLICY)
     }
 
     /// The program with one more kind of [continuation](Continuation).
@@ -372,7 +439,7 @@ impl<R: Reduce> Program<R> {
     #[must_use]
     pub fn with_continuation<C: Continuation<Output = R>>(self) -> Program<R> {
         assert!(!C::KIND.is_empty(), "a kind has a name");
-        self.insert(C::KIND, continuation::unpack::<C>())
+        self.insert(C::KIND, continuation::unpack::<C>(), C::POLICY)
     }
 
     /// Its name.
@@ -386,13 +453,19 @@ impl<R: Reduce> Program<R> {
         self.kinds.keys().copied().filter(ours)
     }
 
+    /// How tasks of a kind are treated on leases.
+    pub fn policy(&self, kind: &str) -> Policy {
+        let found = self.kinds.get(kind);
+        found.map_or(Policy::new(), |(_, policy)| *policy)
+    }
+
     /// The task in a parcel.
     ///
     /// # Errors
     ///
     /// If the program has no such kind, or the argument is none of that kind.
     pub fn unpack(&self, parcel: &Parcel) -> Result<Boxed<R>, Malformed> {
-        let unpack = self.kinds.get(parcel.kind.as_str()).ok_or_else(|| {
+        let (unpack, _) = self.kinds.get(parcel.kind.as_str()).ok_or_else(|| {
             let kind: String = parcel.kind.chars().take(40).collect();
             Malformed(format!("the program {} has no kind {kind:?}", self.name))
         })?;

@@ -86,6 +86,8 @@
 
 mod catalogue;
 mod error;
+#[cfg(feature = "http")]
+pub mod http;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
@@ -116,7 +118,7 @@ pub use types::*;
 #[cfg(feature = "redis")]
 pub use url::{BadServer, Server};
 pub use worker::pace;
-pub use worker::{Notice, Setup, Stop, Tally, serve, worker_name};
+pub use worker::{Monitor, Notice, Setup, Stop, Tally, WorkerState, serve, worker_name};
 
 /// Where tasks are leased from. Any number of threads may use it.
 ///

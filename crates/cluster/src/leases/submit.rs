@@ -65,6 +65,7 @@ pub(super) fn submit_chunks<T: Task>(
             tasks: together,
             chunk,
             last,
+            urgent: T::POLICY.urgent,
         })?;
         let first = *first.get_or_insert(submitted);
         if last || matches!(first, Submitted::Over(_)) {

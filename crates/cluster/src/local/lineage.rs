@@ -22,8 +22,10 @@
 //! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than
 //! the number of tasks that ran at the same time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::shared::lock;
 use crate::reduce::Reduce;
@@ -33,8 +35,31 @@ use crate::task::size;
 pub(crate) struct Node<R> {
     /// Whether it was brought here, and not spawned here.
     first: bool,
+    /// Whether it ran out of time.
+    late: AtomicBool,
     /// Touched only while the line is locked.
     state: Mutex<State<R>>,
+}
+
+impl<R> Node<R> {
+    fn new(first: bool, phase: Phase, parent: Option<Arc<Node<R>>>) -> Node<R> {
+        let parts = Parts::default();
+        let state = State {
+            phase,
+            parent,
+            parts,
+        };
+        Node {
+            first,
+            late: AtomicBool::new(false),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Returns `true` if the task ran out of time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed) // [L4]
+    }
 }
 
 struct State<R> {
@@ -158,6 +183,8 @@ struct Running<R> {
     node: Arc<Node<R>>,
     /// The task, encoded: nothing while that is being done.
     task: Option<Vec<u8>>,
+    /// When its time is over, and how long that is.
+    limit: Option<(Instant, Duration)>,
 }
 
 /// The lineage of the tasks of a process.
@@ -167,6 +194,10 @@ pub(super) struct Lineage<R> {
     settled: Parts<R>,
     running: BTreeMap<u64, Running<R>>,
     failed: Vec<(Arc<Node<R>>, Failed)>,
+    /// Tasks that ran out of time, and have not returned.
+    stuck: BTreeSet<u64>,
+    /// Whether there are such since the last share.
+    expired: bool,
 }
 
 /// What a process can do without, but for the tasks that wait.
@@ -185,6 +216,8 @@ impl<R: Reduce> Lineage<R> {
             settled: Parts::default(),
             running: BTreeMap::new(),
             failed: Vec::new(),
+            stuck: BTreeSet::new(),
+            expired: false,
         }
     }
 
@@ -198,22 +231,20 @@ impl<R: Reduce> Lineage<R> {
         &mut self,
         number: u64,
         parent: Option<Arc<Node<R>>>,
-        first: bool,
+        timeout: Option<Duration>,
     ) -> Option<Arc<Node<R>>> {
+        let first = parent.is_none();
         let parent = match nearest(parent) {
             Ancestor::Settled => None,
             Ancestor::Of(node) => Some(node),
             Ancestor::Void => return None,
         };
-        let state = Mutex::new(State {
-            phase: Phase::Running,
-            parent,
-            parts: Parts::default(),
-        });
-        let node = Arc::new(Node { first, state });
+        let node = Arc::new(Node::new(first, Phase::Running, parent));
+        let limit = timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
         let running = Running {
             node: node.clone(),
             task: None,
+            limit,
         };
         self.running.insert(number, running);
         Some(node)
@@ -230,6 +261,7 @@ impl<R: Reduce> Lineage<R> {
     /// the task is void.
     pub(super) fn end(&mut self, number: u64, result: Option<(R, usize)>) -> bool {
         let Some(Running { node, .. }) = self.running.remove(&number) else {
+            self.stuck.remove(&number);
             return false;
         };
         let (parent, mut parts) = {
@@ -264,7 +296,8 @@ impl<R: Reduce> Lineage<R> {
 
     /// A task has failed. What it has spawned is void.
     pub(super) fn fail(&mut self, number: u64, reason: String, hopeless: bool) {
-        let Some(Running { node, task }) = self.running.remove(&number) else {
+        let Some(Running { node, task, .. }) = self.running.remove(&number) else {
+            self.stuck.remove(&number);
             return;
         };
         let mut state = lock(&node.state);
@@ -282,19 +315,40 @@ impl<R: Reduce> Lineage<R> {
 
     /// Something that was brought here as a task is none.
     pub(super) fn reject(&mut self, task: Vec<u8>, reason: String, hopeless: bool) {
-        let state = Mutex::new(State {
-            phase: Phase::Failed,
-            parent: None,
-            parts: Parts::default(),
-        });
+        let node = Arc::new(Node::new(true, Phase::Failed, None));
         let failed = Failed {
             task,
             first: true,
             reason,
             hopeless,
         };
-        self.failed
-            .push((Arc::new(Node { first: true, state }), failed));
+        self.failed.push((node, failed));
+    }
+
+    /// Lets tasks fail whose time is over. They go on, and are told.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let over = |running: &Running<R>| Some(running.limit.filter(|(end, _)| *end <= now)?.1);
+        // One that is being encoded has not begun its work.
+        let described = self.running.iter().filter(|(_, task)| task.task.is_some());
+        let late = described.filter_map(|(number, running)| Some((*number, over(running)?)));
+        for (number, limit) in late.collect::<Vec<_>>() {
+            if let Some(running) = self.running.get(&number) {
+                running.node.late.store(true, Ordering::Relaxed); // [L4]
+            }
+            self.fail(number, format!("it took longer than {limit:?}"), false);
+            self.stuck.insert(number);
+            self.expired = true;
+        }
+    }
+
+    /// Whether tasks ran out of time since the last share.
+    pub(super) fn has_expired(&self) -> bool {
+        self.expired
+    }
+
+    /// How many tasks ran out of time and have not returned.
+    pub(super) fn stuck(&self) -> usize {
+        self.stuck.len()
     }
 
     /// How many tasks run.
@@ -327,6 +381,7 @@ impl<R: Reduce> Lineage<R> {
             }
             false
         });
+        self.expired = false;
         let settled = std::mem::take(&mut self.settled);
         Some(Share {
             tasks: settled.tasks,
@@ -354,7 +409,7 @@ mod tests {
         number: u64,
         parent: Option<&Arc<Node<Sum<u64>>>>,
     ) -> Arc<Node<Sum<u64>>> {
-        let node = lineage.begin(number, parent.cloned(), parent.is_none());
+        let node = lineage.begin(number, parent.cloned(), None);
         lineage.describe(number, vec![number as u8]);
         node.expect("it is not void")
     }
@@ -386,7 +441,7 @@ mod tests {
         let d = begin(&mut lineage, 4, Some(&c));
         lineage.end(4, Some((Sum(8), 1)));
         lineage.fail(2, "b".to_owned(), false);
-        assert!(lineage.begin(5, Some(d), false).is_none());
+        assert!(lineage.begin(5, Some(d), None).is_none());
         assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
         lineage.end(1, Some((Sum(1), 1)));
         lineage.end(3, Some((Sum(4), 1)));
@@ -405,9 +460,34 @@ mod tests {
     }
 
     #[test]
+    fn a_task_that_is_late_has_failed_though_it_goes_on() {
+        let mut lineage = Lineage::new(100);
+        let (limit, now) = (Duration::from_secs(60), Instant::now());
+        let slow = lineage.begin(1, None, Some(limit)).expect("it is not void");
+        let child = begin(&mut lineage, 2, Some(&slow));
+        begin(&mut lineage, 3, None);
+        lineage.expire(now + 2 * limit);
+        assert!(!slow.is_late(), "its time begins when it is encoded");
+        lineage.describe(1, vec![1]);
+        lineage.expire(now);
+        assert!(!slow.is_late() && !lineage.has_expired());
+        lineage.expire(now + 2 * limit);
+        lineage.expire(now + 2 * limit);
+        assert!(slow.is_late() && lineage.has_expired());
+        assert_eq!(standing(&Some(child)), Standing::Void);
+        let late = "it took longer than 60s".to_owned();
+        assert_eq!(share(&mut lineage), (0, vec![vec![3]], vec![late]));
+        assert_eq!((lineage.stuck(), lineage.has_expired()), (1, false));
+        assert!(!lineage.end(1, Some((Sum(1), 1))), "it comes too late");
+        lineage.end(3, Some((Sum(2), 1)));
+        assert_eq!(share(&mut lineage), (2, vec![], vec![]));
+        assert_eq!(lineage.stuck(), 0);
+    }
+
+    #[test]
     fn a_task_that_is_being_encoded_puts_a_cut_off() {
         let mut lineage: Lineage<Sum<u64>> = Lineage::new(100);
-        lineage.begin(1, None, true);
+        lineage.begin(1, None, None);
         assert!(lineage.share().is_none());
         lineage.describe(1, vec![1]);
         assert!(lineage.share().is_some());

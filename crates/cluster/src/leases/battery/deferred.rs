@@ -8,6 +8,7 @@ fn deferred(number: u64, slots: u32, filled: &[(u32, &str)]) -> DeferredTask {
         front: format!("front{number}").into_bytes(),
         head: b"head:".to_vec(),
         slots,
+        urgent: false,
         filled: filled
             .iter()
             .map(|(index, input)| (*index, input.as_bytes().to_vec()))
@@ -128,10 +129,7 @@ pub(in crate::leases) fn deferred_tasks_have_limits(world: &dyn World) {
     // A continuation may be as large as its inputs.
     let mut parcel = crate::Parcel::new("k", vec![7; 120]);
     let child = |parcel: &crate::Parcel| Completion {
-        children: vec![Child {
-            task: parcel.encode(),
-            tries: 0,
-        }],
+        children: vec![Child::new(parcel.encode())],
         ..Completion::default()
     };
     let refused = case.pool.complete(&a.ticket, &child(&parcel));

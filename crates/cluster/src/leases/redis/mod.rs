@@ -37,6 +37,9 @@ use connections::Connections;
 
 const RUNNING: &str = "locksley:running";
 
+/// Shortest wait for a delayed task.
+const SOON: Duration = Duration::from_millis(5);
+
 /// So many jobs are remembered that are over, or not ours any more.
 const KNOWN: usize = 4096;
 
@@ -149,16 +152,21 @@ impl Redis {
         Ok(leases)
     }
 
+    /// Leases tasks. Says when to look for delayed ones, if there are any.
     fn take(
         &self,
         worker: &WorkerId,
         at_most: usize,
         suspect: bool,
-    ) -> Result<Vec<Lease>, Trouble> {
+    ) -> Result<(Vec<Lease>, Option<Duration>), Trouble> {
         let mut ask = self.scripts.lease.prepare_invoke();
         ask.arg(&worker.name).arg(worker.build.to_string());
         ask.arg(at_most).arg(u8::from(suspect));
-        self.leases(&worker.name, values::delivered(self.script(&ask)?))
+        let mut reply = values::array(self.script(&ask)?).into_iter();
+        let mut next = || reply.next().unwrap_or_default();
+        let delivered = values::delivered(next());
+        let later = values::millis(next());
+        Ok((self.leases(&worker.name, delivered)?, later))
     }
 
     fn completed(
@@ -190,6 +198,8 @@ impl Redis {
         for child in &completion.children {
             ask.arg(&child.task).arg(child.tries);
             ask.arg(Parcel::inputs_of(&child.task));
+            ask.arg(whole_millis(child.delay))
+                .arg(u8::from(child.urgent));
         }
         for aside in &completion.aside {
             ask.arg(&aside.task).arg(aside.attempts);
@@ -198,6 +208,7 @@ impl Redis {
         for deferred in &completion.deferred {
             ask.arg(deferred.id.to_string()).arg(&deferred.front);
             ask.arg(&deferred.head).arg(deferred.slots);
+            ask.arg(u8::from(deferred.urgent));
         }
         for ((of, index), input) in inputs {
             ask.arg(of.to_string()).arg(index).arg(input);
@@ -240,6 +251,9 @@ impl LeasePool for Redis {
         for limit in [limits.task, limits.children, limits.result] {
             submit.arg(limit);
         }
+        submit.arg(u8::from(job.terms.urgent));
+        submit.arg(whole_millis(job.terms.delay));
+        submit.arg(u8::from(order.urgent));
         for task in &order.tasks {
             submit.arg(task);
         }
@@ -273,20 +287,24 @@ impl LeasePool for Redis {
         suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
-        let leases = self.take(worker, at_most, suspect)?;
+        let (leases, later) = self.take(worker, at_most, suspect)?;
         if !leases.is_empty() || wait.is_zero() {
             return Ok(leases);
         }
+        let until = later
+            .map(|later| later.max(SOON))
+            .filter(|later| *later < wait);
+        let wait = until.unwrap_or(wait);
         let mut ask = redis::cmd("BLPOP");
         ask.arg(format!("locksley:wake:{}", worker.build));
         ask.arg(wait.as_secs_f64().max(0.001));
         let woken: Value = self
             .connections
             .with(wait, |connection| ask.query(connection))?;
-        match woken {
-            Value::Nil => Ok(Vec::new()),
-            _ => self.take(worker, at_most, suspect),
+        if woken == Value::Nil && until.is_none() {
+            return Ok(Vec::new());
         }
+        Ok(self.take(worker, at_most, suspect)?.0)
     }
 
     fn reclaim(&self) -> Result<Reclaimed, Trouble> {
@@ -462,6 +480,11 @@ impl LeasePool for Redis {
         let reply = self.script(&self.scripts.workers.prepare_invoke())?;
         Ok(values::present(reply))
     }
+}
+
+/// A time as the server counts it: no shorter than it is.
+fn whole_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 /// What tells lists of byte strings apart.

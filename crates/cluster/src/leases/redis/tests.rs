@@ -270,10 +270,7 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     let leases = redis.lease(&worker(1), 2, false, Duration::ZERO);
     let leases = leases.expect("they wait");
     raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
-    let child = || crate::leases::Child {
-        task: b"c".to_vec(),
-        tries: 0,
-    };
+    let child = || crate::leases::Child::new(b"c".to_vec());
     let mut completion = Completion {
         results: vec![b"r".to_vec()],
         children: vec![child()],

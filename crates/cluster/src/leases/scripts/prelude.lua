@@ -30,7 +30,10 @@ end
 -- tries      a hash: of entries that were tried in vain, how often
 -- steps      a hash: of leases that went on with a part of their task, how often
 -- waiting    a list of entries
+-- urgent     a list of entries that go before those
 -- suspects   a list of entries, of which a worker gets one at a time
+-- later      a sorted set: entries that may not be leased yet, by when they may
+-- rush       a hash: entries that are urgent
 -- leases     a sorted set: entries by when they run out
 -- holders    a hash: the worker of each lease, and the number of its delivery
 -- holding    a sorted set: workers by how many leases they hold

@@ -23,7 +23,9 @@ local listed = {}
 for i = 1, #shares do
   listed[i] = shares[i]
 end
+local at = now()
 return {
-  redis.call('HGETALL', j.job), (now()), redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases), listed,
+  redis.call('HGETALL', j.job), at, redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases), listed,
   redis.call('ZCARD', j.shares), redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 10), full,
+  redis.call('ZCOUNT', j.later, '(' .. at, '+inf'),
 }

@@ -45,6 +45,10 @@ impl<'a> Leaser<'a> {
     pub(super) fn run(mut self) -> Result<(), Trouble> {
         let mut pause = Duration::from_millis(20);
         while !self.over() {
+            let stuck = self.service.desk().stuck();
+            if stuck >= self.service.setup.pool.workers() {
+                return Err(Trouble::Stuck(stuck));
+            }
             let had_work = !self.service.desk().held.is_empty();
             let free = self.free_slots();
             if had_work {
@@ -92,7 +96,7 @@ impl<'a> Leaser<'a> {
         let desk = self.service.desk();
         let full = |desk: &mut super::Desk| desk.busy() >= self.slots;
         let waited = self.service.changed.wait_timeout_while(desk, until, full);
-        let desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let mut desk = waited.unwrap_or_else(PoisonError::into_inner).0;
         self.slots.saturating_sub(desk.busy())
     }
 
