@@ -42,7 +42,8 @@ const PAGE: &str = include_str!("http/page.html");
 /// use locksley_cluster::leases::http::StatusServer;
 /// use locksley_cluster::leases::{Memory, Monitor};
 ///
-/// let server = StatusServer::start("127.0.0.1:0", Arc::new(Memory::default()), Monitor::default())?;
+/// let leases = Arc::new(Memory::default());
+/// let server = StatusServer::start("127.0.0.1:0", leases, Monitor::default())?;
 /// let mut stream = std::net::TcpStream::connect(server.address())?;
 /// write!(stream, "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")?;
 /// let mut answer = String::new();

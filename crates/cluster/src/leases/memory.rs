@@ -24,9 +24,11 @@ use world::World;
 /// use locksley_cluster::leases::*;
 ///
 /// let pool = Memory::default();
-/// let job = JobInfo { id: "a".parse()?, build: Build(1), program: "p".to_owned(), terms: Terms::default() };
+/// let (build, program) = (Build(1), "p".to_owned());
+/// let job = JobInfo { id: "a".parse()?, build, program, terms: Terms::default() };
 /// pool.submit(&Order::whole(job, vec![b"task".to_vec()]))?;
-/// let (slow, other) = (WorkerId { name: "slow".to_owned(), build: Build(1) }, WorkerId { name: "other".to_owned(), build: Build(1) });
+/// let worker = |name: &str| WorkerId { name: name.to_owned(), build };
+/// let (slow, other) = (worker("slow"), worker("other"));
 /// pool.beat(&Present { worker: other.clone(), slots: 1 }, Duration::from_secs(60))?;
 /// let lease = pool.lease(&slow, 1, false, Duration::ZERO)?.remove(0);
 ///

@@ -1,4 +1,4 @@
-//! The other end: who submits a job, and waits for what comes of it.
+//! The other end: the submitter of a job, which waits for its result.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ use crate::{Malformed, Parcel, Program, Reduce, Task};
 /// use locksley_workload::UtsTree;
 ///
 /// let pool = Memory::default();
-/// let job = JobInfo { id: "tree".parse()?, build: Build(1), program: "uts".to_owned(), terms: Terms::default() };
+/// let (build, program) = (Build(1), "uts".to_owned());
+/// let job = JobInfo { id: "tree".parse()?, build, program, terms: Terms::default() };
 /// let root = || [Search::whole(UtsTree::named("T1").unwrap())];
 /// assert_eq!(submit(&pool, &job, root())?, Submitted::New);
 /// assert_eq!(submit(&pool, &job, root())?, Submitted::Attached);

@@ -1,10 +1,11 @@
 //! The tasks that wait in a process, and the jobs that come for them.
 //!
 //! ```text
-//!               pool: a job for each task          line: the same tasks, in the order in which they came
+//!               pool: a job for each task    line: the same tasks, in the order in which they came
 //!   worker 0  | job d | job c | job a |        first | a | b | c | d | last
-//!   worker 1  | job b |                              '-- the oldest are withdrawn from here --> another process
-//!                 '---- each takes its task out of the line; if that is gone, the newest that waits, or nothing
+//!   worker 1  | job b |                              '-- the oldest are withdrawn from here
+//!                 '---- each takes its task out of the line; if that is gone, the newest that
+//!                       waits, or nothing
 //! ```
 //!
 //! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in
@@ -17,9 +18,9 @@
 //!
 //! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes:
 //!   so every task that waits is run, or withdrawn.
-//! - `pending` is the number of tasks that wait, begin later, or run here: a task is counted before its parent is
-//!   finished and until it has been run and its result is kept, or it was withdrawn. So zero means
-//!   that nothing will happen here until a task is submitted: the process is *passive*.
+//! - `pending` is the number of tasks that wait, begin later, or run here: a task is counted before
+//!   its parent is finished and until it has been run and its result is kept, or it was withdrawn. So
+//!   zero means that nothing will happen here until a task is submitted: the process is *passive*.
 //!
 //! For leases the process is *tracked*: it also keeps who spawned whom
 //! ([`lineage`](super::lineage)), each task that runs in its encoded form, and results as far as

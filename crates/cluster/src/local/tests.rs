@@ -117,7 +117,7 @@ fn the_oldest_leave_first_and_are_not_run_here() {
 #[test]
 fn what_is_wanted_depends_on_what_waits() {
     let local = local(1);
-    assert!(!local.shared.wanted(), "nobody else is here");
+    assert!(!local.shared.wanted(), "no other process is here");
     local.set_appetite(1);
     assert!(local.shared.wanted());
     let job = local.shared.clone();

@@ -75,7 +75,7 @@ pub(super) struct Done {
     pub(super) moves: Vec<Move>,
 }
 
-/// Works until everybody's work is done. This rank has the `first` tasks.
+/// Works until the work of all ranks is done. This rank has the `first` tasks.
 pub(super) fn work<R: Reduce>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,

@@ -25,7 +25,7 @@ const SEALED: u8 = 2;
 pub(super) enum Packet {
     /// To the parent: here is a rank of this build, on this host.
     Greeting { build: u64, host: String },
-    /// To everybody: it is over, for this reason.
+    /// To all ranks: it is over, for this reason.
     Abort(String),
     /// What only the same build can read.
     Sealed(Sealed),

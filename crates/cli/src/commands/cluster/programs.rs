@@ -20,7 +20,7 @@ const UTS_EXAMPLES: &str = "  \
 /// A program, and what it is to do.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Chosen {
-    /// Count the nodes of a tree that nobody knows before it is searched (UTS).
+    /// Count the nodes of a tree that is not known before it is searched (UTS).
     #[command(after_help = help(UTS_EXAMPLES))]
     Uts(UtsOptions),
 }

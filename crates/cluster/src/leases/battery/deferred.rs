@@ -49,7 +49,7 @@ pub(in crate::leases) fn a_deferred_task_waits_when_its_last_slot_is_filled(worl
     let answer = case.pool.complete(&a.ticket, &first);
     assert_eq!(answer, Ok(counted(3, 1)), "b and two that are ready");
     let last = Completion {
-        inputs: vec![input(1, 0, "x"), input(77, 0, "for nobody")],
+        inputs: vec![input(1, 0, "x"), input(77, 0, "for none")],
         ..completion("B", &[])
     };
     let answer = case.pool.complete(&b.ticket, &last);

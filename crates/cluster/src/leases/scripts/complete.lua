@@ -1,18 +1,24 @@
--- Replaces a task by its results, its children and what is kept of it; and leases another one, if that is wanted.
--- O(log n) for the lease, O(1) for each child, each result, each slot of a deferred task.
--- ARGV: name, entry, worker, delivery, step, 1 if something is kept, 1 if another task is wanted, tasks run, then the numbers of
--- results, children, tasks to set aside, deferred tasks and inputs; results...; a task, its tries, the number of results in it, its delay
--- and 1 if it is urgent for each child; a task, its tries and a reason for each that is set aside; an id, a front, a head, the number of
--- slots and 1 if it is urgent for each deferred task; an id, an index and an input for each input; and what is kept
-local id, entry, worker, delivery, step, keeps, more, tasks, results, children, aside, deferred, inputs = unpack(ARGV, 1, 13)
+-- Replaces a task by its results, its children and what is kept of it; and leases another one, if
+-- that is wanted. O(log n) for the lease, O(1) for each child, each result, each slot of a deferred
+-- task.
+-- ARGV: name, entry, worker, delivery, step, 1 if something is kept, 1 if another task is wanted,
+-- tasks run, then the numbers of results, children, tasks to set aside, deferred tasks and inputs;
+-- results...; a task, its tries, the number of results in it, its delay and 1 if it is urgent for
+-- each child; a task, its tries and a reason for each that is set aside; an id, a front, a head,
+-- the number of slots and 1 if it is urgent for each deferred task; an id, an index and an input
+-- for each input; and what is kept
+local id, entry, worker, delivery, step, keeps, more, tasks = unpack(ARGV, 1, 8)
+local results, children, aside, deferred, inputs = unpack(ARGV, 9, 13)
 local j = keys(id)
 if not held(j, entry, worker, delivery) then
   return { 0 }
 end
-local job = redis.call('HMGET', j.job, 'build', 'submitted', 'sealed', 'tries', 'task', 'children', 'result', 'urgent')
+local job = redis.call('HMGET', j.job, 'build', 'submitted', 'sealed', 'tries', 'task', 'children',
+  'result', 'urgent')
 local at = tonumber(redis.call('HGET', j.steps, entry)) or 0
 if at ~= tonumber(step) then
-  -- No other worker has this ticket. If it went on in between, it was by this completion, which is repeated.
+  -- No other worker has this ticket. If it went on in between, it was by this completion, which is
+  -- repeated.
   if keeps == '1' and at == step + 1 then
     return { 1, redis.call('HLEN', j.tasks), redis.call('LLEN', j.results) }
   end
@@ -51,7 +57,8 @@ for i = first_input, first_input + 3 * inputs - 1, 3 do
     return { 2, 'a result', #ARGV[i + 2], job[7] }
   end
 end
--- A lease that ends without children leaves more room than it takes; were it refused too, there never would be room again.
+-- A lease that ends without children leaves more room than it takes; were it refused too, there
+-- never would be room again.
 if children == 0 and deferred == 0 and keeps ~= '1' then
   must_not_fail()
 end

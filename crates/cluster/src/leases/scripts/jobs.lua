@@ -1,7 +1,8 @@
 -- Before every script about jobs, after the prelude.
 
--- When the workers came back, if all of them were away; so they are, too, for a server that was away itself. Until then no worker could
--- renew a lease, and that one ran out says nothing about its worker. O(log w)
+-- When the workers came back, if all of them were away; so they are, too, for a server that was
+-- away itself. Until then no worker could renew a lease, and that one ran out says nothing about
+-- its worker. O(log w)
 local function returned(at)
   if redis.call('ZCOUNT', WORKERS, at, '+inf') > 0 then
     return tonumber(redis.call('GET', RETURNED)) or 0
@@ -10,16 +11,17 @@ local function returned(at)
   return at
 end
 
--- Jobs of a build that have tasks that wait, by when it was their turn last; the same of urgent tasks and of suspects; jobs by when
--- their next delayed task may be leased; and a list on which workers block.
+-- Jobs of a build that have tasks that wait, by when it was their turn last; the same of urgent
+-- tasks and of suspects; jobs by when their next delayed task may be leased; and a list on which
+-- workers block.
 local function ready_of(build) return GLOBAL .. 'ready:' .. build end
 local function urgent_of(build) return GLOBAL .. 'urgent:' .. build end
 local function suspects_of(build) return GLOBAL .. 'suspects:' .. build end
 local function later_of(build) return GLOBAL .. 'later:' .. build end
 local function wake_of(build) return GLOBAL .. 'wake:' .. build end
 
--- Wakes up to this many workers, one for each element of the list. One that finds more than it can take wakes the next. O(1): at
--- most 64
+-- Wakes up to this many workers, one for each element of the list. One that finds more than it can
+-- take wakes the next. O(1): at most 64
 local function wake(build, count)
   local key = wake_of(build)
   for _ = redis.call('LLEN', key) + 1, math.min(count, 64) do
@@ -33,8 +35,9 @@ local function in_turn(set, id)
   redis.call('ZADD', set, redis.call('INCR', GLOBAL .. 'turn'), id)
 end
 
--- Returns true if the server has lost the tasks of a job that is in this state. No script leaves a running job that is complete without tasks: they
--- were deleted by hand, or thrown away when memory was short. O(1)
+-- Returns true if the server has lost the tasks of a job that is in this state. No script leaves a
+-- running job that is complete without tasks: they were deleted by hand, or thrown away when memory
+-- was short. O(1)
 local function lost(j, state, sealed)
   return state == 'running' and sealed == '1' and redis.call('EXISTS', j.tasks) == 0
 end
@@ -84,9 +87,12 @@ local function note_later(j, build)
   end
 end
 
--- Lets others know that there is more to do. Of delayed tasks one worker has to know: it wakes when the first may be leased. O(log n)
+-- Lets others know that there is more to do. Of delayed tasks one worker has to know: it wakes when
+-- the first may be leased. O(log n)
 local function announce(j, build, count)
-  local sets = { waiting = ready_of(build), urgent = urgent_of(build), suspects = suspects_of(build) }
+  local sets = {
+    waiting = ready_of(build), urgent = urgent_of(build), suspects = suspects_of(build),
+  }
   for list, set in pairs(sets) do
     if count[list] > 0 and not redis.call('ZSCORE', set, j.id) then
       in_turn(set, j.id)
@@ -130,7 +136,8 @@ end
 
 -- Fills a slot, once. O(1)
 local function fill(j, id, index, input)
-  if redis.call('HEXISTS', j.deferred, id) == 1 and redis.call('HSETNX', j.inputs, id .. ' ' .. index, input) == 1 then
+  if redis.call('HEXISTS', j.deferred, id) == 1
+      and redis.call('HSETNX', j.inputs, id .. ' ' .. index, input) == 1 then
     redis.call('HINCRBY', j.deferred, id, -1)
   end
 end
@@ -140,16 +147,18 @@ local function undefer(j, submitted, id, tries, urgent, count)
   if redis.call('HGET', j.deferred, id) ~= '0' then
     return
   end
-  local made = redis.call('HMGET', j.inputs, id .. ' front', id .. ' head', id .. ' slots', id .. ' urgent')
+  local parts = { id .. ' front', id .. ' head', id .. ' slots', id .. ' urgent' }
+  local made = redis.call('HMGET', j.inputs, unpack(parts))
   local argument = { made[2] }
   for i = 0, tonumber(made[3]) - 1 do
     argument[#argument + 1] = redis.call('HGET', j.inputs, id .. ' ' .. i) or ''
     redis.call('HDEL', j.inputs, id .. ' ' .. i)
   end
   argument = table.concat(argument)
-  local entry = add(j, submitted, made[1] .. varint(#argument) .. argument, urgent == '1' and urgent or made[4])
+  local task = made[1] .. varint(#argument) .. argument
+  local entry = add(j, submitted, task, urgent == '1' and urgent or made[4])
   line_up(j, entry, 0, tries, count)
-  redis.call('HDEL', j.inputs, id .. ' front', id .. ' head', id .. ' slots', id .. ' urgent')
+  redis.call('HDEL', j.inputs, unpack(parts))
   redis.call('HDEL', j.deferred, id)
 end
 
@@ -173,7 +182,8 @@ end
 -- The job is over. It is remembered for a while. O(1): what it had is freed by another thread
 local function finish(j, state)
   local job = redis.call('HMGET', j.job, 'build', 'keep')
-  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later, j.rush, j.leases, j.holders, j.holding)
+  redis.call('UNLINK', j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later, j.rush,
+    j.leases, j.holders, j.holding)
   redis.call('HSET', j.job, 'state', state, 'ended', (now()))
   redis.call('HDEL', RUNNING, j.id)
   redis.call('ZREM', DUE, j.id)
@@ -186,7 +196,8 @@ local function finish(j, state)
     redis.call('UNLINK', j.deferred, j.inputs)
   end
   -- What was set aside may be tried again, and then its slots are filled.
-  for _, key in ipairs({ j.job, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs }) do
+  local kept = { j.job, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs }
+  for _, key in ipairs(kept) do
     redis.call('PEXPIRE', key, job[2])
   end
 end
@@ -200,8 +211,8 @@ local function tidy(j, sealed)
   return left
 end
 
--- Notes a task that no worker can do. All are counted. Of the first ones the first bytes are kept to be looked at: of a program that
--- fails everywhere there may be millions. O(1)
+-- Notes a task that no worker can do. All are counted. Of the first ones the first bytes are kept
+-- to be looked at: of a program that fails everywhere there may be millions. O(1)
 local function set_aside(j, entry, task, attempts, reason)
   if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
     local kept = task or ''
@@ -209,7 +220,8 @@ local function set_aside(j, entry, task, attempts, reason)
     if whole == 0 then
       kept = string.sub(kept, 1, 4096)
     end
-    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason, 'task', kept, 'whole', whole)
+    redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason,
+      'task', kept, 'whole', whole)
   end
 end
 
@@ -224,7 +236,8 @@ local function deliver(j, job, entry, worker, at)
   return { j.id, job[2], entry, delivery, step, attempts + 1, redis.call('HGET', j.tasks, entry) }
 end
 
--- Lets delayed tasks be leased whose time has come: at most 64 of each of 4 jobs at once. O(log j) if there are none
+-- Lets delayed tasks be leased whose time has come: at most 64 of each of 4 jobs at once. O(log j)
+-- if there are none
 local function promote(build, at)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', later_of(build), '-inf', at, 'LIMIT', 0, 4)) do
     local j, count = keys(id), counts()
@@ -238,8 +251,8 @@ local function promote(build, at)
   end
 end
 
--- In how many milliseconds a worker has to look for delayed tasks, or -1. Of many workers a few look in time, as for leases that run
--- out. O(log j)
+-- In how many milliseconds a worker has to look for delayed tasks, or -1. Of many workers a few
+-- look in time, as for leases that run out. O(log j)
 local function next_later(build, at)
   local first = redis.call('ZRANGE', later_of(build), 0, 0, 'WITHSCORES')[2]
   if not first then
@@ -248,8 +261,8 @@ local function next_later(build, at)
   return math.ceil(math.max(0, first - at) * math.max(1, redis.call('ZCARD', WORKERS) / 4))
 end
 
--- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Gives the time, too. O(k log n) for k tasks, and O(log j)
--- for each of at most 32 jobs
+-- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Gives the time, too.
+-- O(k log n) for k tasks, and O(log j) for each of at most 32 jobs
 local function take(worker, build, most, suspect)
   local leases, at = {}, now()
   promote(build, at)

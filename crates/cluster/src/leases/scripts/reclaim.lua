@@ -1,5 +1,6 @@
--- Lets tasks wait again whose leases ran out: O(log j) if none did, else O(k log n) for k of them, at most 256 at once. Gives how
--- many wait again, how many were set aside, and when the next lease may run out, from now on, or -1.
+-- Lets tasks wait again whose leases ran out: O(log j) if none did, else O(k log n) for k of them,
+-- at most 256 at once. Gives how many wait again, how many were set aside, and when the next lease
+-- may run out, from now on, or -1.
 must_not_fail()
 local at = now()
 local back = returned(at)
@@ -31,7 +32,8 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
         -- The entry was deleted by hand.
         remove(j, entry)
       elseif attempts >= tries then
-        set_aside(j, entry, task, attempts, 'no worker lived to finish it; the last one was ' .. last)
+        local reason = 'no worker lived to finish it; the last one was ' .. last
+        set_aside(j, entry, task, attempts, reason)
         remove(j, entry)
         aside = aside + 1
       else

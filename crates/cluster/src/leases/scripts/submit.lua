@@ -1,7 +1,9 @@
 -- Adds a job, or a chunk of its first tasks, unless it is there. O(k) for k tasks.
--- ARGV: name, build, program, chunk, 1 if it is the last one, print, lease, tries, keep, limit of tasks, of children, of results,
--- 1 if the job is urgent, its delay, 1 if these tasks are urgent, tasks...
-local id, build, program, chunk, last, print, lease, tries, keep, task, children, result, rush, delay, urgent = unpack(ARGV, 1, 15)
+-- ARGV: name, build, program, chunk, 1 if it is the last one, print, lease, tries, keep, limit of
+-- tasks, of children, of results, 1 if the job is urgent, its delay, 1 if these tasks are urgent,
+-- tasks...
+local id, build, program, chunk, last, print, lease, tries, keep = unpack(ARGV, 1, 9)
+local task, children, result, rush, delay, urgent = unpack(ARGV, 10, 15)
 local j = keys(id)
 chunk = tonumber(chunk)
 local there = redis.call('HMGET', j.job, 'build', 'program', 'state', 'sealed', 'submitted')
@@ -14,11 +16,12 @@ if new then
   submitted = now()
   -- What needs memory comes first: from the first change on the server does not refuse any more.
   redis.call('HSET', RUNNING, id, build .. ' ' .. submitted)
-  redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later, j.rush, j.leases, j.holders,
-    j.holding, j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs)
-  redis.call('HSET', j.job, 'build', build, 'program', program, 'lease', lease, 'tries', tries, 'keep', keep,
-    'task', task, 'children', children, 'result', result, 'state', 'running', 'submitted', submitted, 'sealed', '0',
-    'urgent', rush, 'delay', delay)
+  redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later,
+    j.rush, j.leases, j.holders, j.holding, j.results, j.aside, j.shares, j.prints, j.over,
+    j.deferred, j.inputs)
+  redis.call('HSET', j.job, 'build', build, 'program', program, 'lease', lease, 'tries', tries,
+    'keep', keep, 'task', task, 'children', children, 'result', result, 'state', 'running',
+    'submitted', submitted, 'sealed', '0', 'urgent', rush, 'delay', delay)
   redis.call('ZADD', DUE, submitted + lease, id)
 else
   if there[1] ~= build or there[2] ~= program then
@@ -27,7 +30,8 @@ else
   local chunks = redis.call('LLEN', j.prints)
   if chunk < chunks then
     local ends = there[4] == '1' and chunk + 1 == chunks
-    local same = redis.call('LINDEX', j.prints, chunk) == print and (there[4] ~= '1' or ends == (last == '1'))
+    local same = redis.call('LINDEX', j.prints, chunk) == print
+      and (there[4] ~= '1' or ends == (last == '1'))
     return same and (there[3] == 'running' and 'attached' or there[3]) or 'taken'
   end
   if there[4] == '1' or chunk > chunks then

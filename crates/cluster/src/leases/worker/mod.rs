@@ -1,9 +1,10 @@
 //! A worker: leases tasks, runs them in its pool, and says what came of them.
 //!
 //! ```text
-//!   leaser ── leases as many as there are free slots; blocks on the server while there are none ──> desk
-//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, hands over what waits, goes on with what runs,
-//!                      completes, and gets the next one with the answer, if there is one and the leaser needs no free slot
+//!   leaser ── leases as many as there are free slots; blocks while there are none ──> desk
+//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, hands over what waits,
+//!                      goes on with what runs, completes, and gets the next one with the answer,
+//!                      if there is one and the leaser needs no free slot
 //!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
 //! ```
 //!
@@ -146,7 +147,7 @@ pub fn serve(
         desk: Mutex::default(),
         changed: Condvar::new(),
         pulse: Condvar::new(),
-        everybody: AtomicU32::new(0),
+        all_slots: AtomicU32::new(0),
         workers: AtomicU32::new(1),
         away: AtomicBool::new(false),
         reserved: AtomicBool::new(false),
@@ -189,7 +190,7 @@ struct Service {
     /// The heart has something to do before its time.
     pulse: Condvar,
     /// How many slots all workers have together.
-    everybody: AtomicU32,
+    all_slots: AtomicU32,
     /// How many workers there are.
     workers: AtomicU32,
     /// Whether the server is away, according to the last notice.
@@ -313,7 +314,7 @@ impl Service {
         let (crowd, good) = self
             .leases
             .live(&present, pace::alive_for(workers), &tickets)?;
-        self.everybody.store(crowd.slots, Ordering::Relaxed);
+        self.all_slots.store(crowd.slots, Ordering::Relaxed);
         self.workers.store(crowd.workers, Ordering::Relaxed);
         let mut desk = self.desk();
         for ((number, _), good) in held.iter().zip(good) {

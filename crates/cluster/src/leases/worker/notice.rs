@@ -68,14 +68,15 @@ impl fmt::Display for Notice {
         match self {
             Notice::OtherBuild { job, build, ours } => write!(
                 f,
-                "the job {job} is of build {build}, and this worker of build {ours}: it takes none of its tasks; submit the job with the \
-                 build number of the workers (the same executable, or Build::named)"
+                "the job {job} is of build {build}, and this worker of build {ours}: it takes none \
+                 of its tasks; submit the job with the build number of the workers (the same executable, or Build::named)"
             ),
             Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
             Notice::Back => f.write_str("the server is back"),
             Notice::Lost(ticket) => write!(
                 f,
-                "the lease of task {} of the job {} is lost, or the job is over: what was done for it does not count here",
+                "the lease of task {} of the job {} is lost, or the job is over: what was done for \
+                 it does not count here",
                 ticket.entry, ticket.job
             ),
             Notice::Failed { job, reason, aside } => {

@@ -209,12 +209,13 @@ impl Service {
 
     /// Shorter while others have nothing to do.
     fn quantum(&self, lease: &Lease) -> Duration {
-        let everybody = u64::from(self.everybody.load(Ordering::Relaxed));
-        let others = everybody > self.setup.slots as u64;
+        let all_slots = u64::from(self.all_slots.load(Ordering::Relaxed));
+        let others = all_slots > self.setup.slots as u64;
         let outstanding = self.desk().outstanding.get(&lease.job.id).copied();
-        match others && outstanding.unwrap_or(0) < 2 * everybody {
-            true => self.setup.quantum / 5,
-            false => self.setup.quantum,
+        if others && outstanding.unwrap_or(0) < 2 * all_slots {
+            self.setup.quantum / 5
+        } else {
+            self.setup.quantum
         }
     }
 

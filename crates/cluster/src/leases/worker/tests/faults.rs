@@ -72,7 +72,7 @@ fn a_listener_that_panics_keeps_no_lease() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
     let job = job("odd", Duration::from_secs(60));
     submit(&*pool, &job, [Odd::Panics, Odd::Fine]).expect("it is new");
-    let deaf = |_| panic!("nobody listens");
+    let deaf = |_| panic!("the output is closed");
     let tally = serve(pool.clone(), setup("w", 1), &Stop::default(), deaf).expect("no trouble");
     assert_eq!((tally.failed, tally.given_up), (3, 0));
     assert_eq!(status(&pool).state, State::Done);
