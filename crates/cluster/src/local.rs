@@ -16,8 +16,9 @@ use std::time::Duration;
 use locksley::Pool;
 
 use crate::continuation::Slot;
+use crate::parcel::{Malformed, Parcel};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Malformed, Parcel, Program, Task};
+use crate::task::{Boxed, Program, Task};
 use shared::{Origin, Waiting};
 
 pub use lineage::Failed;

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 /// A file, and what a reader can check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reference {
-    pub path: PathBuf,
-    pub numbers: u64,
+pub(crate) struct Reference {
+    pub(crate) path: PathBuf,
+    pub(crate) numbers: u64,
     /// The sum of all numbers, which wraps.
-    pub sum: u64,
+    pub(crate) sum: u64,
 }
 
 impl Reference {
@@ -30,7 +30,7 @@ impl Reference {
     }
 
     /// Checks that this has the numbers of another file, in order.
-    pub fn check(&self, of: &Reference) -> io::Result<()> {
+    pub(crate) fn check(&self, of: &Reference) -> io::Result<()> {
         let (mut last, mut sum) = (0, 0_u64);
         for number in self.read(0, self.numbers)? {
             let number = number?;
@@ -75,7 +75,7 @@ fn write(path: &Path, numbers: impl Iterator<Item = io::Result<u64>>) -> io::Res
 }
 
 /// A file of so many numbers in disorder.
-pub fn made(folder: &Path, numbers: u64) -> io::Result<Reference> {
+pub(crate) fn made(folder: &Path, numbers: u64) -> io::Result<Reference> {
     fs::create_dir_all(folder)?;
     let disorder = |number: u64| {
         (number + 1)
@@ -89,7 +89,7 @@ pub fn made(folder: &Path, numbers: u64) -> io::Result<Reference> {
 }
 
 /// Sorts a piece of a file into a file of its own, whose name says what is in it.
-pub fn sort_piece(file: &Reference, from: u64, to: u64) -> io::Result<Reference> {
+pub(crate) fn sort_piece(file: &Reference, from: u64, to: u64) -> io::Result<Reference> {
     let mut numbers = file.read(from, to)?.collect::<io::Result<Vec<u64>>>()?;
     numbers.sort_unstable();
     let path = file.path.with_extension(format!("{from}-{to}"));
@@ -97,7 +97,7 @@ pub fn sort_piece(file: &Reference, from: u64, to: u64) -> io::Result<Reference>
 }
 
 /// Merges sorted files of neighbouring pieces into one.
-pub fn merge(inputs: &[Reference]) -> io::Result<Reference> {
+pub(crate) fn merge(inputs: &[Reference]) -> io::Result<Reference> {
     let [left, right] = inputs else {
         return Err(io::Error::other("two files are merged at a time"));
     };
@@ -127,7 +127,7 @@ pub fn merge(inputs: &[Reference]) -> io::Result<Reference> {
 }
 
 /// Deletes all files of a folder but these.
-pub fn clean(folder: &Path, but: &[&Reference]) -> io::Result<()> {
+pub(crate) fn clean(folder: &Path, but: &[&Reference]) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path

@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 
 /// Changes whenever `Count` or the result changes: workers take tasks of their own build only, and
 /// ranks of other builds end the job.
-pub fn build() -> Build {
+pub(crate) fn build() -> Build {
     Build::named("leaves 1")
 }
 
-pub fn program() -> Program<Sum<u64>> {
+pub(crate) fn program() -> Program<Sum<u64>> {
     Program::new("leaves").with::<Count>()
 }
 
 /// Counts the leaves of a binary tree.
 #[derive(Serialize, Deserialize)]
-pub struct Count {
-    pub height: u32,
+pub(crate) struct Count {
+    pub(crate) height: u32,
 }
 
 impl Task for Count {

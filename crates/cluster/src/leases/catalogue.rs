@@ -10,7 +10,7 @@ use locksley::Pool;
 
 use crate::continuation::{DeferredTask, Slot};
 use crate::local::{Hold, Parts, message};
-use crate::task::{decode, encode};
+use crate::parcel::{decode, encode};
 use crate::{Failed, Local, Malformed, Panicked, Parcel, Policy, Program, Reduce, Spawned};
 
 /// A program, whatever its results are: they are bytes here.

@@ -16,7 +16,7 @@ mod metrics;
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,11 +34,15 @@ const JOBS: usize = 256;
 /// The page. It has no data of its own.
 const PAGE: &str = include_str!("http/page.html");
 
-/// A thread that answers requests until this is dropped.
+/// So many requests are answered at the same time: while the server of tasks is away an answer may
+/// take seconds, and there are others that need nothing of it.
+const THREADS: usize = 4;
+
+/// Threads that answer requests until this is dropped.
 ///
 /// ```
 /// use std::io::{Read, Write};
-/// use std::sync::Arc;
+/// use std::sync::{Arc, Mutex, PoisonError};
 /// use locksley_cluster::leases::http::StatusServer;
 /// use locksley_cluster::leases::{Memory, Monitor};
 ///
@@ -54,7 +58,7 @@ const PAGE: &str = include_str!("http/page.html");
 pub struct StatusServer {
     server: Arc<Server>,
     address: SocketAddr,
-    thread: Option<thread::JoinHandle<()>>,
+    threads: Vec<thread::JoinHandle<()>>,
 }
 
 impl StatusServer {
@@ -72,16 +76,24 @@ impl StatusServer {
         let no_address = || io::Error::other("it has no address");
         let address = server.server_addr().to_ip().ok_or_else(no_address)?;
         let server = Arc::new(server);
-        let (listening, mut view) = (server.clone(), View::new(leases, monitor));
-        let thread = thread::spawn(move || {
-            for request in listening.incoming_requests() {
-                view.answer(request);
-            }
+        let view = Arc::new(View {
+            leases,
+            monitor,
+            seen: Mutex::new(None),
         });
+        let answering = || {
+            let (listening, view) = (server.clone(), view.clone());
+            thread::spawn(move || {
+                for request in listening.incoming_requests() {
+                    view.answer(request);
+                }
+            })
+        };
+        let threads = std::iter::repeat_with(answering).take(THREADS).collect();
         Ok(StatusServer {
             server,
             address,
-            thread: Some(thread),
+            threads,
         })
     }
 
@@ -93,8 +105,10 @@ impl StatusServer {
 
 impl Drop for StatusServer {
     fn drop(&mut self) {
-        self.server.unblock();
-        if let Some(thread) = self.thread.take() {
+        for _ in &self.threads {
+            self.server.unblock();
+        }
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
@@ -146,21 +160,14 @@ impl Cluster {
 struct View {
     leases: Arc<dyn LeasePool>,
     monitor: Monitor,
-    seen: Option<(Instant, Cluster)>,
+    seen: Mutex<Option<(Instant, Cluster)>>,
 }
 
 impl View {
-    fn new(leases: Arc<dyn LeasePool>, monitor: Monitor) -> View {
-        View {
-            leases,
-            monitor,
-            seen: None,
-        }
-    }
-
-    fn cluster(&mut self) -> &Cluster {
+    fn cluster(&self) -> Cluster {
+        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = |(when, _): &(Instant, Cluster)| when.elapsed() < FRESH;
-        let seen = self.seen.take().filter(fresh).unwrap_or_else(|| {
+        let seen = last.take().filter(fresh).unwrap_or_else(|| {
             let cluster = Cluster::ask(&*self.leases, &self.monitor);
             let failed = |trouble: Trouble| Cluster {
                 trouble: Some(trouble.to_string()),
@@ -168,10 +175,10 @@ impl View {
             };
             (Instant::now(), cluster.unwrap_or_else(failed))
         });
-        &self.seen.insert(seen).1
+        last.insert(seen).1.clone()
     }
 
-    fn answer(&mut self, request: Request) {
+    fn answer(&self, request: Request) {
         let path = request.url().split('?').next().unwrap_or_default();
         let readable = matches!(request.method(), Method::Get | Method::Head);
         let (status, kind, body) = match path {
@@ -180,7 +187,7 @@ impl View {
             "/status.json" => (200, "application/json", self.document()),
             "/metrics" => {
                 let worker = self.monitor.look();
-                (200, metrics::KIND, metrics::text(worker, self.cluster()))
+                (200, metrics::KIND, metrics::text(worker, &self.cluster()))
             }
             "/healthz" if self.monitor.look().is_some() => (200, PLAIN, "ok\n".to_owned()),
             "/healthz" => (
@@ -205,7 +212,7 @@ impl View {
         let _ = request.respond(response);
     }
 
-    fn document(&mut self) -> String {
+    fn document(&self) -> String {
         let worker = self.monitor.look();
         let cluster = self.cluster();
         let job = |status: &Status| ShownJob {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::{JobId, JobInfo, LeasePool, Order, State, Status, Submitted, Trouble};
-use crate::task::decode;
+use crate::parcel::decode;
 use crate::{Malformed, Parcel, Program, Reduce, Task};
 
 /// A job that begins with these tasks.

@@ -32,8 +32,9 @@ use super::peer::{Link, Peer};
 use super::wire::{Packet, Sealed};
 use crate::continuation::Slot;
 use crate::local::Local;
+use crate::parcel::{Malformed, Parcel, decode, encode};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Malformed, Parcel, decode, encode};
+use crate::task::Boxed;
 
 /// The first sleep after something has come: the system makes 100 us of it.
 const SHORTEST: Duration = Duration::from_micros(50);

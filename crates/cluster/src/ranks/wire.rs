@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use locksley_policy::rank::Message;
 
 use crate::continuation::Slot;
-use crate::task::{Malformed, Parcel, decode, encode};
+use crate::parcel::{Malformed, Parcel, decode, encode};
 
 const GREETING: u8 = 0;
 const ABORT: u8 = 1;

@@ -139,6 +139,7 @@ fn a_worker_is_killed_and_the_server_restarted_while_a_task_pauses() {
         worker.signal(Signal::KILL);
         server.kill();
         server.restart();
+        until("the server answers", || redis.status(&job.id).is_ok());
         let status = status(&redis, &job.id);
         assert_eq!((status.outstanding, status.aside), (1, 0), "{status:?}");
     }

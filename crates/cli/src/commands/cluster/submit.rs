@@ -54,9 +54,9 @@ pub(crate) struct Submit {
     /// Its tasks go before those of jobs that are not urgent.
     #[arg(long, global = true)]
     urgent: bool,
-    /// Begin so long after the submission.
-    #[arg(long, value_name = "TIME", default_value = "0s", global = true, value_parser = units::duration)]
-    after: Duration,
+    /// Begin so long after the submission [default: at once].
+    #[arg(long, value_name = "TIME", global = true, value_parser = units::duration)]
+    after: Option<Duration>,
     /// How long to wait for a server that is away before giving up.
     #[arg(long, value_name = "TIME", default_value = "300s", global = true, value_parser = units::duration)]
     patience: Duration,
@@ -137,7 +137,7 @@ impl Submit {
             lease: self.lease.max(Duration::from_millis(100)),
             tries: self.tries,
             urgent: self.urgent,
-            delay: self.after,
+            delay: self.after.unwrap_or_default(),
             ..Terms::default()
         };
         let fresh = || {

@@ -25,7 +25,7 @@ fn input(number: u64, index: u32, input: &str) -> (Slot, Vec<u8>) {
 fn assembled(number: u64, inputs: &str) -> Vec<u8> {
     let argument = format!("head:{inputs}");
     let mut task = format!("front{number}").into_bytes();
-    task.extend(crate::task::encode(argument.as_bytes()));
+    task.extend(crate::parcel::encode(argument.as_bytes()));
     task
 }
 

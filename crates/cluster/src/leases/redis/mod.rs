@@ -25,7 +25,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::{Script, ScriptInvocation, Value};
-use sha1::{Digest, Sha1};
 
 use super::url::Server;
 use super::{
@@ -198,7 +197,7 @@ impl Redis {
         for child in &completion.children {
             ask.arg(&child.task).arg(child.tries);
             ask.arg(Parcel::inputs_of(&child.task));
-            ask.arg(whole_millis(child.delay))
+            ask.arg(values::whole_millis(child.delay))
                 .arg(u8::from(child.urgent));
         }
         for aside in &completion.aside {
@@ -244,7 +243,7 @@ impl LeasePool for Redis {
         let mut submit = self.about(&self.scripts.submit, &job.id);
         submit.arg(job.build.to_string()).arg(&job.program);
         submit.arg(order.chunk).arg(u8::from(order.last));
-        submit.arg(print(&order.tasks));
+        submit.arg(values::print(&order.tasks));
         submit.arg(job.terms.lease.as_millis() as u64);
         submit.arg(job.terms.tries);
         submit.arg(job.terms.keep.as_millis() as u64);
@@ -252,7 +251,7 @@ impl LeasePool for Redis {
             submit.arg(limit);
         }
         submit.arg(u8::from(job.terms.urgent));
-        submit.arg(whole_millis(job.terms.delay));
+        submit.arg(values::whole_millis(job.terms.delay));
         submit.arg(u8::from(order.urgent));
         for task in &order.tasks {
             submit.arg(task);
@@ -375,7 +374,7 @@ impl LeasePool for Redis {
         combined: &[Vec<u8>],
     ) -> Result<bool, Trouble> {
         let mut ask = self.about(&self.scripts.compact, job);
-        ask.arg(first.len()).arg(print(first));
+        ask.arg(first.len()).arg(values::print(first));
         for part in combined {
             ask.arg(part);
         }
@@ -480,22 +479,4 @@ impl LeasePool for Redis {
         let reply = self.script(&self.scripts.workers.prepare_invoke())?;
         Ok(values::present(reply))
     }
-}
-
-/// A time as the server counts it: no shorter than it is.
-fn whole_millis(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
-}
-
-/// What tells lists of byte strings apart.
-fn print(parts: &[Vec<u8>]) -> String {
-    let mut hash = Sha1::new();
-    for part in parts {
-        hash.update(format!("{}:", part.len()));
-        hash.update(part);
-    }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

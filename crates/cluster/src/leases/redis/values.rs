@@ -1,9 +1,10 @@
-//! What a server answers, taken apart. What is not as it should be counts as absent, or as zero.
+//! What a server is told, and what it answers, taken apart. What is not as it should be counts as absent, or as zero.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Value;
+use sha1::{Digest, Sha1};
 
 use crate::Build;
 use crate::leases::{
@@ -285,4 +286,22 @@ pub(super) fn present(reply: Value) -> Vec<Present> {
         Some(Present { worker, slots })
     };
     array(reply).into_iter().filter_map(worker).collect()
+}
+
+/// A time as the server counts it: no shorter than it is.
+pub(super) fn whole_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+/// What tells lists of byte strings apart.
+pub(super) fn print(parts: &[Vec<u8>]) -> String {
+    let mut hash = Sha1::new();
+    for part in parts {
+        hash.update(format!("{}:", part.len()));
+        hash.update(part);
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -172,6 +172,7 @@ impl<R: Reduce> Shared<R> {
         let outbox = std::mem::take(&mut line.outbox);
         let later = std::mem::take(&mut line.later);
         self.leave(&mut line, later.len());
+        self.alarm.notify_all();
         drop(line);
         drop((deferred, outbox, later));
     }
