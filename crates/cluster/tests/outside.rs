@@ -88,6 +88,8 @@ fn a_crate_elsewhere_builds_and_runs_its_own_program() {
         "locksley-workload",
         "serde_json",
         "redis",
+        "prometheus",
+        "tiny_http",
         "rustls",
         "image",
     ] {

@@ -1,5 +1,6 @@
 //! Faults while tasks pause, are late, are urgent, or are not due yet.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -106,8 +107,46 @@ impl Task for Plain {
     }
 }
 
+/// A binary tree of tasks of which some fail, some are late, some come later, and some are urgent:
+/// by chance, so that a further try has another fate.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Gale<const URGENT: bool> {
+    pub(crate) depth: u32,
+}
+
+impl<const URGENT: bool> Task for Gale<URGENT> {
+    const KIND: &'static str = if URGENT { "gale/urgent" } else { "gale" };
+    const POLICY: Policy = Policy {
+        urgent: URGENT,
+        ..Policy::new()
+            .timeout(Duration::from_millis(150))
+            .tries(10_000)
+            .back_off(Duration::from_millis(20), Duration::from_millis(200))
+    };
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        let chance = RandomState::new().hash_one(self.depth);
+        if let Some(depth) = self.depth.checked_sub(1) {
+            tasks.spawn(Gale::<true> { depth });
+            tasks.spawn_after(Duration::from_millis(chance % 60), Gale::<false> { depth });
+        }
+        match chance >> 60 {
+            0 => panic!("a gust"),
+            1 => {
+                while !tasks.cancelled() {
+                    sleep(Duration::from_millis(1));
+                }
+            }
+            _ => sleep(Duration::from_millis(chance >> 32 & 7)),
+        }
+        Sum(1)
+    }
+}
+
 pub(crate) fn program() -> Program<Sum<u64>> {
     let program = Program::new("policies").with::<Shaky>().with::<Endless>();
+    let program = program.with::<Gale<false>>().with::<Gale<true>>();
     program.with::<Poison>().with::<Plain>()
 }
 

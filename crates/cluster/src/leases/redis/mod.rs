@@ -13,6 +13,10 @@
 //! as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the
 //! next. An element that is lost, with a worker that dies, costs a second: no worker blocks for
 //! long without a look.
+//!
+//! A delayed task is an entry of a sorted set, by when it may be leased. Each script that leases
+//! moves those whose time has come to the lists of tasks that wait, and says when the next one's
+//! comes: until then its worker blocks, and no longer.
 
 mod connections;
 mod values;

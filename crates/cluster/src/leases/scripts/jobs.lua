@@ -236,9 +236,18 @@ local function deliver(j, job, entry, worker, at)
   return { j.id, job[2], entry, delivery, step, attempts + 1, redis.call('HGET', j.tasks, entry) }
 end
 
--- Lets delayed tasks be leased whose time has come: at most 64 of each of 4 jobs at once. O(log j)
--- if there are none
+-- When the next delayed task of a build may be leased, if there is one. O(log j)
+local function next_later(build)
+  return tonumber(redis.call('ZRANGE', later_of(build), 0, 0, 'WITHSCORES')[2])
+end
+
+-- Lets delayed tasks be leased whose time has come: at most 64 of each of 4 jobs at once. Gives
+-- when the next one may be. O(log j) if there are none
 local function promote(build, at)
+  local next = next_later(build)
+  if not next or next > at then
+    return next
+  end
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', later_of(build), '-inf', at, 'LIMIT', 0, 4)) do
     local j, count = keys(id), counts()
     local tries = tonumber(redis.call('HGET', j.job, 'tries')) or 0
@@ -249,23 +258,15 @@ local function promote(build, at)
     note_later(j, build)
     announce(j, build, count)
   end
+  return next_later(build)
 end
 
--- In how many milliseconds a worker has to look for delayed tasks, or -1. Of many workers a few
--- look in time, as for leases that run out. O(log j)
-local function next_later(build, at)
-  local first = redis.call('ZRANGE', later_of(build), 0, 0, 'WITHSCORES')[2]
-  if not first then
-    return -1
-  end
-  return math.ceil(math.max(0, first - at) * math.max(1, redis.call('ZCARD', WORKERS) / 4))
-end
-
--- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Gives the time, too.
--- O(k log n) for k tasks, and O(log j) for each of at most 32 jobs
+-- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Gives them, and in how
+-- many milliseconds the next delayed task may be leased, if there is one. O(k log n) for k tasks,
+-- and O(log j) for each of at most 32 jobs
 local function take(worker, build, most, suspect)
   local leases, at = {}, now()
-  promote(build, at)
+  local later = promote(build, at)
   local function from(set, list, count)
     local id = redis.call('ZRANGE', set, 0, 0)[1]
     if not id then
@@ -288,15 +289,18 @@ local function take(worker, build, most, suspect)
   if suspect and most > 0 then
     from(suspects_of(build), 'suspects', 1)
   end
-  for _, queue in ipairs({ { urgent_of(build), 'urgent' }, { ready_of(build), 'waiting' } }) do
-    for _ = 1, 16 do
-      if #leases >= most or not from(queue[1], queue[2], most - #leases) then
-        break
+  local queues = { urgent_of(build), ready_of(build) }
+  if redis.call('EXISTS', unpack(queues)) > 0 then
+    for i, list in ipairs({ 'urgent', 'waiting' }) do
+      for _ = 1, 16 do
+        if #leases >= most or not from(queues[i], list, most - #leases) then
+          break
+        end
       end
     end
+    if redis.call('EXISTS', unpack(queues)) > 0 then
+      wake(build, 1)
+    end
   end
-  if redis.call('EXISTS', ready_of(build), urgent_of(build)) > 0 then
-    wake(build, 1)
-  end
-  return leases, at
+  return leases, later and math.max(0, later - at)
 end
