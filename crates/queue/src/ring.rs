@@ -101,11 +101,27 @@ struct Circle {
     alive: UnsafeCell<()>,
 }
 
+/// So many slots with null pointers.
+#[cfg(not(loom))]
+fn empty_slots(capacity: usize) -> Box<[AtomicPtr<()>]> {
+    const { assert!(align_of::<AtomicPtr<()>>() == align_of::<usize>()) }
+    const { assert!(size_of::<AtomicPtr<()>>() == size_of::<usize>()) }
+    // Zeros, which the system has for nothing if they are many.
+    let zeros = Box::into_raw(vec![0_usize; capacity].into_boxed_slice());
+    // SAFETY: an `AtomicPtr` has size and alignment of an `usize`, and zeros are a null pointer.
+    unsafe { Box::from_raw(zeros as *mut [AtomicPtr<()>]) }
+}
+
+#[cfg(loom)]
+fn empty_slots(capacity: usize) -> Box<[AtomicPtr<()>]> {
+    let empty = || AtomicPtr::new(std::ptr::null_mut());
+    std::iter::repeat_with(empty).take(capacity).collect()
+}
+
 impl Circle {
     fn allocate(capacity: usize) -> NonNull<Circle> {
         debug_assert!(capacity.is_power_of_two());
-        let empty = || AtomicPtr::new(std::ptr::null_mut());
-        let slots = std::iter::repeat_with(empty).take(capacity).collect();
+        let slots = empty_slots(capacity);
         let mask = (capacity as u64 - 1) * STRIDE;
         let alive = UnsafeCell::new(());
         NonNull::from(Box::leak(Box::new(Circle { slots, mask, alive })))

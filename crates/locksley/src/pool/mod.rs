@@ -743,7 +743,7 @@ where
         };
         // SAFETY: this function waits below until the closure has set the latch, and it touches
         // nothing that is borrowed afterwards; `F` and `R` are `Send`.
-        let job = unsafe { HeapJob::new_ref(group, run) };
+        let job = unsafe { HeapJob::new_ref(None, group, run) };
         registry.inject(QueuedJob { job, owner: 0 });
     }
     match here {

@@ -423,10 +423,15 @@ impl Registry {
         }
     }
 
-    /// If a worker was woken to search and has not done so since, another one is woken in its place.
+    /// A worker that was woken to search, and has not done so since, has something to do: if there is
+    /// work in sight, another one is woken in its place.
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {
-            self.wake_one();
+            // What the worker was woken for is in sight behind it, unless it was taken.
+            fence(Ordering::Acquire); // [Z6]
+            if self.work_in_sight() {
+                self.wake_one();
+            }
         }
     }
 
@@ -582,7 +587,9 @@ impl Registry {
             } else if let Some(injected) = worker.find_work() {
                 worker.run_job(injected);
                 idle = 0;
-                if spare && self.counts.get().has_spare_left_over() {
+                if !spare {
+                    worker.run_newest();
+                } else if self.counts.get().has_spare_left_over() {
                     self.lie_down(worker);
                 }
             } else if self.closed() && worker.has_settled() {
@@ -595,7 +602,7 @@ impl Registry {
             } else {
                 worker.trace_idle();
                 worker.open_to_offers();
-                if self.rest_until(&mut idle, || worker.has_offer()) {
+                if self.rest_until(&mut idle, || worker.has_offer()) || self.is_crowded() {
                     self.look_at_processors();
                     match spare {
                         true => {
@@ -631,6 +638,13 @@ impl Registry {
             self.pass_on_summons(worker);
             self.nap_for(worker, share::PAUSE);
         }
+    }
+
+    /// Returns `true` if more workers are awake than there are processors, so that one without work had
+    /// better sleep at once.
+    fn is_crowded(&self) -> bool {
+        let awake = self.size.saturating_sub(self.counts.get().asleep());
+        awake > self.processors
     }
 
     /// One step of idling. Is it time to sleep?
@@ -740,6 +754,7 @@ impl Registry {
         self.wake_all();
     }
 
+    #[inline]
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }

@@ -53,10 +53,12 @@ impl Naps {
     }
 }
 
-/// How long a thread outside of the pool looks at a latch before it parks. To park it and to wake it takes several
-/// times as long, so a short task gains much, and a long one loses little; and if the worker waits for this very
-/// processor, it does not wait long.
+/// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
+/// to wake it takes several times as long, so a short task gains much, and a long one loses little.
 const GLANCE: Duration = Duration::from_micros(3);
+
+/// How long it goes on looking before it parks, and gives its processor to any thread that wants it.
+const PATIENCE: Duration = Duration::from_micros(25);
 
 /// How many families a search for descendants follows.
 const REACH: usize = 16;
@@ -70,6 +72,9 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
         let start = Instant::now();
         while !latch.probe() && start.elapsed() < GLANCE {
             std::hint::spin_loop();
+        }
+        while !latch.probe() && start.elapsed() < PATIENCE {
+            thread::yield_now();
         }
     }
     latch.park(thread::park);

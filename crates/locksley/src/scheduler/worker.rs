@@ -22,6 +22,7 @@ use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
 use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::task::blocks::Blocks;
 use crate::task::fifo::FifoQueue;
 use crate::task::ghosts::Ghosts;
 use crate::task::job::{GroupId, JobRef};
@@ -99,6 +100,8 @@ pub struct Worker {
     pub(crate) fifo: FifoQueue,
     pub(crate) ghosts: Ghosts,
     pub(crate) tasks: TaskCounts,
+    /// The owner's alone.
+    pub(crate) blocks: Blocks,
     /// Whether the worker is blocked, for those who look. Written by the owner.
     blocked: AtomicBool,
     thread: OnceLock<Thread>,
@@ -143,6 +146,7 @@ impl Worker {
             fifo: FifoQueue::new(),
             ghosts: Ghosts::new(),
             tasks: TaskCounts::new(),
+            blocks: Blocks::default(),
             blocked: AtomicBool::new(false),
             thread: OnceLock::new(),
             stealer,
@@ -351,6 +355,7 @@ impl Worker {
     }
 
     /// Takes the newest job of the worker's own.
+    #[inline]
     pub(crate) fn pop(&self) -> Option<JobRef> {
         let forked = match self.reference {
             // SAFETY: only the owner's thread has a `&Worker`.
@@ -615,7 +620,30 @@ impl Worker {
         self.task_stack.leave();
     }
 
+    /// Runs the newest jobs of the worker's own, one after the other, until there is none, or something
+    /// is targeted at the worker.
+    pub(crate) fn run_newest(&self) {
+        let registry = self.registry();
+        if registry.config.breadth_first {
+            return;
+        }
+        let owner = self.index;
+        while self.targeted_jobs.is_empty() && !registry.is_orphaned() {
+            let Some(job) = self.pop() else { break };
+            let queued = QueuedJob { job, owner };
+            if !self.drops_ghost(&queued) {
+                // SAFETY: the job was taken from a queue, so it is executed here and nowhere else.
+                let group = unsafe { job.group() };
+                self.task_stack.enter_root(group);
+                self.execute(queued);
+                self.task_stack.leave();
+            }
+        }
+        self.publish_counts();
+    }
+
     /// Executes a job within what the frames say already.
+    #[inline]
     pub(crate) fn execute(&self, injected: QueuedJob) {
         self.counters.count(Event::Task);
         let _work = self.traced(Activity::Work);

@@ -305,12 +305,12 @@ pub struct Idle {
 }
 
 impl Default for Idle {
-    /// About as long as one sleep and wake-up takes, most of it spinning: the classical rule that loses
-    /// at most a factor of two.
+    /// About as long as one sleep and wake-up takes: the classical rule that loses at most a factor
+    /// of two. Most of it gives the processor away, so that a thread which waits for one gets it.
     fn default() -> Self {
         Idle {
-            spins: 32,
-            yields: 8,
+            spins: 4,
+            yields: 10,
         }
     }
 }

@@ -157,7 +157,7 @@ where
             worker.task_done();
         };
         // SAFETY: the closure borrows nothing, and is `Send`.
-        let job = unsafe { HeapJob::new_ref(GroupId::NONE, run) };
+        let job = unsafe { HeapJob::new_ref(None, GroupId::NONE, run) };
         registry.deliver(index, job);
     }
 }

@@ -23,6 +23,7 @@ use std::ptr::NonNull;
 use locksley_queue::Word;
 
 use crate::scheduler::worker::Worker;
+use crate::task::blocks::Blocks;
 use crate::task::latch::Latch;
 use crate::task::packet::PacketHead;
 
@@ -376,26 +377,34 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
         has_packet: false,
     };
 
-    /// Puts a closure on the heap. The reference must be executed, or it leaks.
+    /// Puts a closure on the heap. The reference must be executed, or it leaks. `here` is the worker
+    /// that the calling thread is, if it is one of the pool's.
     ///
     /// # Safety
     ///
     /// What the closure borrows outlives its execution, and it may be sent to another thread.
-    pub(crate) unsafe fn new_ref(group: GroupId, func: F) -> JobRef {
-        let job = Box::new(HeapJob {
-            head: SpawnHeader {
-                header: Header::new(Self::KIND),
-                group,
-            },
-            func,
-        });
-        JobRef::spawned(NonNull::from(Box::leak(job)).cast())
+    #[inline]
+    pub(crate) unsafe fn new_ref(here: Option<&Worker>, group: GroupId, func: F) -> JobRef {
+        let job = Blocks::allocate::<Self>(here.map(|worker| &worker.blocks));
+        let head = SpawnHeader {
+            header: Header::new(Self::KIND),
+            group,
+        };
+        // SAFETY: the memory is for one of these.
+        unsafe { job.write(HeapJob { head, func }) };
+        JobRef::spawned(job.cast())
     }
 
     unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
-        // SAFETY: the pointer comes from the box leaked in `new_ref`, and is executed once.
-        let job = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
-        (job.func)(worker);
+        let job = header.cast::<Self>();
+        // SAFETY: the job was made by `new_ref`, and is executed once: the closure is moved out, and
+        // the memory not used any more.
+        let func = unsafe {
+            let func = (&raw const (*job.as_ptr()).func).read();
+            worker.blocks.free(job);
+            func
+        };
+        func(worker);
     }
 }
 

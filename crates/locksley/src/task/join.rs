@@ -338,6 +338,8 @@ impl Worker {
         if !job.latch().probe() {
             self.wait_for_job(job.latch(), job.group());
         }
+        // The thief will look here again, so the next fork is public at once.
+        self.deque.call();
         // SAFETY: the latch is set, and every frame settles once.
         let result = unsafe { job.take_result() };
         result.unwrap_or_else(|payload| panic::resume_unwind(payload))

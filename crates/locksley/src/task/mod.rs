@@ -2,6 +2,7 @@
 
 pub(crate) mod affinity;
 pub(crate) mod block_on;
+pub(crate) mod blocks;
 pub(crate) mod blocking;
 pub(crate) mod broadcast;
 pub(crate) mod cancel;

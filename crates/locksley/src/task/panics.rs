@@ -1,5 +1,7 @@
 //! Panics that reach no waiter.
 
+use std::io::Write;
+
 use crate::scheduler::registry::Registry;
 use crate::task::job::Payload;
 
@@ -11,11 +13,13 @@ pub(crate) fn reached_no_waiter(registry: &Registry, payload: Payload) {
     if registry.config.has_panic_handler() {
         return registry.config.handle_panic(payload);
     }
-    eprintln!(
+    let message = format!(
         "locksley: a task that no caller waits for panicked: {}\n\
-         locksley: aborting; `Builder::panic_handler` sets what to do instead",
+         locksley: aborting; `Builder::panic_handler` sets what to do instead\n",
         message(&payload)
     );
+    // In one piece: other tasks may panic at the same time. Where it cannot be written, it is lost.
+    let _ = std::io::stderr().write_all(message.as_bytes());
     std::process::abort();
 }
 

@@ -340,7 +340,7 @@ impl<'scope> Scope<'scope> {
         };
         // SAFETY: the scope is not left before the count is back at zero, so what the task borrows
         // outlives it; `F` is `Send`.
-        unsafe { HeapJob::new_ref(self.group(), run) }
+        unsafe { HeapJob::new_ref(here, self.group(), run) }
     }
 
     /// The worker that the calling thread is, if it is one of the scope's pool.

@@ -83,7 +83,7 @@ impl<'scope> ScopeFifo<'scope> {
             unsafe { oldest.job.execute(worker, oldest.owner) };
         };
         // SAFETY: what the closure refers to is there as long as it is used, and is `Sync`.
-        worker.push_spawned(unsafe { HeapJob::new_ref(self.scope.group(), token) });
+        worker.push_spawned(unsafe { HeapJob::new_ref(Some(worker), self.scope.group(), token) });
     }
 
     /// [`Scope::spawn_broadcast`].

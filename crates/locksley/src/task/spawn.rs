@@ -93,7 +93,10 @@ pub fn spawn_detached<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    with_current_registry(|registry| spawn_detached_in(registry, task));
+    match Worker::current() {
+        Some(worker) => spawn_detached_on(worker, task),
+        None => spawn_detached_in(crate::pool::global().registry(), task),
+    }
 }
 
 /// [`spawn_fifo`] for a task without a handle: see [`spawn_detached`].
@@ -139,12 +142,23 @@ pub(crate) fn spawn_detached_in<F>(registry: &Registry, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    let here = count_task(registry);
-    let job = make_detached(task);
-    match here {
-        Some(worker) => worker.push_spawned(job),
-        None => inject(registry, job),
+    match Worker::current_in(registry) {
+        Some(worker) => spawn_detached_on(worker, task),
+        None => {
+            registry.task_spawned_outside();
+            inject(registry, make_detached(None, task));
+        }
     }
+}
+
+/// The same on a worker of the pool.
+#[inline]
+fn spawn_detached_on<F>(worker: &Worker, task: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    worker.tasks.spawn();
+    worker.push_spawned(make_detached(Some(worker), task));
 }
 
 pub(crate) fn spawn_fifo_detached_in<F>(registry: &Registry, task: F)
@@ -152,7 +166,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     let here = count_task(registry);
-    let job = make_detached(task);
+    let job = make_detached(here, task);
     match here {
         Some(worker) => push_fifo(worker, job),
         // The pool's queue is in order already.
@@ -161,7 +175,7 @@ where
 }
 
 /// Makes a job of a task without a handle, which has been counted.
-fn make_detached<F>(task: F) -> JobRef
+fn make_detached<F>(here: Option<&Worker>, task: F) -> JobRef
 where
     F: FnOnce() + Send + 'static,
 {
@@ -172,7 +186,7 @@ where
         worker.task_done();
     };
     // SAFETY: the closure borrows nothing, and is `Send`.
-    unsafe { HeapJob::new_ref(GroupId::NONE, run) }
+    unsafe { HeapJob::new_ref(here, GroupId::NONE, run) }
 }
 
 /// Spawns a task into a pool.

@@ -373,6 +373,12 @@ impl<T: Word> Embedded<T> {
             if self.lower_to(lowered) {
                 return Some(self.take_private(lowered));
             }
+            if self.lower_mark_to(lowered) {
+                let word = self.slot(lowered).load(Ordering::Relaxed);
+                if !is_hole(word) {
+                    return Some(T::from_word(word));
+                }
+            }
             let word = self.pop_below_limit(lowered);
             // SAFETY: the item is out of the deque, and its word turned back here alone.
             (!is_hole(word)).then(|| T::from_word(word))

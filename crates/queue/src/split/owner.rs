@@ -77,6 +77,20 @@ impl<T: Word> Embedded<T> {
         (!span.is_forcing()).then(|| span.split(limit))
     }
 
+    /// After the bottom was lowered to `lowered`, which is below the limit: lowers mark and limit with
+    /// it, if the item there was the last marked one. Returns `true` if it is certainly private; it may
+    /// be a hole.
+    #[inline]
+    pub(super) unsafe fn lower_mark_to(&self, lowered: Index) -> bool {
+        let mark = &self.slow.mark;
+        if distance(lowered, mark.get()) <= 0 {
+            return false;
+        }
+        mark.set(lowered);
+        // SAFETY: the caller is the owner.
+        unsafe { self.set_limit(lowered) }.is_some_and(|split| distance(split, lowered) >= 0)
+    }
+
     /// Takes the word of the newest item out of the deque; a hole if there is none. The bottom was just
     /// lowered to `lowered`, which is below the limit: so the item may be public, or a hole.
     ///
@@ -103,14 +117,9 @@ impl<T: Word> Embedded<T> {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn pop_slowly(&self, lowered: Index) -> bool {
-        let mark = &self.slow.mark;
-        if distance(lowered, mark.get()) > 0 {
-            mark.set(lowered);
-            // SAFETY: the caller is the owner.
-            if unsafe { self.set_limit(lowered) }.is_some_and(|split| distance(split, lowered) >= 0)
-            {
-                return true;
-            }
+        // SAFETY: the caller is the owner.
+        if unsafe { self.lower_mark_to(lowered) } {
+            return true;
         }
         loop {
             // SAFETY: the caller is the owner.

@@ -381,10 +381,7 @@ impl Program {
 
     fn search(&self, state: &mut State, pool: usize, index: usize, choice: bool) -> Step {
         match state.pools[pool].pop(choice) {
-            Some(task) => {
-                state.pools[pool].threads[index].summoned = false;
-                self.start(state, pool, index, task)
-            }
+            Some(task) => self.start(state, pool, index, task),
             None if index >= self.pools[pool].0 => Step::LieDown,
             None => Step::BeginSleep,
         }
@@ -394,7 +391,8 @@ impl Program {
         state.tasks[task] = Task::Running;
         let thread = &mut state.pools[pool].threads[index];
         thread.stack.push((task, 0));
-        if std::mem::take(&mut thread.summoned) && self.rules.passes_on {
+        let summoned = std::mem::take(&mut thread.summoned);
+        if summoned && self.rules.passes_on && !state.pools[pool].queue.is_empty() {
             Step::Wake(Then::Go)
         } else {
             Step::Go

@@ -18,8 +18,8 @@
 //! pusher's look at its request comes after it, and sees the call. There is no third case: the
 //! light barrier keeps the push before the look. A pusher that sees the call also sees the sleeper
 //! asleep, and wakes it or another one to search; a worker woken to search finds the job, or finds
-//! that another took it, or, if it has something else to do before it has searched, wakes another in
-//! its place.
+//! that another took it, or, if it takes up something else and the job is still in sight, wakes another
+//! in its place.
 //!
 //! **The barrier comes late** because it costs microseconds, and interrupts every processor of the
 //! process. A program with short serial phases wakes its sleepers before it is due. Until then a
@@ -44,6 +44,7 @@
 //! | Z3 | push: light barrier (`split`, D2) | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z4 | fence between the begin of a sleep and the look for a call | SeqCst | Z5 | a sleeper could take a call to stand that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen` |
 //! | Z5 | fence between clearing a call and looking for sleepers | SeqCst | Z4 | as Z4 | `sleep::models::a_standing_call_is_not_cleared_unseen` |
+//! | Z6 | fence between getting up and the look whether to wake another | Acquire | Z5 | a worker that was woken might not see what for, and keep the summons to itself | `sleep::models::who_is_woken_sees_why` |
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::Word;
@@ -185,6 +186,34 @@ mod models {
             }
             sleeper.join().unwrap();
             assert_eq!(sleepers.get().asleep(), 0);
+        });
+    }
+
+    /// A worker that was woken to search sees the job that it was woken for.
+    #[test]
+    fn who_is_woken_sees_why() {
+        loom::model(|| {
+            let state = Arc::new(SleepState::new());
+            let sleepers = Arc::new(AtomicCounts::new(0));
+            let deque = Arc::new(Embedded::new());
+            sleepers.begin_sleep(&state);
+            leave_call(&deque);
+            let woken = {
+                let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    if sleepers.end_sleep(&state) {
+                        fence(Ordering::Acquire); // [Z6]
+                        assert!(!deque.is_empty(), "woken for nothing");
+                    }
+                })
+            };
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                deque.push(1_usize);
+                take_call(&deque);
+            }
+            sleepers.wake_to_search(&state);
+            woken.join().unwrap();
         });
     }
 

@@ -194,7 +194,7 @@ fn a_scope_gets_its_tasks_and_no_others() {
     // Jobs of two scopes, in turn; every second one is dealt to the other worker.
     let [ours, theirs] = [GroupId(64), GroupId(128)];
     // SAFETY: the closure borrows nothing. It is not executed, but leaked, like all here.
-    let spawned = |group| unsafe { crate::task::job::HeapJob::new_ref(group, |_| ()) };
+    let spawned = |group| unsafe { crate::task::job::HeapJob::new_ref(None, group, |_| ()) };
     for group in [ours, ours, theirs, ours, theirs, theirs] {
         push(&mut piles[0], spawned(group));
     }
