@@ -281,6 +281,7 @@ fn work(redis: Redis) {
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(25);
     setup.slots = 2;
+    setup.grace = Duration::from_secs(3);
     let stop = Stop::default();
     let told = stop.clone();
     ctrlc::set_handler(move || told.stop()).expect("it is the first");

@@ -64,7 +64,8 @@ pub struct Setup {
     /// process.
     pub quantum: Duration,
     /// How long leases may take to come to an end when it is told to stop. What is not done by then
-    /// is given back.
+    /// is given back. So long, too, tasks that ran out of time may occupy all threads of the pool
+    /// before the worker ends.
     pub grace: Duration,
     /// It ends when there has been nothing to do for so long; if nothing, never.
     pub linger: Option<Duration>,

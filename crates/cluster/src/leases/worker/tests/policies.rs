@@ -141,7 +141,9 @@ fn result(memory: &Memory) -> (u64, Status) {
 /// Works with one worker until it has had nothing to do for a while.
 fn work_alone(memory: &Arc<Memory>) -> Result<Tally, Trouble> {
     let pool: Arc<dyn LeasePool> = memory.clone();
-    serve(pool, setup("w", 1), &Stop::default(), |_| {})
+    let mut setup = setup("w", 1);
+    setup.grace = Duration::from_millis(100);
+    serve(pool, setup, &Stop::default(), |_| {})
 }
 
 #[test]
