@@ -140,9 +140,13 @@ fn result(memory: &Memory) -> (u64, Status) {
 
 /// Works with one worker until it has had nothing to do for a while.
 fn work_alone(memory: &Arc<Memory>) -> Result<Tally, Trouble> {
+    work_until(memory, Duration::from_millis(300))
+}
+
+fn work_until(memory: &Arc<Memory>, linger: Duration) -> Result<Tally, Trouble> {
     let pool: Arc<dyn LeasePool> = memory.clone();
     let mut setup = setup("w", 1);
-    setup.grace = Duration::from_millis(100);
+    (setup.grace, setup.linger) = (Duration::from_millis(100), Some(linger));
     serve(pool, setup, &Stop::default(), |_| {})
 }
 
@@ -170,7 +174,8 @@ fn a_task_that_runs_out_of_time_is_tried_again_and_set_aside_alone() {
 #[test]
 fn a_worker_whose_threads_are_stuck_ends_and_others_have_the_rest() {
     let memory = start([Slow::Stuck, Slow::Fine]);
-    assert_eq!(work_alone(&memory), Err(Trouble::Stuck(1)));
+    let ended = work_until(&memory, Duration::from_secs(60));
+    assert_eq!(ended, Err(Trouble::Stuck(1)));
     let id = job("", Duration::ZERO).id;
     let status = memory.status(&id).expect("it is there");
     let status = status.expect("it was submitted");
