@@ -116,12 +116,12 @@ pub(crate) struct Gale<const URGENT: bool> {
 
 impl<const URGENT: bool> Task for Gale<URGENT> {
     const KIND: &'static str = if URGENT { "gale/urgent" } else { "gale" };
-    const POLICY: Policy = Policy {
-        urgent: URGENT,
-        ..Policy::new()
+    const POLICY: Policy = {
+        let policy = Policy::new()
             .timeout(Duration::from_millis(150))
             .tries(10_000)
-            .back_off(Duration::from_millis(20), Duration::from_millis(200))
+            .back_off(Duration::from_millis(20), Duration::from_millis(200));
+        if URGENT { policy.urgent() } else { policy }
     };
     type Output = Sum<u64>;
 
