@@ -7,39 +7,18 @@
 //! mpirun -n 4 target/release/examples/ranks 24
 //! ```
 
+mod leaves;
+
 use std::error::Error;
 
 use locksley_cluster::ranks::{self, Options};
-use locksley_cluster::{Build, Program, Sum, Task, Tasks};
-use serde::{Deserialize, Serialize};
-
-/// Counts the leaves of a binary tree.
-#[derive(Serialize, Deserialize)]
-struct Count {
-    height: u32,
-}
-
-impl Task for Count {
-    const KIND: &'static str = "count";
-    type Output = Sum<u64>;
-
-    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
-        if self.height <= 14 {
-            return Sum((0..1 << self.height).map(|_: u64| 1).sum());
-        }
-        let height = self.height - 1;
-        (0..2).for_each(|_| tasks.spawn(Count { height }));
-        Sum(0)
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let height = std::env::args().nth(1).ok_or("give a height, such as 24")?;
     let height = height.parse()?;
-    let (program, first) = (Program::new("leaves").with::<Count>(), [Count { height }]);
+    let (program, first) = (leaves::program(), [leaves::Count { height }]);
     let options = Options {
-        // Changes whenever `Count` or the result changes: ranks of other builds end the job.
-        build: Some(Build::named("leaves 1")),
+        build: Some(leaves::build()),
         ..Options::default()
     };
     #[cfg(feature = "mpi")]

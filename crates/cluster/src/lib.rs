@@ -43,6 +43,8 @@ mod build_id;
 pub mod continuation;
 pub mod leases;
 mod local;
+mod parcel;
+mod policy;
 pub mod programs;
 pub mod ranks;
 mod reduce;
@@ -52,9 +54,11 @@ mod task;
 
 pub use build_id::Build;
 pub use continuation::{Continuation, Group};
-pub use local::{Failed, Local, Panicked, Usage};
+pub use local::{Failed, Local, Panicked, Spawned, Usage};
+pub use parcel::{Malformed, Parcel};
+pub use policy::Policy;
 pub use reduce::{Max, Reduce, Sum};
-pub use task::{Boxed, Malformed, Parcel, Program, Runnable, Task, Tasks};
+pub use task::{Boxed, Program, Runnable, Task, Tasks};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -16,12 +16,14 @@ use std::time::Duration;
 use locksley::Pool;
 
 use crate::continuation::Slot;
+use crate::parcel::{Malformed, Parcel};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Malformed, Parcel, Program, Task};
+use crate::task::{Boxed, Program, Task};
 use shared::{Origin, Waiting};
 
 pub use lineage::Failed;
 pub(crate) use lineage::{Node, Parts};
+pub use shared::Spawned;
 pub(crate) use shared::{Cut, Hold, Made, Shared, message};
 
 /// A process's pool with the tasks of a program.
@@ -105,7 +107,7 @@ impl<R: Reduce> Local<R> {
     /// ```
     pub fn new(pool: impl Into<Arc<Pool>>, program: &Program<R>) -> Local<R> {
         let pool = pool.into();
-        let shared = Shared::new(pool.workers());
+        let shared = Shared::new(&pool);
         Local {
             pool,
             program: program.clone(),
@@ -196,6 +198,12 @@ impl<R: Reduce> Local<R> {
     /// How many tasks run here, if the process is tracked.
     pub(crate) fn running(&self) -> usize {
         self.shared.running()
+    }
+
+    /// Lets tasks fail whose [time](crate::Policy::timeout) is over. Returns how many of them have
+    /// not returned, of all since the start.
+    pub(crate) fn expire(&self) -> usize {
+        self.shared.expire()
     }
 
     /// Whether tasks wait that a cut would take; and whether results wait that are more than fits

@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 /// use locksley_cluster::Reduce;
 /// use serde::{Deserialize, Serialize};
 ///
-/// /// The longest word that was found; of several the first in the alphabet, so that the order does not matter.
+/// /// The longest word that was found; of several the first in the alphabet, so that the order
+/// /// does not matter.
 /// #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 /// struct Longest(String);
 ///

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::continuation::{self, Continuation, Group, Merge, Slot, Waits};
 use crate::local::{Made, Node, Shared};
+use crate::parcel::{Malformed, Parcel, decode};
+use crate::policy::Policy;
 use crate::reduce::Reduce;
 
 /// A kind of task: a value that can be sent anywhere and run there.
@@ -52,6 +55,10 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     /// The name by which every process knows it: unique in its program.
     const KIND: &'static str;
 
+    /// How tasks of this kind are treated on [leases](crate::leases): time limit, tries, pauses
+    /// between them, priority.
+    const POLICY: Policy = Policy::new();
+
     /// What is known when all tasks have been run.
     type Output: Reduce;
 
@@ -84,6 +91,50 @@ impl<R: Reduce> Tasks<R> {
             .map(|_| self.shared.merge_slot(&self.made, &self.node));
         let shared = self.shared.clone();
         shared.spawn(Box::new(task), self.node.clone(), to);
+    }
+
+    /// Adds a task that begins no earlier than `delay` from now. On [leases](crate::leases) the
+    /// server keeps it until then. In one process and on ranks a thread of the process does, and
+    /// the run does not end before.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use locksley_cluster::{Local, Max, Program, Task, Tasks};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// /// Looks twice whether something is there.
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Look {
+    ///     again: bool,
+    /// }
+    ///
+    /// impl Task for Look {
+    ///     const KIND: &'static str = "look";
+    ///     type Output = Max<u64>;
+    ///
+    ///     fn run(self, tasks: &Tasks<Max<u64>>) -> Max<u64> {
+    ///         if self.again {
+    ///             tasks.spawn_after(Duration::from_millis(20), Look { again: false });
+    ///             return Max(1);
+    ///         }
+    ///         Max(2)
+    ///     }
+    /// }
+    ///
+    /// let (start, program) = (Instant::now(), Program::new("looks").with::<Look>());
+    /// let pool = locksley::Pool::builder().workers(1).build()?;
+    /// let (seen, _) = Local::new(pool, &program).run([Look { again: true }])?;
+    /// assert_eq!(seen, Max(2));
+    /// assert!(start.elapsed() >= Duration::from_millis(20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_after<T: Task<Output = R>>(&self, delay: Duration, task: T) {
+        let to = self
+            .to
+            .map(|_| self.shared.merge_slot(&self.made, &self.node));
+        let due = Instant::now() + delay;
+        self.shared
+            .spawn_at(due, Box::new(task), self.node.clone(), to);
     }
 
     /// Tasks whose results go, in this order, to a [continuation](Continuation) instead of into the
@@ -128,10 +179,11 @@ impl<R: Reduce> Tasks<R> {
         self.shared.wanted()
     }
 
-    /// Returns `true` if the run has been given up. Results are not wanted any more; a long task
-    /// may look now and then, and return at once.
+    /// Returns `true` if the result is not wanted any more: the run has been given up, or this try
+    /// has [run out of time](Policy::timeout). A long task looks now and then, and returns at once.
     pub fn cancelled(&self) -> bool {
-        self.shared.cancelled()
+        let late = self.node.as_ref().is_some_and(|node| node.is_late());
+        late || self.shared.cancelled()
     }
 }
 
@@ -161,6 +213,9 @@ pub trait Runnable<R>: Send {
     /// The task as it travels.
     fn pack(&self) -> Parcel;
 
+    /// How tasks of its kind are treated on leases.
+    fn policy(&self) -> Policy;
+
     /// Runs it.
     fn run(self: Box<Self>, tasks: &Tasks<R>) -> R;
 }
@@ -177,140 +232,14 @@ impl<T: Task> Runnable<T::Output> for T {
         Parcel::of(self)
     }
 
+    fn policy(&self) -> Policy {
+        T::POLICY
+    }
+
     fn run(self: Box<Self>, tasks: &Tasks<T::Output>) -> T::Output {
         Task::run(*self, tasks)
     }
 }
-
-/// A task on its way: the name of its kind, and its argument in postcard's format.
-///
-/// ```
-/// use locksley_cluster::Parcel;
-///
-/// let parcel = Parcel::new("count", vec![1, 2]);
-/// assert_eq!(Parcel::decode(&parcel.encode()).unwrap(), parcel);
-/// assert!(Parcel::decode(&[200, 1]).is_err());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parcel {
-    /// The name of its kind.
-    pub kind: String,
-    /// How many results are in the argument: of a [continuation](crate::Continuation) its inputs.
-    pub inputs: u32,
-    /// Where its result goes, if not into that of the job.
-    pub to: Option<Slot>,
-    /// The task, serialised.
-    pub argument: Vec<u8>,
-}
-
-impl Parcel {
-    /// A task of this kind, whose result goes into that of the job.
-    pub fn new(kind: impl Into<String>, argument: Vec<u8>) -> Parcel {
-        Parcel {
-            kind: kind.into(),
-            inputs: 0,
-            to: None,
-            argument,
-        }
-    }
-
-    /// Packs a task.
-    pub fn of<T: Task>(task: &T) -> Parcel {
-        Parcel::new(T::KIND, encode(task))
-    }
-
-    /// How many results are in an encoded parcel.
-    pub(crate) fn inputs_of(bytes: &[u8]) -> u32 {
-        let front = postcard::take_from_bytes::<(&str, u32)>(bytes);
-        front.map_or(0, |((_, inputs), _)| inputs)
-    }
-
-    /// Several encoded parcels as one: a parcel of no kind.
-    pub(crate) fn bundle(parcels: &[Vec<u8>]) -> Vec<u8> {
-        let inputs = parcels.iter().map(|parcel| Parcel::inputs_of(parcel));
-        let inputs = inputs.fold(0, u32::saturating_add);
-        let parcel = Parcel::new("", encode(parcels));
-        Parcel { inputs, ..parcel }.encode()
-    }
-
-    /// The encoded parcels in a bundle, or the one that this is.
-    ///
-    /// # Errors
-    ///
-    /// If it is a bundle of something else.
-    pub(crate) fn unbundle(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
-        match bytes {
-            // The length of the kind's name comes first.
-            [0, ..] => decode(&Parcel::decode(bytes)?.argument),
-            _ => Ok(vec![bytes.to_vec()]),
-        }
-    }
-
-    /// The parcel as bytes.
-    pub fn encode(&self) -> Vec<u8> {
-        encode(self)
-    }
-
-    /// The parcel that these bytes are.
-    ///
-    /// # Errors
-    ///
-    /// If they are none.
-    pub fn decode(bytes: &[u8]) -> Result<Parcel, Malformed> {
-        decode(bytes)
-    }
-}
-
-/// A value in postcard's format.
-///
-/// # Panics
-///
-/// If the value's own `Serialize` fails, which is a fault in the program: memory can always be
-/// written to.
-pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    postcard::to_stdvec(value).unwrap_or_else(|error| {
-        panic!(
-            "a {} cannot be serialised: {error}",
-            std::any::type_name::<T>()
-        )
-    })
-}
-
-/// How many bytes a value takes in postcard's format.
-///
-/// # Panics
-///
-/// As [`encode`] does.
-pub(crate) fn size<T: Serialize + ?Sized>(value: &T) -> usize {
-    let counted = postcard::experimental::serialized_size(value);
-    counted.unwrap_or_else(|error| {
-        panic!(
-            "a {} cannot be serialised: {error}",
-            std::any::type_name::<T>()
-        )
-    })
-}
-
-/// The value that all of these bytes are.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(Malformed(format!("{} bytes too many", rest.len()))),
-        Err(error) => Err(Malformed(error.to_string())),
-    }
-}
-
-/// Why bytes are no task, or no result.
-///
-/// ```
-/// use locksley_cluster::Parcel;
-///
-/// let malformed = Parcel::decode(&[]).unwrap_err();
-/// assert!(malformed.to_string().starts_with("malformed: "));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("malformed: {0}")]
-pub struct Malformed(pub(crate) String);
 
 pub(crate) type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 
@@ -328,7 +257,7 @@ pub(crate) type Unpack<R> = fn(&[u8]) -> Result<Boxed<R>, Malformed>;
 /// ```
 pub struct Program<R> {
     name: &'static str,
-    kinds: BTreeMap<&'static str, Unpack<R>>,
+    kinds: BTreeMap<&'static str, (Unpack<R>, Policy)>,
 }
 
 impl<R: Reduce> Program<R> {
@@ -338,11 +267,15 @@ impl<R: Reduce> Program<R> {
             name,
             kinds: BTreeMap::new(),
         };
-        program.insert(Merge::<R>::KIND, continuation::unpack::<Merge<R>>())
+        program.insert(
+            Merge::<R>::KIND,
+            continuation::unpack::<Merge<R>>(),
+            Policy::new(),
+        )
     }
 
-    fn insert(mut self, kind: &'static str, unpack: Unpack<R>) -> Program<R> {
-        let before = self.kinds.insert(kind, unpack);
+    fn insert(mut self, kind: &'static str, unpack: Unpack<R>, policy: Policy) -> Program<R> {
+        let before = self.kinds.insert(kind, (unpack, policy));
         assert!(
             before.is_none(),
             "the program {} has two kinds of the name {kind}",
@@ -359,9 +292,8 @@ impl<R: Reduce> Program<R> {
     #[must_use]
     pub fn with<T: Task<Output = R>>(self) -> Program<R> {
         assert!(!T::KIND.is_empty(), "a kind has a name");
-        self.insert(T::KIND, |bytes| {
-            decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>)
-        })
+        let unpack = |bytes: &[u8]| decode::<T>(bytes).map(|task| Box::new(task) as Boxed<R>);
+        self.insert(T::KIND, unpack, T::POLICY)
     }
 
     /// The program with one more kind of [continuation](Continuation).
@@ -372,7 +304,7 @@ impl<R: Reduce> Program<R> {
     #[must_use]
     pub fn with_continuation<C: Continuation<Output = R>>(self) -> Program<R> {
         assert!(!C::KIND.is_empty(), "a kind has a name");
-        self.insert(C::KIND, continuation::unpack::<C>())
+        self.insert(C::KIND, continuation::unpack::<C>(), C::POLICY)
     }
 
     /// Its name.
@@ -386,13 +318,19 @@ impl<R: Reduce> Program<R> {
         self.kinds.keys().copied().filter(ours)
     }
 
+    /// How tasks of a kind are treated on leases.
+    pub fn policy(&self, kind: &str) -> Policy {
+        let found = self.kinds.get(kind);
+        found.map_or(Policy::new(), |(_, policy)| *policy)
+    }
+
     /// The task in a parcel.
     ///
     /// # Errors
     ///
     /// If the program has no such kind, or the argument is none of that kind.
     pub fn unpack(&self, parcel: &Parcel) -> Result<Boxed<R>, Malformed> {
-        let unpack = self.kinds.get(parcel.kind.as_str()).ok_or_else(|| {
+        let (unpack, _) = self.kinds.get(parcel.kind.as_str()).ok_or_else(|| {
             let kind: String = parcel.kind.chars().take(40).collect();
             Malformed(format!("the program {} has no kind {kind:?}", self.name))
         })?;

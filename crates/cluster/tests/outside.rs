@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = Program::new("leaves").with::<Count>();
     let pool = locksley::Pool::builder().workers(2).build()?;
     let (Sum(here), _) = Local::new(pool, &program).run([Count(8)])?;
-    let options = Options { workers: 1, build: Some(Build::named("leaves 1")), ..Options::default() };
+    let build = Some(Build::named("leaves 1"));
+    let options = Options { workers: 1, build, ..Options::default() };
     let outcome = ranks::run_threads(&program, [Count(8)], &options, ranks::threads(2))?;
     println!("{here} {}", outcome.result.0);
     Ok(())
@@ -87,6 +88,8 @@ fn a_crate_elsewhere_builds_and_runs_its_own_program() {
         "locksley-workload",
         "serde_json",
         "redis",
+        "prometheus",
+        "tiny_http",
         "rustls",
         "image",
     ] {

@@ -338,3 +338,27 @@ fn a_trace_of_nothing_is_empty() {
     check(&outcome);
     assert!(outcome.trace.unwrap().is_empty());
 }
+
+/// Spawns a task for a little later, and that one another, down to 0.
+#[derive(Serialize, Deserialize)]
+struct Later(u64);
+
+impl Task for Later {
+    const KIND: &'static str = "later";
+    type Output = Sum<u64>;
+
+    fn run(self, tasks: &Tasks<Sum<u64>>) -> Sum<u64> {
+        if self.0 > 0 {
+            tasks.spawn_after(Duration::from_millis(10), Later(self.0 - 1));
+        }
+        Sum(1)
+    }
+}
+
+#[test]
+fn ranks_do_not_end_before_delayed_tasks() {
+    let program = Program::new("later").with::<Later>();
+    let peers = ranks::threads(2);
+    let outcome = ranks::run_threads(&program, [Later(5), Later(3)], &options(), peers);
+    assert_eq!(outcome.expect("it ends").result, Sum(10));
+}

@@ -69,6 +69,7 @@ fn load(server: &Started, workers: usize, time: Duration) -> Result<f64, Trouble
             tasks: vec![b"task".to_vec(); left.min(job.terms.limits.children)],
             chunk: chunk as u64,
             last: chunk + 1 == chunks,
+            urgent: false,
         })?;
     }
     let part = |number: usize| -> Result<(f64, Duration), Trouble> {

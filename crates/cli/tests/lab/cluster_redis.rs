@@ -10,21 +10,20 @@ use serde_json::Value;
 
 use crate::{Lab, Ran};
 
-const SMALL: &str = "uts --type binomial --branching 2000 --q 0.12 --m 8 --seed 42";
+pub(crate) const SMALL: &str = "uts --type binomial --branching 2000 --q 0.12 --m 8 --seed 42";
 
 const PASSWORD: &str = "nottingham";
 
 /// A folder, and a server with a password.
-struct Site {
+pub(crate) struct Site {
     lab: Lab,
-    server: Child,
+    pub(crate) server: Child,
     port: u16,
 }
 
 impl Site {
-    /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if
-    /// that is 0.
-    fn new() -> Option<Site> {
+    /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if that is 0.
+    pub(crate) fn new() -> Option<Site> {
         let wish = std::env::var_os("LOCKSLEY_TEST_REDIS");
         if wish.as_ref().is_some_and(|wish| wish == "0") {
             eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
@@ -72,7 +71,7 @@ impl Site {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = self
             .lab
             .command(format!("cluster {line}").split_whitespace());
@@ -82,14 +81,14 @@ impl Site {
         command
     }
 
-    fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> Ran {
         let ran: Ran = self.command(line).output().expect("it runs").into();
         let secret = ran.out.contains(PASSWORD) || ran.err.contains(PASSWORD);
         assert!(!secret, "{ran:?}");
         ran
     }
 
-    fn json(&self, line: &str) -> Value {
+    pub(crate) fn json(&self, line: &str) -> Value {
         let ran = self.run(&format!("{line} --json"));
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
         serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{line}: {error}: {ran:?}"))

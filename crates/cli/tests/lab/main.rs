@@ -4,6 +4,8 @@ mod bad_input;
 mod cluster;
 #[cfg(all(unix, feature = "redis"))]
 mod cluster_redis;
+#[cfg(all(unix, feature = "redis"))]
+mod cluster_redis_http;
 mod commands;
 mod experiments;
 mod files;

@@ -2,6 +2,7 @@
 
 mod deferred;
 mod jobs;
+mod schedule;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,6 +60,7 @@ impl<'a> Case<'a> {
                     children: 5,
                     result: 50,
                 },
+                ..Terms::default()
             },
         };
         let case = Case {
@@ -85,6 +87,7 @@ impl<'a> Case<'a> {
             tasks: tasks.iter().map(|task| task.as_bytes().to_vec()).collect(),
             chunk,
             last,
+            urgent: false,
         })
     }
 
@@ -141,10 +144,7 @@ impl<'a> Case<'a> {
 }
 
 fn completion(result: &str, children: &[&str]) -> Completion {
-    let child = |task: &&str| Child {
-        task: task.as_bytes().to_vec(),
-        tries: 0,
-    };
+    let child = |task: &&str| Child::new(task.as_bytes().to_vec());
     Completion {
         results: vec![result.as_bytes().to_vec()],
         children: children.iter().map(child).collect(),
@@ -192,6 +192,15 @@ macro_rules! battery {
             a_slot_is_filled_once
             deferred_tasks_have_limits
             what_was_set_aside_is_tried_again
+            a_delayed_child_waits_for_its_time
+            a_job_may_begin_later
+            urgent_tasks_go_first
+            an_urgent_job_goes_before_others
+            urgent_tasks_stay_urgent_when_they_are_tried_again
+            an_urgent_continuation_goes_first
+            a_suspect_that_pauses_is_a_suspect_afterwards
+            a_worker_that_waits_gets_a_delayed_task_in_time
+            a_job_with_delayed_tasks_is_cancelled_and_forgotten
             a_storm_loses_nothing_and_counts_nothing_twice
         );
     };
@@ -207,6 +216,7 @@ macro_rules! battery {
 pub(super) use battery;
 pub(super) use deferred::*;
 pub(super) use jobs::*;
+pub(super) use schedule::*;
 
 pub(super) fn tasks_become_results_and_children(world: &dyn World) {
     let case = Case::with(world, &["a", "b"]);

@@ -10,8 +10,8 @@ use locksley::Pool;
 
 use crate::continuation::{DeferredTask, Slot};
 use crate::local::{Hold, Parts, message};
-use crate::task::{decode, encode};
-use crate::{Failed, Local, Malformed, Panicked, Parcel, Program, Reduce};
+use crate::parcel::{decode, encode};
+use crate::{Failed, Local, Malformed, Panicked, Parcel, Policy, Program, Reduce, Spawned};
 
 /// A program, whatever its results are: they are bytes here.
 pub trait Served: Send + Sync {
@@ -20,6 +20,9 @@ pub trait Served: Send + Sync {
 
     /// Lets tasks run in a pool. What is no task of the program counts as failed.
     fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run>;
+
+    /// How tasks of a kind are treated.
+    fn policy(&self, kind: &str) -> Policy;
 
     /// Combines results, into as few as fit the limit.
     ///
@@ -47,8 +50,8 @@ pub struct Piece {
     pub results: Vec<Vec<u8>>,
     /// How many tasks gave them.
     pub tasks: u64,
-    /// Tasks that are still to be done, encoded. They are no longer in the run.
-    pub children: Vec<Vec<u8>>,
+    /// Tasks that are still to be done. They are no longer in the run.
+    pub children: Vec<Spawned>,
     /// Continuations that wait for inputs. They are no longer in the run.
     pub deferred: Vec<DeferredTask>,
     /// Inputs of deferred tasks that are not in the run, encoded.
@@ -78,8 +81,12 @@ pub trait Run: Send + Sync {
     /// Takes away what the run can do without; nothing at a bad moment, which passes.
     fn cut(&self) -> Option<Piece>;
 
-    /// Whether a cut is due: tasks wait that it would take, or results are more than fits into one.
+    /// Whether a cut is due: tasks wait that it would take, or ran out of time, or results are more
+    /// than fits into one.
     fn is_due(&self) -> bool;
+
+    /// Lets tasks fail whose time is over. Returns how many of those that did have not returned.
+    fn expire(&self) -> usize;
 
     /// How many tasks run.
     fn running(&self) -> usize;
@@ -123,6 +130,10 @@ impl<R: Reduce> Served for Program<R> {
             }
         }
         Box::new(Tracked { local, usual })
+    }
+
+    fn policy(&self, kind: &str) -> Policy {
+        Program::policy(self, kind)
     }
 
     fn combine(&self, results: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, Malformed> {
@@ -182,6 +193,10 @@ impl<R: Reduce> Run for Tracked<R> {
     fn is_due(&self) -> bool {
         let (tasks, results) = self.local.has_much();
         tasks || results
+    }
+
+    fn expire(&self) -> usize {
+        self.local.expire()
     }
 
     fn running(&self) -> usize {

@@ -28,6 +28,12 @@ pub enum Trouble {
          --forget, and submit it again"
     )]
     Vanished(JobId),
+    /// All workers of the pool run tasks that ran out of time and do not return.
+    #[error(
+        "all {0} threads of this worker are occupied by tasks that ran out of time and do not \
+         return: start it anew; such tasks should look whether they are cancelled"
+    )]
+    Stuck(usize),
     /// Something is too large.
     #[error("{0}: let the task spawn smaller ones, or raise the job's limits")]
     Oversized(#[from] Oversized),

@@ -19,13 +19,14 @@ pub(super) struct Flaky<P> {
 
 impl<P> Flaky<P> {
     fn lost(&self) -> Result<(), Trouble> {
-        let mut random = self.random.lock().expect("nobody panics here");
+        let mut random = self.random.lock().expect("no panic");
         *random ^= *random << 13;
         *random ^= *random >> 7;
         *random ^= *random << 17;
-        match random.is_multiple_of(self.one_in) {
-            true => Err(Trouble::Away("lost".to_owned())),
-            false => Ok(()),
+        if random.is_multiple_of(self.one_in) {
+            Err(Trouble::Away("lost".to_owned()))
+        } else {
+            Ok(())
         }
     }
 

@@ -1,18 +1,19 @@
 //! The reference: leases in the memory of one process, with a clock that can be set.
 
 mod job;
+mod world;
 
-use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::types::plain;
 use super::{
     Completed, Completion, Crowd, Dead, GiveUp, JobId, Lease, LeasePool, Order, Oversized, Present,
-    Reclaimed, Share, State, Status, Submitted, Ticket, Trouble, WorkerId,
+    Reclaimed, State, Status, Submitted, Ticket, Trouble, WorkerId,
 };
 use crate::Build;
-use job::{Holder, Job};
+use job::Job;
+use world::World;
 
 /// A stand-in for a server, for tests and for a look at what the operations mean: here they are in
 /// a few lines each.
@@ -23,9 +24,11 @@ use job::{Holder, Job};
 /// use locksley_cluster::leases::*;
 ///
 /// let pool = Memory::default();
-/// let job = JobInfo { id: "a".parse()?, build: Build(1), program: "p".to_owned(), terms: Terms::default() };
+/// let (build, program) = (Build(1), "p".to_owned());
+/// let job = JobInfo { id: "a".parse()?, build, program, terms: Terms::default() };
 /// pool.submit(&Order::whole(job, vec![b"task".to_vec()]))?;
-/// let (slow, other) = (WorkerId { name: "slow".to_owned(), build: Build(1) }, WorkerId { name: "other".to_owned(), build: Build(1) });
+/// let worker = |name: &str| WorkerId { name: name.to_owned(), build };
+/// let (slow, other) = (worker("slow"), worker("other"));
 /// pool.beat(&Present { worker: other.clone(), slots: 1 }, Duration::from_secs(60))?;
 /// let lease = pool.lease(&slow, 1, false, Duration::ZERO)?.remove(0);
 ///
@@ -43,21 +46,8 @@ pub struct Memory {
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
-struct World {
-    /// How far the clock is ahead of the machine's, and behind it: it can be set both ways.
-    ahead: Duration,
-    behind: Duration,
-    /// The latest time that was seen. A clock that is set back is taken to go on from here.
-    seen: Duration,
-    correction: Duration,
-    jobs: BTreeMap<JobId, Job>,
-    /// How many entries and deliveries there were: their numbers.
-    numbers: u64,
-    workers: BTreeMap<String, (Present, Duration)>,
-    /// When they came back, if all were away.
-    returned: Duration,
-}
+/// Shortest wait for a task whose time has not come.
+const SOON: Duration = Duration::from_millis(1);
 
 /// What the clock begins with, so that it can be set back.
 const LATER: Duration = Duration::from_secs(1 << 30);
@@ -81,6 +71,7 @@ impl Memory {
     /// Sets the clock ahead.
     pub fn pass(&self, time: Duration) {
         self.world().ahead += time;
+        self.changed.notify_all();
     }
 
     fn world(&self) -> MutexGuard<'_, World> {
@@ -107,31 +98,6 @@ impl Memory {
     }
 }
 
-impl World {
-    fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
-    }
-
-    /// When the workers came back, if all were away. Until then no worker could renew a lease, and
-    /// that one ran out says nothing about its worker.
-    fn returned(&mut self, now: Duration) -> Duration {
-        if self.workers.values().all(|(_, until)| *until <= now) {
-            self.returned = now;
-        }
-        self.returned
-    }
-
-    /// The job of a ticket and its entry's number, if the ticket is that of the last delivery.
-    fn held(&mut self, ticket: &Ticket) -> Option<(&mut Job, u64)> {
-        let number = ticket.entry.parse().ok()?;
-        let job = self.jobs.get_mut(&ticket.job)?;
-        let holder = job.leased.get(&number)?;
-        let good = holder.worker == ticket.worker && holder.delivery == ticket.delivery;
-        good.then_some((job, number))
-    }
-}
-
 impl LeasePool for Memory {
     fn submit(&self, order: &Order) -> Result<Submitted, Trouble> {
         let limits = order.job.terms.limits;
@@ -148,7 +114,7 @@ impl LeasePool for Memory {
         let fresh = || Job::new(order, now);
         let job = world.jobs.entry(order.job.id.clone()).or_insert_with(fresh);
         let same = job.info.build == order.job.build && job.info.program == order.job.program;
-        if !same || !job.chunk(order, &mut world.numbers) {
+        if !same || !job.chunk(order, &mut world.numbers, now) {
             return Err(Trouble::Taken(order.job.id.clone()));
         }
         let state = job.state;
@@ -180,55 +146,23 @@ impl LeasePool for Memory {
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
         let until = Instant::now() + wait;
-        let mut guard = self.world();
+        let mut world = self.world();
         loop {
-            let now = self.now(&mut guard);
-            let world = &mut *guard;
-            let mut leases = Vec::new();
-            let mut suspect = suspect;
-            let ours = |job: &&mut Job| job.info.build == worker.build;
-            for job in world.jobs.values_mut().filter(ours) {
-                while leases.len() < at_most {
-                    let one = if suspect && !job.suspects.is_empty() {
-                        suspect = false;
-                        job.suspects.pop_front()
-                    } else {
-                        job.waiting.pop_front()
-                    };
-                    let Some(number) = one else { break };
-                    world.numbers += 1;
-                    let holder = Holder {
-                        worker: worker.name.clone(),
-                        delivery: world.numbers,
-                        since: now,
-                    };
-                    leases.push(job.lease(number, holder));
-                }
-            }
+            let now = self.now(&mut world);
+            let (leases, next) = world.lease(worker, at_most, suspect, now);
             let left = until.saturating_duration_since(Instant::now());
             if !leases.is_empty() || left.is_zero() {
                 return Ok(leases);
             }
-            guard = self.wait(guard, left);
+            let pause = next.map_or(left, |next| left.min(next.max(SOON)));
+            world = self.wait(world, pause);
         }
     }
 
     fn reclaim(&self) -> Result<Reclaimed, Trouble> {
         let mut guard = self.world();
         let now = self.now(&mut guard);
-        let returned = guard.returned(now);
-        let mut reclaimed = Reclaimed::default();
-        for job in guard.jobs.values_mut() {
-            let lease = job.info.terms.lease;
-            if now >= returned + lease {
-                let (again, aside) = job.reclaim(now);
-                reclaimed.returned += again;
-                reclaimed.aside += aside;
-            }
-            let oldest = job.leased.values().map(|holder| holder.since).min();
-            let due = oldest.map(|since| (since.max(returned) + lease).saturating_sub(now));
-            reclaimed.next = reclaimed.next.into_iter().chain(due).min();
-        }
+        let reclaimed = guard.reclaim(now);
         self.changed.notify_all();
         Ok(reclaimed)
     }
@@ -250,53 +184,9 @@ impl LeasePool for Memory {
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
         let mut world = self.world();
         let now = self.now(&mut world);
-        let first = world.numbers + 1;
-        let new = completion.children.len() + completion.aside.len();
-        let new = new + completion.deferred.len() + completion.inputs.len();
-        world.numbers += new as u64;
-        let mut numbers = first..;
-        let Some((job, number)) = world.held(ticket) else {
-            return Ok(Completed::Fenced);
-        };
-        let step = job.entries.get(&number).map_or(0, |entry| entry.step);
-        let counted = |job: &Job| Completed::Counted {
-            outstanding: job.entries.len() as u64,
-            results: job.results.len() as u64,
-        };
-        if step != ticket.step {
-            // No other worker has this ticket: it is this completion, repeated.
-            let repeated = completion.kept.is_some() && step == ticket.step + 1;
-            return Ok(if repeated {
-                counted(job)
-            } else {
-                Completed::Fenced
-            });
-        }
-        completion.check(&job.info.terms.limits)?;
-        for (child, new) in completion.children.iter().zip(numbers.by_ref()) {
-            job.add(new, child.task.clone(), child.tries);
-        }
-        for (refused, new) in completion.aside.iter().zip(numbers.by_ref()) {
-            job.set_aside(new, &refused.task, refused.attempts, &refused.reason);
-        }
-        job.defer(completion, &mut numbers);
-        let results = completion.results.iter().filter(|part| !part.is_empty());
-        job.results.extend(results.cloned());
-        job.tasks += completion.tasks;
-        if let (Some(kept), Some(entry)) = (&completion.kept, job.entries.get_mut(&number)) {
-            entry.task.clone_from(kept);
-            entry.step += 1;
-        } else {
-            // A worker that only gives tasks back has done nothing.
-            if completion.tasks > 0 {
-                *job.done.entry(ticket.worker.clone()).or_default() += 1;
-            }
-            job.remove(number);
-        }
-        job.tidy(now);
-        let counted = counted(job);
+        let completed = world.complete(ticket, completion, now);
         self.changed.notify_all();
-        Ok(counted)
+        completed
     }
 
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {
@@ -315,8 +205,8 @@ impl LeasePool for Memory {
                 job.set_aside(number, &entry.task, attempts, reason)
             }
             GiveUp::Hopeless(reason) => job.set_aside(number, &entry.task, attempts, reason),
-            GiveUp::Failed(_) => job.add(new, entry.task, attempts),
-            GiveUp::Stopping => job.add(new, entry.task, entry.tries),
+            GiveUp::Failed(_) => job.line_up(new, entry.tried(attempts), now),
+            GiveUp::Stopping => job.line_up(new, entry, now),
         }
         job.tidy(now);
         self.changed.notify_all();
@@ -356,40 +246,7 @@ impl LeasePool for Memory {
     fn status(&self, job: &JobId) -> Result<Option<Status>, Trouble> {
         let mut world = self.world();
         let now = self.now(&mut world);
-        Ok(world.jobs.get(job).map(|job| {
-            let mut shares: BTreeMap<&String, Share> = BTreeMap::new();
-            job.done
-                .iter()
-                .for_each(|(worker, done)| shares.entry(worker).or_default().done = *done);
-            job.leased
-                .values()
-                .for_each(|holder| shares.entry(&holder.worker).or_default().in_flight += 1);
-            let named = |(worker, share): (&String, Share)| Share {
-                worker: worker.clone(),
-                ..share
-            };
-            Status {
-                job: (*job.info).clone(),
-                state: job.state,
-                done: job.done.values().sum(),
-                tasks: job.tasks,
-                outstanding: job.entries.len() as u64,
-                in_flight: job.leased.len() as u64,
-                aside: job.aside.len() as u64,
-                reasons: job
-                    .aside
-                    .iter()
-                    .take(10)
-                    .map(|dead| dead.aside.clone())
-                    .collect(),
-                shares: shares.into_iter().map(named).collect(),
-                workers: job.done.len() as u64,
-                sealed: job.sealed,
-                full: false,
-                submitted: job.submitted.as_nanos() as u64,
-                age: job.ended.unwrap_or(now) - job.submitted,
-            }
-        }))
+        Ok(world.jobs.get(job).map(|job| job.status(now)))
     }
 
     fn await_end(&self, job: &JobId, wait: Duration) -> Result<(), Trouble> {
@@ -417,12 +274,7 @@ impl LeasePool for Memory {
         };
         if job.state == State::Running {
             (job.state, job.ended) = (State::Cancelled, Some(now));
-            job.entries.clear();
-            job.waiting.clear();
-            job.suspects.clear();
-            job.leased.clear();
-            job.results.clear();
-            job.deferred.clear();
+            job.clear();
         }
         let state = job.state;
         if forget {
@@ -440,12 +292,13 @@ impl LeasePool for Memory {
 
     fn retry_dead(&self, job: &JobId, entries: &[String]) -> Result<Option<u64>, Trouble> {
         let mut guard = self.world();
+        let now = self.now(&mut guard);
         let world = &mut *guard;
         let job = world.jobs.get_mut(job);
         let Some(job) = job.filter(|job| job.state != State::Cancelled) else {
             return Ok(None);
         };
-        let again = job.retry_dead(entries, &mut world.numbers);
+        let again = job.retry_dead(entries, &mut world.numbers, now);
         self.changed.notify_all();
         Ok(Some(again))
     }

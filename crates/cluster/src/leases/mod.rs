@@ -1,12 +1,12 @@
 //! Tasks that are leased from a server: elastic workers that may die at any moment.
 //!
 //! ```text
-//!   submit ──> waiting ── lease ──> leased ── complete ──> gone: its results are in the list, its children wait
-//!                 ^                  │ │  ^ │
-//!                 │   give up        │ │  '─' complete and keep: the rest of it goes on, under the same lease
+//!   submit ──> waiting ── lease ──> leased ── complete ──> gone: its results are in the list,
+//!                 ^                  │ │  ^ │              its children wait
+//!                 │     give up      │ │  '─' complete and keep: the rest goes on under the lease
 //!                 │<─────────────────' │
-//!                 │   silent for longer than the lease: it waits again, with one more try, or is set aside after the last
-//!                 '────────────────────'
+//!                 │                    │ silent for longer than the lease: one more try,
+//!                 '────────────────────' or set aside after the last one
 //! ```
 //!
 //! A [`LeasePool`] is a server, or a stand-in for one in memory ([`Memory`]). A [worker](serve)
@@ -26,6 +26,12 @@
 //! - `complete` replaces a task by its partial results, its children and what is kept, if the
 //!   [ticket](Ticket) is that of the last delivery and of the last step of it;
 //! - `compact` replaces some results by their combination, if they are still there.
+//!
+//! A task that may not be leased yet is *delayed*: it was spawned for later
+//! ([`Tasks::spawn_after`](crate::Tasks::spawn_after)), its job begins later ([`Terms::delay`]), or
+//! it pauses between two tries ([`Policy::back_off`](crate::Policy::back_off)). It is outstanding
+//! like one that waits, and becomes one in the first `lease` after its time. Of the tasks that wait,
+//! *urgent* ones are leased first.
 //!
 //! A completion also hands over continuations that wait for inputs, and inputs for them: a
 //! *deferred* task belongs to the outstanding tasks that fill its slots, and becomes a task that
@@ -62,7 +68,10 @@
 //! | cancel, and a late completion | `Fenced` | there are no entries any more |
 //! | a job is submitted again under the name of one that is over | late tickets are void | entries have other numbers: the time of submission and a sequence |
 //! | ... and a submitter still waits for the first one | it is told so (`Vanished`) | the time of submission tells them apart, for submitters and for workers |
-//! | a task never ends | its lease is renewed, and its job goes on until it is cancelled | nothing tells it from one that is long |
+//! | a task never ends | its lease is renewed, and its job goes on until it is cancelled | without a time limit nothing tells it from one that is long |
+//! | a task is late ([`Policy::timeout`](crate::Policy::timeout)) | the try has failed, as if it had panicked; if it returns nevertheless that has no effect | what it had spawned is void, and so is its result |
+//! | all threads of a worker are occupied by tasks that were late | it gives back what it has, and ends with an error (`Stuck`) | as when a worker stops |
+//! | workers die, or the server is restarted, while a task is delayed | it is leased after its time | when that is, the server knows, and its file |
 //! | a task panics | it is tried again, or set aside; what ran beside it counts | what it had spawned is void, and its result was never there |
 //! | a task of a group is set aside | its continuation never runs, and the job ends without it | its slot stays empty; all that is outstanding is counted, and that is not |
 //! | a task kills its process | all that ran there has a try less; from the second try on nothing runs beside its siblings in one lease, and suspects one at a time in a worker | as when a worker dies |
@@ -86,6 +95,8 @@
 
 mod catalogue;
 mod error;
+#[cfg(feature = "http")]
+pub mod http;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
@@ -116,7 +127,7 @@ pub use types::*;
 #[cfg(feature = "redis")]
 pub use url::{BadServer, Server};
 pub use worker::pace;
-pub use worker::{Notice, Setup, Stop, Tally, serve, worker_name};
+pub use worker::{Monitor, Notice, Setup, Stop, Tally, WorkerState, serve, worker_name};
 
 /// Where tasks are leased from. Any number of threads may use it.
 ///

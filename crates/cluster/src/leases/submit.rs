@@ -1,10 +1,10 @@
-//! The other end: who submits a job, and waits for what comes of it.
+//! The other end: the submitter of a job, which waits for its result.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::{JobId, JobInfo, LeasePool, Order, State, Status, Submitted, Trouble};
-use crate::task::decode;
+use crate::parcel::decode;
 use crate::{Malformed, Parcel, Program, Reduce, Task};
 
 /// A job that begins with these tasks.
@@ -16,7 +16,8 @@ use crate::{Malformed, Parcel, Program, Reduce, Task};
 /// use locksley_workload::UtsTree;
 ///
 /// let pool = Memory::default();
-/// let job = JobInfo { id: "tree".parse()?, build: Build(1), program: "uts".to_owned(), terms: Terms::default() };
+/// let (build, program) = (Build(1), "uts".to_owned());
+/// let job = JobInfo { id: "tree".parse()?, build, program, terms: Terms::default() };
 /// let root = || [Search::whole(UtsTree::named("T1").unwrap())];
 /// assert_eq!(submit(&pool, &job, root())?, Submitted::New);
 /// assert_eq!(submit(&pool, &job, root())?, Submitted::Attached);
@@ -65,6 +66,7 @@ pub(super) fn submit_chunks<T: Task>(
             tasks: together,
             chunk,
             last,
+            urgent: T::POLICY.urgent,
         })?;
         let first = *first.get_or_insert(submitted);
         if last || matches!(first, Submitted::Over(_)) {

@@ -3,12 +3,15 @@
 //! | from | what |
 //! |---|---|
 //! | the command line, else [`URL`] | the address: `redis://[user@]host[:port][/database]`, `rediss://…` for TLS, `unix:///path` |
+//! | the same | ... of sentinels: `redis-sentinel://[user@]host[:port],.../name[/database]`, `rediss-sentinel://…` if the servers have TLS. The sentinels themselves are asked without TLS and password |
 //! | [`PASSWORD`], else the file that [`PASSWORD_FILE`] names, else the address in [`URL`] | the password |
 //! | the file that [`CA_FILE`] names, else the system | whom to trust to vouch for a server with TLS |
 //!
-//! A command line can be read by everybody on a machine, and gets into logs and histories. So an
+//! A command line can be read by all users of a machine, and gets into logs and histories. So an
 //! address with a password is refused there. What is secret is never shown: not by `Debug`, not by
 //! `Display`, and not in an error.
+
+mod sentinel;
 
 use std::fmt;
 use std::fs;
@@ -16,6 +19,8 @@ use std::fs;
 use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates,
 };
+
+use sentinel::Sentinels;
 
 /// The variable with the address of the server.
 pub const URL: &str = "LOCKSLEY_REDIS_URL";
@@ -37,6 +42,8 @@ pub const DEFAULT: &str = "redis://127.0.0.1:6379";
 pub struct Server {
     info: ConnectionInfo,
     authorities: Option<Vec<u8>>,
+    /// Who knows where it is, if that may change.
+    sentinels: Option<Sentinels>,
     shown: String,
 }
 
@@ -57,7 +64,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If an address makes no sense or has a password where everybody can read it, or a file cannot
+    /// If an address makes no sense or has a password where all users can read it, or a file cannot
     /// be read.
     ///
     /// ```
@@ -108,27 +115,35 @@ impl Server {
             }
             server.authorities = Some(authorities.into_bytes());
             server
-                .client()
+                .client_of(server.info.clone())
                 .map_err(|error| useless(&error.to_string()))?;
         }
         Ok(server)
     }
 
-    /// A server whose address everybody may read.
+    /// A server whose address is no secret.
     fn public(given: &str) -> Result<Server, BadServer> {
         let server = Server::parse(given, "--server")?;
         if server.info.redis_settings().password().is_some() {
             return Err(BadServer(format!(
-                "a password on a command line can be read by everybody on this machine: leave it out of --server, and put it into \
-                 the environment as {PASSWORD}, or into a file that {PASSWORD_FILE} names"
+                "a password on a command line can be read by everybody on this machine: leave it \
+                 out of --server, and put it into the environment as {PASSWORD}, or into a file \
+                 that {PASSWORD_FILE} names"
             )));
         }
         Ok(server)
     }
 
     fn parse(text: &str, whence: &str) -> Result<Server, BadServer> {
-        let forms = "an address is like redis://host:6379, rediss://user@host:6380/0 (with TLS), or unix:///path";
+        let forms = "an address is like redis://host:6379, rediss://user@host:6380/0 (with TLS), \
+            unix:///path, or redis-sentinel://host:26379,host2/name";
         let bad = |what: &str| BadServer(format!("{whence} {what}; {forms}"));
+        let (sentinels, text) = match Sentinels::parse(text) {
+            Some((None, _)) => return Err(bad("does not say what sentinels call the server")),
+            Some((sentinels, rest)) => (sentinels, rest),
+            None => (None, text.to_owned()),
+        };
+        let text = text.as_str();
         let url = redis::parse_redis_url(text).ok_or_else(|| bad("is no address of a server"))?;
         if url.fragment().is_some() {
             // `#insecure` would mean that any process may pretend to be the server.
@@ -149,28 +164,44 @@ impl Server {
             .redis_settings()
             .username()
             .map(|user| format!("{user}@"));
-        let shown = match info.addr() {
-            ConnectionAddr::Unix(path) => format!("unix://{}", path.display()),
-            address => format!("{scheme}://{}{address}{database}", user.unwrap_or_default()),
+        let shown = match (info.addr(), &sentinels) {
+            (_, Some(sentinels)) => {
+                let (user, shown) = (user.unwrap_or_default(), sentinels.shown());
+                format!("{scheme}-sentinel://{user}{shown}{database}")
+            }
+            (ConnectionAddr::Unix(path), None) => format!("unix://{}", path.display()),
+            (address, None) => {
+                format!("{scheme}://{}{address}{database}", user.unwrap_or_default())
+            }
         };
         Ok(Server {
             info,
             authorities: None,
+            sentinels,
             shown,
         })
     }
 
+    /// A client of the server, wherever that is now.
     pub(super) fn client(&self) -> redis::RedisResult<Client> {
-        let tls = matches!(self.info.addr(), ConnectionAddr::TcpTls { .. });
+        let Some(sentinels) = &self.sentinels else {
+            return self.client_of(self.info.clone());
+        };
+        let primary = sentinels.primary(self.info.addr())?;
+        self.client_of(self.info.clone().set_addr(primary))
+    }
+
+    fn client_of(&self, info: ConnectionInfo) -> redis::RedisResult<Client> {
+        let tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
         match (&self.authorities, tls) {
             (Some(authorities), true) => {
                 let certificates = TlsCertificates {
                     client_tls: None,
                     root_cert: Some(authorities.clone()),
                 };
-                Client::build_with_tls(self.info.clone(), certificates)
+                Client::build_with_tls(info, certificates)
             }
-            _ => Client::open(self.info.clone()),
+            _ => Client::open(info),
         }
     }
 }
@@ -217,6 +248,8 @@ mod tests {
         assert_eq!(shown(None, &[]), DEFAULT);
         assert_eq!(shown(None, &[url]), "redis://there:1/3");
         assert_eq!(shown(Some("redis://here"), &[url]), "redis://here:6379");
+        let watched = "rediss-sentinel://robin@a:26379,b:1/tasks/3";
+        assert_eq!(shown(Some(watched), &[url]), watched);
     }
 
     #[test]
@@ -269,6 +302,8 @@ mod tests {
             "hood",
             "http://robin:hood@there",
             "rediss://there#insecure",
+            "redis-sentinel://robin:hood@there",
+            "redis-sentinel://robin:hood@there/tasks",
         ] {
             let error = with(Some(bad), &[]).unwrap_err().to_string();
             assert!(

@@ -22,19 +22,44 @@
 //! A node that has ended points to one that ran at that time. So a chain of nodes is no longer than
 //! the number of tasks that ran at the same time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::shared::lock;
+use crate::parcel::size;
 use crate::reduce::Reduce;
-use crate::task::size;
 
 /// A task that runs, or ran, and whose descendants may still be here.
 pub(crate) struct Node<R> {
     /// Whether it was brought here, and not spawned here.
     first: bool,
+    /// Whether it ran out of time.
+    late: AtomicBool,
     /// Touched only while the line is locked.
     state: Mutex<State<R>>,
+}
+
+impl<R> Node<R> {
+    fn new(first: bool, phase: Phase, parent: Option<Arc<Node<R>>>) -> Node<R> {
+        let parts = Parts::default();
+        let state = State {
+            phase,
+            parent,
+            parts,
+        };
+        Node {
+            first,
+            late: AtomicBool::new(false),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Returns `true` if the task ran out of time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed) // [L4]
+    }
 }
 
 struct State<R> {
@@ -158,6 +183,8 @@ struct Running<R> {
     node: Arc<Node<R>>,
     /// The task, encoded: nothing while that is being done.
     task: Option<Vec<u8>>,
+    /// When its time is over, and how long that is.
+    limit: Option<(Instant, Duration)>,
 }
 
 /// The lineage of the tasks of a process.
@@ -167,6 +194,8 @@ pub(super) struct Lineage<R> {
     settled: Parts<R>,
     running: BTreeMap<u64, Running<R>>,
     failed: Vec<(Arc<Node<R>>, Failed)>,
+    /// Tasks that ran out of time, and have not returned.
+    stuck: BTreeSet<u64>,
 }
 
 /// What a process can do without, but for the tasks that wait.
@@ -185,6 +214,7 @@ impl<R: Reduce> Lineage<R> {
             settled: Parts::default(),
             running: BTreeMap::new(),
             failed: Vec::new(),
+            stuck: BTreeSet::new(),
         }
     }
 
@@ -198,22 +228,20 @@ impl<R: Reduce> Lineage<R> {
         &mut self,
         number: u64,
         parent: Option<Arc<Node<R>>>,
-        first: bool,
+        timeout: Option<Duration>,
     ) -> Option<Arc<Node<R>>> {
+        let first = parent.is_none();
         let parent = match nearest(parent) {
             Ancestor::Settled => None,
             Ancestor::Of(node) => Some(node),
             Ancestor::Void => return None,
         };
-        let state = Mutex::new(State {
-            phase: Phase::Running,
-            parent,
-            parts: Parts::default(),
-        });
-        let node = Arc::new(Node { first, state });
+        let node = Arc::new(Node::new(first, Phase::Running, parent));
+        let limit = timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
         let running = Running {
             node: node.clone(),
             task: None,
+            limit,
         };
         self.running.insert(number, running);
         Some(node)
@@ -230,6 +258,7 @@ impl<R: Reduce> Lineage<R> {
     /// the task is void.
     pub(super) fn end(&mut self, number: u64, result: Option<(R, usize)>) -> bool {
         let Some(Running { node, .. }) = self.running.remove(&number) else {
+            self.stuck.remove(&number);
             return false;
         };
         let (parent, mut parts) = {
@@ -264,7 +293,8 @@ impl<R: Reduce> Lineage<R> {
 
     /// A task has failed. What it has spawned is void.
     pub(super) fn fail(&mut self, number: u64, reason: String, hopeless: bool) {
-        let Some(Running { node, task }) = self.running.remove(&number) else {
+        let Some(Running { node, task, .. }) = self.running.remove(&number) else {
+            self.stuck.remove(&number);
             return;
         };
         let mut state = lock(&node.state);
@@ -282,19 +312,46 @@ impl<R: Reduce> Lineage<R> {
 
     /// Something that was brought here as a task is none.
     pub(super) fn reject(&mut self, task: Vec<u8>, reason: String, hopeless: bool) {
-        let state = Mutex::new(State {
-            phase: Phase::Failed,
-            parent: None,
-            parts: Parts::default(),
-        });
+        let node = Arc::new(Node::new(true, Phase::Failed, None));
         let failed = Failed {
             task,
             first: true,
             reason,
             hopeless,
         };
-        self.failed
-            .push((Arc::new(Node { first: true, state }), failed));
+        self.failed.push((node, failed));
+    }
+
+    /// Lets tasks fail whose time is over. They go on, and are told.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let over = |running: &Running<R>| Some(running.limit.filter(|(end, _)| *end <= now)?.1);
+        // One that is being encoded has not begun its work.
+        let described = self.running.iter().filter(|(_, task)| task.task.is_some());
+        let late = described.filter_map(|(number, running)| Some((*number, over(running)?)));
+        for (number, limit) in late.collect::<Vec<_>>() {
+            if let Some(running) = self.running.get(&number) {
+                running.node.late.store(true, Ordering::Relaxed); // [L4]
+            }
+            self.fail(number, format!("it took longer than {limit:?}"), false);
+            self.stuck.insert(number);
+        }
+    }
+
+    /// Whether tasks that do not return keep the process from being passive though there is
+    /// something to share: one of them can be tried elsewhere, or all others have ended.
+    pub(super) fn has_expired(&self) -> bool {
+        if self.stuck.is_empty() {
+            return false;
+        }
+        let of = |node: &Arc<Node<R>>| standing(&lock(&node.state).parent.clone());
+        let mut failed = self.failed.iter().map(|(node, _)| of(node));
+        let runs = |running: &Running<R>| of(&running.node) != Standing::Void;
+        failed.any(|standing| standing == Standing::Settled) || !self.running.values().any(runs)
+    }
+
+    /// How many tasks ran out of time and have not returned.
+    pub(super) fn stuck(&self) -> usize {
+        self.stuck.len()
     }
 
     /// How many tasks run.
@@ -338,103 +395,4 @@ impl<R: Reduce> Lineage<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Sum;
-
-    fn share(lineage: &mut Lineage<Sum<u64>>) -> (u64, Vec<Vec<u8>>, Vec<String>) {
-        let share = lineage.share().expect("all are described");
-        let sum = share.results.iter().map(|Sum(part)| part).sum();
-        let failed = share.failed.into_iter().map(|failed| failed.reason);
-        (sum, share.kept, failed.collect())
-    }
-
-    fn begin(
-        lineage: &mut Lineage<Sum<u64>>,
-        number: u64,
-        parent: Option<&Arc<Node<Sum<u64>>>>,
-    ) -> Arc<Node<Sum<u64>>> {
-        let node = lineage.begin(number, parent.cloned(), parent.is_none());
-        lineage.describe(number, vec![number as u8]);
-        node.expect("it is not void")
-    }
-
-    #[test]
-    fn a_result_is_settled_when_all_ancestors_have_ended() {
-        let mut lineage = Lineage::new(100);
-        let a = begin(&mut lineage, 1, None);
-        let b = begin(&mut lineage, 2, Some(&a));
-        let c = begin(&mut lineage, 3, Some(&b));
-        lineage.end(3, Some((Sum(4), 1)));
-        assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(2, Some((Sum(2), 1)));
-        let d = Some(c.clone());
-        assert_eq!(standing(&d), Standing::Owned);
-        assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(1, Some((Sum(1), 1)));
-        assert_eq!(standing(&d), Standing::Settled);
-        assert_eq!(share(&mut lineage), (7, vec![], vec![]));
-        assert_eq!(share(&mut lineage), (0, vec![], vec![]), "they are taken");
-    }
-
-    #[test]
-    fn what_a_failed_task_spawned_is_void_and_its_failure_counts_when_it_is_settled() {
-        let mut lineage = Lineage::new(100);
-        let a = begin(&mut lineage, 1, None);
-        let b = begin(&mut lineage, 2, Some(&a));
-        let c = begin(&mut lineage, 3, Some(&b));
-        let d = begin(&mut lineage, 4, Some(&c));
-        lineage.end(4, Some((Sum(8), 1)));
-        lineage.fail(2, "b".to_owned(), false);
-        assert!(lineage.begin(5, Some(d), false).is_none());
-        assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
-        lineage.end(1, Some((Sum(1), 1)));
-        lineage.end(3, Some((Sum(4), 1)));
-        assert_eq!(share(&mut lineage), (1, vec![], vec!["b".to_owned()]));
-        assert_eq!(standing(&Some(c)), Standing::Void);
-    }
-
-    #[test]
-    fn failures_below_a_failure_are_not_told() {
-        let mut lineage = Lineage::new(100);
-        let a = begin(&mut lineage, 1, None);
-        begin(&mut lineage, 2, Some(&a));
-        lineage.fail(2, "b".to_owned(), false);
-        lineage.fail(1, "a".to_owned(), true);
-        assert_eq!(share(&mut lineage), (0, vec![], vec!["a".to_owned()]));
-    }
-
-    #[test]
-    fn a_task_that_is_being_encoded_puts_a_cut_off() {
-        let mut lineage: Lineage<Sum<u64>> = Lineage::new(100);
-        lineage.begin(1, None, true);
-        assert!(lineage.share().is_none());
-        lineage.describe(1, vec![1]);
-        assert!(lineage.share().is_some());
-    }
-
-    #[test]
-    fn results_are_divided_where_they_get_large_and_only_there() {
-        let mut parts: Parts<crate::Max<Vec<u8>>> = Parts::default();
-        for _ in 0..1000 {
-            parts.add(crate::Max(vec![7; 30]), 31, 100);
-        }
-        assert_eq!(parts.parts.len(), 1, "the largest of them is no larger");
-        #[derive(serde::Serialize, serde::Deserialize)]
-        struct All(Vec<u8>);
-        impl Reduce for All {
-            fn identity() -> All {
-                All(Vec::new())
-            }
-            fn combine(&mut self, other: All) {
-                self.0.extend(other.0);
-            }
-        }
-        let mut parts = Parts::default();
-        for number in 0..10 {
-            parts.add(All(vec![number; 30]), 31, 100);
-        }
-        let sizes: Vec<usize> = parts.parts.iter().map(|(part, _)| part.0.len()).collect();
-        assert_eq!(sizes, [90, 90, 90, 30]);
-    }
-}
+mod tests;

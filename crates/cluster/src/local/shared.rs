@@ -1,10 +1,11 @@
 //! The tasks that wait in a process, and the jobs that come for them.
 //!
 //! ```text
-//!               pool: a job for each task          line: the same tasks, in the order in which they came
+//!               pool: a job for each task    line: the same tasks, in the order in which they came
 //!   worker 0  | job d | job c | job a |        first | a | b | c | d | last
-//!   worker 1  | job b |                              '-- the oldest are withdrawn from here --> another process
-//!                 '---- each takes its task out of the line; if that is gone, the newest that waits, or nothing
+//!   worker 1  | job b |                              '-- the oldest are withdrawn from here
+//!                 '---- each takes its task out of the line; if that is gone, the newest that
+//!                       waits, or nothing
 //! ```
 //!
 //! The pool's strategy balances its workers, as it does for any other jobs. A task itself waits in
@@ -17,9 +18,9 @@
 //!
 //! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes:
 //!   so every task that waits is run, or withdrawn.
-//! - `pending` is the number of tasks that wait or run here: a task is counted before its parent is
-//!   finished and until it has been run and its result is kept, or it was withdrawn. So zero means
-//!   that nothing will happen here until a task is submitted: the process is *passive*.
+//! - `pending` is the number of tasks that wait, begin later, or run here: a task is counted before
+//!   its parent is finished and until it has been run and its result is kept, or it was withdrawn. So
+//!   zero means that nothing will happen here until a task is submitted: the process is *passive*.
 //!
 //! For leases the process is *tracked*: it also keeps who spawned whom
 //! ([`lineage`](super::lineage)), each task that runs in its encoded form, and results as far as
@@ -34,21 +35,30 @@
 //! | L1 | `waiting` | with the line locked | a task is spawned that is not wanted any more, or a little later |
 //! | L2 | `appetite` | by the owner of the process | the same |
 //! | L3 | `cancelled` | before what waits is dropped | a task is run whose result is not wanted |
+//! | L4 | `late` of a node | with the line locked | a task that has run out of time goes on a little |
 
+mod cut;
 mod deferred;
 mod execute;
+mod later;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use super::lineage::{Failed, Lineage, Node, Standing, standing};
+use locksley::Pool;
+
+use super::lineage::{Lineage, Node};
 use super::{Panicked, Usage};
 use crate::continuation::{Deferred, DeferredId, Slot};
+use crate::parcel::Parcel;
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Parcel};
+use crate::task::Boxed;
+pub use cut::Spawned;
+pub(crate) use cut::{Cut, Hold};
+use later::Later;
 
 /// The tasks that wait, the jobs that will come for them, and how many there were.
 pub(super) struct Line<R> {
@@ -71,6 +81,10 @@ pub(super) struct Line<R> {
     next_deferred: DeferredId,
     /// Inputs of deferred tasks that are elsewhere.
     outbox: Vec<(Slot, R)>,
+    /// Tasks that may not begin yet.
+    later: Vec<Later<R>>,
+    /// Whether a thread waits for the first of them.
+    has_timer: bool,
 }
 
 /// What a running task has deferred.
@@ -79,25 +93,6 @@ pub(crate) struct Made {
     /// What combines the results of the tasks that it spawned, if it has a slot.
     merge: Option<DeferredId>,
     groups: Vec<DeferredId>,
-}
-
-/// Which tasks wait for a cut instead of being begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hold {
-    Nothing,
-    /// What is spawned here.
-    Spawned,
-    All,
-}
-
-impl Hold {
-    fn holds<R>(self, origin: &Origin<R>) -> bool {
-        match self {
-            Hold::Nothing => false,
-            Hold::Spawned => matches!(origin, Origin::Spawned(_)),
-            Hold::All => true,
-        }
-    }
 }
 
 /// A task that waits.
@@ -142,29 +137,15 @@ struct Tracked<R> {
     limit: usize,
 }
 
-/// What a process can do without: with it, the process may end.
-pub(crate) struct Cut<R> {
-    /// Settled results.
-    pub(crate) results: Vec<R>,
-    /// How many tasks gave them.
-    pub(crate) tasks: u64,
-    /// Settled tasks that waited, encoded. They are no longer here.
-    pub(crate) children: Vec<Vec<u8>>,
-    /// Settled deferred tasks. They are no longer here.
-    pub(crate) deferred: Vec<(DeferredId, Deferred<R>)>,
-    /// Inputs of deferred tasks that are not here.
-    pub(crate) inputs: Vec<(Slot, R)>,
-    /// Settled tasks that failed.
-    pub(crate) failed: Vec<Failed>,
-    /// Settled tasks that run, encoded. They go on here.
-    pub(crate) kept: Vec<Vec<u8>>,
-}
-
 /// What the jobs of a process share.
 pub(crate) struct Shared<R> {
     pub(super) line: Mutex<Line<R>>,
+    /// Not kept alive: a pool is not ended from one of its workers.
+    pool: Weak<Pool>,
     /// `pending` has become zero.
     passive: Condvar,
+    /// `later` has changed.
+    alarm: Condvar,
     /// How many tasks are in the line.
     waiting: AtomicUsize,
     /// How many had better be, see [`Tasks::wanted`](crate::Tasks::wanted).
@@ -188,7 +169,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What others see.
 impl<R: Reduce> Shared<R> {
-    pub(super) fn new(workers: usize) -> Shared<R> {
+    pub(super) fn new(pool: &Arc<Pool>) -> Shared<R> {
+        let workers = pool.workers();
         let kept = || {
             Mutex::new(Kept {
                 result: R::identity(),
@@ -207,8 +189,12 @@ impl<R: Reduce> Shared<R> {
                 deferred: BTreeMap::new(),
                 next_deferred: DeferredId { home: 0, number: 0 },
                 outbox: Vec::new(),
+                later: Vec::new(),
+                has_timer: false,
             }),
+            pool: Arc::downgrade(pool),
             passive: Condvar::new(),
+            alarm: Condvar::new(),
             waiting: AtomicUsize::new(0),
             appetite: AtomicUsize::new(if workers > 1 { 2 * workers } else { 0 }),
             cancelled: AtomicBool::new(false),
@@ -234,17 +220,13 @@ impl<R: Reduce> Shared<R> {
         line.lineage.as_ref().map_or(0, Lineage::running)
     }
 
-    /// Whether a cut would take tasks away that wait, or settled results are more than fits into
-    /// one. Void tasks count: while tasks are held nothing else takes them away, and the process
-    /// would never be passive.
-    pub(super) fn has_much(&self) -> (bool, bool) {
-        let line = lock(&self.line);
-        let waits = line.tasks.values().any(|waiting| match &waiting.origin {
-            Origin::Spawned(parent) => standing(&Some(parent.clone())) != Standing::Owned,
-            _ => true,
-        });
-        let waits = waits || !line.outbox.is_empty();
-        (waits, line.lineage.as_ref().is_some_and(Lineage::is_full))
+    /// Lets tasks fail whose time is over. Returns how many of them have not returned.
+    pub(super) fn expire(&self) -> usize {
+        let mut line = lock(&self.line);
+        line.lineage.as_mut().map_or(0, |lineage| {
+            lineage.expire(Instant::now());
+            lineage.stuck()
+        })
     }
 
     pub(crate) fn wanted(&self) -> bool {
@@ -389,8 +371,8 @@ impl<R: Reduce> Shared<R> {
             Origin::Brought(encoded) => (None, Some(encoded)),
             Origin::Spawned(parent) => (Some(parent), None),
         };
-        let (first, limit) = (parent.is_none(), lineage.limit());
-        let Some(node) = lineage.begin(number, parent, first) else {
+        let (timeout, limit) = (task.policy().timeout, lineage.limit());
+        let Some(node) = lineage.begin(number, parent, timeout) else {
             self.leave(&mut line, 1);
             drop(line);
             drop(task);
@@ -415,64 +397,6 @@ impl<R: Reduce> Shared<R> {
         }
     }
 
-    /// Sets which tasks are not begun. Gives the jobs that come for those that waited for it.
-    pub(super) fn hold(self: &Arc<Self>, hold: Hold) -> Vec<impl FnOnce() + Send + 'static> {
-        let mut line = lock(&self.line);
-        line.hold = hold;
-        let free = line.tasks.iter();
-        let free = free.filter(|(_, waiting)| !hold.holds(&waiting.origin));
-        let numbers: Vec<u64> = free.map(|(number, _)| *number).collect();
-        let missing = numbers.len().saturating_sub(line.jobs);
-        line.jobs += missing;
-        let job = |number: u64| self.clone().job(number);
-        numbers.into_iter().take(missing).map(job).collect()
-    }
-
-    /// Lets a task count as failed that is none.
-    pub(super) fn reject(&self, task: Vec<u8>, reason: String, hopeless: bool) {
-        self.on_lineage(|lineage| lineage.reject(task, reason, hopeless));
-    }
-
-    /// Takes away what the process can do without; nothing at a bad moment, which passes.
-    pub(super) fn cut(&self) -> Option<Cut<R>> {
-        let mut line = lock(&self.line);
-        let share = line.lineage.as_mut()?.share()?;
-        let (mut children, mut void) = (Vec::new(), Vec::new());
-        for (number, waiting) in std::mem::take(&mut line.tasks) {
-            let standing = match &waiting.origin {
-                Origin::Spawned(parent) => standing(&Some(parent.clone())),
-                Origin::Untracked | Origin::Brought(_) => Standing::Settled,
-            };
-            match standing {
-                Standing::Settled => children.push(waiting),
-                Standing::Void => void.push(waiting),
-                Standing::Owned => drop(line.tasks.insert(number, waiting)),
-            }
-        }
-        self.count(&line);
-        line.withdrawn += children.len() as u64;
-        let mut deferred = Vec::new();
-        for (id, task) in std::mem::take(&mut line.deferred) {
-            match standing(&task.creator) {
-                Standing::Settled => deferred.push((id, task)),
-                Standing::Void => {}
-                Standing::Owned => drop(line.deferred.insert(id, task)),
-            }
-        }
-        let inputs = std::mem::take(&mut line.outbox);
-        self.leave(&mut line, children.len() + void.len());
-        drop(line);
-        Some(Cut {
-            results: share.results,
-            tasks: share.tasks,
-            children: children.iter().map(|task| task.pack().encode()).collect(),
-            deferred,
-            inputs,
-            failed: share.failed,
-            kept: share.kept,
-        })
-    }
-
     /// Counts a task that has ended, with its result unless that goes to a slot.
     fn keep(&self, result: Option<R>) {
         let last = self.results.len() - 1;
@@ -490,34 +414,6 @@ impl<R: Reduce> Shared<R> {
         if line.pending == 0 {
             self.passive.notify_all();
         }
-    }
-
-    /// Takes away up to this many of the oldest tasks that wait; if `free`, of those without a
-    /// slot.
-    pub(super) fn withdraw(&self, at_most: usize, free: bool) -> Vec<Waiting<R>> {
-        let mut line = lock(&self.line);
-        let eligible = line.tasks.iter();
-        let eligible = eligible.filter(|(_, waiting)| !free || waiting.to.is_none());
-        let numbers: Vec<u64> = eligible.map(|(number, _)| *number).take(at_most).collect();
-        let taken: Vec<Waiting<R>> = numbers
-            .iter()
-            .filter_map(|number| line.tasks.remove(number))
-            .collect();
-        self.count(&line);
-        line.withdrawn += taken.len() as u64;
-        self.leave(&mut line, taken.len());
-        taken
-    }
-
-    pub(super) fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed); // [L3]
-        // What waits is dropped, so that no worker must run through it.
-        drop(self.withdraw(usize::MAX, false));
-        let mut line = lock(&self.line);
-        let deferred = std::mem::take(&mut line.deferred);
-        let outbox = std::mem::take(&mut line.outbox);
-        drop(line);
-        drop((deferred, outbox));
     }
 }
 

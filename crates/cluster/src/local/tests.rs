@@ -17,6 +17,8 @@ enum Deed {
     Linger,
     /// Waits for the test, which then waits for it.
     Meet,
+    /// Spawns one that gives this, so many milliseconds later.
+    Later(u64, u64),
 }
 
 static MEETING: Barrier = Barrier::new(2);
@@ -37,6 +39,9 @@ impl Task for Deed {
                 while !tasks.cancelled() {
                     std::thread::yield_now();
                 }
+            }
+            Deed::Later(millis, number) => {
+                tasks.spawn_after(Duration::from_millis(millis), Deed::Give(number));
             }
             Deed::Meet => {
                 MEETING.wait();
@@ -71,6 +76,32 @@ fn every_task_is_run_once() {
         assert!(local.is_passive());
         assert_eq!(local.surplus(), 0);
     }
+}
+
+#[test]
+fn a_run_does_not_end_before_its_delayed_tasks() {
+    let local = local(2);
+    for _ in 0..2 {
+        let start = std::time::Instant::now();
+        let deeds = [30, 1, 15].map(|millis| Deed::Later(millis, millis));
+        let (sum, _) = local.run(deeds).unwrap();
+        assert_eq!(sum, Sum(46));
+        assert!(start.elapsed() >= Duration::from_millis(30));
+        assert!(local.is_passive());
+    }
+}
+
+#[test]
+fn a_run_that_is_cancelled_waits_for_no_delayed_task() {
+    let local = local(1);
+    local.submit(Box::new(Deed::Later(3_600_000, 1)));
+    while local.usage().tasks == 0 {
+        std::thread::yield_now();
+    }
+    assert!(!local.is_passive());
+    local.cancel();
+    assert!(local.wait(Duration::MAX));
+    assert!(local.is_passive());
 }
 
 #[test]
@@ -117,7 +148,7 @@ fn the_oldest_leave_first_and_are_not_run_here() {
 #[test]
 fn what_is_wanted_depends_on_what_waits() {
     let local = local(1);
-    assert!(!local.shared.wanted(), "nobody else is here");
+    assert!(!local.shared.wanted(), "no other process is here");
     local.set_appetite(1);
     assert!(local.shared.wanted());
     let job = local.shared.clone();

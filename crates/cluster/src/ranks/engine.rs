@@ -32,8 +32,9 @@ use super::peer::{Link, Peer};
 use super::wire::{Packet, Sealed};
 use crate::continuation::Slot;
 use crate::local::Local;
+use crate::parcel::{Malformed, Parcel, decode, encode};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Malformed, Parcel, decode, encode};
+use crate::task::Boxed;
 
 /// The first sleep after something has come: the system makes 100 us of it.
 const SHORTEST: Duration = Duration::from_micros(50);
@@ -75,7 +76,7 @@ pub(super) struct Done {
     pub(super) moves: Vec<Move>,
 }
 
-/// Works until everybody's work is done. This rank has the `first` tasks.
+/// Works until the work of all ranks is done. This rank has the `first` tasks.
 pub(super) fn work<R: Reduce>(
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,

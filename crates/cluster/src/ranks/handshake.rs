@@ -47,7 +47,7 @@ pub(super) struct Roll {
     pub(super) ahead: i64,
 }
 
-/// Says hello, and waits until everybody has. A rank waits for those below for as long as
+/// Says hello, and waits until all ranks have. A rank waits for those below for as long as
 /// `patience`, and longer for its parent, since if another one is missing it is not the parent that
 /// is to blame.
 pub(super) fn handshake(

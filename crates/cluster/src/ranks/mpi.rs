@@ -80,7 +80,8 @@ impl Mpi {
         let _ = Build::current();
         let dog = Watchdog::start(|doing| {
             eprintln!(
-                "error: {doing} does not return: a host or a link is gone, or MPI's own processes are; this rank ends by force"
+                "error: {doing} does not return: a host or a link is gone, or MPI's own processes \
+                 are; this rank ends by force"
             );
             end_by_force();
         });

@@ -22,8 +22,8 @@ use super::peer::{Link, Peer};
 use super::tree;
 use super::wire::{Packet, Sealed};
 use crate::local::Usage;
+use crate::parcel::{decode, encode};
 use crate::reduce::Reduce;
-use crate::task::{decode, encode};
 
 /// What ranks have found and done.
 #[derive(Clone, Debug)]

@@ -72,7 +72,7 @@ pub struct Threads {
     network: Network,
     random: Random,
     sent: u64,
-    /// Whose messages are looked at next, so that everybody's turn comes.
+    /// Whose messages are looked at next, so that each has its turn.
     next: usize,
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use locksley_policy::rank::Message;
 
 use crate::continuation::Slot;
-use crate::task::{Malformed, Parcel, decode, encode};
+use crate::parcel::{Malformed, Parcel, decode, encode};
 
 const GREETING: u8 = 0;
 const ABORT: u8 = 1;
@@ -25,7 +25,7 @@ const SEALED: u8 = 2;
 pub(super) enum Packet {
     /// To the parent: here is a rank of this build, on this host.
     Greeting { build: u64, host: String },
-    /// To everybody: it is over, for this reason.
+    /// To all ranks: it is over, for this reason.
     Abort(String),
     /// What only the same build can read.
     Sealed(Sealed),

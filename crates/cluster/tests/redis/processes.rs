@@ -17,6 +17,7 @@ use locksley_workload::{Shape, Size, Uts, UtsTree};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
+use crate::policies;
 use crate::server::{Started, until};
 
 /// A lease that is short enough for a test, and long enough for a machine with much else to do.
@@ -274,14 +275,16 @@ fn work(redis: Redis) {
     };
     let catalogue = Catalogue::default().with(uts::program()).with(deeds());
     let catalogue = catalogue
+        .with(policies::program())
         .with(merge_sort::program())
         .with(cholesky::program());
     let mut setup = Setup::new(worker, pool, catalogue);
     setup.quantum = Duration::from_millis(25);
     setup.slots = 2;
+    setup.grace = Duration::from_secs(3);
     let stop = Stop::default();
     let told = stop.clone();
-    ctrlc::set_handler(move || told.stop()).expect("nobody else did");
+    ctrlc::set_handler(move || told.stop()).expect("it is the first");
     let tally = serve(Arc::new(redis), setup, &stop, |notice| {
         eprintln!("{notice}")
     });

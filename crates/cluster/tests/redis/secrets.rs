@@ -150,8 +150,8 @@ fn a_link_that_never_was_is_a_clear_error() {
     let (tree, size) = small();
     let redis = server.connect();
     server.kill();
-    let nobody = Server::find(Some(&server.url())).expect("it is an address");
-    let away = Redis::connect(nobody).expect_err("nobody is there");
+    let dead = Server::find(Some(&server.url())).expect("it is an address");
+    let away = Redis::connect(dead).expect_err("no server is there");
     assert!(
         away.passes() && away.to_string().contains(&server.url()),
         "{away}"

@@ -35,6 +35,18 @@ pub(crate) fn there_is(program: &str) -> bool {
     found
 }
 
+/// The program of the server: `redis-server`, or another one that speaks its language, such as
+/// Valkey's, that `LOCKSLEY_TEST_SERVER` names.
+fn program() -> String {
+    std::env::var("LOCKSLEY_TEST_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
+}
+
+/// A port that is free.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    listener.local_addr().expect("it has an address").port()
+}
+
 /// Waits for something that is bound to come; the limit is for when it does not.
 pub(crate) fn until(what: &str, mut come: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -63,7 +75,7 @@ impl Started {
 
     /// A server with more options, which listens at this address.
     pub(crate) fn with(options: &[&str], address: &str) -> Option<Started> {
-        if !there_is("redis-server") {
+        if !there_is(&program()) {
             return None;
         }
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -71,9 +83,7 @@ impl Started {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("redis-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("there is room for a folder");
-        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-        let port = listener.local_addr().expect("it has an address").port();
-        drop(listener);
+        let port = free_port();
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         let process = start(&folder, port, &options, address);
         Some(Started {
@@ -121,7 +131,7 @@ impl Started {
 }
 
 fn start(folder: &Path, port: u16, options: &[String], address: &str) -> Child {
-    let process = Command::new("redis-server")
+    let process = Command::new(program())
         .args(["--port", &port.to_string(), "--bind", address])
         .args([
             "--save",

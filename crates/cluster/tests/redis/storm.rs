@@ -14,6 +14,7 @@ use locksley_cluster::programs::uts::{self, Search};
 use locksley_cluster::{Program, Reduce, Task};
 use rustix::process::Signal;
 
+use crate::policies::{self, Gale};
 use crate::processes::{self, LEASE, Process, tree};
 use crate::server::Started;
 
@@ -75,7 +76,12 @@ impl Storm {
     /// Runs one program in the storm. Returns how many faults there were.
     fn round(mut self) -> u64 {
         let seed = self.seed;
-        match seed % 3 {
+        match seed % 4 {
+            3 => {
+                let depth = 7;
+                let found = self.run(&policies::program(), Gale::<false> { depth });
+                assert_eq!(found.0, (2 << depth) - 1, "seed {seed}");
+            }
             0 => {
                 let (tree, size) = tree();
                 let found = self.run(&uts::program(), Search::whole(tree));

@@ -82,12 +82,12 @@ impl Engine {
         }
     }
 
-    /// Returns `true` in the process that tells the outcome.
+    /// Returns `true` if this is the process that tells the outcome.
     pub(super) fn tells(self) -> bool {
         !matches!(self, Engine::Mpi(Place { rank: 1.., .. }))
     }
 
-    /// The default number of workers of a rank: together one for each processor of the host.
+    /// How many workers a rank has if none are given: together one for each processor of the host.
     pub(super) fn usual_workers(self) -> usize {
         let ranks = match self {
             Engine::Here => 1,
@@ -142,7 +142,7 @@ pub(super) struct Row {
     /// Tasks that it got from others, and that it gave.
     pub(super) taken: u64,
     pub(super) given: u64,
-    /// Messages with tasks that no rank had to ask for again.
+    /// Messages with tasks that came without a further request.
     pub(super) lifeline_gifts: u64,
     pub(super) messages: u64,
     pub(super) bytes: u64,

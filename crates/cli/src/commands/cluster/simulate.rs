@@ -1,4 +1,4 @@
-//! `locksley cluster simulate`: the protocol between processes, on thousands of hosts.
+//! `locksley cluster simulate`: the protocol between processes, on up to a million hosts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,7 +104,7 @@ impl Simulate {
         self.hosts.0.last().copied().unwrap_or(1)
     }
 
-    /// What is simulated, the largest first, so that it does not run alone in the end.
+    /// What is simulated, the largest first: so that it does not run alone at the end.
     fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
         let workers = usize::from(self.workers);
         let usual = ["uniform", "nearest", "lifelines"].map(|name| {

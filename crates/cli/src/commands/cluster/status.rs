@@ -125,8 +125,14 @@ fn text(status: &Status, workers: &[Present]) -> String {
         count(status.done),
         count(status.tasks),
         count(status.in_flight),
-        count(status.outstanding.saturating_sub(status.in_flight)),
+        count(status.ready()),
     );
+    if status.delayed > 0 {
+        text += &format!(", {} begin later", count(status.delayed));
+    }
+    if status.job.terms.urgent {
+        text += ", urgent";
+    }
     let able = workers
         .iter()
         .any(|present| present.worker.build == status.job.build);
@@ -135,7 +141,7 @@ fn text(status: &Status, workers: &[Present]) -> String {
             "\n  no worker of its build is alive: start some with the executable that submitted it";
     }
     if status.state == State::Running && !status.sealed {
-        text += "\n  not all of its first tasks are there: it is still being submitted, or whoever did was interrupted, and may submit it again";
+        text += "\n  not all of its first tasks are there: it is still being submitted, or its submitter was interrupted, and may submit it again";
     }
     if status.full {
         text += "\n  the server's memory is full: no task can be added until there is room (raise its maxmemory)";
@@ -149,8 +155,10 @@ fn text(status: &Status, workers: &[Present]) -> String {
     }
     for aside in &status.reasons {
         text += &format!(
-            "\n    {} ({} tried): {}",
-            aside.entry, aside.attempts, aside.reason
+            "\n    {} (tried {}): {}",
+            aside.entry,
+            several(aside.attempts as usize, "time"),
+            aside.reason
         );
     }
     text
@@ -190,6 +198,8 @@ pub(crate) fn document(status: &Status) -> Value {
         "tasks": status.tasks,
         "outstanding": status.outstanding,
         "in_flight": status.in_flight,
+        "delayed": status.delayed,
+        "urgent": status.job.terms.urgent,
         "set_aside": status.aside,
         "reasons": status.reasons,
         "shares": status.shares,

@@ -22,9 +22,10 @@ use crate::units::{self, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster submit uts --tree T1L                   waits for the workers, and tells how far they are
-  locksley cluster submit --job nightly uts --tree T1XL    a name: whoever submits the same again waits for the same job
+  locksley cluster submit --job nightly uts --tree T1XL    a name: to submit the same again is to wait for the same job
   locksley cluster submit --again --job nightly uts        runs it anew if it is over
-  locksley cluster submit --detach --job nightly uts       does not wait";
+  locksley cluster submit --detach --job nightly uts       does not wait
+  locksley cluster submit --urgent --after 6h uts          begins in six hours, and goes before others then";
 
 /// Hands a program to the workers, tells how far they are, and prints the result. If it is
 /// interrupted the job goes on.
@@ -40,8 +41,7 @@ pub(crate) struct Submit {
     /// If the job is over, forget what came of it, and run it anew.
     #[arg(long, global = true, requires = "job", conflicts_with = "attach")]
     again: bool,
-    /// If the job is over, its result counts as this command's: for a caller that was interrupted,
-    /// and submits again.
+    /// If the job is over, its result counts as this command's: for a submitter that was interrupted.
     #[arg(long, global = true, requires = "job")]
     attach: bool,
     /// Do not wait for the end.
@@ -65,6 +65,12 @@ pub(crate) struct Submit {
         value_parser = clap::value_parser!(u32).range(1..=1000),
     )]
     tries: u32,
+    /// Its tasks go before those of jobs that are not urgent.
+    #[arg(long, global = true)]
+    urgent: bool,
+    /// Begin so long after the submission [default: at once].
+    #[arg(long, value_name = "TIME", global = true, value_parser = units::duration)]
+    after: Option<Duration>,
     /// How long to wait for a server that is away before giving up.
     #[arg(
         long,
@@ -113,7 +119,7 @@ impl Visitor for Once<'_> {
         };
         let submitted = loop {
             match hand_in() {
-                // Who does not know whether it was heard says it again: it is the same job.
+                // A request that may not have been heard is repeated: it is the same job.
                 Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
                     eprintln!("{trouble}; trying again");
                     std::thread::sleep(Duration::from_secs(1));
@@ -150,6 +156,8 @@ impl Submit {
         let terms = Terms {
             lease: self.lease.max(Duration::from_millis(100)),
             tries: self.tries,
+            urgent: self.urgent,
+            delay: self.after.unwrap_or_default(),
             ..Terms::default()
         };
         let fresh = || {
@@ -244,14 +252,16 @@ const FULL: &str =
 
 /// How far a job is, in one line.
 fn line(Progress { status, rate }: &Progress) -> String {
-    let waiting = status.outstanding.saturating_sub(status.in_flight);
     let mut line = format!(
         "{} leases done, {} in flight, {} waiting, {} a second",
         count(status.done),
         count(status.in_flight),
-        count(waiting),
+        count(status.ready()),
         digits(*rate)
     );
+    if status.delayed > 0 {
+        line += &format!(", {} begin later", count(status.delayed));
+    }
     if status.aside > 0 {
         line += &format!(", {} set aside", count(status.aside));
     }
@@ -338,7 +348,7 @@ fn set_aside(status: &Status) -> Failure {
     };
     let reasons = status.reasons.iter().map(reason);
     Failure::Check(format!(
-        "the result lacks {}, which nobody could do:{}",
+        "the result lacks {}, which no worker could do:{}",
         several(status.aside as usize, "task"),
         reasons.collect::<String>()
     ))

@@ -1,10 +1,12 @@
 //! `locksley cluster worker`: a process that takes tasks from a server.
 
 use std::io::{Write, stderr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use locksley_cluster::leases::http::StatusServer;
 use locksley_cluster::leases::{
     Catalogue, LeasePool, Redis, Setup, Stop, WorkerId, serve, worker_name,
 };
@@ -22,7 +24,8 @@ use crate::units::{self, count, several};
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster worker                                 on this machine, a thread for each processor
   locksley cluster worker --server rediss://tasks:6380    on another, with TLS
-  locksley cluster worker --linger 60s                    until there has been nothing to do for a minute";
+  locksley cluster worker --linger 60s                    until there has been nothing to do for a minute
+  locksley cluster worker --http 127.0.0.1:9464           with metrics for Prometheus, and a page to look at";
 
 /// Takes tasks of all jobs of its build from a server, and runs them, until it is stopped: with
 /// Ctrl-C or SIGTERM it hands over what it has, and ends. Any number of workers may come and go at
@@ -43,12 +46,16 @@ pub(crate) struct Worker {
     /// How long it runs a task before it hands what is left over to the server.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = units::duration)]
     quantum: Duration,
-    /// How long what runs may take to end when the worker is stopped; then it is given back.
+    /// How long what runs may take to end when the worker is stopped; then it is given back. And how long tasks that ran out of time may
+    /// occupy all threads before the worker ends.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
     grace: Duration,
     /// End when there has been nothing to do for so long [default: never].
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     linger: Option<Duration>,
+    /// Serve metrics for Prometheus (/metrics) and a page (/) here: nothing keeps strangers away [default: nowhere].
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
 }
 
 impl Worker {
@@ -71,8 +78,9 @@ impl Worker {
             several(threads, "thread")
         );
         let redis: Arc<dyn LeasePool> = Arc::new(Redis::later(server));
+        let _site = self.site(&redis, &setup)?;
         let tally = serve(redis, setup, &stop, |notice| {
-            // It need not be read.
+            // If standard error is closed, the notice is lost.
             let _ = writeln!(stderr(), "{notice}");
         })?;
         output.say(format!(
@@ -94,6 +102,23 @@ impl Worker {
             "lost": tally.lost,
             "given_up": tally.given_up,
         }))
+    }
+
+    /// What shows the worker over HTTP, if that is wanted.
+    fn site(
+        &self,
+        redis: &Arc<dyn LeasePool>,
+        setup: &Setup,
+    ) -> Result<Option<StatusServer>, Failure> {
+        let Some(address) = self.http else {
+            return Ok(None);
+        };
+        let site = StatusServer::start(address, redis.clone(), setup.monitor.clone());
+        let site = site.map_err(|error| {
+            Failure::System(format!("cannot listen on {address} (--http): {error}"))
+        })?;
+        eprintln!("metrics and a page at http://{}/", site.address());
+        Ok(Some(site))
     }
 
     fn setup(&self, catalogue: Catalogue) -> Result<Setup, Failure> {

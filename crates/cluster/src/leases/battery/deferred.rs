@@ -8,6 +8,7 @@ fn deferred(number: u64, slots: u32, filled: &[(u32, &str)]) -> DeferredTask {
         front: format!("front{number}").into_bytes(),
         head: b"head:".to_vec(),
         slots,
+        urgent: false,
         filled: filled
             .iter()
             .map(|(index, input)| (*index, input.as_bytes().to_vec()))
@@ -24,7 +25,7 @@ fn input(number: u64, index: u32, input: &str) -> (Slot, Vec<u8>) {
 fn assembled(number: u64, inputs: &str) -> Vec<u8> {
     let argument = format!("head:{inputs}");
     let mut task = format!("front{number}").into_bytes();
-    task.extend(crate::task::encode(argument.as_bytes()));
+    task.extend(crate::parcel::encode(argument.as_bytes()));
     task
 }
 
@@ -48,7 +49,7 @@ pub(in crate::leases) fn a_deferred_task_waits_when_its_last_slot_is_filled(worl
     let answer = case.pool.complete(&a.ticket, &first);
     assert_eq!(answer, Ok(counted(3, 1)), "b and two that are ready");
     let last = Completion {
-        inputs: vec![input(1, 0, "x"), input(77, 0, "for nobody")],
+        inputs: vec![input(1, 0, "x"), input(77, 0, "for none")],
         ..completion("B", &[])
     };
     let answer = case.pool.complete(&b.ticket, &last);
@@ -128,10 +129,7 @@ pub(in crate::leases) fn deferred_tasks_have_limits(world: &dyn World) {
     // A continuation may be as large as its inputs.
     let mut parcel = crate::Parcel::new("k", vec![7; 120]);
     let child = |parcel: &crate::Parcel| Completion {
-        children: vec![Child {
-            task: parcel.encode(),
-            tries: 0,
-        }],
+        children: vec![Child::new(parcel.encode())],
         ..Completion::default()
     };
     let refused = case.pool.complete(&a.ticket, &child(&parcel));

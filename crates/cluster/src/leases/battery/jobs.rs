@@ -235,10 +235,7 @@ pub(in crate::leases) fn limits_are_kept(world: &dyn World) {
     let lease = case.lease("w").expect("a waits");
     let attempt = |result: usize, children: Vec<usize>| {
         let bytes = |size| vec![0; size];
-        let child = |size| Child {
-            task: bytes(size),
-            tries: 0,
-        };
+        let child = |size| Child::new(bytes(size));
         let completion = Completion {
             results: vec![bytes(result)],
             children: children.into_iter().map(child).collect(),

@@ -1,12 +1,15 @@
 //! A job in memory: its tasks, and what becomes of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::shortened;
 use crate::continuation::{DeferredId, DeferredTask};
-use crate::leases::{Aside, Completion, Dead, JobInfo, Lease, Order, State, Ticket};
+use crate::leases::{
+    Aside, Completed, Completion, Dead, JobInfo, Lease, Order, Share, State, Status, Ticket,
+    Trouble,
+};
 
 #[derive(Debug)]
 pub(super) struct Job {
@@ -16,8 +19,11 @@ pub(super) struct Job {
     pub(super) state: State,
     /// All that are outstanding.
     pub(super) entries: BTreeMap<u64, Entry>,
-    pub(super) waiting: VecDeque<u64>,
-    pub(super) suspects: VecDeque<u64>,
+    waiting: VecDeque<u64>,
+    urgent: VecDeque<u64>,
+    suspects: VecDeque<u64>,
+    /// Those that may not be leased yet, by when they may.
+    later: BTreeSet<(Duration, u64)>,
     pub(super) leased: BTreeMap<u64, Holder>,
     pub(super) results: Vec<Vec<u8>>,
     /// Continuations that wait for inputs.
@@ -34,7 +40,27 @@ pub(super) struct Entry {
     pub(super) task: Vec<u8>,
     /// How often it was tried in vain.
     pub(super) tries: u32,
-    pub(super) step: u64,
+    step: u64,
+    urgent: bool,
+    /// Until then it may not be leased.
+    due: Duration,
+}
+
+impl Entry {
+    /// The same after so many tries in vain.
+    pub(super) fn tried(self, tries: u32) -> Entry {
+        Entry { tries, ..self }
+    }
+}
+
+/// Where an entry waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Queue {
+    /// For a worker that has no other suspect.
+    Suspects,
+    /// Before all that are not urgent.
+    Urgent,
+    Usual,
 }
 
 #[derive(Debug)]
@@ -53,7 +79,9 @@ impl Job {
             state: State::Running,
             entries: BTreeMap::new(),
             waiting: VecDeque::new(),
+            urgent: VecDeque::new(),
             suspects: VecDeque::new(),
+            later: BTreeSet::new(),
             leased: BTreeMap::new(),
             results: Vec::new(),
             deferred: BTreeMap::new(),
@@ -66,7 +94,7 @@ impl Job {
     }
 
     /// Adds a chunk of first tasks. Returns `false` if it is another one than before.
-    pub(super) fn chunk(&mut self, order: &Order, numbers: &mut u64) -> bool {
+    pub(super) fn chunk(&mut self, order: &Order, numbers: &mut u64, now: Duration) -> bool {
         if let Some(before) = self.chunks.get(order.chunk as usize) {
             let last = self.sealed && order.chunk as usize + 1 == self.chunks.len();
             return *before == order.tasks && last == (order.last && self.sealed);
@@ -76,33 +104,145 @@ impl Job {
         }
         self.chunks.push(order.tasks.clone());
         self.sealed = order.last;
+        let due = self.submitted + self.info.terms.delay;
         for task in &order.tasks {
             *numbers += 1;
-            self.add(*numbers, task.clone(), 0);
+            let entry = Entry {
+                due,
+                ..self.entry(task.clone(), order.urgent)
+            };
+            self.line_up(*numbers, entry, now);
         }
         true
     }
 
-    /// Lets a task wait.
-    pub(super) fn add(&mut self, number: u64, task: Vec<u8>, tries: u32) {
-        let entry = Entry {
+    /// A task that has not been tried.
+    fn entry(&self, task: Vec<u8>, urgent: bool) -> Entry {
+        Entry {
             task,
-            tries,
+            tries: 0,
             step: 0,
-        };
-        self.entries.insert(number, entry);
-        if self.info.terms.suspect(tries + 1) {
+            urgent: urgent || self.info.terms.urgent,
+            due: Duration::ZERO,
+        }
+    }
+
+    /// Lets a task wait, until its time has come if that is later.
+    pub(super) fn line_up(&mut self, number: u64, entry: Entry, now: Duration) {
+        if entry.due > now {
+            self.later.insert((entry.due, number));
+        } else if self.info.terms.suspect(entry.tries + 1) {
             self.suspects.push_back(number);
+        } else if entry.urgent {
+            self.urgent.push_back(number);
         } else {
             self.waiting.push_back(number);
+        }
+        let entry = Entry { step: 0, ..entry };
+        self.entries.insert(number, entry);
+    }
+
+    pub(super) fn queue(&mut self, which: Queue) -> &mut VecDeque<u64> {
+        match which {
+            Queue::Suspects => &mut self.suspects,
+            Queue::Urgent => &mut self.urgent,
+            Queue::Usual => &mut self.waiting,
+        }
+    }
+
+    /// Lets those tasks be leased whose time has come.
+    pub(super) fn promote(&mut self, now: Duration) {
+        while let Some((due, number)) = self.later.first().copied()
+            && due <= now
+        {
+            self.later.pop_first();
+            if let Some(entry) = self.entries.remove(&number) {
+                self.line_up(number, entry, now);
+            }
+        }
+    }
+
+    /// When the time of the next delayed task comes, from now on.
+    pub(super) fn next_due(&self, now: Duration) -> Option<Duration> {
+        let (due, _) = self.later.first()?;
+        Some(due.saturating_sub(now))
+    }
+
+    /// Forgets all tasks and results.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+        self.waiting.clear();
+        self.urgent.clear();
+        self.suspects.clear();
+        self.later.clear();
+        self.leased.clear();
+        self.results.clear();
+        self.deferred.clear();
+    }
+
+    /// Replaces a task that is leased by its results, its children and what is kept of it. New
+    /// entries are numbered from `first` on.
+    pub(super) fn complete(
+        &mut self,
+        (ticket, number): (&Ticket, u64),
+        completion: &Completion,
+        first: u64,
+        now: Duration,
+    ) -> Result<Completed, Trouble> {
+        let step = self.entries.get(&number).map_or(0, |entry| entry.step);
+        if step != ticket.step {
+            // No other worker has this ticket: it is this completion, repeated.
+            let repeated = completion.kept.is_some() && step == ticket.step + 1;
+            return Ok(if repeated {
+                self.counted()
+            } else {
+                Completed::Fenced
+            });
+        }
+        completion.check(&self.info.terms.limits)?;
+        let mut numbers = first..;
+        for (child, new) in completion.children.iter().zip(numbers.by_ref()) {
+            let entry = self.entry(child.task.clone(), child.urgent);
+            let entry = Entry {
+                due: now + child.delay,
+                ..entry.tried(child.tries)
+            };
+            self.line_up(new, entry, now);
+        }
+        for (refused, new) in completion.aside.iter().zip(numbers.by_ref()) {
+            self.set_aside(new, &refused.task, refused.attempts, &refused.reason);
+        }
+        self.defer(completion, &mut numbers, now);
+        let results = completion.results.iter().filter(|part| !part.is_empty());
+        self.results.extend(results.cloned());
+        self.tasks += completion.tasks;
+        if let (Some(kept), Some(entry)) = (&completion.kept, self.entries.get_mut(&number)) {
+            entry.task.clone_from(kept);
+            entry.step += 1;
+        } else {
+            // A worker that only gives tasks back has done nothing.
+            if completion.tasks > 0 {
+                *self.done.entry(ticket.worker.clone()).or_default() += 1;
+            }
+            self.remove(number);
+        }
+        self.tidy(now);
+        Ok(self.counted())
+    }
+
+    fn counted(&self) -> Completed {
+        Completed::Counted {
+            outstanding: self.entries.len() as u64,
+            results: self.results.len() as u64,
         }
     }
 
     /// Keeps deferred tasks and fills slots. Adds those that are ready.
-    pub(super) fn defer(
+    fn defer(
         &mut self,
         completion: &Completion,
         numbers: &mut impl Iterator<Item = u64>,
+        now: Duration,
     ) {
         let mut touched = Vec::new();
         for deferred in &completion.deferred {
@@ -130,7 +270,8 @@ impl Job {
             if let (Some(mut deferred), Some(new)) = (self.deferred.remove(&id), numbers.next()) {
                 deferred.filled.sort();
                 let inputs = deferred.filled.iter().map(|(_, input)| input.as_slice());
-                self.add(new, deferred.assemble(inputs), 0);
+                let entry = self.entry(deferred.assemble(inputs), deferred.urgent);
+                self.line_up(new, entry, now);
             }
         }
     }
@@ -177,7 +318,12 @@ impl Job {
     }
 
     /// Lets tasks wait again that were set aside. Returns how many.
-    pub(super) fn retry_dead(&mut self, entries: &[String], numbers: &mut u64) -> u64 {
+    pub(super) fn retry_dead(
+        &mut self,
+        entries: &[String],
+        numbers: &mut u64,
+        now: Duration,
+    ) -> u64 {
         let chosen =
             |dead: &Dead| dead.whole && (entries.is_empty() || entries.contains(&dead.aside.entry));
         let (again, left): (Vec<_>, _) = std::mem::take(&mut self.aside)
@@ -186,7 +332,7 @@ impl Job {
         self.aside = left;
         for dead in &again {
             *numbers += 1;
-            self.add(*numbers, dead.task.clone(), 0);
+            self.line_up(*numbers, self.entry(dead.task.clone(), false), now);
         }
         if !again.is_empty() {
             (self.state, self.ended) = (State::Running, None);
@@ -218,11 +364,44 @@ impl Job {
                 self.set_aside(number, &entry.task, attempts, &reason);
                 aside += 1;
             } else {
-                self.add(number, entry.task, attempts);
+                self.line_up(number, entry.tried(attempts), now);
                 returned += 1;
             }
         }
         self.tidy(now);
         (returned, aside)
+    }
+
+    /// The job as it is now.
+    pub(super) fn status(&self, now: Duration) -> Status {
+        let mut shares: BTreeMap<&String, Share> = BTreeMap::new();
+        for (worker, done) in &self.done {
+            shares.entry(worker).or_default().done = *done;
+        }
+        for holder in self.leased.values() {
+            shares.entry(&holder.worker).or_default().in_flight += 1;
+        }
+        let named = |(worker, share): (&String, Share)| Share {
+            worker: worker.clone(),
+            ..share
+        };
+        let reasons = self.aside.iter().take(10).map(|dead| dead.aside.clone());
+        Status {
+            job: (*self.info).clone(),
+            state: self.state,
+            done: self.done.values().sum(),
+            tasks: self.tasks,
+            outstanding: self.entries.len() as u64,
+            in_flight: self.leased.len() as u64,
+            delayed: self.later.iter().filter(|(due, _)| *due > now).count() as u64,
+            aside: self.aside.len() as u64,
+            reasons: reasons.collect(),
+            shares: shares.into_iter().map(named).collect(),
+            workers: self.done.len() as u64,
+            sealed: self.sealed,
+            full: false,
+            submitted: self.submitted.as_nanos() as u64,
+            age: self.ended.unwrap_or(now) - self.submitted,
+        }
     }
 }

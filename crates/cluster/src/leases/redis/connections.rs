@@ -34,8 +34,8 @@ impl Connections {
         self.with(Duration::ZERO, |connection| command.query(connection))
     }
 
-    /// Does something with a connection, on which the server lets us wait for so long; perhaps more
-    /// than once.
+    /// Calls `act` with a connection on which the server may keep it waiting for `wait`; perhaps
+    /// more than once.
     pub(super) fn with<T>(
         &self,
         wait: Duration,
@@ -91,7 +91,8 @@ impl Connections {
         let code = code(error).unwrap_or_default();
         match (error.kind(), code.as_str()) {
             (_, "NOAUTH") => Trouble::Denied(format!(
-                "{} wants a password: put it into the environment as {PASSWORD}, or into a file that {PASSWORD_FILE} names",
+                "{} wants a password: put it into the environment as {PASSWORD}, or into a file \
+                 that {PASSWORD_FILE} names",
                 self.server
             )),
             (ErrorKind::AuthenticationFailed, _) | (_, "WRONGPASS" | "NOPERM") => {
@@ -103,7 +104,8 @@ impl Connections {
                 | "BUSY" | "OOM" | "MISCONF" | "NOREPLICAS",
             ) => Trouble::Away(text),
             (_, "MOVED" | "ASK" | "CROSSSLOT") => Trouble::Refused(format!(
-                "{text}; it is a part of a Redis Cluster, over which jobs cannot be spread: take a server that stands alone"
+                "{text}; it is a part of a Redis Cluster, over which jobs cannot be spread: take a \
+                 server that stands alone"
             )),
             (ErrorKind::Io, _) if certificate(error) => Trouble::Denied(format!(
                 "{text}; does the environment name the right authority in {}?",

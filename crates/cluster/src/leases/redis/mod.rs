@@ -13,6 +13,10 @@
 //! as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the
 //! next. An element that is lost, with a worker that dies, costs a second: no worker blocks for
 //! long without a look.
+//!
+//! A delayed task is an entry of a sorted set, by when it may be leased. Each script that leases
+//! moves those whose time has come to the lists of tasks that wait, and says when the next one's
+//! comes: until then its worker blocks, and no longer.
 
 mod connections;
 mod values;
@@ -25,7 +29,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::{Script, ScriptInvocation, Value};
-use sha1::{Digest, Sha1};
 
 use super::url::Server;
 use super::{
@@ -36,6 +39,9 @@ use crate::{Build, Parcel};
 use connections::Connections;
 
 const RUNNING: &str = "locksley:running";
+
+/// Shortest wait for a delayed task.
+const SOON: Duration = Duration::from_millis(5);
 
 /// So many jobs are remembered that are over, or not ours any more.
 const KNOWN: usize = 4096;
@@ -149,16 +155,21 @@ impl Redis {
         Ok(leases)
     }
 
+    /// Leases tasks. Says when to look for delayed ones, if there are any.
     fn take(
         &self,
         worker: &WorkerId,
         at_most: usize,
         suspect: bool,
-    ) -> Result<Vec<Lease>, Trouble> {
+    ) -> Result<(Vec<Lease>, Option<Duration>), Trouble> {
         let mut ask = self.scripts.lease.prepare_invoke();
         ask.arg(&worker.name).arg(worker.build.to_string());
         ask.arg(at_most).arg(u8::from(suspect));
-        self.leases(&worker.name, values::delivered(self.script(&ask)?))
+        let mut reply = values::array(self.script(&ask)?).into_iter();
+        let mut next = || reply.next().unwrap_or_default();
+        let delivered = values::delivered(next());
+        let later = values::millis(next());
+        Ok((self.leases(&worker.name, delivered)?, later))
     }
 
     fn completed(
@@ -190,6 +201,8 @@ impl Redis {
         for child in &completion.children {
             ask.arg(&child.task).arg(child.tries);
             ask.arg(Parcel::inputs_of(&child.task));
+            ask.arg(values::whole_millis(child.delay))
+                .arg(u8::from(child.urgent));
         }
         for aside in &completion.aside {
             ask.arg(&aside.task).arg(aside.attempts);
@@ -198,6 +211,7 @@ impl Redis {
         for deferred in &completion.deferred {
             ask.arg(deferred.id.to_string()).arg(&deferred.front);
             ask.arg(&deferred.head).arg(deferred.slots);
+            ask.arg(u8::from(deferred.urgent));
         }
         for ((of, index), input) in inputs {
             ask.arg(of.to_string()).arg(index).arg(input);
@@ -233,13 +247,16 @@ impl LeasePool for Redis {
         let mut submit = self.about(&self.scripts.submit, &job.id);
         submit.arg(job.build.to_string()).arg(&job.program);
         submit.arg(order.chunk).arg(u8::from(order.last));
-        submit.arg(print(&order.tasks));
+        submit.arg(values::print(&order.tasks));
         submit.arg(job.terms.lease.as_millis() as u64);
         submit.arg(job.terms.tries);
         submit.arg(job.terms.keep.as_millis() as u64);
         for limit in [limits.task, limits.children, limits.result] {
             submit.arg(limit);
         }
+        submit.arg(u8::from(job.terms.urgent));
+        submit.arg(values::whole_millis(job.terms.delay));
+        submit.arg(u8::from(order.urgent));
         for task in &order.tasks {
             submit.arg(task);
         }
@@ -273,20 +290,24 @@ impl LeasePool for Redis {
         suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
-        let leases = self.take(worker, at_most, suspect)?;
+        let (leases, later) = self.take(worker, at_most, suspect)?;
         if !leases.is_empty() || wait.is_zero() {
             return Ok(leases);
         }
+        let until = later
+            .map(|later| later.max(SOON))
+            .filter(|later| *later < wait);
+        let wait = until.unwrap_or(wait);
         let mut ask = redis::cmd("BLPOP");
         ask.arg(format!("locksley:wake:{}", worker.build));
         ask.arg(wait.as_secs_f64().max(0.001));
         let woken: Value = self
             .connections
             .with(wait, |connection| ask.query(connection))?;
-        match woken {
-            Value::Nil => Ok(Vec::new()),
-            _ => self.take(worker, at_most, suspect),
+        if woken == Value::Nil && until.is_none() {
+            return Ok(Vec::new());
         }
+        Ok(self.take(worker, at_most, suspect)?.0)
     }
 
     fn reclaim(&self) -> Result<Reclaimed, Trouble> {
@@ -357,7 +378,7 @@ impl LeasePool for Redis {
         combined: &[Vec<u8>],
     ) -> Result<bool, Trouble> {
         let mut ask = self.about(&self.scripts.compact, job);
-        ask.arg(first.len()).arg(print(first));
+        ask.arg(first.len()).arg(values::print(first));
         for part in combined {
             ask.arg(part);
         }
@@ -462,17 +483,4 @@ impl LeasePool for Redis {
         let reply = self.script(&self.scripts.workers.prepare_invoke())?;
         Ok(values::present(reply))
     }
-}
-
-/// What tells lists of byte strings apart.
-fn print(parts: &[Vec<u8>]) -> String {
-    let mut hash = Sha1::new();
-    for part in parts {
-        hash.update(format!("{}:", part.len()));
-        hash.update(part);
-    }
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

@@ -25,7 +25,10 @@ impl Started {
             eprintln!("skipped: LOCKSLEY_TEST_REDIS is 0");
             return None;
         }
-        let there = Command::new("redis-server").arg("--version").output();
+        // Another one that speaks its language: Valkey.
+        let program = std::env::var_os("LOCKSLEY_TEST_SERVER");
+        let program = program.unwrap_or_else(|| "redis-server".into());
+        let there = Command::new(&program).arg("--version").output();
         if there.is_err() {
             assert!(
                 wish.is_none(),
@@ -42,7 +45,7 @@ impl Started {
         let folder =
             std::env::temp_dir().join(format!("locksley-redis-{}-{port}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("there is room for a folder");
-        let process = Command::new("redis-server")
+        let process = Command::new(program)
             .args([
                 "--port",
                 &port.to_string(),
@@ -173,7 +176,11 @@ fn a_job_whose_tasks_the_server_lost_does_not_run_for_ever() {
     sleep(Duration::from_millis(60));
     let reclaimed = redis.reclaim().expect("it is there");
     assert_eq!((reclaimed.returned, reclaimed.aside), (0, 0));
-    assert_eq!(redis.running(), Ok(vec![]), "nobody looks for it any more");
+    assert_eq!(
+        redis.running(),
+        Ok(vec![]),
+        "no worker looks for it any more"
+    );
     assert_eq!(redis.submit(&order), Ok(Submitted::New));
     let lease = redis.lease(&worker, 1, false, Duration::ZERO);
     assert_eq!(lease.expect("it waits").len(), 1);
@@ -270,10 +277,7 @@ fn a_full_server_lets_tasks_end_that_make_room() {
     let leases = redis.lease(&worker(1), 2, false, Duration::ZERO);
     let leases = leases.expect("they wait");
     raw(&redis, &["CONFIG", "SET", "maxmemory", "100kb"]);
-    let child = || crate::leases::Child {
-        task: b"c".to_vec(),
-        tries: 0,
-    };
+    let child = || crate::leases::Child::new(b"c".to_vec());
     let mut completion = Completion {
         results: vec![b"r".to_vec()],
         children: vec![child()],

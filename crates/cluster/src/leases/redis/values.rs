@@ -1,9 +1,10 @@
-//! What a server answers, taken apart. What is not as it should be counts as absent, or as zero.
+//! What a server is told, and what it answers, taken apart. What is not as it should be counts as absent, or as zero.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Value;
+use sha1::{Digest, Sha1};
 
 use crate::Build;
 use crate::leases::{
@@ -107,6 +108,8 @@ pub(super) fn info(id: &JobId, fields: &Fields) -> Option<JobInfo> {
                 children: size("children"),
                 result: size("result"),
             },
+            urgent: number_of(fields, "urgent") == 1,
+            delay: millis("delay"),
         },
     })
 }
@@ -159,18 +162,22 @@ pub(super) fn delivered(reply: Value) -> Vec<Delivered> {
     array(reply).into_iter().filter_map(one).collect()
 }
 
+/// A time; nothing if it is negative.
+pub(super) fn millis(value: Value) -> Option<Duration> {
+    match value {
+        Value::Int(millis) => u64::try_from(millis).ok().map(Duration::from_millis),
+        _ => None,
+    }
+}
+
 pub(super) fn reclaimed(reply: Value) -> Reclaimed {
     let mut parts = array(reply).into_iter();
     let mut next = || parts.next().unwrap_or_default();
     let (returned, aside) = (number(next()), number(next()));
-    let millis = match next() {
-        Value::Int(millis) => u64::try_from(millis).ok(),
-        _ => None,
-    };
     Reclaimed {
         returned,
         aside,
-        next: millis.map(Duration::from_millis),
+        next: millis(next()),
     }
 }
 
@@ -210,6 +217,7 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
     let workers = number(parts.next()?);
     let aside = entries(parts.next()?);
     let full = parts.next().map(number) == Some(1);
+    let delayed = parts.next().map_or(0, number);
     let until = match number_of(&job, "ended") {
         0 => now,
         ended => ended,
@@ -220,6 +228,7 @@ pub(super) fn status(id: &JobId, reply: Value) -> Option<Status> {
         tasks: number_of(&job, "tasks"),
         outstanding,
         in_flight,
+        delayed,
         aside: number_of(&job, "aside"),
         reasons: aside.iter().map(|(_, fields)| reason(fields)).collect(),
         shares: shares.into_iter().filter_map(share).collect(),
@@ -277,4 +286,22 @@ pub(super) fn present(reply: Value) -> Vec<Present> {
         Some(Present { worker, slots })
     };
     array(reply).into_iter().filter_map(worker).collect()
+}
+
+/// A time as the server counts it: no shorter than it is.
+pub(super) fn whole_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
+/// What tells lists of byte strings apart.
+pub(super) fn print(parts: &[Vec<u8>]) -> String {
+    let mut hash = Sha1::new();
+    for part in parts {
+        hash.update(format!("{}:", part.len()));
+        hash.update(part);
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -1,4 +1,5 @@
--- Replaces the first results by their combination, if they still are the first. O(k) for k results and their bytes.
+-- Replaces the first results by their combination, if they still are the first. O(k) for k results
+-- and their bytes.
 -- ARGV: name, how many, their print, their combination...
 local j = keys(ARGV[1])
 local count = tonumber(ARGV[2])

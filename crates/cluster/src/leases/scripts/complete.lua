@@ -1,18 +1,24 @@
--- Replaces a task by its results, its children and what is kept of it; and leases another one, if that is wanted.
--- O(log n) for the lease, O(1) for each child, each result, each slot of a deferred task.
--- ARGV: name, entry, worker, delivery, step, 1 if something is kept, 1 if another task is wanted, tasks run, then the numbers of
--- results, children, tasks to set aside, deferred tasks and inputs; results...; a task, its tries and the number of results in it for
--- each child; a task, its tries and a reason for each that is set aside; an id, a front, a head and the number of slots for each deferred
--- task; an id, an index and an input for each input; and what is kept
-local id, entry, worker, delivery, step, keeps, more, tasks, results, children, aside, deferred, inputs = unpack(ARGV, 1, 13)
+-- Replaces a task by its results, its children and what is kept of it; and leases another one, if
+-- that is wanted. O(log n) for the lease, O(1) for each child, each result, each slot of a deferred
+-- task.
+-- ARGV: name, entry, worker, delivery, step, 1 if something is kept, 1 if another task is wanted,
+-- tasks run, then the numbers of results, children, tasks to set aside, deferred tasks and inputs;
+-- results...; a task, its tries, the number of results in it, its delay and 1 if it is urgent for
+-- each child; a task, its tries and a reason for each that is set aside; an id, a front, a head,
+-- the number of slots and 1 if it is urgent for each deferred task; an id, an index and an input
+-- for each input; and what is kept
+local id, entry, worker, delivery, step, keeps, more, tasks = unpack(ARGV, 1, 8)
+local results, children, aside, deferred, inputs = unpack(ARGV, 9, 13)
 local j = keys(id)
 if not held(j, entry, worker, delivery) then
   return { 0 }
 end
-local job = redis.call('HMGET', j.job, 'build', 'submitted', 'sealed', 'tries', 'task', 'children', 'result')
+local job = redis.call('HMGET', j.job, 'build', 'submitted', 'sealed', 'tries', 'task', 'children',
+  'result', 'urgent')
 local at = tonumber(redis.call('HGET', j.steps, entry)) or 0
 if at ~= tonumber(step) then
-  -- No other worker has this ticket. If it went on in between, it was by this completion, which is repeated.
+  -- No other worker has this ticket. If it went on in between, it was by this completion, which is
+  -- repeated.
   if keeps == '1' and at == step + 1 then
     return { 1, redis.call('HLEN', j.tasks), redis.call('LLEN', j.results) }
   end
@@ -22,9 +28,9 @@ results, children, aside = tonumber(results), tonumber(children), tonumber(aside
 deferred, inputs = tonumber(deferred), tonumber(inputs)
 local task_limit, result_limit = tonumber(job[5]), tonumber(job[7])
 local first_child = 14 + results
-local first_aside = first_child + 3 * children
+local first_aside = first_child + 5 * children
 local first_deferred = first_aside + 3 * aside
-local first_input = first_deferred + 4 * deferred
+local first_input = first_deferred + 5 * deferred
 for i = 14, 13 + results do
   if #ARGV[i] > result_limit then
     return { 2, 'a result', #ARGV[i], job[7] }
@@ -33,14 +39,14 @@ end
 if children > tonumber(job[6]) then
   return { 2, 'a number of children', children, job[6] }
 end
-for i = first_child, first_aside - 1, 3 do
+for i = first_child, first_aside - 1, 5 do
   -- A continuation has inputs, each as large as a result may be.
   local limit = task_limit + ARGV[i + 2] * result_limit
   if #ARGV[i] > limit then
     return { 2, 'a task', #ARGV[i], limit }
   end
 end
-for i = first_deferred, first_input - 1, 4 do
+for i = first_deferred, first_input - 1, 5 do
   local size = #ARGV[i + 1] + #ARGV[i + 2]
   if size > task_limit + result_limit then
     return { 2, 'a task', size, task_limit + result_limit }
@@ -51,30 +57,37 @@ for i = first_input, first_input + 3 * inputs - 1, 3 do
     return { 2, 'a result', #ARGV[i + 2], job[7] }
   end
 end
--- A lease that ends without children leaves more room than it takes; were it refused too, there never would be room again.
+-- A lease that ends without children leaves more room than it takes; were it refused too, there
+-- never would be room again.
 if children == 0 and deferred == 0 and keeps ~= '1' then
   must_not_fail()
 end
-local plain = 0
-for i = first_child, first_aside - 1, 3 do
-  plain = plain + line_up(j, add(j, job[2], ARGV[i]), tonumber(ARGV[i + 1]), tonumber(job[4]))
+local count, at = counts(), nil
+for i = first_child, first_aside - 1, 5 do
+  local child = add(j, job[2], ARGV[i], job[8] == '1' and '1' or ARGV[i + 4])
+  local attempts, delay = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3])
+  if delay > 0 then
+    at = at or now()
+    line_up_later(j, child, attempts, at + delay, count)
+  else
+    line_up(j, child, attempts, tonumber(job[4]), count)
+  end
 end
 for i = first_aside, first_deferred - 1, 3 do
   local number = job[2] .. '-' .. redis.call('HINCRBY', j.job, 'entries', 1)
   set_aside(j, number, ARGV[i], ARGV[i + 1], ARGV[i + 2])
 end
-for i = first_deferred, first_input - 1, 4 do
-  defer(j, unpack(ARGV, i, i + 3))
+for i = first_deferred, first_input - 1, 5 do
+  defer(j, unpack(ARGV, i, i + 4))
 end
 for i = first_input, first_input + 3 * inputs - 1, 3 do
   fill(j, unpack(ARGV, i, i + 2))
 end
-local ready = 0
-for i = first_deferred, first_input - 1, 4 do
-  ready = ready + undefer(j, job[2], ARGV[i], tonumber(job[4]))
+for i = first_deferred, first_input - 1, 5 do
+  undefer(j, job[2], ARGV[i], tonumber(job[4]), job[8], count)
 end
 for i = first_input, first_input + 3 * inputs - 1, 3 do
-  ready = ready + undefer(j, job[2], ARGV[i], tonumber(job[4]))
+  undefer(j, job[2], ARGV[i], tonumber(job[4]), job[8], count)
 end
 local listed = redis.call('LLEN', j.results)
 for i = 14, 13 + results do
@@ -95,9 +108,7 @@ else
   release(j, entry, worker)
   remove(j, entry)
 end
-if children + ready > 0 then
-  announce(j, job[1], plain + ready, children - plain)
-end
+announce(j, job[1], count)
 local left = tidy(j, job[3])
 local next = {}
 if more == '1' then

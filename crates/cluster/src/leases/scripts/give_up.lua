@@ -17,6 +17,7 @@ if not task or why == 'hopeless' or (why == 'failed' and before + 1 >= tonumber(
   return 1
 end
 local attempts = why == 'stopping' and before or before + 1
-local plain = line_up(j, entry, attempts, tonumber(job[2]))
-announce(j, job[1], plain, 1 - plain)
+local count = counts()
+line_up(j, entry, attempts, tonumber(job[2]), count)
+announce(j, job[1], count)
 return 1

@@ -1,17 +1,18 @@
--- Before every script. Keys are made here from the names of jobs and builds: a script touches the jobs whose turn it is, which the
--- caller does not know. So all must lie on one server.
+-- Before every script. Keys are made here from the names of jobs and builds: a script touches the
+-- jobs whose turn it is, which the caller does not know. So all must lie on one server.
 --
--- In the complexities, n is the number of tasks of a job, w that of workers, j that of running jobs.
+-- In the complexities, n is the number of tasks of a job, w that of workers, j that of running
+-- jobs.
 local GLOBAL = 'locksley:'
 
--- A server whose memory is short refuses a script's first change if that may need memory, and none after it. A script that must not
--- be refused begins with this change, which needs none.
+-- A server whose memory is short refuses a script's first change if that may need memory, and none
+-- after it. A script that must not be refused begins with this change, which needs none.
 local function must_not_fail()
   redis.call('DEL', GLOBAL .. 'none')
 end
 
--- The time in milliseconds. It never goes back: where the server's clock does, it goes on from the last time that a worker's beat has
--- left here. O(1)
+-- The time in milliseconds. It never goes back: where the server's clock does, it goes on from the
+-- last time that a worker's beat has left here. O(1)
 local function now()
   local time = redis.call('TIME')
   local at = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -26,17 +27,20 @@ end
 
 -- The keys of a job, made when they are asked for:
 -- job        a hash: build, program, terms, state, counters
--- tasks      a hash: each entry that waits or is leased. Its length is the number of outstanding tasks
+-- tasks      a hash: each entry that waits or is leased, so its length is what is outstanding
 -- tries      a hash: of entries that were tried in vain, how often
 -- steps      a hash: of leases that went on with a part of their task, how often
 -- waiting    a list of entries
+-- urgent     a list of entries that go before those
 -- suspects   a list of entries, of which a worker gets one at a time
+-- later      a sorted set: entries that may not be leased yet, by when they may
+-- rush       a hash: entries that are urgent
 -- leases     a sorted set: entries by when they run out
 -- holders    a hash: the worker of each lease, and the number of its delivery
 -- holding    a sorted set: workers by how many leases they hold
 -- results    a list of partial results
 -- deferred   a hash: of each continuation that waits for inputs, how many are missing
--- inputs     a hash: what a deferred task is made of (front, head, slots), and its inputs by their indices
+-- inputs     a hash: what a deferred task is made of (front, head, slots, urgent), and its inputs
 -- aside      a stream of tasks that were set aside, with reasons
 -- shares     a sorted set: workers by how many leases they completed
 -- prints     a list: a hash of each chunk of first tasks
@@ -48,13 +52,13 @@ end
 
 local RUNNING = GLOBAL .. 'running' -- a hash: build and time of submission of each running job
 local DUE = GLOBAL .. 'due' -- a sorted set: running jobs by when a lease of theirs may run out
-local WORKERS = GLOBAL .. 'workers' -- a sorted set: workers by until when they are taken to be alive
+local WORKERS = GLOBAL .. 'workers' -- a sorted set: workers, and until when they count as alive
 local PRESENT = GLOBAL .. 'present' -- a hash: slots and build of each worker
 local SLOTS = GLOBAL .. 'slots' -- the sum of their slots
 local RETURNED = GLOBAL .. 'returned' -- when workers came back after all had been away
 
--- How long a lease is. With thousands of workers it is longer than its job asks for, three times as long as it takes until all have made
--- one request, at 400 in a second. O(1)
+-- How long a lease is. With thousands of workers it is longer than its job asks for, three times as
+-- long as it takes until all have made one request, at 400 in a second. O(1)
 local function lease_of(lease, workers)
   return math.max(lease, math.min(7.5 * (workers or redis.call('ZCARD', WORKERS)), 75000))
 end
@@ -82,8 +86,8 @@ local function alive(name, time, slots, build)
   return tonumber(redis.call('GET', SLOTS)) or 0, redis.call('ZCARD', WORKERS), at
 end
 
--- Lets leases of a job begin anew. Gives for each 1 if the ticket is good. ARGV from `first` on: for each an entry, a worker and a
--- delivery. O(k log n) for k leases, in three calls
+-- Lets leases of a job begin anew. Gives for each 1 if the ticket is good. ARGV from `first` on:
+-- for each an entry, a worker and a delivery. O(k log n) for k leases, in three calls
 local function renew(id, first, at, workers)
   local j = keys(id)
   local entries, owners = {}, {}

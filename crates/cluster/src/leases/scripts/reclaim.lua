@@ -1,5 +1,6 @@
--- Lets tasks wait again whose leases ran out: O(log j) if none did, else O(k log n) for k of them, at most 256 at once. Gives how
--- many wait again, how many were set aside, and when the next lease may run out, from now on, or -1.
+-- Lets tasks wait again whose leases ran out: O(log j) if none did, else O(k log n) for k of them,
+-- at most 256 at once. Gives how many wait again, how many were set aside, and when the next lease
+-- may run out, from now on, or -1.
 must_not_fail()
 local at = now()
 local back = returned(at)
@@ -21,7 +22,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
   elseif at < back + lease then
     redis.call('ZADD', DUE, back + lease, id)
   else
-    local plain, suspects = 0, 0
+    local count = counts()
     for _, entry in ipairs(redis.call('ZRANGEBYSCORE', j.leases, '-inf', at, 'LIMIT', 0, 64)) do
       local last = string.match(redis.call('HGET', j.holders, entry) or '', '^(.*) ') or ''
       local task = redis.call('HGET', j.tasks, entry)
@@ -31,18 +32,16 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', DUE, '-inf', at, 'LIMIT', 0, 4))
         -- The entry was deleted by hand.
         remove(j, entry)
       elseif attempts >= tries then
-        set_aside(j, entry, task, attempts, 'no worker lived to finish it; the last one was ' .. last)
+        local reason = 'no worker lived to finish it; the last one was ' .. last
+        set_aside(j, entry, task, attempts, reason)
         remove(j, entry)
         aside = aside + 1
       else
-        local one = line_up(j, entry, attempts, tries)
-        plain, suspects = plain + one, suspects + 1 - one
+        line_up(j, entry, attempts, tries, count)
+        again = again + 1
       end
     end
-    again = again + plain + suspects
-    if plain + suspects > 0 then
-      announce(j, job[1], plain, suspects)
-    end
+    announce(j, job[1], count)
     -- A lease that begins from now on runs out later than this.
     local first = redis.call('ZRANGE', j.leases, 0, 0, 'WITHSCORES')[2]
     redis.call('ZADD', DUE, first or at + lease, id)

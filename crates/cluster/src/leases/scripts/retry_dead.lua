@@ -1,7 +1,8 @@
--- Lets tasks wait again that were set aside. O(k) for the k of them that are kept. Gives how many, or -1.
+-- Lets tasks wait again that were set aside. O(k) for the k of them that are kept. Gives how many,
+-- or -1.
 -- ARGV: name, entries... (all if there are none)
 local j = keys(ARGV[1])
-local job = redis.call('HMGET', j.job, 'state', 'build', 'submitted', 'tries', 'lease')
+local job = redis.call('HMGET', j.job, 'state', 'build', 'submitted', 'tries', 'lease', 'urgent')
 if not job[1] or job[1] == 'cancelled' then
   return -1
 end
@@ -9,14 +10,14 @@ local chosen = {}
 for i = 2, #ARGV do
   chosen[ARGV[i]] = true
 end
-local again = 0
+local again, count = 0, counts()
 for _, item in ipairs(redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 1000)) do
   local about = {}
   for i = 1, #item[2], 2 do
     about[item[2][i]] = item[2][i + 1]
   end
   if about.whole == '1' and (#ARGV == 1 or chosen[about.entry]) then
-    line_up(j, add(j, job[3], about.task), 0, tonumber(job[4]))
+    line_up(j, add(j, job[3], about.task, job[6]), 0, tonumber(job[4]), count)
     redis.call('XDEL', j.aside, item[1])
     redis.call('HINCRBY', j.job, 'aside', -1)
     again = again + 1
@@ -35,5 +36,5 @@ if job[1] ~= 'running' then
     redis.call('PERSIST', key)
   end
 end
-announce(j, job[2], again, 0)
+announce(j, job[2], count)
 return again

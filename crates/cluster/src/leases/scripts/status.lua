@@ -18,12 +18,16 @@ add_shares(redis.call('ZREVRANGE', j.shares, 0, 63))
 add_shares(redis.call('ZREVRANGE', j.holding, 0, 63))
 -- A change that needs memory and changes nothing: a full server refuses it.
 local probe = redis.pcall('SETRANGE', GLOBAL .. 'none', 0, '')
-local full = type(probe) == 'table' and probe.err and string.find(probe.err, 'OOM', 1, true) and 1 or 0
+local refused = type(probe) == 'table' and probe.err or ''
+local full = string.find(refused, 'OOM', 1, true) and 1 or 0
 local listed = {}
 for i = 1, #shares do
   listed[i] = shares[i]
 end
+local at = now()
 return {
-  redis.call('HGETALL', j.job), (now()), redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases), listed,
+  redis.call('HGETALL', j.job), at, redis.call('HLEN', j.tasks), redis.call('ZCARD', j.leases),
+  listed,
   redis.call('ZCARD', j.shares), redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 10), full,
+  redis.call('ZCOUNT', j.later, '(' .. at, '+inf'),
 }

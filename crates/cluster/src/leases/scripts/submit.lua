@@ -1,7 +1,9 @@
 -- Adds a job, or a chunk of its first tasks, unless it is there. O(k) for k tasks.
--- ARGV: name, build, program, chunk, 1 if it is the last one, print, lease, tries, keep, limit of tasks, of children, of results,
+-- ARGV: name, build, program, chunk, 1 if it is the last one, print, lease, tries, keep, limit of
+-- tasks, of children, of results, 1 if the job is urgent, its delay, 1 if these tasks are urgent,
 -- tasks...
-local id, build, program, chunk, last, print, lease, tries, keep, task, children, result = unpack(ARGV, 1, 12)
+local id, build, program, chunk, last, print, lease, tries, keep = unpack(ARGV, 1, 9)
+local task, children, result, rush, delay, urgent = unpack(ARGV, 10, 15)
 local j = keys(id)
 chunk = tonumber(chunk)
 local there = redis.call('HMGET', j.job, 'build', 'program', 'state', 'sealed', 'submitted')
@@ -14,10 +16,12 @@ if new then
   submitted = now()
   -- What needs memory comes first: from the first change on the server does not refuse any more.
   redis.call('HSET', RUNNING, id, build .. ' ' .. submitted)
-  redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.suspects, j.leases, j.holders, j.holding,
-    j.results, j.aside, j.shares, j.prints, j.over, j.deferred, j.inputs)
-  redis.call('HSET', j.job, 'build', build, 'program', program, 'lease', lease, 'tries', tries, 'keep', keep,
-    'task', task, 'children', children, 'result', result, 'state', 'running', 'submitted', submitted, 'sealed', '0')
+  redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later,
+    j.rush, j.leases, j.holders, j.holding, j.results, j.aside, j.shares, j.prints, j.over,
+    j.deferred, j.inputs)
+  redis.call('HSET', j.job, 'build', build, 'program', program, 'lease', lease, 'tries', tries,
+    'keep', keep, 'task', task, 'children', children, 'result', result, 'state', 'running',
+    'submitted', submitted, 'sealed', '0', 'urgent', rush, 'delay', delay)
   redis.call('ZADD', DUE, submitted + lease, id)
 else
   if there[1] ~= build or there[2] ~= program then
@@ -26,7 +30,8 @@ else
   local chunks = redis.call('LLEN', j.prints)
   if chunk < chunks then
     local ends = there[4] == '1' and chunk + 1 == chunks
-    local same = redis.call('LINDEX', j.prints, chunk) == print and (there[4] ~= '1' or ends == (last == '1'))
+    local same = redis.call('LINDEX', j.prints, chunk) == print
+      and (there[4] ~= '1' or ends == (last == '1'))
     return same and (there[3] == 'running' and 'attached' or there[3]) or 'taken'
   end
   if there[4] == '1' or chunk > chunks then
@@ -34,10 +39,17 @@ else
   end
 end
 redis.call('RPUSH', j.prints, print)
-for i = 13, #ARGV do
-  redis.call('RPUSH', j.waiting, add(j, submitted, ARGV[i]))
+local count, due = counts(), submitted + delay
+local delayed = due > now()
+for i = 16, #ARGV do
+  local entry = add(j, submitted, ARGV[i], rush == '1' and rush or urgent)
+  if delayed then
+    line_up_later(j, entry, 0, due, count)
+  else
+    line_up(j, entry, 0, tonumber(tries), count)
+  end
 end
 redis.call('HSET', j.job, 'sealed', last)
-announce(j, build, #ARGV - 12, 0)
+announce(j, build, count)
 tidy(j, last)
 return new and 'new' or 'attached'

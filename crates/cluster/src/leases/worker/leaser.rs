@@ -24,6 +24,8 @@ pub(super) struct Leaser<'a> {
     look: Instant,
     foreign: BTreeSet<JobId>,
     busy: Instant,
+    /// Since when all threads are occupied by tasks that ran out of time.
+    stuck: Option<Instant>,
 }
 
 impl<'a> Leaser<'a> {
@@ -38,6 +40,7 @@ impl<'a> Leaser<'a> {
             look: now,
             foreign: BTreeSet::new(),
             busy: now,
+            stuck: None,
         }
     }
 
@@ -45,6 +48,7 @@ impl<'a> Leaser<'a> {
     pub(super) fn run(mut self) -> Result<(), Trouble> {
         let mut pause = Duration::from_millis(20);
         while !self.over() {
+            self.check_stuck()?;
             let had_work = !self.service.desk().held.is_empty();
             let free = self.free_slots();
             if had_work {
@@ -66,6 +70,21 @@ impl<'a> Leaser<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Fails if tasks that ran out of time have occupied all threads for too long: nothing else can
+    /// run here any more.
+    fn check_stuck(&mut self) -> Result<(), Trouble> {
+        let stuck = self.service.desk().stuck();
+        if stuck < self.service.setup.pool.workers() {
+            self.stuck = None;
+            return Ok(());
+        }
+        let since = *self.stuck.get_or_insert_with(Instant::now);
+        if since.elapsed() < self.service.setup.grace {
+            return Ok(());
+        }
+        Err(Trouble::Stuck(stuck))
     }
 
     fn over(&mut self) -> bool {
@@ -92,7 +111,7 @@ impl<'a> Leaser<'a> {
         let desk = self.service.desk();
         let full = |desk: &mut super::Desk| desk.busy() >= self.slots;
         let waited = self.service.changed.wait_timeout_while(desk, until, full);
-        let desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let mut desk = waited.unwrap_or_else(PoisonError::into_inner).0;
         self.slots.saturating_sub(desk.busy())
     }
 

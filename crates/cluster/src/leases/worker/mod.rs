@@ -1,9 +1,10 @@
 //! A worker: leases tasks, runs them in its pool, and says what came of them.
 //!
 //! ```text
-//!   leaser ── leases as many as there are free slots; blocks on the server while there are none ──> desk
-//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, hands over what waits, goes on with what runs,
-//!                      completes, and gets the next one with the answer, if there is one and the leaser needs no free slot
+//!   leaser ── leases as many as there are free slots; blocks while there are none ──> desk
+//!   slot, slot, ... ── each runs a lease in the common pool for a quantum, hands over what waits,
+//!                      goes on with what runs, completes, and gets the next one with the answer,
+//!                      if there is one and the leaser needs no free slot
 //!   heart ── renews what is held, a few times in a lease; what is lost is cancelled
 //! ```
 //!
@@ -18,7 +19,10 @@
 //! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it
 //! does the more rarely the more workers there are, and not all at the same time ([`pace`]).
 
+mod completion;
 mod leaser;
+mod monitor;
+mod notice;
 pub mod pace;
 mod slot;
 
@@ -29,7 +33,6 @@ mod tests;
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::hash::BuildHasher;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -39,10 +42,11 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 
-use super::{
-    Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId, plain,
-};
+use super::{Catalogue, GiveUp, JobId, Lease, LeasePool, Present, Run, Ticket, Trouble, WorkerId};
+#[cfg(test)]
 use crate::Build;
+pub use monitor::{Monitor, WorkerState};
+pub use notice::{Notice, Stop};
 
 /// How a worker works.
 #[derive(Clone)]
@@ -60,10 +64,13 @@ pub struct Setup {
     /// process.
     pub quantum: Duration,
     /// How long leases may take to come to an end when it is told to stop. What is not done by then
-    /// is given back.
+    /// is given back. So long, too, tasks that ran out of time may occupy all threads of the pool
+    /// before the worker ends.
     pub grace: Duration,
     /// It ends when there has been nothing to do for so long; if nothing, never.
     pub linger: Option<Duration>,
+    /// Shows what it does.
+    pub monitor: Monitor,
 }
 
 impl Setup {
@@ -78,6 +85,7 @@ impl Setup {
             quantum: Duration::from_millis(100),
             grace: Duration::from_secs(10),
             linger: None,
+            monitor: Monitor::default(),
         }
     }
 }
@@ -101,105 +109,6 @@ pub fn worker_name() -> String {
         .collect();
     let chance = RandomState::new().hash_one(Instant::now());
     format!("{host}-{}-{chance:016x}", std::process::id())
-}
-
-/// Tells a worker to stop, from any thread.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<(Mutex<bool>, Condvar)>);
-
-impl Stop {
-    /// Let it stop.
-    pub fn stop(&self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.1.notify_all();
-    }
-
-    /// Returns `true` if it is to stop.
-    pub fn is_set(&self) -> bool {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sleeps for so long, or until it is to stop. Returns `true` if it is.
-    fn sleep(&self, time: Duration) -> bool {
-        let told = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let slept = self.0.1.wait_timeout_while(told, time, |told| !*told);
-        *slept.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
-/// What a worker has to say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Notice {
-    /// A job is there whose tasks it does not take.
-    OtherBuild {
-        /// The job.
-        job: JobId,
-        /// The job's build.
-        build: Build,
-        /// The worker's build.
-        ours: Build,
-    },
-    /// The server cannot be used; the worker goes on trying.
-    Away(Trouble),
-    /// The server can be used again.
-    Back,
-    /// A lease was lost: what was done for it does not count.
-    Lost(Ticket),
-    /// A task was given up.
-    GivenUp(Ticket, GiveUp),
-    /// A task failed that was run for a lease. What was run beside it counts.
-    Failed {
-        /// The job.
-        job: JobId,
-        /// Why it failed.
-        reason: String,
-        /// Whether it was set aside, and not left to be tried again.
-        aside: bool,
-    },
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Notice::OtherBuild { job, build, ours } => write!(
-                f,
-                "the job {job} is of build {build}, and this worker of build {ours}: it takes none of its tasks; submit the job with the \
-                 build number of the workers (the same executable, or Build::named)"
-            ),
-            Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
-            Notice::Back => f.write_str("the server is back"),
-            Notice::Lost(ticket) => write!(
-                f,
-                "the lease of task {} of the job {} is lost, or the job is over: what was done for it does not count here",
-                ticket.entry, ticket.job
-            ),
-            Notice::Failed { job, reason, aside } => {
-                let what = if *aside {
-                    "is set aside"
-                } else {
-                    "failed, and will be tried again"
-                };
-                write!(f, "a task of the job {job} {what}: {}", plain(reason))
-            }
-            Notice::GivenUp(ticket, why) => {
-                let (task, job) = (&ticket.entry, &ticket.job);
-                match why {
-                    GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
-                    GiveUp::Failed(reason) => {
-                        write!(f, "task {task} of the job {job} failed: {}", plain(reason))
-                    }
-                    GiveUp::Hopeless(reason) => {
-                        write!(
-                            f,
-                            "task {task} of the job {job} is set aside: {}",
-                            plain(reason)
-                        )
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// What a worker has done.
@@ -239,12 +148,13 @@ pub fn serve(
         desk: Mutex::default(),
         changed: Condvar::new(),
         pulse: Condvar::new(),
-        everybody: AtomicU32::new(0),
+        all_slots: AtomicU32::new(0),
         workers: AtomicU32::new(1),
         away: AtomicBool::new(false),
         reserved: AtomicBool::new(false),
         abandoned: AtomicBool::new(false),
     });
+    service.setup.monitor.attach(&service);
     let _ = service.live(&[]);
     let mut threads = Vec::new();
     for _ in 0..slots {
@@ -258,7 +168,14 @@ pub fn serve(
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }
     let _ = service.leases.leave(&service.setup.worker);
-    let tally = service.desk().tally;
+    let (tally, stuck) = {
+        let mut desk = service.desk();
+        (desk.tally, desk.stuck())
+    };
+    if stuck > 0 {
+        // A pool that is dropped waits for its threads, and these may never end.
+        std::mem::forget(service.setup.pool.clone());
+    }
     ended.map(|()| tally)
 }
 
@@ -274,7 +191,7 @@ struct Service {
     /// The heart has something to do before its time.
     pulse: Condvar,
     /// How many slots all workers have together.
-    everybody: AtomicU32,
+    all_slots: AtomicU32,
     /// How many workers there are.
     workers: AtomicU32,
     /// Whether the server is away, according to the last notice.
@@ -295,6 +212,8 @@ struct Desk {
     closed: bool,
     /// How many tasks each job had when we last heard of it.
     outstanding: BTreeMap<JobId, u64>,
+    /// Runs that are over here, but for tasks that ran out of time and have not returned.
+    stuck: Vec<Arc<dyn Run>>,
     tally: Tally,
 }
 
@@ -309,9 +228,15 @@ struct Held {
 
 impl Desk {
     /// How many workers of the pool the leases take, or soon will.
-    fn busy(&self) -> usize {
+    fn busy(&mut self) -> usize {
         let taken = |held: &Held| held.run.as_ref().map_or(1, |run| run.running().max(1));
-        self.held.values().map(taken).sum()
+        self.held.values().map(taken).sum::<usize>() + self.stuck()
+    }
+
+    /// How many workers of the pool are occupied by tasks that ran out of time.
+    fn stuck(&mut self) -> usize {
+        self.stuck.retain(|run| run.expire() > 0);
+        self.stuck.iter().map(|run| run.expire()).sum()
     }
 
     /// The shortest lease that is held.
@@ -390,7 +315,7 @@ impl Service {
         let (crowd, good) = self
             .leases
             .live(&present, pace::alive_for(workers), &tickets)?;
-        self.everybody.store(crowd.slots, Ordering::Relaxed);
+        self.all_slots.store(crowd.slots, Ordering::Relaxed);
         self.workers.store(crowd.workers, Ordering::Relaxed);
         let mut desk = self.desk();
         for ((number, _), good) in held.iter().zip(good) {
@@ -479,6 +404,13 @@ impl Service {
             }
         }
         false
+    }
+
+    /// Remembers a run some tasks of which have run out of time and not returned.
+    fn note_stuck(&self, run: Arc<dyn Run>) {
+        if run.expire() > 0 {
+            self.desk().stuck.push(run);
+        }
     }
 
     /// A lease is no longer here.

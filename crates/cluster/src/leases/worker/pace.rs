@@ -65,7 +65,8 @@ impl Jitter {
         Jitter(RandomState::new().hash_one(Instant::now()) | 1)
     }
 
-    fn next(&mut self) -> f64 {
+    /// From 0 to 1.
+    pub(super) fn chance(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -74,12 +75,12 @@ impl Jitter {
 
     /// A time between three quarters of this and all of it.
     pub(super) fn before(&mut self, time: Duration) -> Duration {
-        time.mul_f64(0.75 + 0.25 * self.next())
+        time.mul_f64(0.75 + 0.25 * self.chance())
     }
 
     /// A time between three quarters of this and five quarters.
     pub(super) fn about(&mut self, time: Duration) -> Duration {
-        time.mul_f64(0.75 + 0.5 * self.next())
+        time.mul_f64(0.75 + 0.5 * self.chance())
     }
 }
 

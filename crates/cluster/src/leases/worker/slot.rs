@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::completion::{Opened, taken_apart};
 use super::{Notice, Service};
+use crate::Parcel;
 use crate::leases::{
-    Child, Completed, Completion, GiveUp, How, Lease, Limits, Oversized, Piece, Refused, Run,
-    Served, Ticket, Trouble,
+    Completed, Completion, GiveUp, How, Lease, Oversized, Piece, Run, Served, Ticket, Trouble,
 };
 use crate::local::message;
-use crate::{Failed, Parcel};
 
 /// Tasks, encoded.
 type Encoded = Vec<Vec<u8>>;
@@ -116,12 +116,7 @@ impl Service {
         };
         if lease.attempt > 1 && tasks.len() > 1 {
             // One of them may have killed a worker. From now on each is on its own.
-            let children = bundled(tasks, lease.attempt - 1, &lease.job.terms.limits);
-            let completion = Completion {
-                children,
-                ..Completion::default()
-            };
-            return Outcome::Ran(lease.ticket.clone(), completion);
+            return Outcome::Ran(lease.ticket.clone(), taken_apart(lease, &*program, tasks));
         }
         let how = How {
             limit: lease.job.terms.limits.result,
@@ -135,14 +130,18 @@ impl Service {
                 run.cancel();
             }
         }
-        if !self.first_quantum(lease, &*run) {
-            return self.drain(lease, &*run);
-        }
-        self.last_piece(lease, lease.ticket.clone(), &*run)
+        let lease = &Opened { lease, program };
+        let outcome = if self.first_quantum(lease, &*run) {
+            self.last_piece(lease, lease.ticket.clone(), &*run)
+        } else {
+            self.drain(lease, &*run)
+        };
+        self.note_stuck(run);
+        outcome
     }
 
     /// What is left of a run that is at its end.
-    fn last_piece(&self, lease: &Lease, ticket: Ticket, run: &dyn Run) -> Outcome {
+    fn last_piece(&self, lease: &Opened<'_>, ticket: Ticket, run: &dyn Run) -> Outcome {
         loop {
             if let Some(fault) = run.fault() {
                 return Outcome::GaveUp(GiveUp::Failed(fault.to_string()));
@@ -155,71 +154,12 @@ impl Service {
     }
 
     /// A run has come to its end with this piece.
-    fn ran(&self, lease: &Lease, ticket: Ticket, piece: Piece) -> Outcome {
+    fn ran(&self, lease: &Opened<'_>, ticket: Ticket, piece: Piece) -> Outcome {
         if piece.tasks == 0 && piece.failed.is_empty() {
             // It did not get to begin. As its own child it would be new, with none of its tries.
             return Outcome::GaveUp(GiveUp::Stopping);
         }
         Outcome::Ran(ticket, self.completion(lease, piece))
-    }
-
-    /// A piece of a run, as the server is told of it.
-    fn completion(&self, lease: &Lease, piece: Piece) -> Completion {
-        let terms = lease.job.terms;
-        let mut completion = Completion {
-            results: piece.results,
-            inputs: piece.inputs,
-            tasks: piece.tasks,
-            kept: (!piece.kept.is_empty()).then(|| Parcel::bundle(&piece.kept)),
-            ..Completion::default()
-        };
-        let mut children = Vec::new();
-        for task in piece.children {
-            let limit = terms.limits.task_with(Parcel::inputs_of(&task));
-            match Oversized::check("a task", task.len(), limit) {
-                Ok(()) => children.push(task),
-                Err(oversized) => completion.aside.push(Refused {
-                    reason: oversized.to_string(),
-                    attempts: 1,
-                    task,
-                }),
-            }
-        }
-        completion.children = bundled(children, 0, &terms.limits);
-        for deferred in piece.deferred {
-            let size = deferred.front.len() + deferred.head.len();
-            match Oversized::check("a task", size, terms.limits.task_with(1)) {
-                Ok(()) => completion.deferred.push(deferred),
-                // Its slots are filled in vain: what it would have made of them is lost.
-                Err(oversized) => completion.aside.push(Refused {
-                    reason: oversized.to_string(),
-                    attempts: 1,
-                    task: deferred.front,
-                }),
-            }
-        }
-        for failed in piece.failed {
-            let attempts = if failed.first { lease.attempt } else { 1 };
-            let Failed { task, reason, .. } = failed;
-            let aside = failed.hopeless || attempts >= terms.tries;
-            self.desk().tally.failed += 1;
-            self.tell(Notice::Failed {
-                job: lease.job.id.clone(),
-                reason: reason.clone(),
-                aside,
-            });
-            if aside {
-                completion.aside.push(Refused {
-                    task,
-                    attempts,
-                    reason,
-                });
-            } else {
-                let tries = attempts;
-                completion.children.push(Child { task, tries });
-            }
-        }
-        completion
     }
 
     /// The program of a lease, and its tasks.
@@ -247,6 +187,9 @@ impl Service {
             if run.wait(left.min(LOOK)) {
                 return true;
             }
+            if run.expire() > 0 {
+                return false;
+            }
             if !run.begun() {
                 // Its task waits for a worker of the pool, and its time has not begun. If other
                 // leases have taken more workers since it was asked for, it is given back: others
@@ -266,17 +209,18 @@ impl Service {
 
     /// Shorter while others have nothing to do.
     fn quantum(&self, lease: &Lease) -> Duration {
-        let everybody = u64::from(self.everybody.load(Ordering::Relaxed));
-        let others = everybody > self.setup.slots as u64;
+        let all_slots = u64::from(self.all_slots.load(Ordering::Relaxed));
+        let others = all_slots > self.setup.slots as u64;
         let outstanding = self.desk().outstanding.get(&lease.job.id).copied();
-        match others && outstanding.unwrap_or(0) < 2 * everybody {
-            true => self.setup.quantum / 5,
-            false => self.setup.quantum,
+        if others && outstanding.unwrap_or(0) < 2 * all_slots {
+            self.setup.quantum / 5
+        } else {
+            self.setup.quantum
         }
     }
 
     /// Hands over what waits, and goes on with what runs, until there is nothing left.
-    fn drain(&self, lease: &Lease, run: &dyn Run) -> Outcome {
+    fn drain(&self, lease: &Opened<'_>, run: &dyn Run) -> Outcome {
         let began = Instant::now();
         let mut ticket = lease.ticket.clone();
         let (mut gap, mut last) = (DRAIN, began);
@@ -287,6 +231,7 @@ impl Service {
             if run.wait(pause) || run.fault().is_some() {
                 return self.last_piece(lease, ticket, run);
             }
+            run.expire();
             if began.elapsed() > DRAIN {
                 pause = (2 * pause).min(LOOK / 5);
             }
@@ -421,37 +366,5 @@ fn blame(trouble: &Trouble) -> GiveUp {
         Trouble::Oversized(_) => GiveUp::Hopeless(trouble.to_string()),
         // Of a server that refuses now the task is not to blame.
         _ => GiveUp::Failed(trouble.to_string()),
-    }
-}
-
-/// Children, in as few entries as the limits ask for: more than the limit of them go in bundles.
-pub(super) fn bundled(tasks: Vec<Vec<u8>>, tries: u32, limits: &Limits) -> Vec<Child> {
-    let child = |task| Child { task, tries };
-    if tasks.len() <= limits.children {
-        return tasks.into_iter().map(child).collect();
-    }
-    // Half of the limit, so that there is room for bundles that are full before they have so many.
-    let together = tasks.len().div_ceil(limits.children.div_ceil(2));
-    let mut bundles = Vec::new();
-    let (mut bundle, mut bytes) = (Vec::new(), 0);
-    for task in tasks {
-        // Each takes a length besides, and the bundle a header.
-        let more = task.len() + 10;
-        if bundle.len() >= together || (!bundle.is_empty() && bytes + more > limits.task) {
-            bundles.push(tied(bundle));
-            (bundle, bytes) = (Vec::new(), 0);
-        }
-        bytes += more;
-        bundle.push(task);
-    }
-    bundles.push(tied(bundle));
-    bundles.into_iter().map(child).collect()
-}
-
-/// A bundle of several tasks. One alone stays as it is: with a header it might be too large.
-fn tied(mut tasks: Vec<Vec<u8>>) -> Vec<u8> {
-    match tasks.as_mut_slice() {
-        [only] => std::mem::take(only),
-        _ => Parcel::bundle(&tasks),
     }
 }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Begun, Made, Node, Panicked, Shared, Tracked, lock, message};
 use crate::continuation::Slot;
+use crate::parcel::{Parcel, size};
 use crate::reduce::Reduce;
-use crate::task::{Boxed, Parcel, Tasks, size};
+use crate::task::{Boxed, Tasks};
 
 impl<R: Reduce> Shared<R> {
     pub(super) fn execute(self: Arc<Self>, begun: Begun<R>) {

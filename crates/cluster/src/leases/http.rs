@@ -1,0 +1,325 @@
+//! What a worker shows over HTTP: metrics for Prometheus, and a page for people.
+//!
+//! | path | what is there |
+//! |---|---|
+//! | `/` | a page that shows the worker, the jobs of its build, and how many workers there are |
+//! | `/status.json` | what the page shows |
+//! | `/metrics` | the same for Prometheus; `metrics.rs` lists the names |
+//! | `/healthz` | 200 while the worker works, 503 before and afterwards |
+//!
+//! All of it is to be read only. It names jobs and workers, and nothing keeps strangers away: the
+//! address is one of the machine itself, or of a network whose members may know.
+//!
+//! The server of tasks is asked at most once in [`FRESH`], however many look.
+
+mod metrics;
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tiny_http::{Header, Method, Request, Response, Server};
+
+use super::{LeasePool, Monitor, State, Status, Trouble};
+
+/// So long what the server of tasks said is shown again.
+pub const FRESH: Duration = Duration::from_secs(1);
+
+/// So many jobs are asked for: a request each.
+const JOBS: usize = 256;
+
+/// The page. It has no data of its own.
+const PAGE: &str = include_str!("http/page.html");
+
+/// So many requests are answered at the same time: while the server of tasks is away an answer may
+/// take seconds, and there are others that need nothing of it.
+const THREADS: usize = 4;
+
+/// Threads that answer requests until this is dropped.
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use std::sync::{Arc, Mutex, PoisonError};
+/// use locksley_cluster::leases::http::StatusServer;
+/// use locksley_cluster::leases::{Memory, Monitor};
+///
+/// let leases = Arc::new(Memory::default());
+/// let server = StatusServer::start("127.0.0.1:0", leases, Monitor::default())?;
+/// let mut stream = std::net::TcpStream::connect(server.address())?;
+/// write!(stream, "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")?;
+/// let mut answer = String::new();
+/// stream.read_to_string(&mut answer)?;
+/// assert!(answer.contains("locksley_server_up 1"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct StatusServer {
+    server: Arc<Server>,
+    address: SocketAddr,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl StatusServer {
+    /// Listens on an address.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be listened on.
+    pub fn start(
+        address: impl ToSocketAddrs,
+        leases: Arc<dyn LeasePool>,
+        monitor: Monitor,
+    ) -> io::Result<StatusServer> {
+        let server = Server::http(address).map_err(io::Error::other)?;
+        let no_address = || io::Error::other("it has no address");
+        let address = server.server_addr().to_ip().ok_or_else(no_address)?;
+        let server = Arc::new(server);
+        let view = Arc::new(View {
+            leases,
+            monitor,
+            seen: Mutex::new(None),
+        });
+        let answering = || {
+            let (listening, view) = (server.clone(), view.clone());
+            thread::spawn(move || {
+                for request in listening.incoming_requests() {
+                    view.answer(request);
+                }
+            })
+        };
+        let threads = std::iter::repeat_with(answering).take(THREADS).collect();
+        Ok(StatusServer {
+            server,
+            address,
+            threads,
+        })
+    }
+
+    /// The address, with the port that was chosen if it was 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for StatusServer {
+    fn drop(&mut self) {
+        for _ in &self.threads {
+            self.server.unblock();
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What is known of the server of tasks.
+#[derive(Clone, Debug, Default)]
+struct Cluster {
+    /// Why it could not be asked, if it could not.
+    trouble: Option<String>,
+    jobs: Vec<Status>,
+    /// How many jobs are running, of all builds.
+    running: usize,
+    workers: usize,
+    slots: u64,
+}
+
+impl Cluster {
+    fn ask(leases: &dyn LeasePool, monitor: &Monitor) -> Result<Cluster, Trouble> {
+        let running = leases.running()?;
+        let present = leases.workers()?;
+        let ours = monitor.look().map(|state| state.worker.build);
+        let mut cluster = Cluster {
+            running: running.len(),
+            workers: present.len(),
+            slots: present.iter().map(|worker| u64::from(worker.slots)).sum(),
+            ..Cluster::default()
+        };
+        let of_build = |build| ours.is_none_or(|ours| ours == build);
+        let ids = running.into_iter().filter(|(_, build)| of_build(*build));
+        for (id, _) in ids.take(JOBS) {
+            match leases.status(&id) {
+                Ok(status) => cluster.jobs.extend(status),
+                // One that is damaged does not hide the others.
+                Err(Trouble::Vanished(_)) => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        cluster.jobs.retain(|job| job.state == State::Running);
+        Ok(cluster)
+    }
+
+    /// How many tasks could be leased now, of all jobs that were asked for.
+    fn queue_depth(&self) -> u64 {
+        self.jobs.iter().map(Status::ready).sum()
+    }
+}
+
+struct View {
+    leases: Arc<dyn LeasePool>,
+    monitor: Monitor,
+    seen: Mutex<Option<(Instant, Cluster)>>,
+}
+
+impl View {
+    fn cluster(&self) -> Cluster {
+        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = |(when, _): &(Instant, Cluster)| when.elapsed() < FRESH;
+        let seen = last.take().filter(fresh).unwrap_or_else(|| {
+            let cluster = Cluster::ask(&*self.leases, &self.monitor);
+            let failed = |trouble: Trouble| Cluster {
+                trouble: Some(trouble.to_string()),
+                ..Cluster::default()
+            };
+            (Instant::now(), cluster.unwrap_or_else(failed))
+        });
+        last.insert(seen).1.clone()
+    }
+
+    fn answer(&self, request: Request) {
+        let path = request.url().split('?').next().unwrap_or_default();
+        let readable = matches!(request.method(), Method::Get | Method::Head);
+        let (status, kind, body) = match path {
+            _ if !readable => (405, PLAIN, "only GET\n".to_owned()),
+            "/" => (200, "text/html; charset=utf-8", PAGE.to_owned()),
+            "/status.json" => (200, "application/json", self.document()),
+            "/metrics" => {
+                let worker = self.monitor.look();
+                (200, metrics::KIND, metrics::text(worker, &self.cluster()))
+            }
+            "/healthz" if self.monitor.look().is_some() => (200, PLAIN, "ok\n".to_owned()),
+            "/healthz" => (
+                503,
+                PLAIN,
+                "the worker has not begun, or has ended\n".to_owned(),
+            ),
+            _ => (404, PLAIN, "nothing is here\n".to_owned()),
+        };
+        let mut response = Response::from_string(body).with_status_code(status);
+        for (name, value) in [
+            ("Content-Type", kind),
+            HARDENED[0],
+            HARDENED[1],
+            HARDENED[2],
+        ] {
+            if let Ok(header) = Header::from_bytes(name, value) {
+                response.add_header(header);
+            }
+        }
+        // A browser that went away does not want to know.
+        let _ = request.respond(response);
+    }
+
+    fn document(&self) -> String {
+        let worker = self.monitor.look();
+        let cluster = self.cluster();
+        let job = |status: &Status| ShownJob {
+            job: status.job.id.to_string(),
+            program: status.job.program.clone(),
+            urgent: status.job.terms.urgent,
+            done: status.done,
+            tasks: status.tasks,
+            in_flight: status.in_flight,
+            ready: status.ready(),
+            delayed: status.delayed,
+            set_aside: status.aside,
+            seconds: status.age.as_secs_f64(),
+        };
+        let shown = Shown {
+            schema: 1,
+            worker: worker.map(ShownWorker::from),
+            server_trouble: cluster.trouble.clone(),
+            workers: cluster.workers,
+            leases_at_once: cluster.slots,
+            running_jobs: cluster.running,
+            queue_depth: cluster.queue_depth(),
+            jobs: cluster.jobs.iter().map(job).collect(),
+        };
+        serde_json::to_string(&shown).unwrap_or_default()
+    }
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// The page has all that it needs in itself, and is shown by no other.
+const HARDENED: [(&str, &str); 3] = [
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+         connect-src 'self'; frame-ancestors 'none'",
+    ),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cache-Control", "no-store"),
+];
+
+/// What the page shows.
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    worker: Option<ShownWorker>,
+    server_trouble: Option<String>,
+    workers: usize,
+    leases_at_once: u64,
+    running_jobs: usize,
+    queue_depth: u64,
+    jobs: Vec<ShownJob>,
+}
+
+#[derive(Serialize)]
+struct ShownWorker {
+    name: String,
+    build: String,
+    threads: usize,
+    stuck: usize,
+    held: usize,
+    slots: usize,
+    completed: u64,
+    tasks: u64,
+    children: u64,
+    failed: u64,
+    lost: u64,
+    given_up: u64,
+    server_up: bool,
+    stopping: bool,
+}
+
+impl From<super::WorkerState> for ShownWorker {
+    fn from(state: super::WorkerState) -> ShownWorker {
+        let tally = state.tally;
+        ShownWorker {
+            name: state.worker.name,
+            build: state.worker.build.to_string(),
+            threads: state.threads,
+            stuck: state.stuck,
+            held: state.held,
+            slots: state.slots,
+            completed: tally.completed,
+            tasks: tally.tasks,
+            children: tally.children,
+            failed: tally.failed,
+            lost: tally.lost,
+            given_up: tally.given_up,
+            server_up: state.server_up,
+            stopping: state.stopping,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ShownJob {
+    job: String,
+    program: String,
+    urgent: bool,
+    done: u64,
+    tasks: u64,
+    in_flight: u64,
+    ready: u64,
+    delayed: u64,
+    set_aside: u64,
+    seconds: f64,
+}
+
+#[cfg(test)]
+mod tests;

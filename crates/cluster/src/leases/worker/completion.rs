@@ -1,0 +1,177 @@
+//! What a server is told of a lease: children, in bundles if they are many, and what becomes of
+//! tasks that failed.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pace::Jitter;
+use super::{Notice, Service};
+use crate::leases::{Child, Completion, Lease, Limits, Oversized, Piece, Refused, Served};
+use crate::{Failed, Parcel, Policy, Spawned};
+
+/// A lease, with the program that its tasks belong to.
+pub(super) struct Opened<'a> {
+    pub(super) lease: &'a Lease,
+    pub(super) program: Arc<dyn Served>,
+}
+
+impl Deref for Opened<'_> {
+    type Target = Lease;
+
+    fn deref(&self) -> &Lease {
+        self.lease
+    }
+}
+
+/// How an encoded task is treated.
+fn policy(program: &dyn Served, task: &[u8]) -> Policy {
+    let kind = Parcel::kind_of(task);
+    kind.map_or(Policy::new(), |kind| program.policy(kind))
+}
+
+/// The tasks of a bundle that was tried in vain, each on its own from now on: one of them may have
+/// killed a worker.
+pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8>>) -> Completion {
+    let child = |task: Vec<u8>| Child {
+        tries: lease.attempt - 1,
+        urgent: policy(program, &task).urgent,
+        ..Child::new(task)
+    };
+    let children = tasks.into_iter().map(child).collect();
+    Completion {
+        children: bundled(children, &lease.job.terms.limits),
+        ..Completion::default()
+    }
+}
+
+impl Service {
+    /// A piece of a run, as the server is told of it.
+    pub(super) fn completion(&self, lease: &Opened<'_>, piece: Piece) -> Completion {
+        let limits = lease.job.terms.limits;
+        let mut completion = Completion {
+            results: piece.results,
+            inputs: piece.inputs,
+            tasks: piece.tasks,
+            kept: (!piece.kept.is_empty()).then(|| Parcel::bundle(&piece.kept)),
+            ..Completion::default()
+        };
+        let mut children = Vec::new();
+        for Spawned { task, delay } in piece.children {
+            let limit = limits.task_with(Parcel::inputs_of(&task));
+            match Oversized::check("a task", task.len(), limit) {
+                Ok(()) => children.push(Child {
+                    delay,
+                    urgent: policy(&*lease.program, &task).urgent,
+                    ..Child::new(task)
+                }),
+                Err(oversized) => completion.aside.push(refused(task, &oversized)),
+            }
+        }
+        completion.children = bundled(children, &limits);
+        for deferred in piece.deferred {
+            let size = deferred.front.len() + deferred.head.len();
+            match Oversized::check("a task", size, limits.task_with(1)) {
+                Ok(()) => completion.deferred.push(deferred),
+                // Its slots are filled in vain: what it would have made of them is lost.
+                Err(oversized) => completion.aside.push(refused(deferred.front, &oversized)),
+            }
+        }
+        for failed in piece.failed {
+            self.add_failed(lease, failed, &mut completion);
+        }
+        completion
+    }
+
+    /// Lets a task that failed be tried again, after a pause, or sets it aside.
+    fn add_failed(&self, lease: &Opened<'_>, failed: Failed, completion: &mut Completion) {
+        let tries = if failed.first { lease.attempt } else { 1 };
+        let Failed { task, reason, .. } = failed;
+        let policy = policy(&*lease.program, &task);
+        let most = policy.tries.unwrap_or(lease.job.terms.tries);
+        let aside = failed.hopeless || tries >= most;
+        self.desk().tally.failed += 1;
+        self.tell(Notice::Failed {
+            job: lease.job.id.clone(),
+            reason: reason.clone(),
+            aside,
+        });
+        if aside {
+            let attempts = tries;
+            completion.aside.push(Refused {
+                task,
+                attempts,
+                reason,
+            });
+            return;
+        }
+        completion.children.push(Child {
+            tries,
+            delay: policy.pause(tries, Jitter::new().chance()),
+            urgent: policy.urgent,
+            task,
+        });
+    }
+}
+
+/// A task that is too large for its job.
+fn refused(task: Vec<u8>, oversized: &Oversized) -> Refused {
+    Refused {
+        reason: oversized.to_string(),
+        attempts: 1,
+        task,
+    }
+}
+
+/// Children, in as few entries as the limits ask for: more than the limit of them go in bundles. A
+/// bundle has tasks of one urgency, and waits for the one that waits longest.
+pub(super) fn bundled(mut children: Vec<Child>, limits: &Limits) -> Vec<Child> {
+    if children.len() <= limits.children {
+        return children;
+    }
+    // Those that belong together are neighbours.
+    children.sort_by_key(|child| (child.urgent, child.delay));
+    let class = |child: &Child| (child.urgent, child.delay.is_zero());
+    let changes = children
+        .windows(2)
+        .filter(|pair| class(&pair[0]) != class(&pair[1]))
+        .count();
+    // Half of the limit, so that there is room for bundles that are full before they have so many.
+    let room = limits.children.div_ceil(2).saturating_sub(changes).max(1);
+    let together = children.len().div_ceil(room);
+    let mut bundles = Vec::new();
+    let (mut bundle, mut bytes) = (Vec::<Child>::new(), 0);
+    for child in children {
+        // Each takes a length besides, and the bundle a header.
+        let more = child.task.len() + 10;
+        let other = bundle
+            .first()
+            .is_some_and(|first| class(first) != class(&child));
+        let full = bundle.len() >= together || bytes + more > limits.task;
+        if !bundle.is_empty() && (other || full) {
+            bundles.extend(tied(std::mem::take(&mut bundle)));
+            bytes = 0;
+        }
+        bytes += more;
+        bundle.push(child);
+    }
+    bundles.extend(tied(bundle));
+    bundles
+}
+
+/// A bundle of several tasks. One alone stays as it is: with a header it might be too large.
+fn tied(mut children: Vec<Child>) -> Option<Child> {
+    if children.len() == 1 {
+        return children.pop();
+    }
+    let delay = children.iter().map(|child| child.delay).max();
+    let first = children.first()?;
+    let (tries, urgent) = (first.tries, first.urgent);
+    let tasks: Vec<Vec<u8>> = children.into_iter().map(|child| child.task).collect();
+    Some(Child {
+        task: Parcel::bundle(&tasks),
+        tries,
+        delay: delay.unwrap_or(Duration::ZERO),
+        urgent,
+    })
+}

@@ -1,0 +1,108 @@
+//! What a worker has to say, and how it is told to stop.
+
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::Build;
+use crate::leases::{GiveUp, JobId, Ticket, Trouble, plain};
+
+/// Tells a worker to stop, from any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<(Mutex<bool>, Condvar)>);
+
+impl Stop {
+    /// Tells it.
+    pub fn stop(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    /// Returns `true` if it is to stop.
+    pub fn is_set(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps for so long, or until it is to stop. Returns `true` if it is.
+    pub(super) fn sleep(&self, time: Duration) -> bool {
+        let told = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let slept = self.0.1.wait_timeout_while(told, time, |told| !*told);
+        *slept.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// What a worker has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A job is there whose tasks it does not take.
+    OtherBuild {
+        /// The job.
+        job: JobId,
+        /// The job's build.
+        build: Build,
+        /// The worker's build.
+        ours: Build,
+    },
+    /// The server cannot be used; the worker goes on trying.
+    Away(Trouble),
+    /// The server can be used again.
+    Back,
+    /// A lease was lost: what was done for it does not count.
+    Lost(Ticket),
+    /// A task was given up.
+    GivenUp(Ticket, GiveUp),
+    /// A task failed that was run for a lease. What was run beside it counts.
+    Failed {
+        /// The job.
+        job: JobId,
+        /// Why it failed.
+        reason: String,
+        /// Whether it was set aside, and not left to be tried again.
+        aside: bool,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::OtherBuild { job, build, ours } => write!(
+                f,
+                "the job {job} is of build {build}, and this worker of build {ours}: it takes none \
+                 of its tasks; submit the job with the build number of the workers (the same executable, or Build::named)"
+            ),
+            Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
+            Notice::Back => f.write_str("the server is back"),
+            Notice::Lost(ticket) => write!(
+                f,
+                "the lease of task {} of the job {} is lost, or the job is over: what was done for \
+                 it does not count here",
+                ticket.entry, ticket.job
+            ),
+            Notice::Failed { job, reason, aside } => {
+                let what = if *aside {
+                    "is set aside"
+                } else {
+                    "failed, and will be tried again"
+                };
+                write!(f, "a task of the job {job} {what}: {}", plain(reason))
+            }
+            Notice::GivenUp(ticket, why) => {
+                let (task, job) = (&ticket.entry, &ticket.job);
+                match why {
+                    GiveUp::Stopping => write!(f, "task {task} of the job {job} is given back"),
+                    GiveUp::Failed(reason) => {
+                        write!(f, "task {task} of the job {job} failed: {}", plain(reason))
+                    }
+                    GiveUp::Hopeless(reason) => {
+                        write!(
+                            f,
+                            "task {task} of the job {job} is set aside: {}",
+                            plain(reason)
+                        )
+                    }
+                }
+            }
+        }
+    }
+}

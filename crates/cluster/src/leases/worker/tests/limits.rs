@@ -1,0 +1,168 @@
+//! Many tasks, and large results.
+
+use super::*;
+use crate::leases::Child;
+use crate::leases::worker::completion::bundled;
+
+#[test]
+fn more_children_than_fit_into_a_request_go_in_bundles() {
+    let mut job = job("odd", Duration::from_secs(60));
+    job.terms.limits.children = 7;
+    let (ran, status) = outcome(2, &job, Odd::Many(20_000));
+    assert_eq!((ran, status.aside), (20_001, 0));
+    let limits = Limits {
+        task: 100,
+        children: 8,
+        ..Limits::default()
+    };
+    let tasks = vec![vec![1; 30]; 10];
+    let child = |task: &Vec<u8>| Child {
+        tries: 2,
+        ..Child::new(task.clone())
+    };
+    let bundles = bundled(tasks.iter().map(child).collect(), &limits);
+    assert_eq!(
+        bundles.len(),
+        5,
+        "two of them, of which a third is too much"
+    );
+    let mut all = Vec::new();
+    for bundle in bundles {
+        assert!(bundle.task.len() <= 100 && bundle.tries == 2);
+        all.extend(Parcel::unbundle(&bundle.task).expect("it is one"));
+    }
+    assert_eq!(all, tasks);
+}
+
+/// A bundle waits for the one of its tasks that waits longest, and urgent tasks wait for no other.
+#[test]
+fn bundles_have_tasks_that_begin_together() {
+    let limits = Limits {
+        children: 8,
+        ..Limits::default()
+    };
+    let child = |number: u8| Child {
+        urgent: number.is_multiple_of(4),
+        delay: Duration::from_secs(u64::from(number / 10)),
+        ..Child::new(crate::Parcel::new("k", vec![number]).encode())
+    };
+    let bundles = bundled((0..40).map(child).collect(), &limits);
+    assert!(bundles.len() <= limits.children, "{bundles:?}");
+    let mut all = Vec::new();
+    for bundle in bundles {
+        for task in Parcel::unbundle(&bundle.task).expect("it is one") {
+            let number = Parcel::decode(&task).expect("it is one").argument[0];
+            let alone = child(number);
+            assert_eq!(bundle.urgent, alone.urgent);
+            assert_eq!(bundle.delay.is_zero(), alone.delay.is_zero());
+            assert!(bundle.delay >= alone.delay, "{number} would be early");
+            all.push(number);
+        }
+    }
+    all.sort_unstable();
+    assert_eq!(all, (0..40).collect::<Vec<_>>());
+}
+
+/// They can meet only if the first one's children leave its process while two of them run there.
+#[test]
+fn children_are_handed_over_while_others_run() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    submit(&*pool, &job, [Odd::Meeting(8)]).expect("it is new");
+    let stop = Stop::default();
+    let ended = thread::scope(|scope| {
+        for number in 0..4 {
+            let (pool, stop) = (pool.clone(), &stop);
+            scope.spawn(move || {
+                let mut setup = setup(&format!("w{number}"), 2);
+                setup.linger = None;
+                serve(pool, setup, stop, |_| {}).expect("no trouble")
+            });
+        }
+        let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+        stop.stop();
+        ended
+    });
+    let (Sum(ran), _) = ended.result(&odd()).expect("it is a result");
+    assert_eq!(ran, 9, "the first one, and eight that met");
+}
+
+/// Results that are put together, and get as large as all of them.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Pages(Vec<(u32, Vec<u8>)>);
+
+impl crate::Reduce for Pages {
+    fn identity() -> Pages {
+        Pages::default()
+    }
+
+    fn combine(&mut self, other: Pages) {
+        self.0.extend(other.0);
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Print {
+    All(u32),
+    Page(u32),
+}
+
+impl Task for Print {
+    const KIND: &'static str = "print";
+    type Output = Pages;
+
+    fn run(self, tasks: &Tasks<Pages>) -> Pages {
+        match self {
+            Print::All(pages) => {
+                (0..pages).for_each(|page| tasks.spawn(Print::Page(page)));
+                Pages::default()
+            }
+            Print::Page(page) => Pages(vec![(page, vec![page as u8; 20_000])]),
+        }
+    }
+}
+
+#[test]
+fn the_limit_of_a_result_is_that_of_a_task_not_of_a_lease() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("print", Duration::from_secs(60));
+    submit(&*pool, &job, [Print::All(170)]).expect("it is new");
+    work(&pool, 2);
+    let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+    assert_eq!(ended.status.aside, 0, "{:?}", ended.status.reasons);
+    let all = ended.result(&Program::new("print").with::<Print>());
+    let mut pages = all.expect("it is a result").0;
+    pages.sort();
+    let numbers: Vec<u32> = pages.iter().map(|(page, _)| *page).collect();
+    assert_eq!(numbers, (0..170).collect::<Vec<_>>());
+    let limit = job.terms.limits.result;
+    assert!(ended.results.iter().all(|part| part.len() <= limit));
+}
+
+#[test]
+fn a_million_first_tasks_are_submitted_in_chunks() {
+    struct Counting {
+        pool: Memory,
+        largest: AtomicU64,
+        chunks: AtomicU64,
+    }
+    let counting = Counting {
+        pool: Memory::default(),
+        largest: AtomicU64::new(0),
+        chunks: AtomicU64::new(0),
+    };
+    let job = job("odd", Duration::from_secs(60));
+    let tasks = (0..1_000_000).map(|_| Odd::Fine);
+    let order = |order: &crate::leases::Order| {
+        let size = order.tasks.len() as u64;
+        counting.largest.fetch_max(size, Ordering::Relaxed);
+        counting.chunks.fetch_add(1, Ordering::Relaxed);
+        counting.pool.submit(order)
+    };
+    let submitted = crate::leases::submit_chunks(&job, tasks, order);
+    assert_eq!(submitted, Ok(crate::leases::Submitted::New));
+    assert_eq!(counting.largest.into_inner(), 4096);
+    assert_eq!(counting.chunks.into_inner(), 245);
+    let status = counting.pool.status(&job.id).expect("it is there");
+    assert_eq!(status.expect("it is known").outstanding, 1_000_000);
+}

@@ -1,0 +1,144 @@
+//! Results, failures and time limits of tasks that spawn others.
+
+use super::*;
+use crate::Sum;
+
+fn share(lineage: &mut Lineage<Sum<u64>>) -> (u64, Vec<Vec<u8>>, Vec<String>) {
+    let share = lineage.share().expect("all are described");
+    let sum = share.results.iter().map(|Sum(part)| part).sum();
+    let failed = share.failed.into_iter().map(|failed| failed.reason);
+    (sum, share.kept, failed.collect())
+}
+
+fn begin(
+    lineage: &mut Lineage<Sum<u64>>,
+    number: u64,
+    parent: Option<&Arc<Node<Sum<u64>>>>,
+) -> Arc<Node<Sum<u64>>> {
+    let node = lineage.begin(number, parent.cloned(), None);
+    lineage.describe(number, vec![number as u8]);
+    node.expect("it is not void")
+}
+
+#[test]
+fn a_result_is_settled_when_all_ancestors_have_ended() {
+    let mut lineage = Lineage::new(100);
+    let a = begin(&mut lineage, 1, None);
+    let b = begin(&mut lineage, 2, Some(&a));
+    let c = begin(&mut lineage, 3, Some(&b));
+    lineage.end(3, Some((Sum(4), 1)));
+    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    lineage.end(2, Some((Sum(2), 1)));
+    let d = Some(c.clone());
+    assert_eq!(standing(&d), Standing::Owned);
+    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    lineage.end(1, Some((Sum(1), 1)));
+    assert_eq!(standing(&d), Standing::Settled);
+    assert_eq!(share(&mut lineage), (7, vec![], vec![]));
+    assert_eq!(share(&mut lineage), (0, vec![], vec![]), "they are taken");
+}
+
+#[test]
+fn what_a_failed_task_spawned_is_void_and_its_failure_counts_when_it_is_settled() {
+    let mut lineage = Lineage::new(100);
+    let a = begin(&mut lineage, 1, None);
+    let b = begin(&mut lineage, 2, Some(&a));
+    let c = begin(&mut lineage, 3, Some(&b));
+    let d = begin(&mut lineage, 4, Some(&c));
+    lineage.end(4, Some((Sum(8), 1)));
+    lineage.fail(2, "b".to_owned(), false);
+    assert!(lineage.begin(5, Some(d), None).is_none());
+    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    lineage.end(1, Some((Sum(1), 1)));
+    lineage.end(3, Some((Sum(4), 1)));
+    assert_eq!(share(&mut lineage), (1, vec![], vec!["b".to_owned()]));
+    assert_eq!(standing(&Some(c)), Standing::Void);
+}
+
+#[test]
+fn failures_below_a_failure_are_not_told() {
+    let mut lineage = Lineage::new(100);
+    let a = begin(&mut lineage, 1, None);
+    begin(&mut lineage, 2, Some(&a));
+    lineage.fail(2, "b".to_owned(), false);
+    lineage.fail(1, "a".to_owned(), true);
+    assert_eq!(share(&mut lineage), (0, vec![], vec!["a".to_owned()]));
+}
+
+#[test]
+fn a_task_that_is_late_has_failed_though_it_goes_on() {
+    let mut lineage = Lineage::new(100);
+    let (limit, now) = (Duration::from_secs(60), Instant::now());
+    let slow = lineage.begin(1, None, Some(limit)).expect("it is not void");
+    let child = begin(&mut lineage, 2, Some(&slow));
+    begin(&mut lineage, 3, None);
+    lineage.expire(now + 2 * limit);
+    assert!(!slow.is_late(), "its time begins when it is encoded");
+    lineage.describe(1, vec![1]);
+    lineage.expire(now);
+    assert!(!slow.is_late() && !lineage.has_expired());
+    lineage.expire(now + 2 * limit);
+    lineage.expire(now + 2 * limit);
+    assert!(slow.is_late() && lineage.has_expired());
+    assert_eq!(standing(&Some(child)), Standing::Void);
+    let late = "it took longer than 60s".to_owned();
+    assert_eq!(share(&mut lineage), (0, vec![vec![3]], vec![late]));
+    assert_eq!((lineage.stuck(), lineage.has_expired()), (1, false));
+    lineage.end(3, Some((Sum(2), 1)));
+    assert!(lineage.has_expired(), "all but what is void have ended");
+    assert_eq!(share(&mut lineage), (2, vec![], vec![]));
+    assert!(!lineage.end(1, Some((Sum(1), 1))), "it comes too late");
+    assert_eq!((lineage.stuck(), lineage.has_expired()), (0, false));
+}
+
+/// Its failure counts when the task has ended that spawned it, and then it has to be shared.
+#[test]
+fn a_late_task_whose_ancestor_runs_is_shared_when_that_has_ended() {
+    let mut lineage = Lineage::new(100);
+    let (limit, now) = (Duration::from_secs(60), Instant::now());
+    let root = begin(&mut lineage, 1, None);
+    let slow = lineage.begin(2, Some(root), Some(limit));
+    assert!(slow.is_some());
+    lineage.describe(2, vec![2]);
+    lineage.expire(now + 2 * limit);
+    assert!(!lineage.has_expired());
+    assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
+    lineage.end(1, Some((Sum(5), 1)));
+    assert!(lineage.has_expired());
+    let late = "it took longer than 60s".to_owned();
+    assert_eq!(share(&mut lineage), (5, vec![], vec![late]));
+}
+
+#[test]
+fn a_task_that_is_being_encoded_puts_a_cut_off() {
+    let mut lineage: Lineage<Sum<u64>> = Lineage::new(100);
+    lineage.begin(1, None, None);
+    assert!(lineage.share().is_none());
+    lineage.describe(1, vec![1]);
+    assert!(lineage.share().is_some());
+}
+
+#[test]
+fn results_are_divided_where_they_get_large_and_only_there() {
+    let mut parts: Parts<crate::Max<Vec<u8>>> = Parts::default();
+    for _ in 0..1000 {
+        parts.add(crate::Max(vec![7; 30]), 31, 100);
+    }
+    assert_eq!(parts.parts.len(), 1, "the largest of them is no larger");
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct All(Vec<u8>);
+    impl Reduce for All {
+        fn identity() -> All {
+            All(Vec::new())
+        }
+        fn combine(&mut self, other: All) {
+            self.0.extend(other.0);
+        }
+    }
+    let mut parts = Parts::default();
+    for number in 0..10 {
+        parts.add(All(vec![number; 30]), 31, 100);
+    }
+    let sizes: Vec<usize> = parts.parts.iter().map(|(part, _)| part.0.len()).collect();
+    assert_eq!(sizes, [90, 90, 90, 30]);
+}

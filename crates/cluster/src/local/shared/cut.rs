@@ -1,0 +1,197 @@
+//! What leaves a process: the tasks that are withdrawn, and all that a cut takes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{Line, Origin, Shared, Waiting, lock};
+use crate::continuation::{Deferred, DeferredId, Slot};
+use crate::local::Failed;
+use crate::local::lineage::{Lineage, Standing, standing};
+use crate::reduce::Reduce;
+
+/// Which tasks wait for a cut instead of being begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Nothing,
+    /// What is spawned here.
+    Spawned,
+    All,
+}
+
+impl Hold {
+    pub(super) fn holds<R>(self, origin: &Origin<R>) -> bool {
+        match self {
+            Hold::Nothing => false,
+            Hold::Spawned => matches!(origin, Origin::Spawned(_)),
+            Hold::All => true,
+        }
+    }
+}
+
+/// A task that leaves the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spawned {
+    /// The task, encoded.
+    pub task: Vec<u8>,
+    /// How long it waits before it may begin.
+    pub delay: Duration,
+}
+
+impl Spawned {
+    fn pack<R>((waiting, delay): &(Waiting<R>, Duration)) -> Spawned {
+        Spawned {
+            task: waiting.pack().encode(),
+            delay: *delay,
+        }
+    }
+}
+
+/// What a process can do without: with it, the process may end.
+pub(crate) struct Cut<R> {
+    /// Settled results.
+    pub(crate) results: Vec<R>,
+    /// How many tasks gave them.
+    pub(crate) tasks: u64,
+    /// Settled tasks that waited, or begin later. They are no longer here.
+    pub(crate) children: Vec<Spawned>,
+    /// Settled deferred tasks. They are no longer here.
+    pub(crate) deferred: Vec<(DeferredId, Deferred<R>)>,
+    /// Inputs of deferred tasks that are not here.
+    pub(crate) inputs: Vec<(Slot, R)>,
+    /// Settled tasks that failed.
+    pub(crate) failed: Vec<Failed>,
+    /// Settled tasks that run, encoded. They go on here.
+    pub(crate) kept: Vec<Vec<u8>>,
+}
+
+impl<R: Reduce> Shared<R> {
+    /// Whether a cut would take tasks away that wait, begin later, or ran out of time; and whether
+    /// settled results are more than fits into one. Void tasks count: while tasks are held nothing
+    /// else takes them away, and the process would never be passive.
+    pub(in crate::local) fn has_much(&self) -> (bool, bool) {
+        let line = lock(&self.line);
+        let lineage = line.lineage.as_ref();
+        let waits = line
+            .waiting()
+            .any(|task| task.origin.standing() != Standing::Owned);
+        let waits = waits || !line.outbox.is_empty() || lineage.is_some_and(Lineage::has_expired);
+        (waits, lineage.is_some_and(Lineage::is_full))
+    }
+
+    /// Sets which tasks are not begun. Gives the jobs that come for those that waited for it.
+    pub(in crate::local) fn hold(
+        self: &Arc<Self>,
+        hold: Hold,
+    ) -> Vec<impl FnOnce() + Send + 'static> {
+        let mut line = lock(&self.line);
+        line.hold = hold;
+        let free = line.tasks.iter();
+        let free = free.filter(|(_, waiting)| !hold.holds(&waiting.origin));
+        let numbers: Vec<u64> = free.map(|(number, _)| *number).collect();
+        let missing = numbers.len().saturating_sub(line.jobs);
+        line.jobs += missing;
+        let job = |number: u64| self.clone().job(number);
+        numbers.into_iter().take(missing).map(job).collect()
+    }
+
+    /// Lets a task count as failed that is none.
+    pub(in crate::local) fn reject(&self, task: Vec<u8>, reason: String, hopeless: bool) {
+        self.on_lineage(|lineage| lineage.reject(task, reason, hopeless));
+    }
+
+    /// Takes away what the process can do without; nothing at a bad moment, which passes.
+    pub(in crate::local) fn cut(&self) -> Option<Cut<R>> {
+        let mut line = lock(&self.line);
+        let share = line.lineage.as_mut()?.share()?;
+        let (mut children, mut void) = (Vec::new(), Vec::new());
+        for (number, waiting) in std::mem::take(&mut line.tasks) {
+            match waiting.origin.standing() {
+                Standing::Settled => children.push((waiting, Duration::ZERO)),
+                Standing::Void => void.push(waiting),
+                Standing::Owned => drop(line.tasks.insert(number, waiting)),
+            }
+        }
+        for later in std::mem::take(&mut line.later) {
+            match later.waiting.origin.standing() {
+                Standing::Settled => {
+                    let delay = later.delay();
+                    children.push((later.waiting, delay));
+                }
+                Standing::Void => void.push(later.waiting),
+                Standing::Owned => line.later.push(later),
+            }
+        }
+        self.count(&line);
+        line.withdrawn += children.len() as u64;
+        let mut deferred = Vec::new();
+        for (id, task) in std::mem::take(&mut line.deferred) {
+            match standing(&task.creator) {
+                Standing::Settled => deferred.push((id, task)),
+                Standing::Void => {}
+                Standing::Owned => drop(line.deferred.insert(id, task)),
+            }
+        }
+        let inputs = std::mem::take(&mut line.outbox);
+        self.leave(&mut line, children.len() + void.len());
+        drop(line);
+        Some(Cut {
+            results: share.results,
+            tasks: share.tasks,
+            children: children.iter().map(Spawned::pack).collect(),
+            deferred,
+            inputs,
+            failed: share.failed,
+            kept: share.kept,
+        })
+    }
+
+    /// Takes away up to this many of the oldest tasks that wait; if `free`, of those without a
+    /// slot.
+    pub(in crate::local) fn withdraw(&self, at_most: usize, free: bool) -> Vec<Waiting<R>> {
+        let mut line = lock(&self.line);
+        let eligible = line.tasks.iter();
+        let eligible = eligible.filter(|(_, waiting)| !free || waiting.to.is_none());
+        let numbers: Vec<u64> = eligible.map(|(number, _)| *number).take(at_most).collect();
+        let taken: Vec<Waiting<R>> = numbers
+            .iter()
+            .filter_map(|number| line.tasks.remove(number))
+            .collect();
+        self.count(&line);
+        line.withdrawn += taken.len() as u64;
+        self.leave(&mut line, taken.len());
+        taken
+    }
+
+    pub(in crate::local) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed); // [L3]
+        // What waits is dropped, so that no worker must run through it.
+        drop(self.withdraw(usize::MAX, false));
+        let mut line = lock(&self.line);
+        let deferred = std::mem::take(&mut line.deferred);
+        let outbox = std::mem::take(&mut line.outbox);
+        let later = std::mem::take(&mut line.later);
+        self.leave(&mut line, later.len());
+        self.alarm.notify_all();
+        drop(line);
+        drop((deferred, outbox, later));
+    }
+}
+
+impl<R> Line<R> {
+    /// All tasks that have not begun.
+    fn waiting(&self) -> impl Iterator<Item = &Waiting<R>> {
+        let later = self.later.iter().map(|later| &later.waiting);
+        self.tasks.values().chain(later)
+    }
+}
+
+impl<R> Origin<R> {
+    /// Whether a task from here may leave.
+    fn standing(&self) -> Standing {
+        match self {
+            Origin::Spawned(parent) => standing(&Some(parent.clone())),
+            Origin::Untracked | Origin::Brought(_) => Standing::Settled,
+        }
+    }
+}
