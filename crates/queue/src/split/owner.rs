@@ -77,9 +77,9 @@ impl<T: Word> Embedded<T> {
         (!span.is_forcing()).then(|| span.split(limit))
     }
 
-    /// After the bottom was lowered to `lowered`, which is below the limit: lowers mark and limit with
-    /// it, if the item there was the last marked one. Returns `true` if it is certainly private; it may
-    /// be a hole.
+    /// After the bottom was lowered to `lowered`, which is below the limit: lowers mark and limit
+    /// with it, if the item there was the last marked one. Returns `true` if it is certainly
+    /// private; it may be a hole.
     #[inline]
     pub(super) unsafe fn lower_mark_to(&self, lowered: Index) -> bool {
         let mark = &self.slow.mark;
@@ -91,8 +91,8 @@ impl<T: Word> Embedded<T> {
         unsafe { self.set_limit(lowered) }.is_some_and(|split| distance(split, lowered) >= 0)
     }
 
-    /// Takes the word of the newest item out of the deque; a hole if there is none. The bottom was just
-    /// lowered to `lowered`, which is below the limit: so the item may be public, or a hole.
+    /// Takes the word of the newest item out of the deque; a hole if there is none. The bottom was
+    /// just lowered to `lowered`, which is below the limit: so the item may be public, or a hole.
     ///
     /// A word rather than an item, so that the compiler need not look at an `Option` twice.
     #[cold]
