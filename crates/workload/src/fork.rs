@@ -1,6 +1,6 @@
 //! What a task is, and what it needs from a runtime.
 
-use crate::loops::Halves;
+use crate::loops::LoopHalves;
 
 /// A piece of work that may fork.
 ///
@@ -51,7 +51,7 @@ pub trait Fork: Sized {
     /// Adds up the results of a loop's items, with wrapping. A runtime that has parallel loops
     /// overrides it; otherwise the loop is halved until one item is left.
     fn sum<I: Fn(u64) -> u64 + Sync>(self, len: u64, item: &I) -> u64 {
-        let all = Halves {
+        let all = LoopHalves {
             from: 0,
             to: len,
             item,

@@ -3,8 +3,8 @@
 use super::demand::{MOST_BRANCHES, MOST_LEVELS, MOST_NODES};
 use super::{Spec, SpecError, Value};
 use crate::{
-    Batch, Chain, Costs, Generator, Heat, Integrate, Knapsack, Layout, Loop, Lu, Mandelbrot, Merge,
-    Multiplication, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts, UtsTree, Words,
+    Batch, Chain, Costs, Generator, Heat, Integrate, Knapsack, Layout, Lu, Mandelbrot, Merge,
+    Multiplication, ParallelLoop, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts, UtsTree, Words,
 };
 
 /// Reading parameters: their types and ranges were checked when the spec was made.
@@ -144,8 +144,8 @@ impl Spec {
         }
     }
 
-    pub(super) fn r#loop(&self) -> Loop {
-        Loop::new(self.long("n"), self.long("work"), self.costs())
+    pub(super) fn r#loop(&self) -> ParallelLoop {
+        ParallelLoop::new(self.long("n"), self.long("work"), self.costs())
     }
 
     pub(super) fn batch(&self) -> Batch {
