@@ -84,7 +84,7 @@ pub use generator::{Generate, Generator, GeneratorLoop, GeneratorTask};
 pub use heat::{Heat, HeatTask};
 pub use integrate::{Integral, Integrate, IntegrateTask};
 pub use knapsack::{Knapsack, Pack};
-pub use loops::{Costs, Loop, LoopTask};
+pub use loops::{Costs, ParallelLoop, ParallelLoopTask};
 pub use lu::{Lu, LuTask};
 pub use mandelbrot::{Mandelbrot, MandelbrotTask};
 pub use mark::{Heap, Mark, MarkTask};

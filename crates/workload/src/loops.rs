@@ -47,26 +47,26 @@ impl Costs {
 /// until one item is left.
 ///
 /// ```
-/// use locksley_workload::{Costs, Loop, Program, Serial, Task};
+/// use locksley_workload::{Costs, ParallelLoop, Program, Serial, Task};
 ///
-/// let mut program = Loop::new(1000, 5, Costs::Triangular);
+/// let mut program = ParallelLoop::new(1000, 5, Costs::Triangular);
 /// let sum = program.task().run(Serial);
 /// assert_eq!(program.check(sum), Ok(()));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Loop {
+pub struct ParallelLoop {
     len: u64,
     work: u64,
     costs: Costs,
     expected: u64,
 }
 
-impl Loop {
+impl ParallelLoop {
     /// A loop of `len` items of `work` steps, or of what [`Costs`] makes of that.
-    pub fn new(len: u64, work: u64, costs: Costs) -> Loop {
+    pub fn new(len: u64, work: u64, costs: Costs) -> ParallelLoop {
         let item = item(len, work, costs);
         let expected = (0..len).map(item).fold(0, u64::wrapping_add);
-        Loop {
+        ParallelLoop {
             len,
             work,
             costs,
@@ -86,16 +86,16 @@ fn item(len: u64, work: u64, costs: Costs) -> impl Fn(u64) -> u64 + Sync {
     }
 }
 
-impl Program for Loop {
-    type Task<'p> = LoopTask<'p>;
+impl Program for ParallelLoop {
+    type Task<'p> = ParallelLoopTask<'p>;
     type Output = u64;
 
     fn operations(&self) -> u64 {
         self.len
     }
 
-    fn task(&mut self) -> LoopTask<'_> {
-        LoopTask(self)
+    fn task(&mut self) -> ParallelLoopTask<'_> {
+        ParallelLoopTask(self)
     }
 
     fn check(&self, output: u64) -> Result<(), Mismatch> {
@@ -103,24 +103,24 @@ impl Program for Loop {
     }
 }
 
-/// Runs a [`Loop`].
+/// Runs a [`ParallelLoop`].
 ///
 /// ```
-/// use locksley_workload::{Costs, Loop, LoopTask, Program, Serial, Task};
+/// use locksley_workload::{Costs, ParallelLoop, ParallelLoopTask, Program, Serial, Task};
 ///
-/// let mut program = Loop::new(3, 1, Costs::Equal);
-/// let task: LoopTask = program.task();
+/// let mut program = ParallelLoop::new(3, 1, Costs::Equal);
+/// let task: ParallelLoopTask = program.task();
 /// let sum = task.run(Serial);
 /// assert!(program.check(sum + 1).is_err());
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct LoopTask<'l>(&'l Loop);
+pub struct ParallelLoopTask<'l>(&'l ParallelLoop);
 
-impl Task for LoopTask<'_> {
+impl Task for ParallelLoopTask<'_> {
     type Output = u64;
 
     fn run<F: Fork>(self, fork: F) -> u64 {
-        let Loop {
+        let ParallelLoop {
             len, work, costs, ..
         } = *self.0;
         fork.sum(len, &item(len, work, costs))
@@ -180,7 +180,7 @@ mod tests {
                 Costs::DearEnd,
                 Costs::DearRandom,
             ] {
-                let mut program = Loop::new(len, 2, costs);
+                let mut program = ParallelLoop::new(len, 2, costs);
                 let (halved, plain) = (program.task().run(NoLoops), program.task().run(Serial));
                 assert_eq!(program.check(halved), Ok(()));
                 assert_eq!(halved, plain);

@@ -168,8 +168,8 @@ impl Spec {
         }
     }
 
-    pub(super) fn r#loop(&self) -> Loop {
-        Loop::new(self.long("n"), self.long("work"), self.costs())
+    pub(super) fn r#loop(&self) -> ParallelLoop {
+        ParallelLoop::new(self.long("n"), self.long("work"), self.costs())
     }
 
     pub(super) fn batch(&self) -> Batch {
