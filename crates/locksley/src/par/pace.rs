@@ -70,7 +70,7 @@ impl Pace {
     /// The pace of a new loop. A loop that can have no helpers is one block.
     #[inline]
     pub(super) fn new(worker: Option<&Worker>, len: usize) -> Pace {
-        let alone = worker.is_some_and(|worker| worker.num_workers() == 1);
+        let alone = worker.is_some_and(|worker| worker.num_workers() == 1 && !worker.is_recorded());
         let now = if alone { 0 } else { ticks() };
         let first = if alone {
             usize::MAX

@@ -61,9 +61,7 @@ where
         let keep = |mut heap: BinaryHeap<Reverse<P::Out>>, item: P::Out| {
             if heap.len() < k {
                 heap.push(Reverse(item));
-            } else if let Some(mut least) = heap.peek_mut()
-                && item > least.0
-            {
+            } else if let Some(mut least) = heap.peek_mut().filter(|least| item > least.0) {
                 *least = Reverse(item);
             }
             heap

@@ -142,7 +142,7 @@ impl<'s, T> TilesMut<'s, T> {
     pub(super) fn new(items: &'s mut [T], columns: usize, tile: (usize, usize)) -> Self {
         assert!(columns > 0, "a row has at least one item");
         assert!(
-            items.len().is_multiple_of(columns),
+            items.len() % columns == 0,
             "the slice consists of whole rows"
         );
         let grid = Grid::new((items.len() / columns, columns), tile);

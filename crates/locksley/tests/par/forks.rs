@@ -61,52 +61,40 @@ fn a_single_worker_never_splits() {
     }
 }
 
-/// Runs loops of all kinds. The algorithms that fork by the number of workers come only if asked
-/// for.
-fn run_all_kinds(algorithms: bool) {
-    let len = 100_000_u64;
-    let numbers: Vec<u64> = (0..len).map(|n| n.wrapping_mul(77_777) % 1009).collect();
-    assert_eq!(numbers.par().count() as u64, len);
-    let twice: Vec<u64> = numbers.par().map(|n| 2 * n).collect();
-    assert_eq!(twice.par().sum::<u64>(), 2 * numbers.par().sum::<u64>());
-    let (small, large) = numbers.par().copied().partition(|&n| n < 500);
-    assert_eq!((small.len() + large.len()) as u64, len);
-    assert_eq!(numbers.par().position(|&n| n == 5000), None);
-    assert_eq!(numbers.par().take_while(|n| **n < 2000).count() as u64, len);
-    assert_eq!(numbers.par().copied().top_k(3), [1008; 3]);
-    numbers.par().for_each(drop);
-    let mut kept = numbers.clone();
-    kept.par_retain(|&n| n < 500);
-    kept.par_dedup();
-    if algorithms {
-        let mut sorted = numbers.clone();
-        sorted.par_sort();
-        sorted.par_sort_unstable();
-        sorted.par_scan(|a, b| a + b);
-        let _ = sorted.par_select_nth_unstable(5);
-    }
+/// Runs loops with ends of all kinds, and returns how often they were split.
+fn splits_of_all_kinds() -> usize {
+    let splits = AtomicUsize::new(0);
+    let numbers: Vec<u64> = (0..100_000).map(|n| n * 77_777 % 1009).collect();
+    let par = || {
+        let source = Counted {
+            source: &numbers[..],
+            splits: &splits,
+        };
+        source.into_par()
+    };
+    let len = numbers.len();
+    assert_eq!(par().count(), len);
+    assert_eq!(par().sum::<u64>(), numbers.iter().sum());
+    assert_eq!(par().map(|n| 2 * n).collect::<Vec<u64>>().len(), len);
+    assert_eq!(par().filter(|n| **n < 2000).collect::<Vec<_>>().len(), len);
+    let (small, large) = par().partition(|n| **n < 500);
+    assert_eq!(small.len() + large.len(), len);
+    assert!(!par().any(|&n| n == 5000));
+    assert_eq!(par().take_while(|n| **n < 2000).count(), len);
+    assert_eq!(par().copied().top_k(3), [1008; 3]);
+    assert_eq!(par().histogram(1, |_| 0), [len]);
+    par().for_each(|_| {});
+    splits.into_inner()
 }
 
 #[test]
-fn no_request_no_fork() {
+fn no_request_no_split_whatever_the_end() {
     for strategy in Strategy::ALL {
-        let builder = Pool::builder().workers(1).strategy(strategy);
-        let pool = builder.record(true).build().expect("the pool starts");
-        pool.install(|| run_all_kinds(true));
-        let recording = pool.take_recording().expect("something was run");
-        assert_eq!(recording.forks(), 0, "{strategy}");
-    }
-}
-
-/// Two of three workers are busy: the only forks are the three tasks.
-#[test]
-fn no_idle_worker_no_fork() {
-    for strategy in Strategy::ALL {
-        let builder = Pool::builder().workers(3).strategy(strategy);
-        let pool = builder.record(true).build().expect("the pool starts");
-        beside_busy_workers(&pool, || run_all_kinds(false));
-        let recording = pool.take_recording().expect("something was run");
-        assert_eq!(recording.forks(), 3, "{strategy}");
+        let count = pool(1, strategy).install(splits_of_all_kinds);
+        assert_eq!(count, 0, "{strategy}");
+        let mut count = 0;
+        beside_busy_workers(&pool(3, strategy), || count = splits_of_all_kinds());
+        assert_eq!(count, 0, "{strategy}");
     }
 }
 
