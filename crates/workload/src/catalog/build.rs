@@ -3,8 +3,8 @@
 use super::demand::{MOST_BRANCHES, MOST_LEVELS, MOST_NODES};
 use super::{Spec, SpecError, Value};
 use crate::{
-    Batch, Chain, Costs, Generator, Heap, Heat, Integrate, Knapsack, Layout, Loop, Lu, Mandelbrot,
-    Mark, Merge, Multiplication, Phases, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts,
+    Batch, Chain, Costs, Generator, Heap, Heat, Integrate, Knapsack, Layout, Lu, Mandelbrot, Mark,
+    Merge, Multiplication, ParallelLoop, Phases, Quicksort, Rays, Shape, Sort, Strassen, Tree, Uts,
     UtsTree, Way, Words,
 };
 
