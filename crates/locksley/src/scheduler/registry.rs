@@ -295,7 +295,14 @@ impl Registry {
 
     /// Wakes a sleeping worker to search, or calls up a spare. Returns `true` if another one would
     /// like to be woken.
+    ///
+    /// Not while enough workers that were woken before are on their way: each of them wakes another
+    /// if there is more work than it takes. So few are woken for nothing, and yet, where there are
+    /// processors for them, the number of those that are up grows by half each time.
     pub(crate) fn wake_one(&self) -> bool {
+        if self.has_enough_summoned() {
+            return self.counts.get().wants_work();
+        }
         // A spare that waits sleeps like any other worker.
         let workers = self.furnished(0..self.workers());
         let states = workers.map(|worker| (worker, &worker.sleep));
@@ -307,6 +314,15 @@ impl Registry {
             None => self.call_spare(),
         }
         self.counts.get().wants_work()
+    }
+
+    fn has_enough_summoned(&self) -> bool {
+        let summoned = self.counts.summoned();
+        if summoned == 0 {
+            return false;
+        }
+        let awake = self.size.saturating_sub(self.counts.get().asleep());
+        summoned >= (awake.min(self.processors) / 2).max(1)
     }
 
     /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt.

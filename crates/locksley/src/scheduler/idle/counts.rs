@@ -15,11 +15,13 @@
 //! |---|---|---|---|---|---|
 //! | K1 | every change | AcqRel | itself | a spare that is called up sees what its caller pushed | `idle::model` has the order; the job is published by its deque |
 //! | K2 | looks | Relaxed | - | what follows from one is decided by a change | |
+//! | K3 | a summons begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen` |
+//! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could take a worker to be on its way that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
 
 use crossbeam_utils::CachePadded;
 
 use crate::scheduler::idle::sleep::SleepState;
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// The largest count.
 pub(crate) const MOST: usize = u16::MAX as usize;
@@ -154,23 +156,28 @@ impl Counts {
 
 /// The counts of a pool.
 #[derive(Debug)]
-pub(crate) struct AtomicCounts(CachePadded<AtomicU64>);
+pub(crate) struct AtomicCounts {
+    word: CachePadded<AtomicU64>,
+    /// How many workers were woken to search, and have not got up yet; for a moment, one more.
+    summoned: CachePadded<AtomicUsize>,
+}
 
 impl AtomicCounts {
     pub(crate) fn new(most_spares: usize) -> AtomicCounts {
-        AtomicCounts(CachePadded::new(AtomicU64::new(
-            Counts::new(most_spares).pack(),
-        )))
+        AtomicCounts {
+            word: CachePadded::new(AtomicU64::new(Counts::new(most_spares).pack())),
+            summoned: CachePadded::new(AtomicUsize::new(0)),
+        }
     }
 
     /// The counts at some moment.
     pub(crate) fn get(&self) -> Counts {
-        Counts::unpack(self.0.load(Ordering::Relaxed)) // [K2]
+        Counts::unpack(self.word.load(Ordering::Relaxed)) // [K2]
     }
 
     /// Applies a transition. Returns `false` if it is not possible.
     pub(crate) fn try_change(&self, change: impl Fn(Counts) -> Option<Counts>) -> bool {
-        self.0
+        self.word
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| {
                 change(Counts::unpack(word)).map(Counts::pack)
             })
@@ -196,7 +203,22 @@ impl AtomicCounts {
 
     /// Wakes a worker to look for work. Returns `true` if this call did it.
     pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
-        self.count_woken(state.wake_to_search())
+        if !state.is_asleep() {
+            return false;
+        }
+        // Before it can get up.
+        self.summoned.fetch_add(1, Ordering::Relaxed); // [K3]
+        let woken = self.count_woken(state.wake_to_search());
+        if !woken {
+            self.summoned.fetch_sub(1, Ordering::Relaxed); // [K3]
+        }
+        woken
+    }
+
+    /// How many workers were woken to search, and have not got up yet. For a thread that has pushed a
+    /// job, and passed a fence since.
+    pub(crate) fn summoned(&self) -> usize {
+        self.summoned.load(Ordering::Relaxed) // [K3]
     }
 
     fn count_woken(&self, woken: bool) -> bool {
@@ -210,6 +232,10 @@ impl AtomicCounts {
     pub(crate) fn end_sleep(&self, state: &SleepState) -> bool {
         let (slept, search) = state.get_up();
         self.count_woken(slept);
+        if search {
+            self.summoned.fetch_sub(1, Ordering::Relaxed); // [K3]
+            fence(Ordering::SeqCst); // [K4]
+        }
         search
     }
 

@@ -219,6 +219,34 @@ mod models {
         });
     }
 
+    /// A pusher wakes no other worker while one is on its way: that one sees the job.
+    #[test]
+    fn a_push_behind_a_summons_is_seen() {
+        loom::model(|| {
+            let state = Arc::new(SleepState::new());
+            let sleepers = Arc::new(AtomicCounts::new(0));
+            let deque = Arc::new(Embedded::new());
+            sleepers.begin_sleep(&state);
+            leave_call(&deque);
+            assert!(sleepers.wake_to_search(&state));
+            let woken = {
+                let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    assert!(sleepers.end_sleep(&state));
+                    !deque.is_empty()
+                })
+            };
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                deque.push(1_usize);
+                take_call(&deque);
+            }
+            let waits = sleepers.summoned() > 0;
+            let seen = woken.join().unwrap();
+            assert!(seen || !waits, "each leaves the job to the other");
+        });
+    }
+
     /// A pusher that clears a call sees everyone asleep who relies on it. One may stand from
     /// before.
     fn calls_are_not_cleared_unseen(sleeping: usize, stands: bool) {

@@ -251,6 +251,10 @@ impl Program {
     /// Wakes a sleeping worker. Returns `true` if a spare was counted as up instead, and is to be
     /// called.
     fn wake(&self, pool: &mut Pool) -> bool {
+        if pool.threads.iter().any(|t| t.sleep == Sleep::Search) {
+            // One is on its way, and wakes another if there is more than it takes.
+            return false;
+        }
         let size = pool.size;
         let mut threads = pool.threads.iter_mut().enumerate();
         let sleeper = threads.find(|(index, thread)| {
