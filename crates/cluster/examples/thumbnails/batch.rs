@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   photos/                      small/
-//!     oak.jpg          ->          oak.jpg        the same names in the same folders, so no two images meet in one thumbnail
+//!     oak.jpg          ->          oak.jpg        the same names in the same folders
 //!     oak.png          ->          oak.png
 //!     1193/major.jpeg  ->          1193/major.jpeg
 //!     notes.txt                                   ignored: neither .jpg nor .jpeg nor .png

@@ -96,8 +96,8 @@ impl<R: Reduce> Deferred<R> {
     }
 }
 
-/// A deferred task as a server keeps it: the encoded [parcel](crate::Parcel) in pieces, between which the
-/// inputs go.
+/// A deferred task as a server keeps it: the encoded [parcel](crate::Parcel) in pieces, between
+/// which the inputs go.
 ///
 /// The parcel is `front`, the length of what follows as a variable-length integer, `head`, and the
 /// inputs in order.

@@ -30,8 +30,8 @@
 //! A task that may not be leased yet is *delayed*: it was spawned for later
 //! ([`Tasks::spawn_after`](crate::Tasks::spawn_after)), its job begins later ([`Terms::delay`]), or
 //! it pauses between two tries ([`Policy::back_off`](crate::Policy::back_off)). It is outstanding
-//! like one that waits, and becomes one in the first `lease` after its time. Of the tasks that wait,
-//! *urgent* ones are leased first.
+//! like one that waits, and becomes one in the first `lease` after its time. Of the tasks that
+//! wait, *urgent* ones are leased first.
 //!
 //! A completion also hands over continuations that wait for inputs, and inputs for them: a
 //! *deferred* task belongs to the outstanding tasks that fill its slots, and becomes a task that

@@ -19,8 +19,9 @@
 //! - At least as many jobs as tasks wait, but for those that are [held](Hold), which a cut takes:
 //!   so every task that waits is run, or withdrawn.
 //! - `pending` is the number of tasks that wait, begin later, or run here: a task is counted before
-//!   its parent is finished and until it has been run and its result is kept, or it was withdrawn. So
-//!   zero means that nothing will happen here until a task is submitted: the process is *passive*.
+//!   its parent is finished and until it has been run and its result is kept, or it was withdrawn.
+//!   So zero means that nothing will happen here until a task is submitted: the process is
+//!   *passive*.
 //!
 //! For leases the process is *tracked*: it also keeps who spawned whom
 //! ([`lineage`](super::lineage)), each task that runs in its encoded form, and results as far as

@@ -1,4 +1,5 @@
-//! What a server is told, and what it answers, taken apart. What is not as it should be counts as absent, or as zero.
+//! What a server is told, and what it answers, taken apart. What is not as it should be counts as
+//! absent, or as zero.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -69,7 +69,8 @@ impl fmt::Display for Notice {
             Notice::OtherBuild { job, build, ours } => write!(
                 f,
                 "the job {job} is of build {build}, and this worker of build {ours}: it takes none \
-                 of its tasks; submit the job with the build number of the workers (the same executable, or Build::named)"
+                 of its tasks; submit the job with the build number of the workers (the same \
+                 executable, or Build::named)"
             ),
             Notice::Away(trouble) => write!(f, "{trouble}; trying again"),
             Notice::Back => f.write_str("the server is back"),
