@@ -428,15 +428,22 @@ impl Registry {
         }
     }
 
-    /// A worker that was woken to search, and has not done so since, has something to do: if there
-    /// is work in sight, another one is woken in its place.
+    /// A worker that was woken to search, and has not done so since, has something to do: if there is
+    /// work in sight, another one is woken in its place.
+    #[inline]
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {
-            // What the worker was woken for is in sight behind it, unless it was taken.
-            fence(Ordering::Acquire); // [Z6]
-            if self.work_in_sight() {
-                self.wake_one();
-            }
+            self.wake_another();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_another(&self) {
+        // What the caller was woken for is in sight behind it, unless it was taken.
+        fence(Ordering::Acquire); // [Z6]
+        if self.work_in_sight() {
+            self.wake_one();
         }
     }
 
@@ -606,7 +613,7 @@ impl Registry {
             } else {
                 worker.trace_idle();
                 worker.open_to_offers();
-                if self.rest_until(&mut idle, || worker.has_offer()) || self.is_crowded() {
+                if self.rest_until(&mut idle, || worker.has_offer()) {
                     self.look_at_processors();
                     if spare {
                         self.nap(worker, worker.was_refused());
@@ -641,13 +648,6 @@ impl Registry {
             self.pass_on_summons(worker);
             self.nap_for(worker, share::PAUSE);
         }
-    }
-
-    /// Returns `true` if more workers are awake than there are processors, so that one without work
-    /// had better sleep at once.
-    fn is_crowded(&self) -> bool {
-        let awake = self.size.saturating_sub(self.counts.get().asleep());
-        awake > self.processors
     }
 
     /// One step of idling. Returns `true` if it is time to sleep.

@@ -395,9 +395,8 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Runs the newest jobs of the worker's own pile, up to one that is none of the family's: while
-    /// there are some of the group, the wait is not over, and need not be asked. Returns `true` if
-    /// there were any.
+    /// Runs the newest jobs of the worker's own queue, up to one that is not of the group. Returns
+    /// `true` if there were any.
     fn run_own(&self, group: GroupId, awaited: &impl Awaited) -> bool {
         let Some(first) = self.take_own() else {
             return false;
@@ -407,6 +406,9 @@ impl Worker {
         self.deeper(|| {
             while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(group)) {
                 self.execute(injected);
+                if awaited.is_over() {
+                    break;
+                }
                 next = self.take_own();
             }
         });

@@ -313,7 +313,7 @@ impl Default for Idle {
     fn default() -> Self {
         Idle {
             spins: 4,
-            yields: 10,
+            yields: 32,
         }
     }
 }

@@ -476,8 +476,8 @@ impl Worker {
     /// Runs the newest spawned jobs of the worker's own queue, as long as they are of this group,
     /// which it waits for. They run as one to those that help: all descend from the group.
     fn run_tasks_of(&self, awaited: &impl Awaited, group: GroupId) {
-        // Otherwise the worker takes its jobs in another order.
-        if self.registry().takes_any() {
+        // Otherwise the worker takes the oldest job first.
+        if self.registry().config.breadth_first {
             return;
         }
         let in_group = |job: JobRef| {
