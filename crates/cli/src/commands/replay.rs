@@ -161,7 +161,7 @@ impl Replay {
         });
         if graph.unordered() > 0 {
             output.say(format!(
-                "note: {} of the recorded run did not end within it, and are not in the graph",
+                "note: not in the graph, because the recorded run did not wait for it: {}",
                 several(graph.unordered() as usize, "task")
             ));
         }
