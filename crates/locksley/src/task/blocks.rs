@@ -106,13 +106,12 @@ impl Blocks {
     /// Returns memory for a `T`, which is not empty: a block if there is one.
     #[inline]
     pub(crate) fn allocate<T>(blocks: Option<&Blocks>) -> NonNull<T> {
-        if let (Some(blocks), Some(number)) = (blocks, const { size_for::<T>() }) {
-            if let Some(block) = blocks.lists[number].take() {
-                return block.cast();
-            }
-        }
         const { assert!(size_of::<T>() > 0) }
-        allocate(const { layout_for::<T>() }).cast()
+        let kept = const { size_for::<T>() }.and_then(|number| blocks?.lists[number].take());
+        match kept {
+            Some(block) => block.cast(),
+            None => allocate(const { layout_for::<T>() }).cast(),
+        }
     }
 
     /// Keeps the memory of a `T`, or gives it back to the allocator.

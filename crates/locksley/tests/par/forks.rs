@@ -74,7 +74,7 @@ fn splits_of_all_kinds() -> usize {
     };
     let len = numbers.len();
     assert_eq!(par().count(), len);
-    assert_eq!(par().sum::<u64>(), numbers.iter().sum());
+    assert_eq!(par().sum::<u64>(), numbers.iter().sum::<u64>());
     assert_eq!(par().map(|n| 2 * n).collect::<Vec<u64>>().len(), len);
     assert_eq!(par().filter(|n| **n < 2000).collect::<Vec<_>>().len(), len);
     let (small, large) = par().partition(|n| **n < 500);

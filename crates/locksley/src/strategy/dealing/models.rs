@@ -7,9 +7,9 @@ use loom::thread;
 
 use super::biased::{Theirs, biased};
 use super::*;
-use crate::strategy::local_queue::LocalQueue;
 use crate::scheduler::idle::counts::AtomicCounts;
 use crate::scheduler::idle::sleep::SleepState;
+use crate::strategy::local_queue::LocalQueue;
 use crate::strategy::steal_half::dummies::Dummies;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
