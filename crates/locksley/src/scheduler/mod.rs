@@ -1,5 +1,6 @@
 //! What runs the jobs: the workers, how they find work, how they wait and how they sleep.
 
+pub(crate) mod descendants;
 pub(crate) mod idle;
 pub(crate) mod injector;
 pub(crate) mod neighbours;

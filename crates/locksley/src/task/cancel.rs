@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::sync::{AtomicBool, Ordering};
+use crate::task::scope::Scope;
 
 struct Node {
     cancelled: AtomicBool,
@@ -139,6 +140,74 @@ impl fmt::Debug for CancelToken {
         f.debug_struct("CancelToken")
             .field("cancelled", &self.is_cancelled())
             .finish()
+    }
+}
+
+/// Cancelling a scope.
+impl Scope<'_> {
+    fn made_token(&self) -> &CancelToken {
+        self.token.get_or_init(CancelToken::new)
+    }
+
+    /// Cancels the scope: tasks that have not started will not run; running ones can ask
+    /// [`is_cancelled`](Scope::is_cancelled).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let runs = AtomicUsize::new(0);
+    /// locksley::scope(|s| {
+    ///     s.cancel();
+    ///     s.spawn(|_| { runs.fetch_add(1, Ordering::Relaxed); });
+    /// });
+    /// assert_eq!(runs.into_inner(), 0);
+    /// ```
+    pub fn cancel(&self) {
+        self.made_token().cancel();
+    }
+
+    /// Returns `true` if the scope was cancelled.
+    ///
+    /// ```
+    /// locksley::scope(|s| {
+    ///     assert!(!s.is_cancelled());
+    ///     s.cancel();
+    ///     assert!(s.is_cancelled());
+    /// });
+    /// ```
+    pub fn is_cancelled(&self) -> bool {
+        self.token.get().is_some_and(CancelToken::is_cancelled)
+    }
+
+    /// The scope's token, with which tasks can ask whether the scope was cancelled, and cancel it.
+    ///
+    /// ```
+    /// use locksley::CancelToken;
+    ///
+    /// fn search(values: &[u64], wanted: u64, found: &CancelToken) {
+    ///     for chunk in values.chunks(100) {
+    ///         if found.is_cancelled() {
+    ///             return;
+    ///         }
+    ///         if chunk.contains(&wanted) {
+    ///             found.cancel();
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let values: Vec<u64> = (0..10_000).collect();
+    /// let found = locksley::scope(|s| {
+    ///     let token = s.token();
+    ///     for part in values.chunks(1000) {
+    ///         let token = token.clone();
+    ///         s.spawn(move |_| search(part, 1234, &token));
+    ///     }
+    ///     token
+    /// });
+    /// assert!(found.is_cancelled());
+    /// ```
+    pub fn token(&self) -> CancelToken {
+        self.made_token().clone()
     }
 }
 

@@ -1,9 +1,11 @@
-//! Panics that reach no waiter.
+//! Panics on their way to a waiter, and those that reach none.
 
 use std::io::Write;
+use std::ptr;
 
 use crate::scheduler::registry::Registry;
-use crate::task::job::Payload;
+use crate::sync::{AtomicPtr, Ordering};
+use crate::task::job::{Payload, discard};
 
 /// Passes a panic of a task that no caller waits for to the pool's panic handler. Without one the
 /// process aborts: to go on would hide that a part of the work is missing.
@@ -28,4 +30,41 @@ fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("the payload is not text")
+}
+
+/// The first panic of a scope's tasks. The count of the tasks orders it before the waiter's look.
+pub(super) struct FirstPanic(AtomicPtr<Payload>);
+
+impl FirstPanic {
+    pub(super) fn new() -> FirstPanic {
+        FirstPanic(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Keeps the panic if it is the first one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn keep(&self, payload: Payload) {
+        let payload = Box::into_raw(Box::new(payload));
+        let first = self.0.compare_exchange(
+            ptr::null_mut(),
+            payload,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if first.is_err() {
+            // SAFETY: the pointer comes from the box above, and was not passed on.
+            discard(unsafe { *Box::from_raw(payload) });
+        }
+    }
+
+    /// Takes the panic, if there was one. For the waiter, when all tasks are done.
+    pub(super) fn take(&self) -> Option<Payload> {
+        let payload = self.0.load(Ordering::Relaxed);
+        if payload.is_null() {
+            return None;
+        }
+        self.0.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the pointer comes from a box in `keep`, and is taken once.
+        Some(unsafe { *Box::from_raw(payload) })
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::panic;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
 use locksley_trace::Activity;
@@ -12,13 +12,14 @@ use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
 use crate::scheduler::worker::Worker;
-use crate::sync::{AtomicPtr, Ordering, lock};
+use crate::sync::lock;
 use crate::task::affinity::push_near;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
 use crate::task::count_latch::CountLatch;
 use crate::task::job::{GroupId, HeapJob, JobRef, Payload, catch, discard};
 use crate::task::latch::{Awaited, Latch};
+use crate::task::panics::FirstPanic;
 
 /// A scope in which tasks can be spawned. See [`scope`].
 ///
@@ -40,7 +41,7 @@ pub struct Scope<'scope> {
     waiter: Waiter,
     panic: FirstPanic,
     /// Made when it is first asked for.
-    token: OnceLock<CancelToken>,
+    pub(super) token: OnceLock<CancelToken>,
     /// The waiter keeps it alive.
     registry: NonNull<Registry>,
     /// Invariant in `'scope`, like `std::thread::Scope`.
@@ -51,43 +52,6 @@ pub struct Scope<'scope> {
 unsafe impl Send for Scope<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Scope<'_> {}
-
-/// The first panic of a scope's tasks. The count of the tasks orders it before the waiter's look.
-struct FirstPanic(AtomicPtr<Payload>);
-
-impl FirstPanic {
-    fn new() -> FirstPanic {
-        FirstPanic(AtomicPtr::new(ptr::null_mut()))
-    }
-
-    /// Keeps the panic if it is the first one.
-    #[cold]
-    #[inline(never)]
-    fn keep(&self, payload: Payload) {
-        let payload = Box::into_raw(Box::new(payload));
-        let first = self.0.compare_exchange(
-            ptr::null_mut(),
-            payload,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
-        if first.is_err() {
-            // SAFETY: the pointer comes from the box above, and was not passed on.
-            discard(unsafe { *Box::from_raw(payload) });
-        }
-    }
-
-    /// Takes the panic, if there was one. For the waiter, when all tasks are done.
-    fn take(&self) -> Option<Payload> {
-        let payload = self.0.load(Ordering::Relaxed);
-        if payload.is_null() {
-            return None;
-        }
-        self.0.store(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: the pointer comes from a box in `keep`, and is taken once.
-        Some(unsafe { *Box::from_raw(payload) })
-    }
-}
 
 #[derive(Clone)]
 enum Waiter {
@@ -354,71 +318,6 @@ impl<'scope> Scope<'scope> {
     pub(crate) fn registry(&self) -> &Registry {
         // SAFETY: it lives as long as the scope, say those who make one.
         unsafe { self.registry.as_ref() }
-    }
-
-    fn made_token(&self) -> &CancelToken {
-        self.token.get_or_init(CancelToken::new)
-    }
-
-    /// Cancels the scope: tasks that have not started will not run; running ones can ask
-    /// [`is_cancelled`](Scope::is_cancelled).
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let runs = AtomicUsize::new(0);
-    /// locksley::scope(|s| {
-    ///     s.cancel();
-    ///     s.spawn(|_| { runs.fetch_add(1, Ordering::Relaxed); });
-    /// });
-    /// assert_eq!(runs.into_inner(), 0);
-    /// ```
-    pub fn cancel(&self) {
-        self.made_token().cancel();
-    }
-
-    /// Returns `true` if the scope was cancelled.
-    ///
-    /// ```
-    /// locksley::scope(|s| {
-    ///     assert!(!s.is_cancelled());
-    ///     s.cancel();
-    ///     assert!(s.is_cancelled());
-    /// });
-    /// ```
-    pub fn is_cancelled(&self) -> bool {
-        self.token.get().is_some_and(CancelToken::is_cancelled)
-    }
-
-    /// The scope's token, with which tasks can ask whether the scope was cancelled, and cancel it.
-    ///
-    /// ```
-    /// use locksley::CancelToken;
-    ///
-    /// fn search(values: &[u64], wanted: u64, found: &CancelToken) {
-    ///     for chunk in values.chunks(100) {
-    ///         if found.is_cancelled() {
-    ///             return;
-    ///         }
-    ///         if chunk.contains(&wanted) {
-    ///             found.cancel();
-    ///         }
-    ///     }
-    /// }
-    ///
-    /// let values: Vec<u64> = (0..10_000).collect();
-    /// let found = locksley::scope(|s| {
-    ///     let token = s.token();
-    ///     for part in values.chunks(1000) {
-    ///         let token = token.clone();
-    ///         s.spawn(move |_| search(part, 1234, &token));
-    ///     }
-    ///     token
-    /// });
-    /// assert!(found.is_cancelled());
-    /// ```
-    pub fn token(&self) -> CancelToken {
-        self.made_token().clone()
     }
 
     /// Runs the body on the thread that waits, waits for the tasks, and passes on what panicked.

@@ -1,0 +1,103 @@
+//! What a waiter may run: the groups that descend from the one that it waits for, as far as workers
+//! were seen inside of them.
+
+use crate::scheduler::registry::Registry;
+use crate::scheduler::task_stack::Sighting;
+use crate::task::job::GroupId;
+
+/// How many families a search for descendants follows.
+const REACH: usize = 16;
+
+/// The families whose descendants a waiter may run.
+pub(super) struct Descendants {
+    pub(super) groups: [GroupId; REACH],
+    /// Which worker was seen to wait for each, and inside of which of them; for the first it is the
+    /// waiter itself.
+    links: [Option<Link>; REACH],
+    /// Which worker runs it, if that is known and it is one job.
+    pub(super) runners: [Option<usize>; REACH],
+    pub(super) count: usize,
+}
+
+/// A worker that was seen inside of a family, waiting for another one.
+#[derive(Clone, Copy)]
+struct Link {
+    worker: usize,
+    sighting: Sighting,
+    /// The number of the family that it was inside of.
+    inside: usize,
+}
+
+impl Descendants {
+    pub(super) fn of(group: GroupId, runner: Option<usize>) -> Descendants {
+        Descendants {
+            groups: [group; REACH],
+            links: [None; REACH],
+            runners: [runner; REACH],
+            count: 1,
+        }
+    }
+
+    fn contains(&self, group: GroupId) -> bool {
+        self.groups[..self.count].contains(&group)
+    }
+
+    /// Returns `true` if it is one of these, and the workers that led to it are still where they
+    /// were seen.
+    pub(super) fn includes(&self, group: GroupId, registry: &Registry) -> bool {
+        let mut groups = self.groups[..self.count].iter();
+        let number = groups.position(|&one| one == group);
+        number.is_some_and(|number| self.holds(number, registry))
+    }
+
+    /// Looks whether a worker is inside of the family of this number, and adds what it waits for
+    /// there.
+    pub(super) fn sight(
+        &mut self,
+        worker: usize,
+        number: usize,
+        registry: &Registry,
+    ) -> Option<Sighting> {
+        let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
+        let stack = &registry.worker(worker).task_stack;
+        // If there are too many, the innermost count: what they lead to is still to be begun.
+        let sighting = stack.sight(self.groups[number], |wait, runner| {
+            waits[count % REACH] = (wait, runner);
+            count += 1;
+        })?;
+        for &wait in &waits[..count.min(REACH)] {
+            let link = Link {
+                worker,
+                sighting,
+                inside: number,
+            };
+            self.add(wait, link);
+        }
+        Some(sighting)
+    }
+
+    fn add(&mut self, (group, runner): (GroupId, Option<usize>), link: Link) {
+        if self.count < REACH && !self.contains(group) {
+            self.groups[self.count] = group;
+            self.runners[self.count] = runner;
+            self.links[self.count] = Some(link);
+            self.count += 1;
+        }
+    }
+
+    /// Returns `true` if the workers that led to this group are still where they were seen. If not,
+    /// it may be over, and its address another one's.
+    pub(super) fn holds(&self, mut number: usize, registry: &Registry) -> bool {
+        while let Some(link) = self.links[number] {
+            if !registry
+                .worker(link.worker)
+                .task_stack
+                .unchanged(link.sighting)
+            {
+                return false;
+            }
+            number = link.inside;
+        }
+        true
+    }
+}

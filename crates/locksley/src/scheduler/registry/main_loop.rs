@@ -1,0 +1,174 @@
+//! How a pool's threads start, and what they do.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+use super::Registry;
+use crate::error::BuildError;
+use crate::machine::share;
+use crate::pool::thread_builder::{self, Report, Reports, ThreadBuilder};
+use crate::scheduler::worker::Worker;
+
+/// After how many rounds of its main loop a worker looks at the clock, to see whether to look how
+/// many processors there are.
+const LOOKS: u32 = 64;
+
+impl Registry {
+    /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<(), BuildError> {
+        let adopts = self.config.use_current_thread;
+        if adopts && Worker::current().is_some() {
+            return Err(BuildError::AlreadyWorker);
+        }
+        let reports = (!self.config.pinned_cpus.is_empty()).then(Reports::new);
+        // If `spawn` panics, those that have been started end too.
+        let unwinding = EndOnDrop(self);
+        for index in usize::from(adopts)..self.size {
+            let thread = ThreadBuilder::new(self.clone(), index, reports.as_ref().map(Report::new));
+            if let Err(source) = spawn(thread) {
+                // Threads that the caller has not started yet end as soon as they do.
+                self.end();
+                self.join_threads();
+                return Err(BuildError::Thread {
+                    started: index,
+                    source,
+                });
+            }
+        }
+        std::mem::forget(unwinding);
+        if let Some(error) = reports.and_then(|reports| reports.wait()) {
+            self.close();
+            return Err(error);
+        }
+        if adopts {
+            thread_builder::adopt(self);
+        }
+        Ok(())
+    }
+
+    /// The main loop of a worker, or of a spare.
+    pub(crate) fn main_loop(&self, worker: &Worker) {
+        let _guard = AbortOnUnwind;
+        let spare = worker.index() >= self.size;
+        let mut idle = 0;
+        // A job may have forked the process: what it left behind belongs to frames that are gone.
+        let mut rounds = 0_u32;
+        while !self.is_orphaned() {
+            rounds = rounds.wrapping_add(1);
+            if rounds % LOOKS == 0 {
+                self.look_at_processors();
+            }
+            if worker.index() >= self.share.active() {
+                self.hold_back(worker);
+            }
+            if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
+                // It was called up for work that it had to leave alone, and need not wait for more.
+                self.lie_down(worker);
+            }
+            if worker.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = worker.find_work() {
+                worker.run_job(injected);
+                idle = 0;
+                if !spare {
+                    worker.run_newest();
+                } else if self.counts.get().has_spare_left_over() {
+                    self.lie_down(worker);
+                }
+            } else if self.closed() && worker.has_settled() {
+                worker.trace_leaving();
+                // The worker that finished the last task may not have seen that the pool closes.
+                // And exit handlers may spawn more tasks.
+                self.wake_all();
+                return;
+            } else {
+                worker.trace_idle();
+                worker.open_to_offers();
+                if self.rest_until(&mut idle, || worker.has_offer()) {
+                    self.look_at_processors();
+                    if spare {
+                        self.nap(worker, worker.was_refused());
+                        self.lie_down(worker);
+                    } else {
+                        self.sleep(worker, || self.closed())
+                    }
+                    idle = 0;
+                }
+            }
+        }
+    }
+
+    /// Looks how many processors there are for the workers, once a second.
+    fn look_at_processors(&self) {
+        if self.config.processors.is_none() {
+            let processors = || thread::available_parallelism().map_or(1, usize::from);
+            self.share.look(self.now(), processors);
+        }
+    }
+
+    /// How many workers look for work without a pause.
+    pub(crate) fn active(&self) -> usize {
+        self.share.active().min(self.size)
+    }
+
+    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it
+    /// has work of its own, or something was sent to it.
+    #[cold]
+    fn hold_back(&self, worker: &Worker) {
+        if worker.index() < self.size && worker.seems_empty() && worker.targeted_jobs.is_empty() {
+            self.pass_on_summons(worker);
+            self.nap_for(worker, share::PAUSE);
+        }
+    }
+
+    /// One step of idling. Returns `true` if it is time to sleep.
+    pub(crate) fn rest(&self, idle: &mut u32) -> bool {
+        self.rest_until(idle, || false)
+    }
+
+    /// The same, cut short as soon as the worker has been served. To look at what is its own at
+    /// every pause disturbs no other worker, as searching more often would.
+    fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
+        let rule = self.config.idle;
+        *idle += 1;
+        if *idle <= rule.spins {
+            for _ in 0..1 << (*idle).min(5) {
+                std::hint::spin_loop();
+                if served() {
+                    break;
+                }
+            }
+        } else if *idle <= rule.spins + rule.yields {
+            thread::yield_now();
+        } else {
+            return true;
+        }
+        false
+    }
+}
+
+/// Aborts the process if the scheduler panics, which is a fault of this library: the tasks of a
+/// worker that is gone would never run.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("locksley: a worker failed; this is a fault of the library");
+            std::process::abort();
+        }
+    }
+}
+
+/// Ends a pool whose building was broken off.
+struct EndOnDrop<'r>(&'r Registry);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}

@@ -1,0 +1,297 @@
+//! What the workers of a pool share: their places, the injector, who sleeps, who waits.
+
+mod close;
+mod main_loop;
+mod spares;
+mod wake;
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+use std::time::Instant;
+
+use crossbeam_utils::CachePadded;
+use locksley_trace::Trace;
+
+use crate::machine::share::Share;
+use crate::machine::topology::allowed_now;
+use crate::observe::record::Recording;
+use crate::observe::stats::{Counters, Event};
+use crate::pool::config::Config;
+use crate::pool::process;
+use crate::pool::thread_builder::Roll;
+use crate::scheduler::idle::counts::AtomicCounts;
+use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
+use crate::scheduler::neighbours;
+use crate::scheduler::worker::Worker;
+use crate::strategy::Waiting;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::task::job::GroupId;
+use crate::task::outstanding::TaskCounts;
+
+pub(crate) use spares::Block;
+
+pub(crate) struct Registry {
+    me: Weak<Registry>,
+    /// The number of the process that built the pool.
+    generation: usize,
+    /// The workers, and behind them the spares.
+    /// A place is furnished when it is first taken.
+    places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
+    size: usize,
+    pub(crate) injector: Injector,
+    pub(crate) config: Config,
+    /// Who sleeps, who is blocked, and which spares are up.
+    counts: AtomicCounts,
+    /// How many processors there are for its workers.
+    processors: usize,
+    /// How many workers have a processor, while that changes.
+    share: Share,
+    /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
+    pub(crate) broadcasting: Mutex<()>,
+    /// The highest number of places ever taken.
+    taken: AtomicUsize,
+    /// Tasks that threads outside of the pool have spawned.
+    outside_tasks: CachePadded<TaskCounts>,
+    closing: AtomicBool,
+    /// When the pool was made.
+    start: Instant,
+    /// Threads that the pool has started itself.
+    pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// Who has not left yet.
+    pub(crate) roll: Roll,
+    /// What threads outside of the pool did to it.
+    outside: Counters,
+}
+
+// SAFETY: of another thread's worker only atomics, locks and things that are set before the
+// threads start are touched; the owner's fields only by the thread that is the worker.
+unsafe impl Send for Registry {}
+// SAFETY: as above.
+unsafe impl Sync for Registry {}
+
+impl Registry {
+    pub(crate) fn new(config: Config) -> Arc<Registry> {
+        let size = config.workers;
+        let processors = config.processors.unwrap_or_else(|| processors_for(size));
+        let spares = config.spares();
+        let empty = || OnceLock::new();
+        let places = std::iter::repeat_with(empty)
+            .take(size + config.spares())
+            .collect();
+        let registry = Arc::new_cyclic(|me| Registry {
+            me: me.clone(),
+            generation: process::watched_generation(),
+            places,
+            size,
+            injector: Injector::new(),
+            config,
+            counts: AtomicCounts::new(spares),
+            processors,
+            share: Share::new(size),
+            broadcasting: Mutex::new(()),
+            taken: AtomicUsize::new(size),
+            outside_tasks: CachePadded::new(TaskCounts::new()),
+            closing: AtomicBool::new(false),
+            start: Instant::now(),
+            threads: Mutex::new(Vec::new()),
+            roll: Roll::new(),
+            outside: Counters::default(),
+        });
+        for index in 0..size {
+            registry.init_worker(index);
+        }
+        neighbours::settle(&registry);
+        registry
+    }
+
+    /// Makes the worker of a place that is about to be taken.
+    pub(super) fn init_worker(&self, index: usize) -> &Worker {
+        self.places[index].get_or_init(|| {
+            let worker = Worker::new(index, &self.config);
+            worker.set_registry(self);
+            Box::new(CachePadded::new(worker))
+        })
+    }
+
+    /// The workers of these places, which have been taken.
+    pub(super) fn furnished(&self, places: Range<usize>) -> impl Iterator<Item = &Worker> {
+        places.map(|index| self.worker(index))
+    }
+
+    /// Another owner of this registry.
+    pub(crate) fn shared(&self) -> Arc<Registry> {
+        self.me
+            .upgrade()
+            .expect("whoever borrows a registry keeps it alive")
+    }
+
+    /// Returns `true` if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.generation != process::generation()
+    }
+
+    /// Panics if this process was forked from the one that has the pool's threads.
+    #[inline]
+    pub(crate) fn check_process(&self) {
+        if self.is_orphaned() {
+            refuse_orphaned();
+        }
+    }
+
+    /// Panics if no thread is left that could run a task of this pool.
+    pub(crate) fn check_users(&self) {
+        self.check_process();
+        if self.roll.has_no_users() {
+            refuse_unused();
+        }
+    }
+
+    /// The time since the pool was made, in nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns `true` if two workers can run at the same time.
+    pub(crate) fn has_processors(&self) -> bool {
+        self.processors > 1
+    }
+
+    /// How many workers the pool has, without spares.
+    #[inline]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many spares there may be.
+    #[inline]
+    pub(crate) fn spares(&self) -> usize {
+        self.places.len() - self.size
+    }
+
+    /// How many places there are, spares included.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// How many places have ever been taken, spares included.
+    pub(crate) fn workers(&self) -> usize {
+        self.taken.load(Ordering::Acquire)
+    }
+
+    /// The worker with this index, if it is there yet.
+    pub(crate) fn try_worker(&self, index: usize) -> Option<&Worker> {
+        Some(self.places.get(index)?.get()?)
+    }
+
+    /// A worker, for what others may do with it.
+    pub(crate) fn worker(&self, index: usize) -> &Worker {
+        let worker = self.places[index].get();
+        worker.expect("only places that were taken are asked for")
+    }
+
+    pub(crate) fn unpark(&self, index: usize) {
+        self.worker(index).unpark();
+    }
+
+    /// Wakes the one that is parked until a job is done. `owner` is whose job it is, or
+    /// [`UNKNOWN_OWNER`].
+    pub(crate) fn unpark_waiter(&self, owner: usize, job: GroupId) {
+        if owner != UNKNOWN_OWNER {
+            return self.unpark(owner);
+        }
+        for worker in self.furnished(0..self.workers()) {
+            if worker.task_stack.may_wait_for(job) {
+                worker.unpark();
+            }
+        }
+    }
+
+    /// Counts an event of the calling thread, whether or not it is a worker of this pool.
+    pub(super) fn count(&self, event: Event) {
+        if !Counters::ON {
+            return;
+        }
+        match Worker::current() {
+            Some(worker) if std::ptr::eq(worker.registry(), self) => worker.counters.count(event),
+            _ => self.outside.count_shared(event),
+        }
+    }
+
+    /// What has been counted so far.
+    #[cfg(all(feature = "stats", not(loom)))]
+    pub(crate) fn stats(&self) -> crate::observe::stats::Stats {
+        if let Some(worker) = Worker::current_in(self) {
+            worker.publish_counts();
+        }
+        let workers = self.furnished(0..self.workers());
+        let snapshots = workers.map(|worker| worker.counters.snapshot());
+        crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
+    }
+
+    /// What the workers have noted since the last call, if that is traced.
+    pub(crate) fn take_trace(&self) -> Trace {
+        match &self.config.tracing {
+            Some(tracing) => tracing.take(self),
+            None => Trace::new(),
+        }
+    }
+
+    /// What was recorded since the last call.
+    pub(crate) fn take_recording(&self) -> Option<Recording> {
+        self.config.recorder.as_ref()?.take()
+    }
+
+    /// Returns `true` if a waiter may take any job: by the rule, or because no spare can take its
+    /// place.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.spares() == 0 && !self.blocks_alone()
+    }
+
+    /// Returns `true` if a waiter that has nothing to do sleeps, and no worker takes its place.
+    pub(crate) fn blocks_alone(&self) -> bool {
+        self.config.waiting == Waiting::Own
+    }
+
+    /// Returns `true` if a waiter looks for jobs that descend from what it waits for.
+    pub(crate) fn leapfrogs(&self) -> bool {
+        self.config.waiting != Waiting::TakeAny
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if self.is_orphaned() {
+            // Neither joined nor detached: they are threads of another process.
+            let threads = self.threads.get_mut();
+            let threads = threads.unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::forget(std::mem::take(threads));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_orphaned() -> ! {
+    panic!(
+        "locksley: this process was forked, and the threads of this pool are its parent's: \
+         build a pool in the child, or use the global pool, which starts anew there"
+    )
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_unused() -> ! {
+    panic!("locksley: the pool has ended, and no thread of it was there to run this task")
+}
+
+/// How many processors there are for so many workers. If the affinity mask has enough of them,
+/// nothing else is asked.
+fn processors_for(workers: usize) -> usize {
+    let allowed = allowed_now().map_or(0, |cpus| cpus.len());
+    if allowed >= workers {
+        return allowed;
+    }
+    thread::available_parallelism().map_or(1, usize::from)
+}

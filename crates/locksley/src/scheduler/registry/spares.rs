@@ -1,0 +1,169 @@
+//! Blocking, and the spares that take a blocked worker's place.
+//!
+//! A pool has as many spare places as workers, or 64. A worker that is about to block in a wait
+//! counts itself as blocked, but only while fewer are blocked than there can be spares. While more
+//! are blocked than spares are up, a push calls up a spare. A spare that has finished a job and
+//! finds more spares up than workers blocked, or no work, sleeps again. So at most as many threads
+//! look for work as the pool has workers, and a waiter that resumes does not wait for its spare.
+//!
+//! **No finite program stands still for want of threads.** Of all threads at least as many as the
+//! pool has workers are not blocked: a worker that would be one blocked too many does not block,
+//! but takes any work that there is (`wait`). If the system refuses a spare's thread, the limit
+//! falls to the spares that there are, and all waiters wake to look at it again.
+
+use std::thread;
+
+use locksley_trace::Activity;
+
+use super::Registry;
+use crate::observe::stats::Event;
+use crate::pool::thread_builder::ThreadBuilder;
+use crate::scheduler::idle::counts::Counts;
+use crate::scheduler::worker::Worker;
+use crate::sync::{Ordering, fence, lock};
+use crate::task::job::catch;
+
+/// For how long a worker blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// It looks again soon, so that it may miss a push.
+    Briefly,
+    /// It may miss nothing.
+    Indefinitely,
+}
+
+impl Registry {
+    /// How many workers are counted as blocked, and how many spares are awake.
+    pub(crate) fn blocked_and_spares(&self) -> (usize, usize) {
+        self.counts.get().blocked_and_spares()
+    }
+
+    /// Runs something that blocks the calling worker, while a spare takes its place. Returns
+    /// `false`, and runs nothing, if no spare can.
+    pub(crate) fn try_blocking(&self, block: Block, wait: impl FnOnce()) -> bool {
+        if !self.begin_block(block) {
+            return false;
+        }
+        self.count(Event::Park);
+        wait();
+        self.counts.change(Counts::end_block);
+        true
+    }
+
+    /// Counts the caller as blocked, if there is a spare for it.
+    fn begin_block(&self, block: Block) -> bool {
+        if !self.counts.try_change(Counts::begin_block) {
+            return false;
+        }
+        let work = match block {
+            Block::Briefly => self.call_and_look(),
+            Block::Indefinitely => self.call_for_work() != Some(false),
+        };
+        if work {
+            self.wake_one();
+        }
+        // The spare that was called may have been refused.
+        if self.counts.get().lacks_spares() {
+            self.counts.change(Counts::end_block);
+            return false;
+        }
+        true
+    }
+
+    /// Calls up a spare if one is wanted.
+    pub(super) fn call_spare(&self) {
+        if self.counts.try_change(Counts::call_spare) {
+            self.rouse_spare();
+        }
+    }
+
+    /// Wakes a spare that lies down, or starts a new one. One is counted as up already.
+    #[cold]
+    fn rouse_spare(&self) {
+        self.count(Event::Spare);
+        let taken = self.workers();
+        let mut spares = self.furnished(self.size..taken);
+        if let Some(worker) = spares.find(|worker| worker.sleep.end_spare()) {
+            worker.unpark();
+        } else if !self.start_spare() {
+            self.counts.change(Counts::lower_spare);
+            self.limit_spares();
+        }
+    }
+
+    /// No further spare can be had: workers that count on one must look after themselves.
+    #[cold]
+    fn limit_spares(&self) {
+        let started = self.workers() - self.size;
+        if self.closed()
+            || !self
+                .counts
+                .try_change(|counts| counts.limit_spares(started))
+        {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        for worker in self.furnished(0..self.workers()) {
+            worker.unpark();
+        }
+    }
+
+    fn start_spare(&self) -> bool {
+        let mut threads = lock(&self.threads);
+        let index = self.workers();
+        if index >= self.places.len() || self.closed() {
+            return false;
+        }
+        // It has not heard the calls made so far, so it takes it that there were some.
+        self.init_worker(index).deque.call();
+        // Before it starts: a thief that sees what it pushed must know of its queue.
+        self.taken.store(index + 1, Ordering::Release);
+        // The user's function for names may panic; no unwinding may leave a frame with a job in it.
+        match catch(|| ThreadBuilder::new(self.shared(), index, None).start()) {
+            Ok(Ok(handle)) => {
+                threads.push(handle);
+                true
+            }
+            _ => {
+                self.taken.store(index, Ordering::Release);
+                false
+            }
+        }
+    }
+
+    /// A spare waits until it is called up again.
+    pub(super) fn lie_down(&self, worker: &Worker) {
+        worker.open_pile();
+        worker.sleep.begin_spare();
+        self.counts.change(Counts::lower_spare);
+        // A push that came before that has not called it up.
+        if self.counts.get().wants_spare() && self.call_for_work() != Some(false) {
+            self.call_spare();
+        }
+        worker.counters.count(Event::Park);
+        worker.publish_counts();
+        let _parked = worker.traced(Activity::Parked);
+        while worker.sleep.is_spare() {
+            if self.closed() {
+                self.raise_spare(worker);
+                return;
+            }
+            thread::park();
+        }
+    }
+
+    /// Ends a spare's sleep, unless another thread does, and counts it as awake.
+    pub(super) fn raise_spare(&self, worker: &Worker) {
+        if !worker.sleep.is_spare() {
+            return;
+        }
+        // Before it can be up: it may lie down again at once.
+        self.counts.change(Counts::raise_spare);
+        if !worker.sleep.end_spare() {
+            self.counts.change(Counts::lower_spare);
+            // Another thread may have taken the count for that of a spare that is up, and called
+            // none.
+            self.call_spare();
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What a worker has in its queues: pushing and taking.
+
+use locksley_queue::split::PushToken;
+use locksley_trace::Arrow;
+
+use super::Worker;
+use crate::scheduler::injector::QueuedJob;
+use crate::strategy::local_queue::LocalQueue;
+use crate::task::job::{GroupId, JobRef};
+
+impl Worker {
+    /// Pushes a spawned job. If there is no room, it goes to the pool's queue.
+    pub(crate) fn push_spawned(&self, job: JobRef) {
+        // SAFETY: only the owner's thread has a `&Worker`, and nothing below comes back here.
+        let pile = unsafe { &mut *self.pile.get() };
+        let Some(pile) = pile else {
+            return self.push_marked(job);
+        };
+        let pushed = pile.push(job);
+        self.count_down();
+        match pushed {
+            Ok(()) => self.notify_push(),
+            Err(job) => self.registry().inject(QueuedJob {
+                job,
+                owner: self.index,
+            }),
+        }
+    }
+
+    /// Pushes a job to the deque that no join takes back.
+    fn push_marked(&self, job: JobRef) {
+        // SAFETY: only the owner's thread has a `&Worker`, for both.
+        let attention = unsafe {
+            let (_, attention) = self.deque.push(job);
+            self.deque.mark();
+            attention
+        };
+        if attention {
+            self.attend();
+        } else if self.generous.get() > 0 {
+            self.generous.set(self.generous.get() - 1);
+            self.keep_half_public();
+        }
+    }
+
+    /// Makes jobs public until they are half of all, so that thieves need not ask.
+    fn keep_half_public(&self) {
+        // SAFETY: only the owner's thread has a `&Worker`, for both.
+        unsafe {
+            let (public, private) = (self.deque.public_len(), self.deque.private_len());
+            if private > public {
+                self.deque.expose((private - public).div_ceil(2));
+            }
+        }
+    }
+
+    /// Returns `true` if forks go to the strategy's own queue.
+    #[inline]
+    pub(crate) fn has_reference_queue(&self) -> bool {
+        self.reference
+    }
+
+    /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come
+    /// back for want of room.
+    pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
+        if !self.reference {
+            // SAFETY: only the owner's thread has a `&Worker`.
+            let (place, attention) = unsafe { self.deque.push(job) };
+            if attention {
+                self.attend();
+            }
+            return Ok(Some(place));
+        }
+        // SAFETY: as in `push_spawned`.
+        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+            pile.push(job)?;
+        }
+        self.count_down();
+        self.notify_push();
+        Ok(None)
+    }
+
+    /// Takes the newest job of the worker's own.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<JobRef> {
+        let forked = match self.reference {
+            // SAFETY: only the owner's thread has a `&Worker`.
+            false => unsafe { self.deque.pop() },
+            true => None,
+        };
+        let job = forked.or_else(|| self.pop_spawned());
+        self.poll_requests();
+        job
+    }
+
+    /// Takes the newest job of the strategy's queue, if it has one.
+    fn pop_spawned(&self) -> Option<JobRef> {
+        // SAFETY: as in `push_spawned`.
+        let job = unsafe { &mut *self.pile.get() }.as_mut()?.pop();
+        self.count_down();
+        job
+    }
+
+    /// Hides nothing: the worker is about to block. What others had pushed goes to the pool's
+    /// queue, where those that wait for it look. Returns `true` if anything went there.
+    pub(crate) fn open_pile(&self) -> bool {
+        self.close_to_offers();
+        // SAFETY: only the owner's thread has a `&Worker`.
+        unsafe { self.deque.expose(usize::MAX) };
+        self.trace_resting();
+        let mut any = false;
+        while let Some(injected) = self.pop_received() {
+            self.registry().inject(injected);
+            any = true;
+        }
+        any
+    }
+
+    /// The pile, for what the worker itself does with it.
+    ///
+    /// # Safety
+    ///
+    /// The reference is not kept while anything else runs that may use the pile.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "the type is not `Sync`, and borrows are short"
+    )]
+    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn LocalQueue>> {
+        // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
+        unsafe { (*self.pile.get()).as_mut() }
+    }
+
+    /// Takes the oldest job of the worker's own.
+    pub(super) fn take_oldest(&self) -> Option<JobRef> {
+        if self.deque.public_len() == 0 {
+            // SAFETY: only the owner's thread has a `&Worker`.
+            unsafe { self.deque.expose(1) };
+        }
+        let oldest = self.deque.steal().success();
+        oldest.or_else(|| self.stealer.as_ref()?.steal().success())
+    }
+
+    /// Takes a job of the worker's own pile, though a join may be about to take it back.
+    pub(crate) fn take_own(&self) -> Option<QueuedJob> {
+        let oldest = if self.registry().config.breadth_first {
+            self.take_oldest()
+        } else {
+            None
+        };
+        match oldest.or_else(|| self.pop()) {
+            Some(job) => Some(QueuedJob {
+                job,
+                owner: self.index,
+            }),
+            None => self.pop_received(),
+        }
+    }
+
+    /// Takes the newest job of the queue that spawned jobs are pushed to.
+    #[inline]
+    pub(crate) fn pop_newest(&self) -> Option<JobRef> {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        match unsafe { &*self.pile.get() } {
+            // SAFETY: as above.
+            None => unsafe { self.deque.pop() },
+            Some(_) => self.pop_spawned(),
+        }
+    }
+
+    /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
+    /// Spawned jobs of others that are in the way go to the pool's queue.
+    pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
+        while let Some(job) = self.pop_newest() {
+            let injected = QueuedJob {
+                job,
+                owner: self.index,
+            };
+            if !job.is_spawned() {
+                // A join's, further out: it goes back to where it was.
+                self.put_back(job);
+                break;
+            }
+            // SAFETY: the job has not been executed.
+            if unsafe { job.group() } == group {
+                return Some(injected);
+            }
+            if !self.drops_ghost(&injected) {
+                self.registry().inject(injected);
+            }
+        }
+        // SAFETY: the pile does not come back here.
+        let dealt = unsafe { self.pile() }?.pop_of(group)?;
+        self.trace_move(Arrow::Dealing, dealt.owner);
+        Some(dealt)
+    }
+
+    /// Pushes a job that was just popped, or that no join may take for its own.
+    pub(crate) fn put_back(&self, job: JobRef) {
+        if job.is_spawned() || self.reference {
+            self.push_spawned(job);
+        } else {
+            self.push_marked(job);
+        }
+    }
+
+    /// Takes back a job of a group that this worker dealt to another one, and that has not begun.
+    pub(crate) fn take_back(&self, group: GroupId, spawned: bool) -> Option<QueuedJob> {
+        // SAFETY: the pile does not come back here.
+        let (found, moved) = unsafe { self.pile() }?.take_back(group, spawned);
+        if moved {
+            // No other worker could see what it held meanwhile.
+            self.notify_push();
+        }
+        found
+    }
+
+    /// Returns `true` if the last search saw work that this worker may not take yet.
+    pub(crate) fn was_refused(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }.is_some_and(|pile| pile.was_refused())
+    }
+
+    /// Returns `true` if everything is done that was dealt.
+    pub(crate) fn has_settled(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }.is_none_or(|pile| pile.is_settled())
+    }
+}

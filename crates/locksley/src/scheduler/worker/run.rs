@@ -1,0 +1,150 @@
+//! What a worker runs.
+
+use locksley_trace::Activity;
+
+use super::Worker;
+use crate::observe::stats::{Counters, Event};
+use crate::scheduler::injector::QueuedJob;
+use crate::task::job::JobRef;
+
+impl Worker {
+    /// Runs a job of another worker while this one waits.
+    pub(crate) fn help(&self, injected: QueuedJob) {
+        self.deeper(|| match self.seems_empty() {
+            true => self.run_job(injected),
+            // What lies there was pushed before, and need not descend from the job.
+            false => self.run_apart(injected),
+        });
+    }
+
+    /// Runs something one level deeper.
+    pub(crate) fn deeper(&self, run: impl FnOnce()) {
+        let depth = self.helping.get() + 1;
+        self.helping.set(depth);
+        self.counters.set_depth(depth);
+        run();
+        self.helping.set(depth - 1);
+        self.counters.set_depth(depth - 1);
+    }
+
+    /// How many jobs of others are stacked up by waits.
+    pub(crate) fn depth(&self) -> usize {
+        self.helping.get()
+    }
+
+    /// Publishes what the owner's thread has counted on its own.
+    pub(crate) fn publish_counts(&self) {
+        if Counters::ON {
+            // SAFETY: as in `push_spawned`.
+            let pile = unsafe { &*self.pile.get() }.as_ref();
+            // SAFETY: as above.
+            let exposed = unsafe { self.deque.exposed() };
+            self.counters.publish(exposed);
+            if let Some(pile) = pile {
+                self.counters.publish_transfers(pile.transfers());
+            }
+        }
+    }
+
+    /// Runs a job from the worker's main loop or on behalf of a waiter.
+    pub(crate) fn run_job(&self, injected: QueuedJob) {
+        if self.drops_ghost(&injected) {
+            return;
+        }
+        self.registry().pass_on_summons(self);
+        self.close_to_offers();
+        self.publish_counts();
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        let group = unsafe { injected.job.group() };
+        self.task_stack.enter_root(group);
+        self.execute(injected);
+        self.task_stack.leave();
+    }
+
+    /// Runs the newest jobs of the worker's own, one after the other, until there is none, or something
+    /// is targeted at the worker.
+    pub(crate) fn run_newest(&self) {
+        let registry = self.registry();
+        if registry.config.breadth_first {
+            return;
+        }
+        let owner = self.index;
+        while self.targeted_jobs.is_empty() && !registry.is_orphaned() {
+            let Some(job) = self.pop() else { break };
+            let queued = QueuedJob { job, owner };
+            if !self.drops_ghost(&queued) {
+                // SAFETY: the job was taken from a queue, so it is executed here and nowhere else.
+                let group = unsafe { job.group() };
+                self.task_stack.enter_root(group);
+                self.execute(queued);
+                self.task_stack.leave();
+            }
+        }
+        self.publish_counts();
+    }
+
+    /// Executes a job within what the frames say already.
+    #[inline]
+    pub(crate) fn execute(&self, injected: QueuedJob) {
+        self.counters.count(Event::Task);
+        let _work = self.traced(Activity::Work);
+        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        unsafe { injected.job.execute(self, injected.owner) };
+        self.count_executed(injected.job);
+    }
+
+    /// Tells the strategy's queue that a job of it is done with, if it was dealt.
+    #[inline]
+    pub(crate) fn count_executed(&self, job: JobRef) {
+        if !job.is_dealt() {
+            return;
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
+            pile.executed(job.is_near());
+        }
+    }
+
+    /// Runs a job on top of whatever the worker is doing.
+    pub(crate) fn run_foreign(&self, injected: QueuedJob) {
+        // An adopted thread may have forked outside of any job.
+        if self.task_stack.depth() == 0 && self.seems_empty() {
+            return self.run_job(injected);
+        }
+        self.run_apart(injected);
+    }
+
+    fn run_apart(&self, injected: QueuedJob) {
+        self.task_stack.enter_foreign();
+        self.run_job(injected);
+        self.task_stack.leave_foreign();
+    }
+
+    /// Runs a job that was sent to this very worker. Returns `true` if there was one.
+    pub(crate) fn read_mail(&self) -> bool {
+        let letter = self.targeted_jobs.pop();
+        letter.map(|letter| self.run_foreign(letter)).is_some()
+    }
+
+    /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
+    /// queue, at the others.
+    pub(crate) fn find_work(&self) -> Option<QueuedJob> {
+        let breadth_first = self.registry().config.breadth_first;
+        let oldest = breadth_first.then(|| self.take_oldest()).flatten();
+        if let Some(job) = oldest.or_else(|| self.pop()) {
+            return Some(QueuedJob {
+                job,
+                owner: self.index,
+            });
+        }
+        self.pop_received()
+            .or_else(|| self.receive())
+            .or_else(|| self.find_work_abroad())
+    }
+
+    /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
+    /// its pile may be that of a join which it is inside of.
+    pub(crate) fn take_anything(&self) -> Option<QueuedJob> {
+        self.take_own().or_else(|| self.find_work_abroad())
+    }
+}
