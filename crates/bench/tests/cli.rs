@@ -60,7 +60,7 @@ fn flows_are_verified_and_have_their_bars() {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{stderr}");
     let bars = stdout.lines().filter(|line| line.starts_with("bar flow "));
-    assert_eq!(bars.clone().count(), 4, "{stdout}");
+    assert_eq!(bars.clone().count(), 5, "{stdout}");
     assert!(
         bars.clone().all(|bar| !bar.ends_with("skipped")),
         "{stdout}"

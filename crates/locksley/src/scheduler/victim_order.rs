@@ -166,7 +166,6 @@ impl Worker {
     pub(crate) fn find_work_abroad(&self) -> Option<QueuedJob> {
         let registry = self.registry();
         if let Some(injected) = registry.injector.pop() {
-            self.summoned.set(false);
             return Some(injected);
         }
         let first = match self.first_victim() {
@@ -174,7 +173,6 @@ impl Worker {
             First::With(victim) => {
                 self.counters.count(Event::Chosen);
                 if let Some(injected) = self.search(victim) {
-                    self.summoned.set(false);
                     return Some(injected);
                 }
                 Some(victim)
@@ -192,9 +190,6 @@ impl Worker {
             _ => self.search(victim),
         });
         self.selector.random.set(random);
-        if found.is_some() {
-            self.summoned.set(false);
-        }
         found
     }
 

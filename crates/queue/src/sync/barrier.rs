@@ -23,6 +23,11 @@
 //! is treated as a system without: its `FlushProcessWriteBuffers` does nothing in some versions
 //! (8.0 for one). The environment variable `LOCKSLEY_NO_MEMBARRIER`, if set, asks for the fences.
 //!
+//! Linux wants a process to register before its first barrier. That takes microseconds while the
+//! process has one thread, and 7 to 17 ms once there is a second. So [`prepare`] registers in the
+//! first case only, and the first heavy barrier does in the other: it is passed by a thread that has
+//! nothing else to do. While that thread registers, others are refused.
+//!
 //! # The model
 //!
 //! loom knows no `membarrier`. Its model of the pair is that promise and no more. Each half adds to
@@ -91,14 +96,21 @@ pub fn model_refusal(refused: bool) {
     imp::REFUSED.set(refused);
 }
 
-/// Returns `true` if [`heavy`] can be had now.
+/// Makes the heavy half ready if that takes no time: see above.
+pub fn prepare() {
+    if fence_mode() == FenceMode::Asymmetric {
+        imp::prepare();
+    }
+}
+
+/// Makes the heavy half ready, and returns `true` if it can be had.
 pub fn is_ready() -> bool {
-    fence_mode() == FenceMode::Asymmetric
+    fence_mode() == FenceMode::Asymmetric && imp::is_ready()
 }
 
 /// The rare side's half. `false` if the kernel refused (it may be out of memory, or a filter
-/// installed since the first use forbids the call): then nothing is ordered, and the caller must
-/// leave alone what it wanted to touch.
+/// installed since the first use forbids the call), or another thread is just making it ready: then
+/// nothing is ordered, and the caller must leave alone what it wanted to touch.
 #[must_use]
 pub fn heavy() -> bool {
     match fence_mode() {
@@ -113,6 +125,7 @@ pub fn heavy() -> bool {
 #[cfg(all(any(target_os = "linux", windows), not(loom), not(miri)))]
 mod imp {
     use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU8, Ordering};
 
     use super::{FenceMode, system};
 
@@ -124,7 +137,7 @@ mod imp {
     #[inline]
     pub(super) fn fence_mode() -> FenceMode {
         *MODE.get_or_init(|| {
-            if std::env::var_os(OPT_OUT).is_none() && system::register() {
+            if std::env::var_os(OPT_OUT).is_none() && system::has_barrier() {
                 FenceMode::Asymmetric
             } else {
                 FenceMode::Symmetric
@@ -132,8 +145,54 @@ mod imp {
         })
     }
 
+    /// How far this process is registered.
+    static REGISTRATION: AtomicU8 = AtomicU8::new(NONE);
+
+    const NONE: u8 = 0;
+    /// A thread is at it.
+    const UNDER_WAY: u8 = 1;
+    const DONE: u8 = 2;
+
+    /// Registers this process, unless that is done. `wait` says what to do while another thread is at
+    /// it: wait, or return `false`.
+    fn register(wait: bool) -> bool {
+        loop {
+            // Relaxed: the kernel orders what follows from a registration.
+            let begun = REGISTRATION.compare_exchange(
+                NONE,
+                UNDER_WAY,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            match begun {
+                Ok(_) => {
+                    let done = system::register();
+                    // A filter may refuse this thread, and not another one.
+                    let state = if done { DONE } else { NONE };
+                    REGISTRATION.store(state, Ordering::Relaxed);
+                    return done;
+                }
+                Err(UNDER_WAY) if wait => std::thread::yield_now(),
+                Err(state) => return state == DONE,
+            }
+        }
+    }
+
+    pub(super) fn prepare() {
+        if system::registers_at_once() {
+            register(false);
+        }
+    }
+
+    pub(super) fn is_ready() -> bool {
+        register(true)
+    }
+
     #[cold]
     pub(super) fn membarrier() -> bool {
+        if REGISTRATION.load(Ordering::Relaxed) != DONE && !register(false) {
+            return false;
+        }
         #[cfg(feature = "count")]
         super::super::counts::add(|c| c.membarriers += 1);
         system::barrier()
@@ -143,6 +202,23 @@ mod imp {
 /// The heavy half on Linux.
 #[cfg(all(target_os = "linux", not(loom), not(miri)))]
 mod system {
+    use std::os::linux::fs::MetadataExt;
+
+    /// Returns `true` if the kernel has the barrier.
+    pub(super) fn has_barrier() -> bool {
+        let commands = call(libc::MEMBARRIER_CMD_QUERY);
+        let wanted = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED
+            | libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+        let wanted = libc::c_long::from(wanted);
+        commands >= 0 && commands & wanted == wanted
+    }
+
+    /// Returns `true` if this process has one thread: a folder has two links, and one for each folder
+    /// in it.
+    pub(super) fn registers_at_once() -> bool {
+        std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.st_nlink() == 3)
+    }
+
     /// Announces that this process will use the barrier. Returns `false` if it cannot.
     pub(super) fn register() -> bool {
         call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
@@ -172,8 +248,16 @@ mod system {
         fn GetProcAddress(module: *mut c_void, name: *const c_char) -> *mut c_void;
     }
 
-    /// Returns `false` under Wine, whose call may do nothing.
+    pub(super) fn registers_at_once() -> bool {
+        true
+    }
+
     pub(super) fn register() -> bool {
+        true
+    }
+
+    /// Returns `false` under Wine, whose call may do nothing.
+    pub(super) fn has_barrier() -> bool {
         const NTDLL: &CStr = c"ntdll.dll";
         const WINE_ONLY: &CStr = c"wine_get_version";
         // SAFETY: both names are terminated; the library is loaded in every process, so that the
@@ -219,6 +303,12 @@ mod imp {
         MODE.get()
     }
 
+    pub(super) fn prepare() {}
+
+    pub(super) fn is_ready() -> bool {
+        true
+    }
+
     pub(super) fn light() {
         LIGHT.fetch_add(1, Ordering::Release);
         HEAVY.fetch_add(0, Ordering::Acquire);
@@ -242,6 +332,12 @@ mod imp {
 
     pub(super) fn fence_mode() -> FenceMode {
         FenceMode::Symmetric
+    }
+
+    pub(super) fn prepare() {}
+
+    pub(super) fn is_ready() -> bool {
+        false
     }
 
     pub(super) fn membarrier() -> bool {

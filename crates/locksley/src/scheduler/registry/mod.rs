@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
+use locksley_queue::barrier;
 use locksley_trace::Trace;
 
 use crate::machine::share::Share;
@@ -72,6 +73,7 @@ unsafe impl Sync for Registry {}
 
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
+        barrier::prepare();
         let size = config.workers;
         let processors = config.processors.unwrap_or_else(|| processors_for(size));
         let spares = config.spares();

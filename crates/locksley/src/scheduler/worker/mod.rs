@@ -76,7 +76,7 @@ pub struct Worker {
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
-    /// Set from when it is woken to look for work until it does. The owner's alone.
+    /// Set from when it is woken to look for work until it takes something up. The owner's alone.
     pub(crate) summoned: Cell<bool>,
     /// Set while the worker is open to offers. The owner's alone.
     pub(crate) open: Cell<bool>,
