@@ -1,5 +1,8 @@
 //! Results, and how two of them become one.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, Hash};
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -8,6 +11,24 @@ use serde::de::DeserializeOwned;
 /// **Laws.** `combine` is associative and commutative, and [`identity`](Reduce::identity) changes
 /// nothing. Nothing else is asked of a result for it to be the same on one thread and on a thousand
 /// hosts.
+///
+/// Maps are combined key by key, vectors element by element, sets by union:
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use locksley_cluster::{Reduce, Sum};
+///
+/// let mut words = BTreeMap::from([("oak", Sum(2))].map(|(word, count)| (word.to_owned(), count)));
+/// words.combine(BTreeMap::from([("oak".to_owned(), Sum(1)), ("elm".to_owned(), Sum(1))]));
+/// assert_eq!(words["oak"], Sum(3));
+///
+/// let mut histogram = vec![Sum(1), Sum(0)];
+/// histogram.combine(vec![Sum(1), Sum(1), Sum(5)]);
+/// assert_eq!(histogram, [Sum(2), Sum(1), Sum(5)]);
+/// ```
+///
+/// One's own:
 ///
 /// ```
 /// use locksley_cluster::Reduce;
@@ -113,6 +134,67 @@ impl<A: Reduce, B: Reduce> Reduce for (A, B) {
     }
 }
 
+impl<K, V> Reduce for BTreeMap<K, V>
+where
+    K: Ord + Serialize + DeserializeOwned + Send + 'static,
+    V: Reduce,
+{
+    fn identity() -> Self {
+        BTreeMap::new()
+    }
+
+    fn combine(&mut self, other: Self) {
+        for (key, value) in other {
+            self.entry(key).or_insert_with(V::identity).combine(value);
+        }
+    }
+}
+
+impl<K, V, S> Reduce for HashMap<K, V, S>
+where
+    K: Eq + Hash + Serialize + DeserializeOwned + Send + 'static,
+    V: Reduce,
+    S: BuildHasher + Default + Send + 'static,
+{
+    fn identity() -> Self {
+        HashMap::default()
+    }
+
+    fn combine(&mut self, other: Self) {
+        for (key, value) in other {
+            self.entry(key).or_insert_with(V::identity).combine(value);
+        }
+    }
+}
+
+impl<T> Reduce for BTreeSet<T>
+where
+    T: Ord + Serialize + DeserializeOwned + Send + 'static,
+{
+    fn identity() -> Self {
+        BTreeSet::new()
+    }
+
+    fn combine(&mut self, mut other: Self) {
+        self.append(&mut other);
+    }
+}
+
+/// Element by element; the longer one's last elements stay.
+impl<T: Reduce> Reduce for Vec<T> {
+    fn identity() -> Self {
+        Vec::new()
+    }
+
+    fn combine(&mut self, other: Self) {
+        let mut rest = other.into_iter();
+        for (element, other) in self.iter_mut().zip(&mut rest) {
+            element.combine(other);
+        }
+        self.extend(rest);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +205,27 @@ mod tests {
         pair.combine((Sum(3), Max(3)));
         pair.combine((Sum(4), Max(2)));
         assert_eq!(pair, (Sum(7), Max(3)));
+    }
+
+    #[test]
+    fn vectors_of_any_length_are_combined_in_either_order() {
+        let (short, long) = (vec![Sum(1)], vec![Sum(10), Sum(20), Sum(30)]);
+        let (mut one, mut other) = (short.clone(), long.clone());
+        one.combine(long);
+        other.combine(short);
+        assert_eq!(one, [Sum(11), Sum(20), Sum(30)]);
+        assert_eq!(other, one);
+    }
+
+    #[test]
+    fn maps_and_sets_keep_every_key() {
+        let map =
+            |keys: &[u32]| HashMap::<u32, Sum<u32>>::from_iter(keys.iter().map(|&k| (k, Sum(k))));
+        let mut sums = map(&[1, 2]);
+        sums.combine(map(&[2, 3]));
+        assert_eq!(sums, HashMap::from([(1, Sum(1)), (2, Sum(4)), (3, Sum(3))]));
+        let mut set = BTreeSet::from([1, 2]);
+        set.combine(BTreeSet::from([2, 3]));
+        assert_eq!(set, BTreeSet::from([1, 2, 3]));
     }
 }
