@@ -1,5 +1,5 @@
-//! A = L U in tiles, without pivots: the matrix has so large a diagonal that none are needed. The result is compared
-//! with nalgebra's.
+//! A = L U in tiles, without pivots: the matrix has so large a diagonal that none are needed. The
+//! result is compared with nalgebra's.
 //!
 //!     cargo run --release -p locksley-bench --example flow_lu
 

@@ -105,7 +105,8 @@ enum Command {
     Strategies,
     /// Programs that use rayon, with its own rayon-core and with ours.
     Rayon,
-    /// Tasks that are worth stealing, with rayon's own rayon-core and with ours; what a steal costs.
+    /// Tasks that are worth stealing, with rayon's own rayon-core and with ours; what a steal
+    /// costs.
     Steals,
     /// Loops that split on request beside the sequential iterator and rayon's.
     Loops,

@@ -1,5 +1,5 @@
-//! Which strategy suits which program, on 64 simulated processors with costs as measured: the share of the
-//! processors' time that is work.
+//! Which strategy suits which program, on 64 simulated processors with costs as measured: the share
+//! of the processors' time that is work.
 //!
 //! `cargo run --release -p locksley-sim --example strategies`
 

@@ -1,4 +1,5 @@
-//! A fold with an operation that is associative and not commutative: the order of the parts matters.
+//! A fold with an operation that is associative and not commutative: the order of the parts
+//! matters.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};

@@ -64,7 +64,8 @@ pub trait Fork: Sized {
         1
     }
 
-    /// Spawns tasks, one after the other as the iterator yields them, and returns when all are done.
+    /// Spawns tasks, one after the other as the iterator yields them, and returns when all are
+    /// done.
     ///
     /// A runtime without spawns collects them and forks halves.
     ///

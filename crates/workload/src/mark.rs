@@ -1,8 +1,9 @@
 //! The mark phase of a garbage collector: the objects of a heap that can be reached from its roots.
 //!
-//! The application that Hendler and Shavit name for work dealing and for steal-half: tasks are tiny, how
-//! many come of one is not known before it is looked at, and two workers may come to the same object. A
-//! worker has a stack of objects to look at; when it is long, half of it becomes another task.
+//! The application that Hendler and Shavit name for work dealing and for steal-half: tasks are
+//! tiny, how many come of one is not known before it is looked at, and two workers may come to the
+//! same object. A worker has a stack of objects to look at; when it is long, half of it becomes
+//! another task.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,8 +1,8 @@
 //! Phases over the same blocks: where a block was worked on, it is in the cache.
 //!
-//! In each phase there is a task for every block, which goes over the block's numbers; the next phase
-//! begins when all are done. A worker that gets the blocks it had before finds them in its cache: what
-//! affinity is for (Acar, Blelloch and Blumofe, "The data locality of work stealing").
+//! In each phase there is a task for every block, which goes over the block's numbers; the next
+//! phase begins when all are done. A worker that gets the blocks it had before finds them in its
+//! cache: what affinity is for (Acar, Blelloch and Blumofe, "The data locality of work stealing").
 
 use crate::fork::{Fork, Halves, Spawned, Task};
 use crate::program::{Mismatch, Program, expect};

@@ -32,8 +32,8 @@ impl Pi {
         }
     }
 
-    /// The error of the midpoint rule with intervals of width h is below h^2 / 24 times the greatest
-    /// second derivative, which is 8.
+    /// The error of the midpoint rule with intervals of width h is below h^2 / 24 times the
+    /// greatest second derivative, which is 8.
     fn tolerance(&self) -> f64 {
         let width = 1.0 / self.intervals as f64;
         width * width / 3.0 + ROUNDING

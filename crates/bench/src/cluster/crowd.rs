@@ -1,7 +1,9 @@
-//! Ten thousand workers that hold eight leases each and have nothing else to do: what they cost a Redis server.
+//! Ten thousand workers that hold eight leases each and have nothing else to do: what they cost a
+//! Redis server.
 //!
-//! A few threads stand for them, and ask what they would ask, as often as they would ([`pace`]), each for its part of them. What is
-//! measured is the processor time of the server, as a part of the time that passes.
+//! A few threads stand for them, and ask what they would ask, as often as they would ([`pace`]),
+//! each for its part of them. What is measured is the processor time of the server, as a part of
+//! the time that passes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -150,7 +152,8 @@ impl Simulated {
         if Instant::now() < self.beat {
             return Ok(());
         }
-        // A lease of 15 s is renewed every 5 s or with every beat. A worker does it between three quarters of that time and all of it.
+        // A lease of 15 s is renewed every 5 s or with every beat. A worker does it between three
+        // quarters of that time and all of it.
         let every = pace::beat(crowd).min(pace::renew(crowd, Terms::default().lease));
         self.beat += every.mul_f64(0.875);
         let (_, good) = redis.live(&self.present, pace::alive_for(crowd), &self.tickets)?;

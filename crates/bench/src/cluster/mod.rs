@@ -67,5 +67,6 @@ const LOAD: f64 = 0.1;
 /// Processor time beyond the work, of the worker and the server together, as a part of the work.
 const OVERHEAD: f64 = 0.1;
 
-/// How much processor time the busier of two ranks may take, in halves of the serial time: an efficiency of 0.85 is 1.176 of them.
+/// How much processor time the busier of two ranks may take, in halves of the serial time: an
+/// efficiency of 0.85 is 1.176 of them.
 const OF_IDEAL: f64 = 1.176;

@@ -1,8 +1,9 @@
 //! UTS on two ranks of one worker, beside the serial program.
 //!
-//! Processor time is compared, of all threads of a rank, so that it does not matter what else the machine does. It counts from when all ranks
-//! have said hello until all work is done. The busier rank is held against the half of the serial time: so both what the ranks do
-//! besides their work and what one of them does more than the other count.
+//! Processor time is compared, of all threads of a rank, so that it does not matter what else the
+//! machine does. It counts from when all ranks have said hello until all work is done. The busier
+//! rank is held against the half of the serial time: so both what the ranks do besides their work
+//! and what one of them does more than the other count.
 
 use std::io;
 use std::process::{Command, ExitCode};
@@ -27,7 +28,8 @@ const RANKS: usize = 2;
 /// How often each of the two runs.
 const ROUNDS: usize = 3;
 
-/// So that MPI runs in a container, as root, on as few processors as there are; and its threads where there is room.
+/// So that MPI runs in a container, as root, on as few processors as there are; and its threads
+/// where there is room.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -60,7 +62,8 @@ const HEADER: [&str; 9] = [
     "KiB sent",
 ];
 
-/// Measures the busier rank's processor time, in halves of the serial time; nothing if the system cannot tell, or has no `mpirun`.
+/// Measures the busier rank's processor time, in halves of the serial time; nothing if the system
+/// cannot tell, or has no `mpirun`.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
     let name = if plan.quick { "T1" } else { "T1L" };
     let published = UtsTree::published(name);
@@ -115,7 +118,8 @@ fn wrong(expected: &str, got: String) -> Wrong {
     Wrong::new("mpi", "a run of two ranks", expected.to_owned(), got)
 }
 
-/// The serial program: depth first with a stack, as the tasks go, and nothing besides. The recursive one is slower.
+/// The serial program: depth first with a stack, as the tasks go, and nothing besides. The
+/// recursive one is slower.
 fn alone(tree: UtsTree) -> (Size, Duration) {
     let clock = ThreadClock::start();
     let size = uts::serial(tree, u64::MAX);

@@ -1,9 +1,11 @@
 //! Tasks that are leased from a Redis server: what the leases cost.
 //!
-//! Each task spins until its thread has used a given time of the processor, so that what is work is known exactly; whatever this
-//! process and the server use beyond that is overhead: leasing, completing, renewing, following, and what the server does for it.
-//! A worker with one thread does them all. The server has an append-only file, which it hands to the disk once a second, as it does
-//! by default, or after every task (`appendfsync always`), which depends on the disk. The limit is for both.
+//! Each task spins until its thread has used a given time of the processor, so that what is work is
+//! known exactly; whatever this process and the server use beyond that is overhead: leasing,
+//! completing, renewing, following, and what the server does for it. A worker with one thread does
+//! them all. The server has an append-only file, which it hands to the disk once a second, as it
+//! does by default, or after every task (`appendfsync always`), which depends on the disk. The
+//! limit is for both.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -61,7 +63,8 @@ fn program() -> Program<Sum<u64>> {
     Program::new("spin").with::<Spin>()
 }
 
-/// The overhead of tasks of 10 ms, as a part of their work, with the dearer way to keep the file; nothing where there is no server.
+/// The overhead of tasks of 10 ms, as a part of their work, with the dearer way to keep the file;
+/// nothing where there is no server.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
     let progress = Progress::start(NAME, SIZES.len() as u64);
     let mut figures = Figures::new("Processor time beyond the work, as a part of it (Redis)");

@@ -1,7 +1,8 @@
 //! A body that computes between forks: 200 times 50 us, and a task of 50 us each time.
 //!
-//! Tasks that become visible when the body is over leave the other workers idle until then. Those that are
-//! taken as they are forked run beside the body, and the whole takes half of its serial time.
+//! Tasks that become visible when the body is over leave the other workers idle until then. Those
+//! that are taken as they are forked run beside the body, and the whole takes half of its serial
+//! time.
 
 use std::time::{Duration, Instant};
 

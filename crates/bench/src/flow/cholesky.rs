@@ -5,10 +5,10 @@
 //!          for i >= j > k: update (i,j) by (i,k) and (j,k)
 //! ```
 //!
-//! With barriers the solves of one k begin when the factor is there, and the updates when all solves are. A flow
-//! forks the kernels in the order of the loops, and knows the rest from what they access.
-//! Every version applies the same kernels to a tile in the same order, so the results are equal to the last bit; the
-//! serial one is compared with nalgebra's.
+//! With barriers the solves of one k begin when the factor is there, and the updates when all
+//! solves are. A flow forks the kernels in the order of the loops, and knows the rest from what
+//! they access. Every version applies the same kernels to a tile in the same order, so the results
+//! are equal to the last bit; the serial one is compared with nalgebra's.
 
 use locksley::flow::{Object, flow};
 use nalgebra::DMatrix;

@@ -1,4 +1,5 @@
-//! fib as in Danjean's lecture "Work Stealing": with joins, and as a flow in which the sum is a task too.
+//! fib as in Danjean's lecture "Work Stealing": with joins, and as a flow in which the sum is a
+//! task too.
 
 use locksley::flow::{Flow, Write, flow};
 use locksley::{Pool, join};

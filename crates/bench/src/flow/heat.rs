@@ -1,9 +1,11 @@
-//! Heat on a plate whose opposite edges touch (a torus): sweeps of a stencil over tiles, from one buffer into the other.
+//! Heat on a plate whose opposite edges touch (a torus): sweeps of a stencil over tiles, from one
+//! buffer into the other.
 //!
-//! A cell comes from itself and its four neighbours, so a tile comes from itself and the four tiles around it. With
-//! barriers each sweep is a parallel loop. Without, a tile waits only for those that it reads, and for those that still
-//! read what it overwrites, so some tiles may be sweeps ahead of others: this measures what that saves, when all tiles of a
-//! sweep cost the same. Every version computes a cell by the same expression, so the results are equal to the last bit; the
+//! A cell comes from itself and its four neighbours, so a tile comes from itself and the four tiles
+//! around it. With barriers each sweep is a parallel loop. Without, a tile waits only for those
+//! that it reads, and for those that still read what it overwrites, so some tiles may be sweeps
+//! ahead of others: this measures what that saves, when all tiles of a sweep cost the same. Every
+//! version computes a cell by the same expression, so the results are equal to the last bit; the
 //! serial one is compared with a plate that is not cut into tiles.
 
 use std::mem::swap;

@@ -1,14 +1,15 @@
-//! A matrix in tiles becomes L and U, without pivots: its diagonal is so large that none are needed.
+//! A matrix in tiles becomes L and U, without pivots: its diagonal is so large that none are
+//! needed.
 //!
 //! ```text
 //!   for k: factor (k,k); for n > k: solve (k,n) and (n,k) by (k,k);
 //!          for i, j > k: update (i,j) by (i,k) and (k,j)
 //! ```
 //!
-//! Measures what [`cholesky`](super::cholesky) does, with about twice as many tasks between two barriers, since no half is
-//! saved by symmetry: the more tasks there are in a step, the less a barrier after it costs.
-//! The versions apply the same kernels to a tile in the same order, so the results are equal to the last bit; the
-//! serial one is compared with nalgebra's.
+//! Measures what [`cholesky`](super::cholesky) does, with about twice as many tasks between two
+//! barriers, since no half is saved by symmetry: the more tasks there are in a step, the less a
+//! barrier after it costs. The versions apply the same kernels to a tile in the same order, so the
+//! results are equal to the last bit; the serial one is compared with nalgebra's.
 
 use locksley::flow::{Object, flow};
 use nalgebra::DMatrix;
@@ -29,7 +30,8 @@ pub(super) struct Matrix {
     tiles: Vec<Tile>,
 }
 
-/// An element of the matrix of a size: together those beside the diagonal are smaller than the one on it.
+/// An element of the matrix of a size: together those beside the diagonal are smaller than the one
+/// on it.
 fn element(size: usize) -> impl Fn(usize, usize) -> f64 {
     move |row, column| match row == column {
         true => size as f64,
@@ -49,7 +51,8 @@ impl Matrix {
         }
     }
 
-    /// How far this is from nalgebra's L and U, below and above the diagonal; infinitely, if those are of other rows.
+    /// How far this is from nalgebra's L and U, below and above the diagonal; infinitely, if those
+    /// are of other rows.
     pub(super) fn distance_from_nalgebra(&self) -> f64 {
         let (count, side) = (self.count, self.side);
         let size = count * side;

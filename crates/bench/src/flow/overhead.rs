@@ -1,9 +1,10 @@
-//! What a task costs with one worker: tasks that do next to nothing, each of which depends on two others.
+//! What a task costs with one worker: tasks that do next to nothing, each of which depends on two
+//! others.
 //!
-//! The tasks are the cells of a square; a cell comes after the one above it and the one to its left. The rivals:
-//! tasks spawned in a scope, which depend on nothing, and a graph as one builds it by hand, with boxed closures and
-//! atomic counters, whose nodes are spawned in a scope when they are ready. Building the graph is part of it, as
-//! it is part of a flow.
+//! The tasks are the cells of a square; a cell comes after the one above it and the one to its
+//! left. The rivals: tasks spawned in a scope, which depend on nothing, and a graph as one builds
+//! it by hand, with boxed closures and atomic counters, whose nodes are spawned in a scope when
+//! they are ready. Building the graph is part of it, as it is part of a flow.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

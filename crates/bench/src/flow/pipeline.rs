@@ -1,13 +1,15 @@
-//! A stream of blocks through four stages, the third of which is serial: it takes the blocks in their order.
+//! A stream of blocks through four stages, the third of which is serial: it takes the blocks in
+//! their order.
 //!
 //! ```text
 //!   unpack (numbers from a seed) -> sort -> chain (a key from all blocks so far) -> seal (with the key)
 //! ```
 //!
-//! In batches with barriers, a stage begins when the one before it is done with the whole batch, and one worker idles while
-//! the other one chains. With joins, the last two stages of a batch are beside the first two of the next one. In a
-//! flow every stage of every block is a task, and the chain is in order because each of its tasks updates the key: this
-//! measures how much of the serial stage the others hide. The results are compared with those of the serial version, which
+//! In batches with barriers, a stage begins when the one before it is done with the whole batch,
+//! and one worker idles while the other one chains. With joins, the last two stages of a batch are
+//! beside the first two of the next one. In a flow every stage of every block is a task, and the
+//! chain is in order because each of its tasks updates the key: this measures how much of the
+//! serial stage the others hide. The results are compared with those of the serial version, which
 //! takes one block after the other through all stages.
 
 use locksley::flow::{Object, flow};
@@ -24,8 +26,8 @@ const BATCH: usize = 16;
 /// What mixes bits: 2^64 divided by the golden ratio, to the next odd number.
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// How often the chain mixes in a number. One multiplication waits for the other, so that the stage is no small part of
-/// the work.
+/// How often the chain mixes in a number. One multiplication waits for the other, so that the stage
+/// is no small part of the work.
 const MIXES: usize = 4;
 
 /// A block of numbers on its way.

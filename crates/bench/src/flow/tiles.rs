@@ -1,4 +1,5 @@
-//! What programs with tiles share: how a tile is cut from a matrix, and parallel loops that end with a barrier.
+//! What programs with tiles share: how a tile is cut from a matrix, and parallel loops that end
+//! with a barrier.
 
 use std::sync::RwLock;
 
@@ -19,8 +20,8 @@ pub(super) fn cut(
     places.map(|(row, column)| element(row, column)).collect()
 }
 
-/// Tiles that tasks of one loop share. The locks are free: they stand for what the type system cannot know, that
-/// nobody writes what another one accesses.
+/// Tiles that tasks of one loop share. The locks are free: they stand for what the type system
+/// cannot know, that no task writes what another one accesses.
 pub(super) struct Shared(Vec<RwLock<Tile>>);
 
 impl Shared {

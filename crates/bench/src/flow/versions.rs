@@ -1,11 +1,13 @@
-//! A program in four versions: what the contenders of its workload do, and how their results are checked.
+//! A program in four versions: what the contenders of its workload do, and how their results are
+//! checked.
 
 use std::sync::Arc;
 
 use super::{BARRIER, FLOW, FORK_JOIN, SERIAL, pool};
 use crate::harness::{Contender, Sample, WallClock, Workload, Wrong, verify};
 
-/// A program with two workers. A run makes a result of an input of its own; copying the input is not measured.
+/// A program with two workers. A run makes a result of an input of its own; copying the input is
+/// not measured.
 pub(super) struct Versions<I, R> {
     pub(super) name: &'static str,
     /// What is done, and what one operation is.
@@ -15,7 +17,7 @@ pub(super) struct Versions<I, R> {
     pub(super) operations: u64,
     /// What every version has to give, to the last bit.
     pub(super) expected: R,
-    /// What somebody else says of what is expected.
+    /// What is expected, by another way.
     pub(super) oracle: Result<(), Wrong>,
     pub(super) serial: fn(I) -> R,
     pub(super) barrier: fn(I) -> R,

@@ -1,7 +1,9 @@
-//! A wavefront: the score of the best local alignment of two sequences (Smith and Waterman), tile by tile.
+//! A wavefront: the score of the best local alignment of two sequences (Smith and Waterman), tile
+//! by tile.
 //!
-//! A tile comes after the one above it and the one to its left, and hands on its lower and right edges. With barriers all
-//! tiles of an antidiagonal are spawned, and the next one begins when they are done.
+//! A tile comes after the one above it and the one to its left, and hands on its lower and right
+//! edges. With barriers all tiles of an antidiagonal are spawned, and the next one begins when they
+//! are done.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +26,8 @@ pub(super) struct Problem {
     side: usize,
 }
 
-/// What tiles hand on: the last row and the last column, the corner before the row, and the best score.
+/// What tiles hand on: the last row and the last column, the corner before the row, and the best
+/// score.
 #[derive(Clone, Debug, Default)]
 struct Edge {
     row: Vec<i32>,
@@ -198,7 +201,8 @@ impl Problem {
         }
     }
 
-    /// A tile whose neighbours are done. The locks are free: they stand for what the type system cannot know here.
+    /// A tile whose neighbours are done. The locks are free: they stand for what the type system
+    /// cannot know here.
     fn locked_tile(&self, edges: &[Mutex<Edge>], (i, j): (usize, usize)) {
         let n = self.tiles();
         let lock = |i: usize, j: usize| edges[i * n + j].lock().expect("nobody panics");

@@ -1,12 +1,12 @@
-//! A contender has a process of its own, which is stopped while others have their turn. So nobody's
-//! idle threads disturb anybody (forte's never sleep), nobody's heap is full of what others left, and a
-//! busy machine's scheduler treats all alike.
+//! A contender has a process of its own, which is stopped while others have their turn. So no
+//! contender's idle threads disturb another (forte's never sleep), no heap is full of what others
+//! left, and a busy machine's scheduler treats all alike.
 //!
-//! Which pages of memory a process got shows in how fast it walks through a large tree. So nobody
+//! Which pages of memory a process got shows in how fast it walks through a large tree. So no contender
 //! keeps them: after a few turns all processes end, and start again in another order.
 //!
-//! The process reads a number of operations from a line of its standard input, does them, and writes a line
-//! with what it did and how long it took.
+//! The process reads a number of operations from a line of its standard input, does them, and
+//! writes a line with what it did and how long it took.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -27,8 +27,8 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// A contender whose process is started when its turn comes, and ended when it has had its share
-    /// of them: all contenders' end in the same round, and start in the order of the next.
+    /// A contender whose process is started when its turn comes, and ended when it has had its
+    /// share of them: all contenders' end in the same round, and start in the order of the next.
     pub(crate) fn contender(
         name: &'static str,
         case: &'static str,

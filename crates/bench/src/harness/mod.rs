@@ -1,5 +1,5 @@
-//! What every suite shares: how contenders take turns, and how the outcome is told. What the command line
-//! needs too is in `locksley-measure`.
+//! What every suite shares: how contenders take turns, and how the outcome is told. What the
+//! command line needs too is in `locksley-measure`.
 
 pub(crate) mod bars;
 pub(crate) mod build;

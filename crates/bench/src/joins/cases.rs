@@ -12,7 +12,7 @@ pub(crate) struct Case {
     pub(crate) one: &'static str,
     pub(crate) two: &'static str,
     pub(crate) about: &'static str,
-    /// Is it measured with one worker as well?
+    /// Set if it is measured with one worker as well.
     pub(crate) alone: bool,
     /// How many times fewer rounds it has than a plan says: it takes longer.
     pub(crate) length: usize,

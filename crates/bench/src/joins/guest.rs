@@ -92,8 +92,8 @@ impl<R: Runtime, S: Fn() -> R> Visitor for Service<'_, S> {
         if case.name != self.case {
             return;
         }
-        // The program first, into a heap that is the same for every runtime: whether the nodes of a tree
-        // straddle cache lines depends on what was allocated before.
+        // The program first, into a heap that is the same for every runtime: whether the nodes of a
+        // tree straddle cache lines depends on what was allocated before.
         let mut program = make();
         let mut runtime = (self.start)();
         self.code = 0;

@@ -181,7 +181,7 @@ impl Visitor for Cases {
 mod tests {
     use super::*;
 
-    /// A bar about a name that nobody has would be skipped for ever.
+    /// A bar about a name that no contender has would be skipped for ever.
     #[test]
     fn every_bar_is_about_a_workload_that_there_is() {
         let cases = Cases::all();

@@ -15,8 +15,8 @@ struct Mapping {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resident {
     pub(super) all: u64,
-    /// What the process has of its own: stacks, heaps, data that it wrote. The rest is code, which the
-    /// system maps 16 pages at a time around the one that is touched, so that its growth tells
+    /// What the process has of its own: stacks, heaps, data that it wrote. The rest is code, which
+    /// the system maps 16 pages at a time around the one that is touched, so that its growth tells
     /// more of where the linker put a function than of what it takes.
     pub(super) own: u64,
 }
@@ -46,8 +46,8 @@ fn mappings() -> Option<Vec<Mapping>> {
     Some(parse(&fs::read_to_string("/proc/self/smaps").ok()?))
 }
 
-/// A mapping begins with a line like `7f12-7f34 rw-p ...`; `Rss: 12 kB` and `Anonymous: 4 kB` are among
-/// the ones below it.
+/// A mapping begins with a line like `7f12-7f34 rw-p ...`; `Rss: 12 kB` and `Anonymous: 4 kB` are
+/// among the ones below it.
 fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {

@@ -28,7 +28,8 @@ const MANY: usize = 64;
 pub(crate) enum Probe {
     /// Processor time of an idle runtime with two workers, in percent of a core.
     Idle,
-    /// Memory that fib(30) takes with two workers: resident KiB of the process's own, and with code.
+    /// Memory that fib(30) takes with two workers: resident KiB of the process's own, and with
+    /// code.
     Fib,
     /// Memory of an idle pool of 64 workers: resident KiB, and those of them in stacks.
     Pool,

@@ -13,7 +13,8 @@ const CROWD: usize = 16;
 /// The name of the contender that has them.
 pub(super) const CROWDED: &str = "locksley 16";
 
-/// What is measured with and without a trace, and its name then: few programs steal as often for their size.
+/// What is measured with and without a trace, and its name then: few programs steal as often for
+/// their size.
 pub(super) const TRACED: (&str, &str) = ("queens", "trace overhead queens P=2");
 
 /// Makes the workloads.

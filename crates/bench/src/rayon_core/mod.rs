@@ -1,5 +1,5 @@
-//! Programs that use rayon, on rayon and on Locksley: the same source (`guests/rayon`), built once with rayon's own
-//! rayon-core and once with ours in its place.
+//! Programs that use rayon, on rayon and on Locksley: the same source (`guests/rayon`), built once
+//! with rayon's own rayon-core and once with ours in its place.
 
 use std::process::Command;
 
@@ -24,8 +24,8 @@ struct Case {
     name: &'static str,
     about: &'static str,
     limit: f64,
-    /// How many times the rounds of a plan it has: more where it is short and memory makes noise, fewer where it
-    /// takes long.
+    /// How many times the rounds of a plan it has: more where it is short and memory makes noise,
+    /// fewer where it takes long.
     rounds: f64,
 }
 

@@ -21,8 +21,8 @@ use crate::harness::{Plan, WallClock, Wrong};
 pub(super) const NAME: &str = "agreement";
 
 /// A strategy of the pool, and what it is in the simulator. Where waiters leapfrog, as they do by
-/// default, the pool's steal-half takes what a join has forked one by one. What a join has forked is
-/// dealt to who asks for it, when it is asked for, which is what a semi-private deque does.
+/// default, the pool's steal-half takes what a join has forked one by one. What a join has forked
+/// is dealt to who asks for it, when it is asked for, which is what a semi-private deque does.
 const STRATEGIES: [(&str, &str); 7] = [
     ("chase-lev", "lock-free"),
     ("semi-private", "semi-private"),
@@ -33,8 +33,8 @@ const STRATEGIES: [(&str, &str); 7] = [
     AS_PRINTED,
 ];
 
-/// Work dealing as its paper has it, every item dealt to the next in turn: shown, to see why the pool
-/// does otherwise, and not ranked.
+/// Work dealing as its paper has it, every item dealt to the next in turn: shown, to see why the
+/// pool does otherwise, and not ranked.
 const AS_PRINTED: (&str, &str) = ("dealing:simple", "dealing:simple");
 
 /// What differs, and why.
@@ -203,7 +203,8 @@ fn compare<P: Program, C: Computation>(
         let mut both = Vec::new();
         let mut last = None;
         for ((ours, theirs), known) in STRATEGIES.into_iter().zip(&mut known) {
-            // One that is simulated in two ways is measured once. A pool may not have every strategy.
+            // One that is simulated in two ways is measured once. A pool may not have every
+            // strategy.
             let pool = match last {
                 Some((strategy, pool)) if strategy == ours => Some(pool),
                 _ => in_pool(name, program, ours, workers, plan)?,

@@ -1,9 +1,10 @@
-//! The deque whose thieves interrupt everyone, and the split deque, on machines that are not at hand.
+//! The deque whose thieves interrupt everyone, and the split deque, on machines that are not at
+//! hand.
 //!
-//! Efficiency is T1 over P times the makespan, T1 without forks. Both deques have free forks; what differs
-//! is what a steal does to the others. On the asymmetric deque every steal interrupts all processors, so
-//! that what is lost grows with P and with the rate of steals; the split deque interrupts a victim that does
-//! not answer, and no other.
+//! Efficiency is T1 over P times the makespan, T1 without forks. Both deques have free forks; what
+//! differs is what a steal does to the others. On the asymmetric deque every steal interrupts all
+//! processors, so that what is lost grows with P and with the rate of steals; the split deque
+//! interrupts a victim that does not answer, and no other.
 
 use locksley_sim::dag::{Computation, Fib, Generator, Strands, Uts};
 use locksley_sim::{Costs, Report, Setup, Strategy, simulate};
@@ -15,9 +16,9 @@ use crate::harness::{Bar, Plan, Wrong, verify};
 
 pub(super) const NAME: &str = "deques";
 
-/// In nanoseconds, measured: a fork, an exposure and a compare-and-swap take a few, an attempt to steal
-/// about a hundred of cache misses, a barrier ten thousand with other threads running. An interrupt is
-/// taken as a thousand, which is less than was measured.
+/// In nanoseconds, measured: a fork, an exposure and a compare-and-swap take a few, an attempt to
+/// steal about a hundred of cache misses, a barrier ten thousand with other threads running. An
+/// interrupt is taken as a thousand, which is less than was measured.
 const COSTS: Costs = Costs {
     node: 1,
     steal: 100,

@@ -1,8 +1,8 @@
 //! Tasks that had better run where their data is: a sweep over blocks of memory, again and again.
 //!
-//! All blocks together are larger than the second-level cache of one core, and those of one worker fit into
-//! it. A worker that gets the same blocks in each sweep has them in its cache; one that gets
-//! others has to fetch what the other core has just written.
+//! All blocks together are larger than the second-level cache of one core, and those of one worker
+//! fit into it. A worker that gets the same blocks in each sweep has them in its cache; one that
+//! gets others has to fetch what the other core has just written.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,8 @@ fn oracle() -> Vec<u64> {
     first
 }
 
-/// Sweeps again and again. How long did it take, and how many blocks were swept where they belong?
+/// Sweeps again and again. Returns how long it took, and how many blocks were swept where they
+/// belong.
 fn run(pool: &Pool, blocks: &mut [Vec<u64>]) -> (Duration, u64) {
     let hits = AtomicU64::new(0);
     let start = Instant::now();

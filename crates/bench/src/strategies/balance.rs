@@ -1,5 +1,5 @@
-//! How even the loads are, and how many steals it takes, where one worker makes all the work: stealing
-//! half against stealing one.
+//! How even the loads are, and how many steals it takes, where one worker makes all the work:
+//! stealing half against stealing one.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

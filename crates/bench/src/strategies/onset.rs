@@ -1,16 +1,17 @@
 //! How soon everybody has something to do, and how long it takes in all.
 //!
-//! An episode begins when all workers have just run out of work: they meet in a broadcast, and all but
-//! one go back to looking for something. That one makes all the work: it spawns tasks one after
+//! An episode begins when all workers have just run out of work: they meet in a broadcast, and all
+//! but one go back to looking for something. That one makes all the work: it spawns tasks one after
 //! another ([`Shape::Generator`]), or it is a chain that forks once in a while ([`Shape::Chain`]).
 //! Every task notes when its worker first had something to do. The last worker's time is that to
-//! *all busy*; if somebody never had any, it is the whole episode's.
+//! *all busy*; if a worker never had any, it is the whole episode's.
 //!
-//! **More workers than processors.** A pool keeps workers beyond the processors asleep, and processors
-//! are handed out in slices of milliseconds: neither has to do with the strategy. So the pool is told
-//! that there are enough processors ([`Builder::processors`](locksley::Builder::processors)); tasks do
-//! not compute but block, so that as many workers as there are can be in a task; and those who look for work
-//! or make it give their processor away in between, so that everybody has a turn every few microseconds.
+//! **More workers than processors.** A pool keeps workers beyond the processors asleep, and
+//! processors are handed out in slices of milliseconds: neither has to do with the strategy. So the
+//! pool is told that there are enough processors
+//! ([`Builder::processors`](locksley::Builder::processors)); tasks do not compute but block, so
+//! that as many workers as there are can be in a task; and those who look for work or make it give
+//! their processor away in between, so that everybody has a turn every few microseconds.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -31,7 +32,8 @@ enum Shape {
     Chain,
 }
 
-/// A shape, the names of its makespan with two, four and eight workers, and those of its time to all busy.
+/// A shape, the names of its makespan with two, four and eight workers, and those of its time to
+/// all busy.
 const SCENES: [(Shape, [&str; 3], [&str; 3]); 2] = [
     (
         Shape::Generator,
@@ -154,7 +156,8 @@ impl Scene {
         episode.expect("the first worker plays")
     }
 
-    /// What the one worker does in between. Where the processors are too few, it lets the others have its own.
+    /// What the one worker does in between. Where the processors are too few, it lets the others
+    /// have its own.
     fn work_alone(&self, time: Duration) {
         let start = Instant::now();
         while start.elapsed() < time {
@@ -199,8 +202,8 @@ struct Notes {
     tasks: AtomicU64,
 }
 
-/// Tasks that block begin to do so here, until everybody has one or there will be no more: to be blocked
-/// with a timer would take longer than to get a task.
+/// Tasks that block begin to do so here, until everybody has one or there will be no more: to be
+/// blocked with a timer would take longer than to get a task.
 struct Gate {
     is_open: Mutex<bool>,
     opened: Condvar,

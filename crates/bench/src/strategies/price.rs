@@ -1,4 +1,5 @@
-//! What a task costs: fences, read-modify-writes and membarriers as the pool counts them, and instructions.
+//! What a task costs: fences, read-modify-writes and membarriers as the pool counts them, and
+//! instructions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -18,9 +19,10 @@ use crate::joins;
 
 const NAME: &str = "price";
 
-/// The path of `dealing` is a produce and a consume. Used items go round in lists of [`GRANULARITY`] through a lock-free
-/// pool: a call that gives or gets a list, one in so many, is not held against it.
-/// The table has what the pool counts in all: with the lists, and with what waiters take back.
+/// The path of `dealing` is a produce and a consume. Used items go round in lists of
+/// [`GRANULARITY`] through a lock-free pool: a call that gives or gets a list, one in so many, is
+/// not held against it. The table has what the pool counts in all: with the lists, and with what
+/// waiters take back.
 pub(super) const PATH: &str = "calls of dealing's produce and consume with a read-modify-write, beyond the lists that are recycled";
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
@@ -74,8 +76,8 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Two workers deal to each other, on a matrix as the pool has it. What part of the calls does a read-modify-write, but
-/// for those that exchange a list?
+/// Two workers deal to each other, on a matrix as the pool has it. Returns what part of the calls
+/// does a read-modify-write, but for those that exchange a list.
 fn beyond_lists(items: u64) -> Result<f64, Wrong> {
     let team = pcb::matrix::<u64>(2, GRANULARITY);
     let sides: Vec<(u64, u64)> = thread::scope(|scope| {
@@ -95,8 +97,8 @@ fn beyond_lists(items: u64) -> Result<f64, Wrong> {
     Ok(beyond as f64 / (2 * 2 * items) as f64)
 }
 
-/// Produces items for the other process, and consumes as many: how many calls did a read-modify-write, and the sum of
-/// what came.
+/// Produces items for the other process, and consumes as many: how many calls did a
+/// read-modify-write, and the sum of what came.
 fn deal_and_collect(mut process: pcb::Process<u64>, items: u64) -> (u64, u64) {
     let other = 1 - process.id();
     let (mut made, mut got, mut sum) = (0, 0, 0);

@@ -22,7 +22,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if that is 0.
+    /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if
+    /// that is 0.
     pub(crate) fn new() -> Option<Site> {
         let wish = std::env::var_os("LOCKSLEY_TEST_REDIS");
         if wish.as_ref().is_some_and(|wish| wish == "0") {

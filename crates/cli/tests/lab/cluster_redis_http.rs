@@ -1,4 +1,5 @@
-//! What `locksley cluster worker --http` shows: to Prometheus, to programs, and to people in Chromium.
+//! What `locksley cluster worker --http` shows: to Prometheus, to programs, and to people in
+//! Chromium.
 
 #[path = "../../../report/tests/browser/chromium.rs"]
 #[allow(dead_code)]

@@ -1,7 +1,7 @@
 //! Which task of a frame may run: in order at once, out of order by what is before it.
 //!
-//! A frame has its tasks in a list, in the order of the program. The body adds tasks at its end while
-//! thieves look at those before.
+//! A frame has its tasks in a list, in the order of the program. The body adds tasks at its end
+//! while thieves look at those before.
 //!
 //! ```text
 //!            done        claimed        not begun
@@ -87,7 +87,7 @@ pub(crate) struct List {
     /// Which of the two it is.
     pub(super) generation: Cell<u8>,
     pub(super) agenda: Mutex<Agenda>,
-    /// Is there more than whoever looked last has taken? A hint.
+    /// Set if there is more than the last worker to look has taken. A hint.
     spare: AtomicBool,
     /// Set if a thief has looked since the list began.
     seen: AtomicBool,
@@ -161,8 +161,8 @@ impl List {
     /// # Safety
     ///
     /// The task and its entries stay until the list is done and begun anew, or their generation is
-    /// [retired](List::retire); the entries are of objects of the same frame, which stay as long; what is
-    /// in the task may be sent to other threads.
+    /// [retired](List::retire); the entries are of objects of the same frame, which stay as long;
+    /// what is in the task may be sent to other threads.
     #[inline]
     pub(crate) unsafe fn add(&self, task: NonNull<Task>) {
         // SAFETY: the caller says so.

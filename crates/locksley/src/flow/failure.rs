@@ -60,8 +60,8 @@ impl Failures {
     }
 }
 
-/// Returns `true` if the task needs an object that a failed one might have written. A cumulative write
-/// needs nothing of it.
+/// Returns `true` if the task needs an object that a failed one might have written. A cumulative
+/// write needs nothing of it.
 #[cold]
 fn depends_on_failed(task: &Task) -> bool {
     let mut needs = task.entries().iter().filter(|e| e.mode != Mode::Cumulate);

@@ -19,8 +19,8 @@ use crate::scheduler::worker::Worker;
 use crate::task::cancel::CancelToken;
 use crate::task::job::{Payload, discard};
 
-/// How many tasks each of a frame's two generations has at most, for each worker of the pool. The records
-/// of both fill a level-2 cache.
+/// How many tasks each of a frame's two generations has at most, for each worker of the pool. The
+/// records of both fill a level-2 cache.
 const WINDOW: usize = 1024;
 
 /// What all frames of a flow share.
@@ -84,8 +84,9 @@ impl Frame {
     ///
     /// # Safety
     ///
-    /// The frame does not move any more. The accesses are of this frame's objects; `kind` runs `Record<A, F>`; what is in the task may be sent
-    /// to other threads, and stays until the frame is left.
+    /// The frame does not move any more. The accesses are of this frame's objects; `kind` runs
+    /// `Record<A, F>`; what is in the task may be sent to other threads, and stays until the frame
+    /// is left.
     pub(crate) unsafe fn add<'f, A: Accesses<'f>, F>(
         &self,
         accesses: A,
@@ -115,9 +116,9 @@ impl Frame {
             marker: PhantomData,
         });
         self.forked.set(index + 1);
-        // SAFETY: record and entries stay until the list begins anew, in `run_all`, or their generation is
-        // retired, in `make_room`; the rest says the caller. The offer is closed in `run_all`, and the
-        // store's arena stays until then.
+        // SAFETY: record and entries stay until the list begins anew, in `run_all`, or their
+        // generation is retired, in `make_room`; the rest says the caller. The offer is closed in
+        // `run_all`, and the store's arena stays until then.
         unsafe {
             list.add(record.cast());
             self.note_task();
@@ -136,8 +137,8 @@ impl Frame {
         unsafe { open.note_task(&self.shared, self.worker(), store.arena()) };
     }
 
-    /// Makes room for another generation: the older one is run first, and nothing else that is not ready
-    /// before it.
+    /// Makes room for another generation: the older one is run first, and nothing else that is not
+    /// ready before it.
     #[cold]
     #[inline(never)]
     fn make_room(&self) {
@@ -153,7 +154,8 @@ impl Frame {
                 // All that is left waits for what others are at.
                 return self.run_all();
             }
-            // SAFETY: all tasks of the older generation are done, and no worker touches their records.
+            // SAFETY: all tasks of the older generation are done, and no worker touches their
+            // records.
             unsafe { self.records[1 - list.generation()].clear() };
         }
         list.begin_generation();

@@ -1,9 +1,9 @@
 //! The two generations of a list: what bounds the memory of a body that forks without end.
 //!
-//! Each generation has an arena for its records. When the younger one is full, the owner runs tasks until
-//! the older one is done: no access of it is left at an object, and the cursor is behind it, both
-//! under the lock. Then the older one's memory is used anew, and the body goes on, while helpers have the
-//! tasks of the other one.
+//! Each generation has an arena for its records. When the younger one is full, the owner runs tasks
+//! until the older one is done: no access of it is left at an object, and the cursor is behind it,
+//! both under the lock. Then the older one's memory is used anew, and the body goes on, while
+//! helpers have the tasks of the other one.
 
 use std::ptr::NonNull;
 
@@ -14,8 +14,8 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, lock};
 
 impl List {
-    /// Begins another generation; the younger one becomes the older. For the owner, when there is no
-    /// older one.
+    /// Begins another generation; the younger one becomes the older. For the owner, when there is
+    /// no older one.
     pub(crate) fn begin_generation(&self) {
         self.generation.set(1 - self.generation.get());
         self.young.set(None);
@@ -43,8 +43,8 @@ impl List {
         true
     }
 
-    /// Runs tasks until the older generation is retired. For the owner. Returns `false` if nothing is
-    /// ready before that. `before` is called before each task that is not in order.
+    /// Runs tasks until the older generation is retired. For the owner. Returns `false` if nothing
+    /// is ready before that. `before` is called before each task that is not in order.
     pub(crate) fn run_generation(
         &self,
         worker: Option<&Worker>,

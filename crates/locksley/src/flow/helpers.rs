@@ -11,8 +11,9 @@
 //! ```
 //!
 //! A frame's first offer is made while its body still forks (`open_offer`), and stands until its
-//! tasks are done. So an offer that nobody takes costs what a join costs; sleepers are woken, and waiters leapfrog, as with any join; and the
-//! frame stays as long as anybody is at it, for the joins are all inside of its owner's.
+//! tasks are done. So an offer that no worker takes costs what a join costs; sleepers are woken,
+//! and waiters leapfrog, as with any join; and the frame stays as long as any worker is at it, for
+//! the joins are all inside of its owner's.
 //!
 //! A helper that finds nothing ready leaves, and the offer is used up: under the frame's lock, so
 //! the worker that makes more ready afterwards knows. Before it runs a task, and more is ready, a
@@ -132,7 +133,7 @@ const DEEP: usize = 16;
 /// All who work at something.
 pub(crate) struct Helpers<'a, W> {
     pub(crate) source: &'a W,
-    /// Have they gone too deep?
+    /// Set if they have gone too deep.
     pub(crate) deep: &'a AtomicBool,
 }
 
@@ -194,8 +195,8 @@ impl<'a, W: Work> Helpers<'a, W> {
         }
     }
 
-    /// Works while an offer of the caller's stands; until nothing is ready, or the offer is back and
-    /// more is ready.
+    /// Works while an offer of the caller's stands; until nothing is ready, or the offer is back
+    /// and more is ready.
     fn work_under(
         &self,
         offer: &Offer<'_>,
@@ -216,7 +217,7 @@ impl<'a, W: Work> Helpers<'a, W> {
         left
     }
 
-    /// Works until nothing is ready, at the offer of somebody who is so deep.
+    /// Works until nothing is ready, at the offer of a worker that is so deep.
     pub(crate) fn help(&self, worker: &Worker, offer: &Offer<'_>, depth: usize) {
         if depth > DEEP + worker.num_workers() {
             self.deep.store(true, Ordering::Relaxed);

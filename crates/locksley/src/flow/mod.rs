@@ -71,11 +71,12 @@
 //!
 //! # When tasks run
 //!
-//! Workers that have nothing to do take tasks as soon as they are forked, while the body goes on: it is
-//! they who find out what depends on what (`engine` has the protocol). The worker that runs the body runs the
-//! tasks that are left when the body returns or calls [`Flow::sync`], in order, and computes no
-//! dependencies. A body that is thousands of tasks ahead runs the oldest ones before it goes on. To fork a
-//! task costs less than to spawn one. [`Flow::fork_near`] says which worker had better run a task.
+//! Workers that have nothing to do take tasks as soon as they are forked, while the body goes on:
+//! it is they who find out what depends on what (`engine` has the protocol). The worker that runs
+//! the body runs the tasks that are left when the body returns or calls [`Flow::sync`], in order,
+//! and computes no dependencies. A body that is thousands of tasks ahead runs the oldest ones
+//! before it goes on. To fork a task costs less than to spawn one. [`Flow::fork_near`] says which
+//! worker had better run a task.
 //!
 //! # No deadlock
 //!
@@ -345,8 +346,8 @@ impl<'f, 'env> Flow<'f, 'env> {
         A: Accesses<'f>,
         F: for<'t> FnOnce(<A as Lend<'f, 't>>::Refs) + Send + 'f,
     {
-        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the task stays; objects
-        // and task are `Send`.
+        // SAFETY: `'f` says that the accesses are of this frame's objects, and that what is in the
+        // task stays; objects and task are `Send`.
         unsafe { self.frame.add(accesses, task, Record::<A, F>::LEAF, None) };
     }
 
@@ -386,9 +387,9 @@ impl<'f, 'env> Flow<'f, 'env> {
 
     /// [`fork`](Flow::fork) of a task that had better run on the worker with this index.
     ///
-    /// A hint, never a constraint: a worker that looks for a task prefers those that are near it, or near
-    /// no worker, and takes one that is near another rather than none. An index that no worker has is
-    /// ignored.
+    /// A hint, never a constraint: a worker that looks for a task prefers those that are near it,
+    /// or near no worker, and takes one that is near another rather than none. An index that no
+    /// worker has is ignored.
     ///
     /// ```
     /// let mut tiles = [0; 8];

@@ -1,10 +1,10 @@
-//! A frame's first offer: it is made as soon as the body has forked a task, and stands while the body
-//! goes on.
+//! A frame's first offer: it is made as soon as the body has forked a task, and stands while the
+//! body goes on.
 //!
-//! The offer is the second closure of a fork whose first one is the rest of the body: it lies in the
-//! worker's deque, where a thief finds it as any forked job. The body is no closure of the fork, so the job
-//! lies in the frame instead, and the frame takes it back when its tasks are done, or waits for its
-//! thief.
+//! The offer is the second closure of a fork whose first one is the rest of the body: it lies in
+//! the worker's deque, where a thief finds it as any forked job. The body is no closure of the
+//! fork, so the job lies in the frame instead, and the frame takes it back when its tasks are done,
+//! or waits for its thief.
 //!
 //! ```text
 //!   not made ── fork ──> MADE ── stolen ──> TAKEN ── nothing is ready ──> BACK
@@ -12,10 +12,11 @@
 //!                          └──────────────── the next fork ────────────────┘
 //! ```
 //!
-//! A helper gives the offer back under the list's lock, and looks once more for what the body has added
-//! meanwhile [E8]; so a body that sees its offer taken after it has added a task knows that the
-//! helper will find it. If the offer lies in the deque still, a thief that takes it from now on finds the
-//! task, or, within the time that a store takes to be seen, may miss it until the next fork.
+//! A helper gives the offer back under the list's lock, and looks once more for what the body has
+//! added meanwhile [E8]; so a body that sees its offer taken after it has added a task knows that
+//! the helper will find it. If the offer lies in the deque still, a thief that takes it from now on
+//! finds the task, or, within the time that a store takes to be seen, may miss it until the next
+//! fork.
 //!
 //! A frame of a recorded run, and one under a reference strategy, makes no offer before its body is
 //! over: their forks are calls.
@@ -34,7 +35,8 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering, fence};
 use crate::task::job::StackJob;
 
-/// How often to look whether a helper that has given the offer back has left. It sets its latch next.
+/// How often to look whether a helper that has given the offer back has left. It sets its latch
+/// next.
 const LEAVES_SOON: usize = 100;
 
 /// What a frame's owner shares with its helpers.
@@ -138,8 +140,8 @@ impl OpenOffer {
     ///
     /// # Safety
     ///
-    /// Neither this nor `shared` moves before the offer is [closed](OpenOffer::close), and `arena` is not
-    /// cleared. `worker` is the same each time.
+    /// Neither this nor `shared` moves before the offer is [closed](OpenOffer::close), and `arena`
+    /// is not cleared. `worker` is the same each time.
     #[inline]
     pub(crate) unsafe fn note_task(&self, shared: &Shared, worker: &Worker, arena: &Arena) {
         match self.standing.get() {
@@ -218,8 +220,8 @@ impl OpenOffer {
         // SAFETY: a job was pushed, so it is there.
         let job = unsafe { (*self.job.get()).assume_init_ref() };
         if !job.latch().seems_set() {
-            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped was executed, so
-            // that its latch is set; and what was pushed on top of it was marked.
+            // SAFETY: only the owner's thread has a `&Worker`. A job that was popped was executed,
+            // so that its latch is set; and what was pushed on top of it was marked.
             let back = unsafe { worker.deque.take_back(place) };
             if back != TakenBack::Yes {
                 worker.poll_requests();

@@ -145,7 +145,7 @@ impl Core {
         self.mode.set(mode);
     }
 
-    /// Is nobody active, and nobody waiting?
+    /// Returns `true` if no access is active or waits.
     #[cfg(test)]
     pub(crate) fn is_idle(&self) -> bool {
         self.active.get() == 0 && self.first.get().is_null()

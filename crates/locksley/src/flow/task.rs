@@ -6,7 +6,7 @@
 //!
 //! | field | who, when |
 //! |---|---|
-//! | state | anybody; see `engine` |
+//! | state | any worker; see `engine` |
 //! | kind, entries, index, node, near | written before it is added to a list, read by all |
 //! | generation | written by the owner as it adds the task, read by all |
 //! | next | written once by the owner, when it adds the next task; read by all |

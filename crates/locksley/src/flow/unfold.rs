@@ -13,7 +13,8 @@ use super::{Flow, flow_here};
 use crate::sync::{Mutex, lock};
 use crate::task::cancel::CancelToken;
 
-/// [`flow`](super::flow) that draws what it unfolds: as a graph, and as a [timeline](Unfolded::trace).
+/// [`flow`](super::flow) that draws what it unfolds: as a graph, and as a
+/// [timeline](Unfolded::trace).
 ///
 /// ```
 /// let mut n = 1;

@@ -1,9 +1,9 @@
 //! Memory of spawned jobs: a worker keeps what its jobs leave behind for those that it spawns next.
 //!
 //! A spawned job is allocated by the thread that spawns it and freed by the worker that runs it. A
-//! general allocator takes longer for that than a worker takes for all the rest of a small job. So a
-//! worker keeps blocks of two sizes in lists of its own, which no other thread touches; what does not
-//! fit a block, or a full list, goes to the allocator.
+//! general allocator takes longer for that than a worker takes for all the rest of a small job. So
+//! a worker keeps blocks of two sizes in lists of its own, which no other thread touches; what does
+//! not fit a block, or a full list, goes to the allocator.
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -118,8 +118,8 @@ impl Blocks {
     ///
     /// # Safety
     ///
-    /// The memory comes from [`allocate`](Blocks::allocate) for the same type, with any worker's blocks
-    /// or none, and is not used any more.
+    /// The memory comes from [`allocate`](Blocks::allocate) for the same type, with any worker's
+    /// blocks or none, and is not used any more.
     #[inline]
     pub(crate) unsafe fn free<T>(&self, memory: NonNull<T>) {
         if let Some(number) = const { size_for::<T>() } {

@@ -378,8 +378,8 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
         has_packet: false,
     };
 
-    /// Puts a closure on the heap. The reference must be executed, or it leaks. `here` is the worker
-    /// that the calling thread is, if it is one of the pool's.
+    /// Puts a closure on the heap. The reference must be executed, or it leaks. `here` is the
+    /// worker that the calling thread is, if it is one of the pool's.
     ///
     /// # Safety
     ///
@@ -398,8 +398,8 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
 
     unsafe fn execute(header: NonNull<Header>, worker: &Worker, _owner: usize) {
         let job = header.cast::<Self>();
-        // SAFETY: the job was made by `new_ref`, and is executed once: the closure is moved out, and
-        // the memory not used any more.
+        // SAFETY: the job was made by `new_ref`, and is executed once: the closure is moved out,
+        // and the memory not used any more.
         let func = unsafe {
             let func = (&raw const (*job.as_ptr()).func).read();
             worker.blocks.free(job);

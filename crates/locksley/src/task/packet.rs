@@ -260,8 +260,8 @@ impl<T> Packet<T> {
     /// Returns the task's pool, unless the latch is set. The handle's owner has subscribed, and was
     /// told that there was no result.
     ///
-    /// So the runner takes the waker, with the lock held, before it counts the task as done. While the
-    /// waker is there, and the lock held, the task is outstanding, which keeps the pool alive
+    /// So the runner takes the waker, with the lock held, before it counts the task as done. While
+    /// the waker is there, and the lock held, the task is outstanding, which keeps the pool alive
     /// ([`Registry::user_leaves`]).
     pub(crate) fn pool_of_pending(&self) -> Option<Arc<Registry>> {
         let waker = lock(&self.completion.waker);

@@ -144,8 +144,8 @@ fn with_an_open_body(test: impl Fn(&Pool)) {
     }
 }
 
-/// The body goes on only when another worker has run what it has forked, again and again: helpers that
-/// have left come back.
+/// The body goes on only when another worker has run what it has forked, again and again: helpers
+/// that have left come back.
 #[test]
 fn tasks_run_while_their_body_still_forks() {
     with_an_open_body(|pool| {

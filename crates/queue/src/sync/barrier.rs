@@ -25,8 +25,8 @@
 //!
 //! Linux wants a process to register before its first barrier. That takes microseconds while the
 //! process has one thread, and 7 to 17 ms once there is a second. So [`prepare`] registers in the
-//! first case only, and the first heavy barrier does in the other: it is passed by a thread that has
-//! nothing else to do. While that thread registers, others are refused.
+//! first case only, and the first heavy barrier does in the other: it is passed by a thread that
+//! has nothing else to do. While that thread registers, others are refused.
 //!
 //! # The model
 //!
@@ -153,8 +153,8 @@ mod imp {
     const UNDER_WAY: u8 = 1;
     const DONE: u8 = 2;
 
-    /// Registers this process, unless that is done. `wait` says what to do while another thread is at
-    /// it: wait, or return `false`.
+    /// Registers this process, unless that is done. `wait` says what to do while another thread is
+    /// at it: wait, or return `false`.
     fn register(wait: bool) -> bool {
         loop {
             // Relaxed: the kernel orders what follows from a registration.
@@ -213,8 +213,8 @@ mod system {
         commands >= 0 && commands & wanted == wanted
     }
 
-    /// Returns `true` if this process has one thread: a folder has two links, and one for each folder
-    /// in it.
+    /// Returns `true` if this process has one thread: a folder has two links, and one for each
+    /// folder in it.
     pub(super) fn registers_at_once() -> bool {
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.st_nlink() == 3)
     }

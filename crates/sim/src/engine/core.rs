@@ -148,7 +148,8 @@ impl<'a, C: Computation> Core<'a, C> {
         self.held[p] = self.held[p].saturating_add(self.costs.interrupt);
     }
 
-    /// Returns `true` if the processor of an event was interrupted before it: the event comes later.
+    /// Returns `true` if the processor of an event was interrupted before it: the event comes
+    /// later.
     #[inline]
     fn is_held(&mut self, key: u32, now: u64) -> bool {
         let p = (key & !IDLE) as usize;

@@ -1,5 +1,5 @@
-//! Deques whose owners pay nothing for a fork, because thieves pay for both: the asymmetric deque, and
-//! the split deque that the pool has.
+//! Deques whose owners pay nothing for a fork, because thieves pay for both: the asymmetric deque,
+//! and the split deque that the pool has.
 //!
 //! | | asymmetric | split |
 //! |---|---|---|
@@ -8,9 +8,9 @@
 //! | thief, and all is private | | sets the victim's request; the owner sees it after its node, and exposes half |
 //! | the owner does not answer | | a thief that comes [`PATIENCE`] later forces it: a barrier that interrupts the victim alone |
 //!
-//! What a barrier and an interrupt cost is in [`Costs`](super::Costs). An interrupted processor stands
-//! still for as long, in whatever it does. Barriers of several thieves go on at the same time; kernels
-//! that take a lock for them make the asymmetric deque worse than it is here.
+//! What a barrier and an interrupt cost is in [`Costs`](super::Costs). An interrupted processor
+//! stands still for as long, in whatever it does. Barriers of several thieves go on at the same
+//! time; kernels that take a lock for them make the asymmetric deque worse than it is here.
 
 use std::collections::VecDeque;
 
@@ -20,8 +20,8 @@ use super::core::{Core, Scheduler};
 use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
 
-/// How long a request may stand before a thief forces the matter, in ticks: the pool's 5 microseconds,
-/// if a tick is a nanosecond.
+/// How long a request may stand before a thief forces the matter, in ticks: the pool's 5
+/// microseconds, if a tick is a nanosecond.
 const PATIENCE: u64 = 5000;
 
 /// Which of the two deques.

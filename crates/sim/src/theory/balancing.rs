@@ -1,9 +1,10 @@
-//! Probabilistic balancing: section 3 of Hendler and Shavit's "Non-Blocking Steal-Half Work Queues",
-//! the symmetric scheme (3.1 to 3.6) and the lemmas of the asymmetric one (3.7, 3.8).
+//! Probabilistic balancing: section 3 of Hendler and Shavit's "Non-Blocking Steal-Half Work
+//! Queues", the symmetric scheme (3.1 to 3.6) and the lemmas of the asymmetric one (3.7, 3.8).
 //!
-//! In a step a process with load L initiates a balancing with probability mu / L, with one of the others
-//! that it draws. Where several would balance with the same process, that decides for one of them; two that
-//! decide for each other balance. In the asymmetric scheme only the one with less may initiate.
+//! In a step a process with load L initiates a balancing with probability mu / L, with one of the
+//! others that it draws. Where several would balance with the same process, that decides for one of
+//! them; two that decide for each other balance. In the asymmetric scheme only the one with less
+//! may initiate.
 
 use locksley_policy::{Source, other};
 
@@ -140,8 +141,8 @@ fn contribution(scheme: Scheme, theorem: &str, effort: Effort) -> Finding {
     .at_least(0.5 * guaranteed(), &least.1)
 }
 
-/// Steps in which the first process gets an item each time, another one loses one, and all balance. The
-/// load of the first over the mean, from a quarter of the steps on.
+/// Steps in which the first process gets an item each time, another one loses one, and all balance.
+/// The load of the first over the mean, from a quarter of the steps on.
 fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> f64) -> f64 {
     let mut loads: Vec<f64> = (0..count).map(start).collect();
     let mean = loads.iter().sum::<f64>() / count as f64;
@@ -162,8 +163,8 @@ fn ratio(count: usize, steps: u64, start: impl Fn(usize) -> f64) -> f64 {
     ratio.mean()
 }
 
-/// What comes in, one item, goes out: mu / load of all others' attempts, each for half; a factor of two for
-/// those that come to nothing.
+/// What comes in, one item, goes out: mu / load of all others' attempts, each for half; a factor of
+/// two for those that come to nothing.
 const CONSTANT: f64 = 2.0 * 3.0;
 
 fn ratios(effort: Effort, start: impl Fn(usize, usize) -> f64) -> (Vec<f64>, String) {

@@ -148,13 +148,13 @@ fn pyramids(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
     .at_least(bound, &hit.collect())
 }
 
-/// Problem 3.1, which the thesis leaves open: the bins that are painted give as many balls, which are
-/// tossed once more.
+/// Problem 3.1, which the thesis leaves open: the bins that are painted give as many balls, which
+/// are tossed once more.
 ///
-/// The number c of painted bins, as a share of all, is concentrated at (1 - a)(1 - e^(-a (1 - theta_r))),
-/// by the method of bounded differences: a cube more or less changes it by at most one. Given c, the rest is
-/// lemma 3.3 with c (1 - theta_s) balls for each bin. So for many bins the expectation tends to (a - c)(1 -
-/// e^(-c (1 - theta_s))).
+/// The number c of painted bins, as a share of all, is concentrated at (1 - a)(1 - e^(-a (1 -
+/// theta_r))), by the method of bounded differences: a cube more or less changes it by at most one.
+/// Given c, the rest is lemma 3.3 with c (1 - theta_s) balls for each bin. So for many bins the
+/// expectation tends to (a - c)(1 - e^(-c (1 - theta_s))).
 pub(super) fn check_open(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(200, 5000);
     let cases = [

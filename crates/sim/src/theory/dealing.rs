@@ -83,10 +83,10 @@ fn work(effort: Effort) -> Vec<Finding> {
     ]
 }
 
-/// Theorem 5: if an item takes one process at most C times as long as another, the work is C (1 + alpha)
-/// balanced; theorem 9: items that go where they have affinity to are alpha-balanced in their work too, after
-/// K items. The paper gives no K for theorem 9; the variance of the work of a binomial number of items
-/// gives n (CV^2 + 1) / ((1 - p^(1/n)) alpha^2).
+/// Theorem 5: if an item takes one process at most C times as long as another, the work is C (1 +
+/// alpha) balanced; theorem 9: items that go where they have affinity to are alpha-balanced in
+/// their work too, after K items. The paper gives no K for theorem 9; the variance of the work of a
+/// binomial number of items gives n (CV^2 + 1) / ((1 - p^(1/n)) alpha^2).
 pub(super) fn check_unequal(effort: Effort) -> Vec<Finding> {
     let trials = effort.choose(100, 1000);
     let (n, p, alpha, most) = (8_usize, 0.9_f64, 0.1, 2.0);

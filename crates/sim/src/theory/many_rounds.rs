@@ -1,8 +1,9 @@
 //! Sharing over many rounds, for all four heuristics: what section 5.4 of the thesis leaves to be
 //! studied.
 //!
-//! The analysis of section 5.3 begins each round with all flags as they are at first. Here the flags stay
-//! as the rounds before have left them; who is idle is drawn anew for each round, a share alpha of all.
+//! The analysis of section 5.3 begins each round with all flags as they are at first. Here the
+//! flags stay as the rounds before have left them; who is idle is drawn anew for each round, a
+//! share alpha of all.
 
 use locksley_policy::{Heuristic, Source};
 
@@ -18,8 +19,8 @@ const FIRST_TIT_FOR_TAT: f64 = 0.8549;
 /// How far a measured threshold may be off.
 const NEAR: f64 = 0.01;
 
-/// Rounds that are played before any is counted. Under Abort-for-tat few flags are set in a round, and
-/// they stay long.
+/// Rounds that are played before any is counted. Under Abort-for-tat few flags are set in a round,
+/// and they stay long.
 const WARM: usize = 100;
 
 const HEURISTICS: [(&str, Heuristic); 4] = [
@@ -88,8 +89,8 @@ fn onset(heuristic: Option<Heuristic>, runs: u64) -> Mean {
 pub(super) fn check(effort: Effort) -> Vec<Finding> {
     let (count, runs) = (effort.choose(60, 600), effort.choose(10, 100));
     let thresholds = HEURISTICS.map(|(_, heuristic)| threshold(heuristic, count));
-    // Under Greedy nothing changes from round to round; under Tit-for-tat flags that were set while their
-    // processor was idle stay, so that more is given than in a first round.
+    // Under Greedy nothing changes from round to round; under Tit-for-tat flags that were set while
+    // their processor was idle stay, so that more is given than in a first round.
     let bounds = [
         (FIRST_GREEDY - NEAR, FIRST_GREEDY + NEAR),
         (FIRST_GREEDY - NEAR, FIRST_TIT_FOR_TAT + NEAR),

@@ -1,8 +1,8 @@
 //! Bounds with high probability: theorem 4.8 of the thesis, second half, as quantiles.
 //!
-//! With probability at least 1 - epsilon there are at most 64 Tinf + 16 ln(1/epsilon) phases of P / (1 -
-//! theta_r) idle iterations. The first term does not depend on epsilon; so what the quantiles lie above the
-//! median must stay below the second.
+//! With probability at least 1 - epsilon there are at most 64 Tinf + 16 ln(1/epsilon) phases of P /
+//! (1 - theta_r) idle iterations. The first term does not depend on epsilon; so what the quantiles
+//! lie above the median must stay below the second.
 
 use locksley_policy::{Flexible, Theta, Victims};
 

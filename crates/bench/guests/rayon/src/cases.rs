@@ -1,4 +1,5 @@
-//! What is done. Each case is a line or two of rayon, the same in serial to check against, and a size.
+//! What is done. Each case is a line or two of rayon, the same in serial to check against, and a
+//! size.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};

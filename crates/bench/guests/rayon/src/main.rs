@@ -1,12 +1,13 @@
-//! What a user of rayon writes. Built twice, with rayon's own rayon-core and with Locksley's, it is the two
-//! contenders of the benchmark `rayon`.
+//! What a user of rayon writes. Built twice, with rayon's own rayon-core and with Locksley's, it is
+//! the two contenders of the benchmark `rayon`.
 //!
 //! ```sh
 //! rayon-guest CASE THREADS [--quick]
 //! ```
 //!
-//! It reads a number of operations from a line of its standard input, does at least so many, checks what came
-//! out, and writes a line: seconds, operations, and nanoseconds of processor time for each.
+//! It reads a number of operations from a line of its standard input, does at least so many, checks
+//! what came out, and writes a line: seconds, operations, and nanoseconds of processor time for
+//! each.
 
 #![forbid(unsafe_code)]
 

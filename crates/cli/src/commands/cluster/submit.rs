@@ -41,7 +41,8 @@ pub(crate) struct Submit {
     /// If the job is over, forget what came of it, and run it anew.
     #[arg(long, global = true, requires = "job", conflicts_with = "attach")]
     again: bool,
-    /// If the job is over, its result counts as this command's: for a submitter that was interrupted.
+    /// If the job is over, its result counts as this command's: for a submitter that was
+    /// interrupted.
     #[arg(long, global = true, requires = "job")]
     attach: bool,
     /// Do not wait for the end.

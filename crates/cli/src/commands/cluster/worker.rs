@@ -46,14 +46,15 @@ pub(crate) struct Worker {
     /// How long it runs a task before it hands what is left over to the server.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = units::duration)]
     quantum: Duration,
-    /// How long what runs may take to end when the worker is stopped; then it is given back. And how long tasks that ran out of time may
-    /// occupy all threads before the worker ends.
+    /// How long what runs may take to end when the worker is stopped; then it is given back. And
+    /// how long tasks that ran out of time may occupy all threads before the worker ends.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::duration)]
     grace: Duration,
     /// End when there has been nothing to do for so long [default: never].
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     linger: Option<Duration>,
-    /// Serve metrics for Prometheus (/metrics) and a page (/) here: nothing keeps strangers away [default: nowhere].
+    /// Serve metrics for Prometheus (/metrics) and a page (/) here: nothing keeps strangers away
+    /// [default: nowhere].
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
 }

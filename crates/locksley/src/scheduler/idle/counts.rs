@@ -215,8 +215,8 @@ impl AtomicCounts {
         woken
     }
 
-    /// How many workers were woken to search, and have not got up yet. For a thread that has pushed a
-    /// job, and passed a fence since.
+    /// How many workers were woken to search, and have not got up yet. For a thread that has pushed
+    /// a job, and passed a fence since.
     pub(crate) fn summoned(&self) -> usize {
         self.summoned.load(Ordering::Relaxed) // [K3]
     }

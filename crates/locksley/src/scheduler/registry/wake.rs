@@ -189,8 +189,8 @@ impl Registry {
         }
     }
 
-    /// A worker that was woken to search, and has not done so since, has something to do: if there is
-    /// work in sight, another one is woken in its place.
+    /// A worker that was woken to search, and has not done so since, has something to do: if there
+    /// is work in sight, another one is woken in its place.
     #[inline]
     pub(crate) fn pass_on_summons(&self, worker: &Worker) {
         if worker.summoned.take() {

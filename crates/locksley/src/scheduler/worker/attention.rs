@@ -13,8 +13,9 @@ const GENEROUS: u32 = 64;
 impl Worker {
     /// Sends the next fork the slow way, because what the worker runs is recorded: see `record`.
     ///
-    /// A job that is stolen before the worker has seen the call would not be recorded. So all jobs are
-    /// public while a strand runs, and no thief forces the worker to show what it has just pushed.
+    /// A job that is stolen before the worker has seen the call would not be recorded. So all jobs
+    /// are public while a strand runs, and no thief forces the worker to show what it has just
+    /// pushed.
     pub(crate) fn seal(&self) {
         self.sealed.store(true, Ordering::Relaxed);
         // SAFETY: only the owner's thread has a `&Worker`. A force that is under way is cancelled.

@@ -69,8 +69,8 @@ pub struct Worker {
     /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by
     /// thieves.
     asked_at: AtomicU64,
-    /// What the worker runs is recorded, and nothing that it has forked is private: no thief forces it.
-    /// Written by the owner.
+    /// What the worker runs is recorded, and nothing that it has forked is private: no thief forces
+    /// it. Written by the owner.
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The

@@ -61,8 +61,8 @@ impl Worker {
         self.task_stack.leave();
     }
 
-    /// Runs the newest jobs of the worker's own, one after the other, until there is none, or something
-    /// is targeted at the worker.
+    /// Runs the newest jobs of the worker's own, one after the other, until there is none, or
+    /// something is targeted at the worker.
     pub(crate) fn run_newest(&self) {
         let registry = self.registry();
         if registry.config.breadth_first {
