@@ -6,6 +6,7 @@ use super::{Embedded, Forced, PushToken, TakenBack, is_hole};
 use crate::handle::Handle;
 use crate::ring::{Index, STRIDE, distance};
 use crate::sync::Ordering;
+use crate::sync::barrier;
 use crate::traits::{Full, Owner, Steal, StealBatch, Thief};
 use crate::word::Word;
 
@@ -49,6 +50,8 @@ impl<T: Word> Deque<T> {
     /// Creates a deque whose indices start at `start`, for tests of what happens as they grow.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
+        // Its thieves may force from now on. A runtime that cannot wait for that has the deque embedded.
+        barrier::is_ready();
         let deque = Handle::new(Embedded::starting_at(capacity, start));
         Deque {
             bottom: deque.bottom(),

@@ -44,6 +44,8 @@ unsafe impl Sync for Own {}
 impl Own {
     /// The owner's end of an empty deque with this range.
     pub(super) fn new(bot: u64, range: Range) -> Own {
+        // Its thieves need it from the start.
+        barrier::is_ready();
         let own = Own {
             bot: AtomicU64::new(bot),
             low: Cell::new(0),

@@ -40,8 +40,14 @@ fn a_profile_has_the_bounds_of_work_and_span() {
         };
         let ends = |points: &[(f64, f64)]| [points[0], points[points.len() - 1]];
         lie_at(&ends(&upper.curve()), &[(1.0, 1.0), (8.0, 4.0)], &x, &y);
-        // 8 / (8 / P + 4).
-        let least = |workers: f64| 8.0 / (8.0 / workers + 4.0);
+        // 8 / (8 / P + 1.44 * 4), and 1 for one worker.
+        let least = |workers: f64| {
+            if workers <= 1.0 {
+                1.0
+            } else {
+                8.0 / (8.0 / workers + 1.44 * 4.0)
+            }
+        };
         lie_at(
             &ends(&lower.curve()),
             &[(1.0, least(1.0)), (8.0, least(8.0))],
