@@ -2,8 +2,8 @@
 //! contender's idle threads disturb another (forte's never sleep), no heap is full of what others
 //! left, and a busy machine's scheduler treats all alike.
 //!
-//! Which pages of memory a process got shows in how fast it walks through a large tree. So no contender
-//! keeps them: after a few turns all processes end, and start again in another order.
+//! Which pages of memory a process got shows in how fast it walks through a large tree. So no
+//! contender keeps them: after a few turns all processes end, and start again in another order.
 //!
 //! The process reads a number of operations from a line of its standard input, does them, and
 //! writes a line with what it did and how long it took.

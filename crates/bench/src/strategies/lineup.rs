@@ -81,8 +81,8 @@ pub(super) fn is_crowded(workers: usize) -> bool {
     workers > processors()
 }
 
-/// A pool that holds no worker back, though there be fewer processors than workers. Each worker stays
-/// on its processor, where that can be had: the system likes to start them on the same one.
+/// A pool that holds no worker back, though there be fewer processors than workers. Each worker
+/// stays on its processor, where that can be had: the system likes to start them on the same one.
 pub(super) fn builder(strategy: Strategy, workers: usize) -> Builder {
     let builder = Pool::builder().workers(workers).strategy(strategy);
     let builder = builder.processors(workers);

@@ -191,15 +191,22 @@ mod models {
         });
     }
 
+    type Asleep = (Arc<SleepState>, Arc<AtomicCounts>, Arc<Embedded<usize>>);
+
+    /// A worker asleep, the counts of its pool, and the deque of another one, which it has called.
+    fn asleep() -> Asleep {
+        let (state, sleepers) = (SleepState::new(), AtomicCounts::new(0));
+        let deque = Embedded::new();
+        sleepers.begin_sleep(&state);
+        leave_call(&deque);
+        (Arc::new(state), Arc::new(sleepers), Arc::new(deque))
+    }
+
     /// A worker that was woken to search sees the job that it was woken for.
     #[test]
     fn who_is_woken_sees_why() {
         loom::model(|| {
-            let state = Arc::new(SleepState::new());
-            let sleepers = Arc::new(AtomicCounts::new(0));
-            let deque = Arc::new(Embedded::new());
-            sleepers.begin_sleep(&state);
-            leave_call(&deque);
+            let (state, sleepers, deque) = asleep();
             let woken = {
                 let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
                 thread::spawn(move || {
@@ -223,11 +230,7 @@ mod models {
     #[test]
     fn a_push_behind_a_summons_is_seen() {
         loom::model(|| {
-            let state = Arc::new(SleepState::new());
-            let sleepers = Arc::new(AtomicCounts::new(0));
-            let deque = Arc::new(Embedded::new());
-            sleepers.begin_sleep(&state);
-            leave_call(&deque);
+            let (state, sleepers, deque) = asleep();
             assert!(sleepers.wake_to_search(&state));
             let woken = {
                 let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
