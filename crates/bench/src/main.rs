@@ -284,6 +284,9 @@ fn turn(workload: &str, contender: &str, operations: u64) -> ExitCode {
     {
         return code;
     }
+    if let Some(code) = joins::run_spawning(workload, contender, operations) {
+        return code;
+    }
     let found = queues::find(workload);
     match found.and_then(|mut workload| workload.turn(contender, operations)) {
         Some(Ok(_)) => ExitCode::SUCCESS,

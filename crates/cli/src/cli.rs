@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -9,6 +10,7 @@ use crate::commands::{
     simulate, theory, topology, trace,
 };
 use crate::error::EXIT_CODES;
+use crate::render::output;
 
 const EXAMPLES: &str = "  \
   locksley                                  a tour: three programs under every strategy
@@ -99,9 +101,19 @@ const GROUPS: [(&str, &[&str]); 5] = [
 impl Cli {
     /// Reads the arguments of the process.
     pub(crate) fn read() -> Cli {
-        let matches = grouped(Cli::command()).get_matches();
-        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let matches = grouped(Cli::command()).try_get_matches();
+        let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+        cli.unwrap_or_else(|error| stop(&error))
     }
+}
+
+/// Prints help, the version, or what is wrong with the arguments, and ends the process.
+fn stop(error: &clap::Error) -> ! {
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    if !error.use_stderr() {
+        output::printed(printed);
+    }
+    std::process::exit(error.exit_code())
 }
 
 /// The command with its subcommands in groups. clap lists them one after another.

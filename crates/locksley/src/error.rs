@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::machine::topology::CpuList;
+use crate::strategy::Strategy;
 
 /// Why [`Builder::build`](crate::Builder::build) failed. Nothing is left behind.
 ///
@@ -61,6 +62,13 @@ pub enum BuildError {
     AlreadyWorker,
     /// The global pool exists already.
     GlobalExists,
+    /// A [donor](crate::Builder::donor) was set, and the strategy asks none.
+    Donor {
+        /// The strategy.
+        strategy: Strategy,
+    },
+    /// Tasks would be dealt to the calling thread, which may never come by.
+    Dedicated,
     /// The strategy was left out when the program was built.
     StrategyLeftOut,
 }
@@ -107,6 +115,15 @@ impl fmt::Display for BuildError {
             BuildError::AlreadyWorker => f.write_str(
                 "the calling thread is a worker already: build the pool on another one, \
                  or without `use_current_thread`",
+            ),
+            BuildError::Donor { strategy } => write!(
+                f,
+                "the strategy {strategy} asks no donor whom to give work to: \
+                 use `sharing`, or leave the donor out"
+            ),
+            BuildError::Dedicated => f.write_str(
+                "with `mode=dedicated` each task is dealt to one worker, and the calling thread may \
+                 never come by to run it: leave out `use_current_thread`, or the mode",
             ),
             BuildError::StrategyLeftOut => f.write_str(
                 "this program was built without the strategy that is asked for: \

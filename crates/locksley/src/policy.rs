@@ -5,6 +5,7 @@
 //! |---|---|
 //! | whom to steal from | [`Victims`], with any strategy; [`Flexible`] |
 //! | a choice of one's own | [`Balancer`], from [`View`], [`Seeker`], [`Memory`], [`Source`] |
+//! | when and to whom to give, by one's own choice | [`Donor`], from [`Opportunity`] |
 //! | when to balance, and how much to take | [`StealHalf`]: [`When`], [`Amount`] |
 //! | when to give work away, and to whom | [`Sharing`]: [`Heuristic`], [`Target`] |
 //! | to whom to deal | [`Dealing`]: [`Oracle`] |
@@ -27,6 +28,7 @@
 
 #[doc(inline)]
 pub use locksley_policy::{
-    Amount, Balancer, Dealing, Factor, Flexible, Heuristic, Memory, Mu, Oracle, OutOfRange,
-    Outcome, Seeker, Sharing, Source, StealHalf, Target, Theta, Update, Victims, View, When,
+    Amount, Balancer, DealMode, Dealing, Donor, Factor, Flexible, Heuristic, Memory, Mu,
+    Opportunity, Oracle, OutOfRange, Outcome, Seeker, Sharing, Source, StealHalf, Target, Theta,
+    Update, Victims, View, When,
 };

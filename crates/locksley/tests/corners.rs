@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use locksley::{Pool, Strategy};
 
+/// How long a test waits before it calls a wait endless. No test that passes takes so long.
+const LIMIT: Duration = Duration::from_secs(60);
+
 fn until(flag: &AtomicBool) {
     while !flag.load(SeqCst) {
         thread::yield_now();
@@ -42,7 +45,7 @@ fn spares_are_there_after_the_end() {
         drop(pool);
         send.send(()).unwrap();
     });
-    let ended = receive.recv_timeout(Duration::from_secs(5)).is_ok();
+    let ended = receive.recv_timeout(LIMIT).is_ok();
     assert!(done.load(SeqCst), "the task did not finish");
     assert!(ended, "the pool does not end");
 }
@@ -185,11 +188,7 @@ fn a_payload_that_panics_does_not_kill_a_worker() {
     thread::spawn(move || {
         let _ = send.send(pool.install(|| 7));
     });
-    assert_eq!(
-        receive.recv_timeout(Duration::from_secs(3)),
-        Ok(7),
-        "the pool is dead"
-    );
+    assert_eq!(receive.recv_timeout(LIMIT), Ok(7), "the pool is dead");
 }
 
 impl Wake for Bomb {
@@ -225,11 +224,7 @@ fn a_scope_ends_though_payloads_panic() {
         std::mem::forget(r);
         let _ = send.send(err);
     });
-    assert_eq!(
-        receive.recv_timeout(Duration::from_secs(3)),
-        Ok(true),
-        "the scope hangs"
-    );
+    assert_eq!(receive.recv_timeout(LIMIT), Ok(true), "the scope hangs");
 }
 
 /// What its tasks borrow is gone when a scope is left.
@@ -252,7 +247,8 @@ fn no_payload_lets_a_scope_end_early() {
     }));
     let late = !finished.load(SeqCst);
     std::mem::forget(r);
-    thread::sleep(Duration::from_millis(400));
+    // What the task borrows is there until it is done.
+    until(&finished);
     assert!(
         !late,
         "the scope was left before its task was done: what that borrows is gone"

@@ -137,11 +137,10 @@ fn forks_are_taken(pool: &Pool) {
     }
 }
 
-/// Whatever waiters may take, half of the items of a recursion is nearly all of it: joins' jobs go
-/// one by one.
+/// Where waiters leapfrog, joins' jobs go one by one.
 #[test]
-fn joins_do_not_move() {
-    for waiting in [Waiting::default(), Waiting::TakeAny] {
+fn joins_do_not_move_where_waiters_leapfrog() {
+    for waiting in [Waiting::Leapfrog, Waiting::Own] {
         for when in When::ALL {
             let builder = Pool::builder()
                 .workers(2)
@@ -153,6 +152,84 @@ fn joins_do_not_move() {
             assert_eq!(pool.stats().total().batch_stolen, 0, "{}", pool.stats());
             // This spawns something too, which may move.
             forks_are_taken(&pool);
+        }
+    }
+}
+
+/// Where they take any work, a thief takes half of what is public, runs the oldest, and the rest
+/// runs too.
+#[cfg(feature = "stats")]
+#[test]
+fn joins_move_in_halves_where_waiters_take_any() {
+    for when in When::ALL {
+        for amount in [Amount::Half, Amount::Difference] {
+            let builder = Pool::builder()
+                .workers(2)
+                .strategy(Strategy::steal_half(when, amount))
+                .waiting(Waiting::TakeAny);
+            let pool = builder.build().unwrap();
+            forks_are_taken(&pool);
+            let ran = std::sync::Mutex::new(Vec::new());
+            let job = |number| ran.lock().unwrap().push(number);
+            // The innermost task holds its worker until the other one has taken a batch: what it
+            // has forked is forced from it.
+            let wait = || {
+                while pool.stats().total().batch_stolen == 0 {
+                    std::thread::yield_now();
+                }
+                while ran.lock().unwrap().is_empty() {
+                    std::thread::yield_now();
+                }
+            };
+            while pool.stats().total().batch_stolen == 0 {
+                ran.lock().unwrap().clear();
+                pool.install(|| numbered(8, &job, &wait));
+                let mut order = ran.lock().unwrap().clone();
+                assert_eq!(order[0], 8, "the oldest first: {order:?}");
+                order.sort_unstable();
+                assert_eq!(order, (1..=8).collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+/// [`nested`] jobs that know their numbers, the oldest of which has the largest.
+fn numbered(jobs: usize, job: &(impl Fn(usize) + Sync), inside: &(impl Fn() + Sync)) {
+    match jobs {
+        0 => inside(),
+        _ => {
+            locksley::join(|| numbered(jobs - 1, job, inside), || job(jobs));
+        }
+    }
+}
+
+/// A search over a range without end for what lies at the beginning of its second half. A thief
+/// that began with the newest of a batch would search the small end of the range for years.
+#[test]
+fn a_search_of_a_large_range_ends() {
+    fn search(low: u64, high: u64, wanted: u64, found: &AtomicBool) {
+        if found.load(Ordering::Relaxed) {
+            return;
+        }
+        if high - low == 1 {
+            found.fetch_or(low == wanted, Ordering::Relaxed);
+            return;
+        }
+        let middle = low + (high - low) / 2;
+        let below = || search(low, middle, wanted, found);
+        locksley::join(below, || search(middle, high, wanted, found));
+    }
+    for (when, amount) in policies() {
+        for waiting in [Waiting::Leapfrog, Waiting::TakeAny] {
+            let pool = Pool::builder()
+                .workers(2)
+                .strategy(Strategy::steal_half(when, amount))
+                .waiting(waiting)
+                .build()
+                .unwrap();
+            let (found, end) = (AtomicBool::new(false), 1 << 50);
+            pool.install(|| search(0, end, end / 2, &found));
+            assert!(found.into_inner(), "{when}, {amount}, {waiting:?}");
         }
     }
 }

@@ -176,6 +176,47 @@ fn a_letter_wakes_who_it_is_for() {
     }
 }
 
+/// Where waiters take any work, the newest job itself is offered: a worker that holds an older one
+/// back gives the newer one away.
+#[test]
+fn the_newest_is_given_where_waiters_take_any() {
+    let pool = Pool::builder()
+        .workers(2)
+        .strategy(Strategy::sharing(Heuristic::GREEDY))
+        .waiting(Waiting::TakeAny)
+        .idle(locksley::Idle {
+            spins: 1000,
+            yields: 1_000_000,
+        })
+        .build()
+        .expect("the pool starts");
+    // Forks one job inside the other until another worker has begun one, and says which it was.
+    fn fork(depth: usize, begun: &AtomicUsize) {
+        if begun.load(Ordering::Acquire) == 0 && depth < 500 {
+            std::thread::yield_now();
+            locksley::join_context(
+                |_| fork(depth + 1, begun),
+                |context| {
+                    if context.migrated() {
+                        let _ = begun.compare_exchange(
+                            0,
+                            depth + 1,
+                            Ordering::AcqRel,
+                            Ordering::Relaxed,
+                        );
+                    }
+                },
+            );
+        }
+    }
+    let mut deepest = 0;
+    while deepest < 2 {
+        let begun = AtomicUsize::new(0);
+        pool.install(|| fork(0, &begun));
+        deepest = deepest.max(begun.into_inner());
+    }
+}
+
 #[cfg(feature = "stats")]
 mod counted {
     use std::time::{Duration, Instant};

@@ -43,7 +43,7 @@ pub enum Oracle {
     Simple,
     /// To the process that the item has affinity to, unless it has got `l` times the average.
     Locality {
-        /// How much imbalance is allowed; at least 2.
+        /// How much imbalance is allowed; at least 2. [`INFINITE`](Oracle::INFINITE) for any.
         l: u32,
     },
     /// To the one of `samples` that has the least pending from this producer.
@@ -56,6 +56,9 @@ pub enum Oracle {
 impl Oracle {
     /// [`Oracle::Locality`] with L = 4: three of four items go where they want, by Theorem 11.
     pub const LOCALITY: Oracle = Oracle::Locality { l: 4 };
+
+    /// The paper's L of infinity: every item goes where it wants. Written `inf`.
+    pub const INFINITE: u32 = u32::MAX;
 
     /// [`Oracle::Adaptive`] with two samples.
     pub const ADAPTIVE: Oracle = Oracle::Adaptive { samples: 2 };
@@ -70,8 +73,36 @@ impl Oracle {
     ];
 }
 
+/// What else a consumer may do, beside taking what it was dealt.
+///
+/// ```
+/// use locksley_policy::{DealMode, Dealing};
+///
+/// let dealing: Dealing = "dealing:locality,l=inf,mode=dedicated".parse().unwrap();
+/// assert_eq!(dealing.mode, DealMode::DEDICATED);
+/// assert_eq!(dealing.to_string(), "dealing:locality,l=inf,mode=dedicated");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DealMode {
+    /// One that is out of work fetches what others were dealt.
+    #[default]
+    Hybrid,
+    /// As published: an item is executed by the process that it was dealt to, and buffers take
+    /// their items from lists that are all there from the beginning.
+    Dedicated {
+        /// How many lists (the paper's LISTS_NUM).
+        lists: u32,
+    },
+}
+
+impl DealMode {
+    /// [`DealMode::Dedicated`] with 256 lists: of 64 items each they are 2 MB.
+    pub const DEDICATED: DealMode = DealMode::Dedicated { lists: 256 };
+}
+
 /// The dealing strategy's policies: `dealing:simple`, `dealing:locality,l=4`,
-/// `dealing:adaptive,samples=2`, each with `batch=N`, where 0 means to the end.
+/// `dealing:adaptive,samples=2`, each with `batch=N`, where 0 means to the end, and with
+/// `mode=dedicated,lists=N`.
 ///
 /// ```
 /// use locksley_policy::{Dealing, Oracle};
@@ -87,6 +118,8 @@ pub struct Dealing {
     pub oracle: Oracle,
     /// How many items a consumer takes from a buffer before it looks into the next; 0 for all.
     pub batch: u32,
+    /// What else a consumer may do.
+    pub mode: DealMode,
 }
 
 impl Dealing {
@@ -125,6 +158,7 @@ impl Default for Dealing {
         Dealing {
             oracle: Oracle::default(),
             batch: Dealing::BATCH,
+            mode: DealMode::default(),
         }
     }
 }
@@ -187,7 +221,9 @@ impl Dealer {
             self.round = 0;
             self.average += 1;
         }
-        let wanted = affinity.filter(|&wanted| self.dealt[wanted] < l * self.average);
+        let most = l.saturating_mul(self.average);
+        let fits = |&wanted: &usize| l == u64::from(Oracle::INFINITE) || self.dealt[wanted] < most;
+        let wanted = affinity.filter(fits);
         let dealt = wanted.unwrap_or_else(|| {
             // Not all have got twice the average, so this ends within `count` steps.
             loop {
@@ -275,7 +311,15 @@ impl TextForm for Oracle {
         Ok(match reader.word("way to deal", &Oracle::NAMED)? {
             Oracle::Simple => Oracle::Simple,
             Oracle::Locality { l } => Oracle::Locality {
-                l: reader.number("l", l, 2..=u32::MAX)?,
+                l: reader.value(
+                    "l",
+                    l,
+                    "a whole number from 2 on, or inf",
+                    |found| match found {
+                        "inf" => Some(Oracle::INFINITE),
+                        _ => found.parse().ok().filter(|&l| l >= 2),
+                    },
+                )?,
             },
             Oracle::Adaptive { samples } => Oracle::Adaptive {
                 samples: reader.number("samples", samples, 1..=MOST_PROBES)?,
@@ -288,7 +332,11 @@ impl TextForm for Oracle {
             Oracle::Simple => writer.word("simple"),
             Oracle::Locality { l } => {
                 writer.word("locality")?;
-                writer.pair("l", l, 4)
+                if l == Oracle::INFINITE {
+                    writer.pair("l", "inf", "")
+                } else {
+                    writer.pair("l", l, 4)
+                }
             }
             Oracle::Adaptive { samples } => {
                 writer.word("adaptive")?;
@@ -308,12 +356,29 @@ impl TextForm for Dealing {
             Oracle::default()
         };
         let batch = reader.number("batch", Dealing::BATCH, 0..=u32::MAX)?;
-        Ok(Dealing { oracle, batch })
+        let modes = [
+            ("hybrid", DealMode::Hybrid),
+            ("dedicated", DealMode::DEDICATED),
+        ];
+        let mut mode = reader.choice("mode", DealMode::Hybrid, &modes)?;
+        if let DealMode::Dedicated { lists } = &mut mode {
+            *lists = reader.number("lists", *lists, 1..=1 << 20)?;
+        }
+        Ok(Dealing {
+            oracle,
+            batch,
+            mode,
+        })
     }
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
         self.oracle.write(writer)?;
-        writer.pair("batch", self.batch, Dealing::BATCH)
+        writer.pair("batch", self.batch, Dealing::BATCH)?;
+        if let DealMode::Dedicated { lists } = self.mode {
+            writer.pair("mode", "dedicated", "hybrid")?;
+            writer.pair("lists", lists, 256)?;
+        }
+        Ok(())
     }
 }
 

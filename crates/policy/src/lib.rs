@@ -13,7 +13,7 @@
 //! | when it tries | [`When`] | [`Since`] | steal-half, 2.2.1 |
 //! | how much it takes | [`Amount`] | | steal-half, Fig. 7 |
 //! | how soon it tries again | [`Thrift`] | itself | |
-//! | when a busy worker gives | [`Heuristic`], [`Sharing`] | a flag | thesis, 5.2, 5.3 |
+//! | when a busy worker gives | [`Heuristic`], [`Sharing`], [`Donor`] for your own | a flag | thesis, 5.2, 5.3 |
 //! | to whom | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
 //! | to whom an item is dealt | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
 //! | which of these | [`Auto`] | | thesis, 5.3 |
@@ -56,6 +56,7 @@ pub mod amount;
 pub mod auto;
 pub mod balancer;
 pub mod dealing;
+pub mod donor;
 pub mod heuristic;
 pub mod order;
 pub mod params;
@@ -74,7 +75,8 @@ pub mod when;
 pub use amount::{Amount, StealHalf};
 pub use auto::{Auto, Mode, Period, Tuning};
 pub use balancer::{Balancer, Memory, Mixed, Outcome, Seeker};
-pub use dealing::{Collector, Dealer, Dealing, Oracle};
+pub use dealing::{Collector, DealMode, Dealer, Dealing, Oracle};
+pub use donor::{Donor, Opportunity};
 pub use heuristic::{Heuristic, Spread, Update};
 pub use order::{Order, Sweep};
 pub use params::{Factor, Mu, OutOfRange, Theta};

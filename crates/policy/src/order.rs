@@ -84,25 +84,25 @@ impl Order {
             [] => 0,
             _ => shared(other) + 1,
         };
-        let mut victims: Vec<(usize, usize)> = (0..addresses.len())
-            .filter(|&other| other != me)
-            .map(|other| (nearness(other), other))
-            .collect();
-        victims.sort_unstable_by_key(|&(nearness, other)| (usize::MAX - nearness, other));
-        let ends: Box<[u16]> = (1..=victims.len())
-            .filter(|&end| end == victims.len() || victims[end].0 != victims[end - 1].0)
-            .map(|end| end as u16)
-            .collect();
+        // Ring by ring, instead of a sort: there are few of them.
+        let (mut victims, mut ends, mut unknown) = (Vec::new(), Vec::new(), false);
+        for near in (0..=own.len() + 1).rev() {
+            let ring = (0..addresses.len()).filter(|&other| other != me && nearness(other) == near);
+            victims.extend(ring.map(|other| other as u16));
+            if victims.len() > ends.last().map_or(0, |&end| usize::from(end)) {
+                ends.push(victims.len() as u16);
+                unknown = near == 0;
+            }
+        }
         if ends.len() < 2 {
             return Order::uniform(me);
         }
-        let unknown = victims.last().is_some_and(|&(nearness, _)| nearness == 0);
         Order {
             me,
             theta,
             neighbourhood: (ends.len() - 1 - usize::from(unknown)).max(1),
-            victims: victims.iter().map(|&(_, other)| other as u16).collect(),
-            ends,
+            victims: victims.into(),
+            ends: ends.into(),
             known: addresses.len(),
         }
     }
@@ -162,6 +162,53 @@ impl Order {
             sweep.draw_start();
         }
         sweep
+    }
+
+    /// Makes an attempt at each processor in the order of [`sweep`](Order::sweep), until one comes to
+    /// something.
+    ///
+    /// ```
+    /// use locksley_policy::{Order, Random};
+    ///
+    /// let mut random = Random::new(1, 2);
+    /// let found = Order::uniform(0).search(4, &mut random, |victim| (victim == 3).then_some("work"));
+    /// assert_eq!(found, Some("work"));
+    /// ```
+    #[inline]
+    pub fn search<R>(
+        &self,
+        count: usize,
+        random: &mut impl Source,
+        mut attempt: impl FnMut(usize) -> Option<R>,
+    ) -> Option<R> {
+        if !self.ends.is_empty() {
+            return self.sweep(count, random).find_map(attempt);
+        }
+        // As a sweep would, but in registers.
+        let others = self.others(count);
+        let start = if others > 1 { random.below(others) } else { 0 };
+        let mut places = (start..others).chain(0..start);
+        places.find_map(|place| attempt(self.other(place, count)))
+    }
+
+    /// How many of the first `count` processors are not the thief.
+    #[inline]
+    fn others(&self, count: usize) -> usize {
+        count - usize::from(self.me < count)
+    }
+
+    /// The one at this place among them, counted from behind the thief.
+    #[inline]
+    fn other(&self, place: usize, count: usize) -> usize {
+        if self.me >= count {
+            return place;
+        }
+        let victim = self.me + 1 + place;
+        if victim < count {
+            victim
+        } else {
+            victim - count
+        }
     }
 
     fn ring(&self, ring: usize) -> std::ops::Range<usize> {
@@ -240,11 +287,9 @@ pub struct Sweep<'a, S> {
 }
 
 impl<S: Source> Sweep<'_, S> {
-    /// The others as one part, without regard to rings. If the thief is one of the first `count`,
-    /// the places count from the one behind it.
+    /// The others as one part, without regard to rings.
     fn others(&mut self) -> Part {
-        let others = self.count - usize::from(self.order.me < self.count);
-        Part::new(0..others, false, &mut self.random)
+        Part::new(0..self.order.others(self.count), false, &mut self.random)
     }
 
     #[cold]
@@ -300,16 +345,7 @@ impl<S: Source> Sweep<'_, S> {
             // A stranger, by number.
             return place;
         }
-        let (me, count) = (self.order.me, self.count);
-        if me >= count {
-            return place;
-        }
-        let victim = me + 1 + place;
-        if victim < count {
-            victim
-        } else {
-            victim - count
-        }
+        self.order.other(place, self.count)
     }
 }
 

@@ -143,6 +143,7 @@ mod message;
 mod protocol;
 mod receive;
 mod safra;
+mod sending;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -154,6 +155,7 @@ pub use protocol::Protocol;
 
 use heartbeat::Heartbeat;
 use safra::Safra;
+use sending::Probing;
 
 /// How many children a rank has in the tree. Few, since the root waits for all of them; not two,
 /// since each level costs a latency.
@@ -213,6 +215,8 @@ pub struct Rank<V> {
     memory: Memory,
     lines: Vec<usize>,
     request: Option<Request>,
+    /// Whom it probes, if it sends.
+    probing: Option<Probing>,
     /// Failed attempts since it last got work.
     failures: u32,
     /// When the next attempt may be made.
@@ -244,6 +248,7 @@ impl<V: View> Rank<V> {
             memory: Memory::default(),
             lines: lines.unwrap_or_default(),
             request: None,
+            probing: None,
             failures: 0,
             next_try: 0,
             remembered: VecDeque::new(),

@@ -79,6 +79,33 @@ impl Target {
         ("shortest", Target::SHORTEST),
     ];
 
+    /// Those of Eager et al., for processors that send and do not know their thieves.
+    const SENDERS: [(&'static str, Target); 3] = [
+        ("random", Target::Random),
+        ("threshold", Target::THRESHOLD),
+        ("shortest", Target::SHORTEST),
+    ];
+
+    fn read_probes(mut self, reader: &mut Reader<'_>) -> Result<Target, ParseError> {
+        if let Target::Threshold { probes, .. } | Target::Shortest { probes } = &mut self {
+            *probes = reader.number("l_p", *probes, 1..=MOST_PROBES)?;
+        }
+        if let Target::Threshold { below, .. } = &mut self {
+            *below = reader.number("below", *below, 1..=u32::MAX)?;
+        }
+        Ok(self)
+    }
+
+    fn write_probes(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        if let Target::Threshold { probes, .. } | Target::Shortest { probes } = *self {
+            writer.pair("l_p", probes, 3)?;
+        }
+        if let Target::Threshold { below, .. } = *self {
+            writer.pair("below", below, 1)?;
+        }
+        Ok(())
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Target::Random => "random",
@@ -123,6 +150,23 @@ impl Target {
             below.is_some() && best.is_some()
         });
         best
+    }
+}
+
+/// `threshold` unless a word says otherwise; `l_p` and `below` may stand behind it.
+impl TextForm for Target {
+    fn read(reader: &mut Reader<'_>) -> Result<Target, ParseError> {
+        let target = if reader.has_word() {
+            reader.word("target", &Target::SENDERS)?
+        } else {
+            Target::THRESHOLD
+        };
+        target.read_probes(reader)
+    }
+
+    fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
+        writer.word(self.name())?;
+        self.write_probes(writer)
     }
 }
 
@@ -247,13 +291,8 @@ impl TextForm for Sharing {
         let mut theta =
             |key| reader.value(key, Theta::ZERO, Theta::WANTED, |found| found.parse().ok());
         let (theta_s, theta_r) = (theta("theta_s")?, theta("theta_r")?);
-        let mut target = reader.choice("target", Target::Random, &Target::NAMED)?;
-        if let Target::Threshold { probes, .. } | Target::Shortest { probes } = &mut target {
-            *probes = reader.number("l_p", *probes, 1..=MOST_PROBES)?;
-        }
-        if let Target::Threshold { below, .. } = &mut target {
-            *below = reader.number("below", *below, 1..=u32::MAX)?;
-        }
+        let target = reader.choice("target", Target::Random, &Target::NAMED)?;
+        let target = target.read_probes(reader)?;
         Ok(Sharing {
             heuristic,
             theta_s,
@@ -267,13 +306,7 @@ impl TextForm for Sharing {
         writer.pair("theta_s", self.theta_s, Theta::ZERO)?;
         writer.pair("theta_r", self.theta_r, Theta::ZERO)?;
         writer.pair("target", self.target.name(), "random")?;
-        if let Target::Threshold { probes, .. } | Target::Shortest { probes } = self.target {
-            writer.pair("l_p", probes, 3)?;
-        }
-        if let Target::Threshold { below, .. } = self.target {
-            writer.pair("below", below, 1)?;
-        }
-        Ok(())
+        self.target.write_probes(writer)
     }
 }
 

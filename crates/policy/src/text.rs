@@ -22,7 +22,7 @@ use std::fmt;
 ///
 /// let error = "dealing:locality,l=1".parse::<Dealing>().unwrap_err();
 /// assert!(matches!(error, ParseError::Value { ref key, .. } if key == "l"));
-/// assert!(error.to_string().ends_with("give a whole number from 2 on"));
+/// assert!(error.to_string().ends_with("give a whole number from 2 on, or inf"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use locksley_policy::rank::Protocol;
 use locksley_policy::{
-    Amount, Dealing, Factor, Flexible, Heuristic, Lifelines, MOST_PROBES, Mu, Oracle, ParseError,
-    Sharing, StealHalf, Target, Theta, Tuning, Update, Victims, When,
+    Amount, DealMode, Dealing, Factor, Flexible, Heuristic, Lifelines, MOST_PROBES, Mu, Oracle,
+    ParseError, Sharing, StealHalf, Target, Theta, Tuning, Update, Victims, When,
 };
 use proptest::prelude::*;
 
@@ -129,7 +129,9 @@ proptest! {
         same(heuristic)?;
         same(sharing)?;
         same(oracle)?;
-        same(Dealing { oracle, batch })?;
+        for mode in [DealMode::Hybrid, DealMode::DEDICATED, DealMode::Dedicated { lists: 9 }] {
+            same(Dealing { oracle, batch, mode })?;
+        }
         same(Tuning { patience })?;
         let lifelines = (batch % 2 == 0).then_some(Lifelines { w: batch / 2, base: patience.max(2) });
         let times = (u64::from(patience), u64::from(batch) * 1_000 + u64::from(patience));
@@ -139,10 +141,15 @@ proptest! {
             floor: batch as usize,
             batch: patience as usize,
             lifelines,
+            sending: None,
             backoff: times,
             beat: times.1,
             patience: times.0,
         })?;
+        for target in ["random", "threshold:l_p=2", "shortest:l_p=5"] {
+            let text = format!("sending:{target},floor=3").replacen(":l_p", ",l_p", 1);
+            same(text.parse::<Protocol>().unwrap())?;
+        }
     }
 
     #[test]

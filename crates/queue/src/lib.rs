@@ -62,8 +62,9 @@
 //!
 //! # Platforms
 //!
-//! 64-bit targets. On Linux [`split`] and [`steal_half`] use `membarrier`; elsewhere they fall back
-//! to fences.
+//! Targets with 64-bit atomics, which 32-bit x86, ARM and WebAssembly have too: indices and tagged
+//! words are 64 bits wide everywhere. On Linux [`split`] and [`steal_half`] use `membarrier`, on
+//! Windows `FlushProcessWriteBuffers`; elsewhere they fall back to fences.
 
 mod handle;
 mod ring;
@@ -86,9 +87,6 @@ pub use word::Word;
 
 #[cfg(feature = "count")]
 pub use sync::counts;
-
-#[cfg(not(target_pointer_width = "64"))]
-compile_error!("locksley-queue needs a 64-bit target: indices and tagged words are 64 bits wide");
 
 /// The examples of the crate's README, as tests.
 #[cfg(doctest)]

@@ -1,15 +1,15 @@
 //! The circle of slots under the growable deques, and the safe return of old ones.
 //!
 //! ```text
-//!   index:   ... 40   48   56   64   72 ...        counts in strides of one slot
+//!   index:   ... 40   48   56   64   72 ...        counts in strides of one slot (8 bytes here)
 //!   circle:  [ 64 | 40 | 48 | 56 ]                 capacity 4: index & mask is a byte offset
 //!
 //!   grow:    [ 64 |    |    |    |    | 40 | 48 | 56 ]   each index keeps its item
 //! ```
 //!
 //! **Indices** are monotone 64-bit counters that advance by [`STRIDE`] for each slot, so that
-//! `index & mask` is a byte offset, the three low bits are free for flags, and a wrap-around of
-//! the counter is harmless. Comparisons take the signed difference.
+//! `index & mask` is a byte offset, and a wrap-around of the counter is harmless. Comparisons take
+//! the signed difference.
 //!
 //! **Invariant.** Every circle that was current at some moment after item `i` was pushed and
 //! before it was removed holds item `i` in the slot of index `i`. So a thief may read the slot in

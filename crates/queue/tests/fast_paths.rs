@@ -45,10 +45,20 @@ fn semi_private_growth_costs_a_fence_a_doubling() {
 #[test]
 fn split_owner_issues_no_fence_and_no_cas() {
     if !barrier::is_ready() {
-        return; // No membarrier here: the owner exposes after every push, as documented.
+        return; // No membarrier here: see below.
     }
     let mut deque = split::Deque::with_capacity(1024);
     assert_eq!(cost(|| mountain(&mut deque)), Counts::default());
+}
+
+#[test]
+fn split_owner_pays_a_fence_a_pop_where_there_is_no_membarrier() {
+    if barrier::is_ready() {
+        return;
+    }
+    let mut deque = split::Deque::with_capacity(1024);
+    let spent = cost(|| mountain(&mut deque));
+    assert_eq!((spent.fences, spent.rmws), (2000, 0));
 }
 
 #[test]

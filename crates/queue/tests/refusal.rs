@@ -72,7 +72,7 @@ fn rob(thief: &Stealer<u64>, closed: &AtomicBool) -> (u64, u64) {
 #[test]
 fn a_refused_force_changes_nothing() {
     if !barrier::is_ready() {
-        return; // It is refused from the start: the deque is attentive.
+        return; // It is refused from the start: the deque is fenced.
     }
     let mut deque = Deque::new();
     let thief = deque.thief();

@@ -34,6 +34,14 @@ const IDLE: Idle = Idle {
 /// assert_eq!(pool.current_num_threads(), 3);
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    settings: Settings,
+    spawn_handler: S,
+}
+
+/// All that does not depend on how threads are started: what it takes to build a pool is compiled
+/// once.
+#[derive(Default)]
+struct Settings {
     num_threads: usize,
     use_current_thread: bool,
     panic_handler: Option<PanicHandler>,
@@ -41,22 +49,14 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     stack_size: Option<usize>,
     start_handler: Option<IndexHandler>,
     exit_handler: Option<IndexHandler>,
-    spawn_handler: S,
     breadth_first: bool,
 }
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         ThreadPoolBuilder {
-            num_threads: 0,
-            use_current_thread: false,
-            panic_handler: None,
-            thread_name: None,
-            stack_size: None,
-            start_handler: None,
-            exit_handler: None,
+            settings: Settings::default(),
             spawn_handler: DefaultSpawn,
-            breadth_first: false,
         }
     }
 }
@@ -119,7 +119,28 @@ where
     /// let pool = rayon_core::ThreadPoolBuilder::new().build().unwrap();
     /// assert!(pool.current_num_threads() >= 1);
     /// ```
-    pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        let mut handler = self.spawn_handler;
+        self.settings.build(&mut |thread| handler.spawn(thread))
+    }
+
+    /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.
+    ///
+    /// ```
+    /// rayon_core::ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
+    /// assert_eq!(rayon_core::current_num_threads(), 3);
+    /// ```
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        global::set_global(|| self.build())
+    }
+}
+
+impl Settings {
+    /// Builds a pool whose threads `spawn` starts.
+    fn build(
+        mut self,
+        spawn: &mut dyn FnMut(ThreadBuilder) -> io::Result<()>,
+    ) -> Result<ThreadPool, ThreadPoolBuildError> {
         let mut builder = self.configure();
         if let Some(handler) = self.start_handler.take() {
             builder = builder.start_handler(handler);
@@ -129,7 +150,7 @@ where
         }
         let pool = builder.build_with(|thread| {
             let name = self.thread_name.as_mut().map(|name| name(thread.index()));
-            self.spawn_handler.spawn(ThreadBuilder::new(thread, name))
+            spawn(ThreadBuilder::new(thread, name))
         })?;
         Ok(ThreadPool::over(pool))
     }
@@ -160,16 +181,6 @@ where
         }
         builder
     }
-
-    /// Builds the global pool. It is an error if there is one, by an earlier call or by first use.
-    ///
-    /// ```
-    /// rayon_core::ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
-    /// assert_eq!(rayon_core::current_num_threads(), 3);
-    /// ```
-    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        global::set_global(|| self.build())
-    }
 }
 
 impl<S> ThreadPoolBuilder<S> {
@@ -191,15 +202,8 @@ impl<S> ThreadPoolBuilder<S> {
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
         ThreadPoolBuilder {
-            num_threads: self.num_threads,
-            use_current_thread: self.use_current_thread,
-            panic_handler: self.panic_handler,
-            thread_name: self.thread_name,
-            stack_size: self.stack_size,
-            start_handler: self.start_handler,
-            exit_handler: self.exit_handler,
+            settings: self.settings,
             spawn_handler: CustomSpawn(spawn),
-            breadth_first: self.breadth_first,
         }
     }
 
@@ -214,7 +218,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(usize) -> String + 'static,
     {
-        self.thread_name = Some(Box::new(closure));
+        self.settings.thread_name = Some(Box::new(closure));
         self
     }
 
@@ -226,7 +230,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// assert_eq!(pool.current_num_threads(), 2);
     /// ```
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.settings.num_threads = num_threads;
         self
     }
 
@@ -245,7 +249,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// .unwrap();
     /// ```
     pub fn use_current_thread(mut self) -> Self {
-        self.use_current_thread = true;
+        self.settings.use_current_thread = true;
         self
     }
 
@@ -267,7 +271,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     {
-        self.panic_handler = Some(Box::new(panic_handler));
+        self.settings.panic_handler = Some(Box::new(panic_handler));
         self
     }
 
@@ -278,7 +282,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// assert_eq!(pool.install(|| 7), 7);
     /// ```
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.settings.stack_size = Some(stack_size);
         self
     }
 
@@ -291,7 +295,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
-        self.breadth_first = true;
+        self.settings.breadth_first = true;
         self
     }
 
@@ -310,7 +314,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.start_handler = Some(Box::new(start_handler));
+        self.settings.start_handler = Some(Box::new(start_handler));
         self
     }
 
@@ -330,7 +334,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.exit_handler = Some(Box::new(exit_handler));
+        self.settings.exit_handler = Some(Box::new(exit_handler));
         self
     }
 }
@@ -361,21 +365,28 @@ impl fmt::Debug for Closure {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings = &self.settings;
         f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("use_current_thread", &self.use_current_thread)
-            .field("thread_name", &self.thread_name.as_ref().map(|_| Closure))
+            .field("num_threads", &settings.num_threads)
+            .field("use_current_thread", &settings.use_current_thread)
+            .field(
+                "thread_name",
+                &settings.thread_name.as_ref().map(|_| Closure),
+            )
             .field(
                 "panic_handler",
-                &self.panic_handler.as_ref().map(|_| Closure),
+                &settings.panic_handler.as_ref().map(|_| Closure),
             )
-            .field("stack_size", &self.stack_size)
+            .field("stack_size", &settings.stack_size)
             .field(
                 "start_handler",
-                &self.start_handler.as_ref().map(|_| Closure),
+                &settings.start_handler.as_ref().map(|_| Closure),
             )
-            .field("exit_handler", &self.exit_handler.as_ref().map(|_| Closure))
-            .field("breadth_first", &self.breadth_first)
+            .field(
+                "exit_handler",
+                &settings.exit_handler.as_ref().map(|_| Closure),
+            )
+            .field("breadth_first", &settings.breadth_first)
             .finish_non_exhaustive()
     }
 }

@@ -10,12 +10,17 @@ use locksley::Waiting;
 /// The number of threads of a pool that is not told otherwise: by the environment, or one for each
 /// CPU.
 pub(crate) fn num_threads() -> usize {
-    let number = |name| env::var(name).ok()?.parse::<usize>().ok();
     let wanted = number("RAYON_NUM_THREADS").or_else(|| number("RAYON_RS_NUM_CPUS"));
     match wanted {
         None | Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
         Some(wanted) => wanted,
     }
+}
+
+/// The number that a variable is set to.
+#[inline(never)]
+fn number(name: &str) -> Option<usize> {
+    env::var(name).ok()?.parse().ok()
 }
 
 /// What a thread does while it waits: by default it takes any work, as rayon's do. A value that
@@ -56,18 +61,16 @@ pub(crate) fn reproducible() -> Option<usize> {
 /// it says. What is no number is reported once, and ignored.
 pub(crate) fn read_reproducible() -> usize {
     static REPORT: Once = Once::new();
-    let value = env::var("LOCKSLEY_REPRODUCIBLE").unwrap_or_default();
-    let number = match value.trim() {
-        "" => 0,
-        text => text.parse().unwrap_or_else(|_| {
+    let name = "LOCKSLEY_REPRODUCIBLE";
+    let value = env::var(name).unwrap_or_default();
+    let number = number(name).unwrap_or_else(|| {
+        if !value.is_empty() {
             REPORT.call_once(|| {
-                eprintln!(
-                    "locksley: LOCKSLEY_REPRODUCIBLE: `{value}` is no number of threads; ignored"
-                );
+                eprintln!("locksley: {name}: `{value}` is no number of threads; ignored");
             });
-            0
-        }),
-    };
+        }
+        0
+    });
     REPRODUCIBLE.store(number, Ordering::Relaxed);
     match number {
         0 => usize::MAX,

@@ -79,6 +79,58 @@ fn the_global_pool_of_a_forked_process_can_be_configured() {
     assert_eq!(child, Some(0));
 }
 
+/// Starting programs is done by `vfork` and by `fork`, and ends in `exec`.
+#[test]
+fn tasks_can_start_programs_and_go_on() {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    let start = || {
+        Command::new("true")
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    // What is to be called before `exec` cannot be called after `vfork`.
+    let start_by_fork = || {
+        let mut program = Command::new("true");
+        // SAFETY: it does nothing.
+        let program = unsafe { program.pre_exec(|| Ok(())) };
+        program.status().is_ok_and(|status| status.success())
+    };
+    for _ in 0..20 {
+        assert_eq!(rayon_core::join(start, start_by_fork), (true, true));
+        assert_eq!(sum(0..10_000), 49_995_000);
+    }
+    // A process that has used its pool becomes another program.
+    let child = forked(|| {
+        assert_eq!(sum(0..10_000), 49_995_000);
+        let error = Command::new("sh").args(["-c", "exit 0"]).exec();
+        panic!("{error}");
+    });
+    assert_eq!(child, Some(0));
+}
+
+#[test]
+fn a_daemon_has_a_global_pool_of_its_own() {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    assert_eq!(sum(0..10_000), 49_995_000);
+    let (mut here, there) = UnixStream::pair().unwrap();
+    let child = forked(|| {
+        assert_eq!(sum(0..10_000), 49_995_000);
+        // SAFETY: the process has no other thread that it would miss: the pool's are not asked for
+        // anything. The first process ends, and the second one goes on.
+        assert_eq!(unsafe { libc::daemon(1, 1) }, 0);
+        std::io::Write::write_all(&mut &there, &sum(0..10_000).to_le_bytes()).is_ok()
+    });
+    assert_eq!(child, Some(0));
+    drop(there);
+    let mut answer = [0; 8];
+    here.read_exact(&mut answer).expect("the daemon answers");
+    assert_eq!(u64::from_le_bytes(answer), 49_995_000);
+}
+
 /// The example `plugin`, which cargo builds together with the tests.
 fn plugin() -> PathBuf {
     let test = std::env::current_exe().unwrap();

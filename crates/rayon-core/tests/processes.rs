@@ -22,6 +22,8 @@ fn child(test: &str, environment: &[(&str, &str)]) -> Output {
         "LOCKSLEY_TRACE",
         "LOCKSLEY_PROFILE",
         "LOCKSLEY_RECORD",
+        "MAKEFLAGS",
+        "CARGO_MAKEFLAGS",
     ] {
         command.env_remove(name);
     }
@@ -197,6 +199,54 @@ fn child_sums() {
     let indices = rayon_core::broadcast(|context| context.index());
     assert!(indices.len() <= rayon_core::current_num_threads());
     println!("answer: {:x}", first.to_bits());
+}
+
+/// Under make, the pool runs as many tasks at a time as there are bytes in make's pipe, and one; it
+/// finishes with any number of them, and gives all of them back.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_make_runs_gives_back_what_it_took() {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let path = std::env::temp_dir().join(format!("locksley-jobs-{}", std::process::id()));
+    let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: the name ends with a zero.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true);
+    options.custom_flags(libc::O_NONBLOCK);
+    let mut pipe = options.open(&path).unwrap();
+    let flags = format!(" -j4 --jobserver-auth=fifo:{}", path.display());
+    let environment = [("MAKEFLAGS", &*flags), ("RAYON_NUM_THREADS", "4")];
+    for bytes in [&b""[..], b"a", b"abcdef"] {
+        for test in ["child_waits_for_another_task", "child_exits_inside"] {
+            pipe.write_all(bytes).unwrap();
+            let output = child(test, &environment);
+            assert!(output.status.success(), "{}", errors(&output));
+            let mut left = Vec::new();
+            // Without another process there is an error where the pipe is empty.
+            assert!(pipe.read_to_end(&mut left).is_err());
+            left.sort_unstable();
+            assert_eq!(left, bytes, "{test}");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// One task waits for another one, which only another thread can run.
+#[test]
+#[ignore = "a child process of `a_program_that_make_runs_gives_back_what_it_took`"]
+fn child_waits_for_another_task() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let (receiver, sender) = (
+        std::sync::Mutex::new(receiver),
+        std::sync::Mutex::new(sender),
+    );
+    rayon_core::scope(|scope| {
+        scope.spawn(|_| sender.lock().unwrap().send(fib(10)).unwrap());
+        assert_eq!(receiver.lock().unwrap().recv(), Ok(55));
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! `cargo run --release -p locksley-sim --example strategies`
 
 use locksley_sim::dag::{Computation, Dag, Visitor};
-use locksley_sim::{Costs, Setup, Strategy, simulate};
+use locksley_sim::{Costs, Setup, Strategy, Topology, simulate};
 
 const PROCESSORS: usize = 64;
 
@@ -22,20 +22,24 @@ const COSTS: Costs = Costs {
     interrupt: 1000,
 };
 
-/// Forks everywhere; one generator that can feed all, and one that cannot; phases.
-const PROGRAMS: [&str; 4] = [
-    "fib:n=22",
-    "generator:tasks=5000,grain=250,gap=1",
-    "generator:tasks=2000,grain=250,gap=10",
-    "phased:phases=8,items=1000",
+/// Forks everywhere; one generator that can feed all, and one that cannot; phases; and forks on
+/// sockets of 8, between which a message takes 2 us.
+const PROGRAMS: [(&str, u32); 5] = [
+    ("fib:n=22", 0),
+    ("generator:tasks=5000,grain=250,gap=1", 0),
+    ("generator:tasks=2000,grain=250,gap=10", 0),
+    ("phased:phases=8,items=1000", 0),
+    ("fib:n=22", 2000),
 ];
 
-const STRATEGIES: [&str; 7] = [
+const STRATEGIES: [&str; 9] = [
     "split",
     "lock-free",
+    "flexible:nearest",
     "semi-private",
     "steal-half",
     "sharing:tit-for-tat",
+    "private-sharing:tit-for-tat",
     "sharing:greedy",
     "dealing",
 ];
@@ -53,12 +57,13 @@ impl Visitor for Efficiency<'_> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for program in PROGRAMS {
+    for (program, far) in PROGRAMS {
         let dag: Dag = program.parse()?;
-        println!("{dag}");
+        println!("{dag}, {far} ns from socket to socket");
         for strategy in STRATEGIES {
             let setup = Setup {
                 costs: COSTS,
+                topology: Topology::sockets(8, far),
                 ..Setup::new(PROCESSORS, strategy.parse::<Strategy>()?)
             };
             if let Some(efficiency) = dag.build(Efficiency(&setup))? {

@@ -30,6 +30,7 @@
 //! | schedulers as events | [`simulate`] |
 //! | schedulers in synchronous rounds | [`rounds`] |
 //! | the protocol between processes, on up to 10,000 hosts | [`hosts`] |
+//! | arrivals at a rate, waiting times | [`open`] |
 //! | many simulations in parallel | [`Sweep`] |
 //! | the papers' theorems, checked | [`theory`] |
 //! | timelines | [`Report::trace`] |
@@ -53,6 +54,8 @@ mod counter_rng;
 pub mod dag;
 mod engine;
 pub mod hosts;
+pub mod open;
+mod own;
 mod report;
 pub mod rounds;
 mod setup;
@@ -65,8 +68,9 @@ pub use counter_rng::CounterRng;
 pub use engine::{Costs, Happening, Load, Move, NOMINAL, Speed, Speeds, Tally, Topology, simulate};
 pub use locksley_policy::Lifelines;
 pub use locksley_trace::Trace;
+pub use own::{OwnBalancer, OwnDonor};
 pub use report::{Report, Stability};
-pub use setup::{MOST_DEALERS, MOST_PROCESSORS, OwnBalancer, Setup, SimError};
+pub use setup::{MOST_DEALERS, MOST_PROCESSORS, Setup, SimError};
 pub use strategy::Strategy;
 pub use sweep::Sweep;
 

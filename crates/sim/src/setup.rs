@@ -1,11 +1,11 @@
 //! What is simulated.
 
 use std::fmt;
-use std::sync::Arc;
 
-use locksley_policy::{Balancer, Mixed, Theta};
+use locksley_policy::{Balancer, Donor, Theta};
 
 use crate::engine::{Costs, Speeds, Topology};
+use crate::own::{OwnBalancer, OwnDonor};
 use crate::strategy::Strategy;
 
 /// The most processors. A processor's number and a mark share a word of 32 bits.
@@ -51,6 +51,8 @@ pub struct Setup {
     pub mailbox: u32,
     /// Your own choice of victims. See [`Setup::balancer`].
     pub balancer: Option<OwnBalancer>,
+    /// Your own choice of when and to whom to give. See [`Setup::donor`].
+    pub donor: Option<OwnDonor>,
 }
 
 impl Setup {
@@ -67,11 +69,12 @@ impl Setup {
             timeline: false,
             mailbox: 0,
             balancer: None,
+            donor: None,
         }
     }
 
-    /// Your own choice of victims, for `lock-free`, `flexible` and `semi-private`: CFLFWS (thesis,
-    /// Algorithm 2) with the room that it leaves filled. `make` is called with each processor's
+    /// Your own choice of victims, for `lock-free`, `flexible`, `semi-private` and `sharing`: CFLFWS
+    /// and CFWSS (thesis, Algorithms 2 and 7) with the room that they leave filled. `make` is called with each processor's
     /// number, and what it makes is asked with probability `theta` whom to try; otherwise the
     /// processor tries a random victim.
     ///
@@ -105,10 +108,34 @@ impl Setup {
     where
         B: Balancer + Send + 'static,
     {
-        self.balancer = Some(OwnBalancer {
-            theta,
-            make: Arc::new(move |p| Box::new(make(p))),
-        });
+        self.balancer = Some(OwnBalancer::new(theta, make));
+        self
+    }
+
+    /// Your own choice of when and to whom to give, for `sharing` and `sending`: it replaces their
+    /// heuristic and their target. `make` is called with each processor's number. Under `sharing`
+    /// it is asked where a processor enables two nodes, after a thief has drawn that processor or,
+    /// if it is [eager](Donor::is_eager), always; under `sending` always.
+    ///
+    /// As for [balancers](Setup::balancer), the outcome is a function of computation and setup as
+    /// long as donors draw from the source that they are given.
+    ///
+    /// ```
+    /// use locksley_policy::Target;
+    /// use locksley_sim::dag::{Generator, Strands};
+    /// use locksley_sim::{Setup, Strategy, simulate};
+    ///
+    /// // Processors that make work look at three others, and offer it to the one with least.
+    /// let setup = Setup::new(16, "sharing".parse()?).donor(|_| Target::SHORTEST);
+    /// let report = simulate(&mut Strands::new(Generator::new(200, 50, 1)), &setup)?;
+    /// assert!(report.tally.donated > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn donor<D>(mut self, make: impl Fn(usize) -> D + Send + Sync + 'static) -> Setup
+    where
+        D: Donor + Send + 'static,
+    {
+        self.donor = Some(OwnDonor::new(make));
         self
     }
 
@@ -131,68 +158,23 @@ impl Setup {
         }
         let open = matches!(
             self.strategy,
-            Strategy::LockFree | Strategy::Flexible(_) | Strategy::SemiPrivate
+            Strategy::LockFree
+                | Strategy::Flexible(_)
+                | Strategy::SemiPrivate
+                | Strategy::Sharing(_)
+                | Strategy::PrivateSharing(_)
         );
         if self.balancer.is_some() && !open {
             return Err(SimError::Balancer(self.strategy.to_string()));
         }
+        let gives = matches!(
+            self.strategy,
+            Strategy::Sharing(_) | Strategy::PrivateSharing(_) | Strategy::Sending(_)
+        );
+        if self.donor.is_some() && !gives {
+            return Err(SimError::Donor(self.strategy.to_string()));
+        }
         Ok(())
-    }
-}
-
-/// A user's own choice of victims: how to make one for each processor, and how often it is asked.
-///
-/// ```
-/// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
-/// use locksley_sim::{Setup, Strategy};
-///
-/// struct First;
-///
-/// impl Balancer for First {
-///     fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
-///         Some(0)
-///     }
-/// }
-///
-/// let setup = Setup::new(8, Strategy::SemiPrivate).balancer(Theta::HALF, |_| First);
-/// assert_eq!(setup.balancer.map(|own| own.theta()), Some(Theta::HALF));
-/// ```
-#[derive(Clone)]
-pub struct OwnBalancer {
-    theta: Theta,
-    make: Make,
-}
-
-/// Makes the balancer of the processor with this number.
-type Make = Arc<dyn Fn(usize) -> Box<dyn Balancer + Send> + Send + Sync>;
-
-impl OwnBalancer {
-    /// How often it is asked.
-    pub fn theta(&self) -> Theta {
-        self.theta
-    }
-
-    /// One for each of so many processors.
-    pub(crate) fn make(&self, count: usize) -> Vec<Mixed<Box<dyn Balancer + Send>>> {
-        let mixed = |p| Mixed {
-            theta: self.theta,
-            balancer: (self.make)(p),
-        };
-        (0..count).map(mixed).collect()
-    }
-}
-
-impl fmt::Debug for OwnBalancer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("OwnBalancer");
-        shown.field("theta", &self.theta).finish_non_exhaustive()
-    }
-}
-
-/// Two are equal if one is a clone of the other.
-impl PartialEq for OwnBalancer {
-    fn eq(&self, other: &OwnBalancer) -> bool {
-        self.theta == other.theta && Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
@@ -215,6 +197,8 @@ pub enum SimError {
     Free(&'static str),
     /// The strategy, which is named, does not ask a user's own balancer.
     Balancer(String),
+    /// The strategy, which is named, does not ask a user's own donor.
+    Donor(String),
     /// The computation does not end.
     Stuck,
 }
@@ -238,7 +222,12 @@ impl fmt::Display for SimError {
             SimError::Balancer(strategy) => write!(
                 f,
                 "{strategy} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
-                 lock-free, flexible or semi-private"
+                 lock-free, flexible, semi-private or sharing"
+            ),
+            SimError::Donor(strategy) => write!(
+                f,
+                "{strategy} does not ask a donor of yours whom to give to: leave it out, or simulate \
+                 sharing or sending"
             ),
             SimError::Stuck => f.write_str(
                 "the computation does not end, because processors that hold some of it have been taken away \

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use locksley_policy::{
-    Dealing, Flexible, Lifelines, MOST_PROBES, ParseError, Reader, Sharing, StealHalf, Target,
-    TextForm, Tuning, Writer,
+    Dealing, Flexible, Lifelines, ParseError, Reader, Sharing, StealHalf, Target, TextForm, Tuning,
+    Writer,
 };
 
 /// A scheduler, with its policies.
@@ -17,6 +17,7 @@ use locksley_policy::{
 /// | `lifelines:w=2,base=2` | stealing that goes quiet, see [`Lifelines`] | Saraswat et al. |
 /// | `steal-half:probabilistic,amount=difference` | thieves take up to half, see [`StealHalf`] | Hendler, Shavit |
 /// | `sharing:tit-for-tat,theta_s=0.25` | CFWSS: the busy give too, see [`Sharing`] | thesis, Alg. 7, 12 |
+/// | `private-sharing:tit-for-tat` | the same on semi-private deques: WSSPD inside CFWSS | thesis, chapter 7 |
 /// | `dealing:locality,l=4` | items are dealt as they are made, see [`Dealing`] | Hendler, Shavit |
 /// | `sending:shortest,l_p=3` | the busy send, the idle do not ask; see [`Target`] | Eager et al. |
 /// | `auto:patience=3` | stealing, stealing half or sharing, as it suits; see [`Tuning`] | thesis, 5.3 |
@@ -51,6 +52,8 @@ pub enum Strategy {
     StealHalf(StealHalf),
     /// Stealing and sharing.
     Sharing(Sharing),
+    /// The same on semi-private deques.
+    PrivateSharing(Sharing),
     /// Work dealing.
     Dealing(Dealing),
     /// Load sharing by senders alone.
@@ -69,43 +72,6 @@ pub enum Strategy {
     Greedy,
 }
 
-/// The targets that a sender may have, and how they are written.
-const TARGETS: [(&str, Target); 3] = [
-    ("random", Target::Random),
-    ("threshold", Target::THRESHOLD),
-    ("shortest", Target::SHORTEST),
-];
-
-fn read_target(reader: &mut Reader<'_>) -> Result<Target, ParseError> {
-    let mut target = if reader.has_word() {
-        reader.word("target", &TARGETS)?
-    } else {
-        Target::THRESHOLD
-    };
-    if let Target::Threshold { probes, .. } | Target::Shortest { probes } = &mut target {
-        *probes = reader.number("l_p", *probes, 1..=MOST_PROBES)?;
-    }
-    if let Target::Threshold { below, .. } = &mut target {
-        *below = reader.number("below", *below, 1..=u32::MAX)?;
-    }
-    Ok(target)
-}
-
-fn write_target(target: Target, writer: &mut Writer<'_, '_>) -> fmt::Result {
-    match target {
-        Target::Threshold { probes, below } => {
-            writer.word("threshold")?;
-            writer.pair("l_p", probes, 3)?;
-            writer.pair("below", below, 1)
-        }
-        Target::Shortest { probes } => {
-            writer.word("shortest")?;
-            writer.pair("l_p", probes, 3)
-        }
-        _ => writer.word("random"),
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
     LockFree,
@@ -114,6 +80,7 @@ enum Name {
     Lifelines,
     StealHalf,
     Sharing,
+    PrivateSharing,
     Dealing,
     Sending,
     Auto,
@@ -124,13 +91,14 @@ enum Name {
     Greedy,
 }
 
-const NAMED: [(&str, Name); 14] = [
+const NAMED: [(&str, Name); 15] = [
     ("lock-free", Name::LockFree),
     ("flexible", Name::Flexible),
     ("semi-private", Name::SemiPrivate),
     ("lifelines", Name::Lifelines),
     ("steal-half", Name::StealHalf),
     ("sharing", Name::Sharing),
+    ("private-sharing", Name::PrivateSharing),
     ("dealing", Name::Dealing),
     ("sending", Name::Sending),
     ("auto", Name::Auto),
@@ -158,6 +126,7 @@ impl Strategy {
             Strategy::Lifelines(_) => Name::Lifelines,
             Strategy::StealHalf(_) => Name::StealHalf,
             Strategy::Sharing(_) => Name::Sharing,
+            Strategy::PrivateSharing(_) => Name::PrivateSharing,
             Strategy::Dealing(_) => Name::Dealing,
             Strategy::Sending(_) => Name::Sending,
             Strategy::Auto(_) => Name::Auto,
@@ -179,8 +148,9 @@ impl TextForm for Strategy {
             Name::Lifelines => Strategy::Lifelines(Lifelines::read(reader)?),
             Name::StealHalf => Strategy::StealHalf(StealHalf::read(reader)?),
             Name::Sharing => Strategy::Sharing(Sharing::read(reader)?),
+            Name::PrivateSharing => Strategy::PrivateSharing(Sharing::read(reader)?),
             Name::Dealing => Strategy::Dealing(Dealing::read(reader)?),
-            Name::Sending => Strategy::Sending(read_target(reader)?),
+            Name::Sending => Strategy::Sending(Target::read(reader)?),
             Name::Auto => Strategy::Auto(Tuning::read(reader)?),
             Name::Asymmetric => Strategy::Asymmetric,
             Name::Split => Strategy::Split,
@@ -203,11 +173,11 @@ impl TextForm for Strategy {
             Strategy::Flexible(policy) => policy.write(writer),
             Strategy::Lifelines(policy) => policy.write(writer),
             Strategy::StealHalf(policy) => policy.write(writer),
-            Strategy::Sharing(policy) | Strategy::SynchronousSharing(policy) => {
-                policy.write(writer)
-            }
+            Strategy::Sharing(policy)
+            | Strategy::PrivateSharing(policy)
+            | Strategy::SynchronousSharing(policy) => policy.write(writer),
             Strategy::Dealing(policy) => policy.write(writer),
-            Strategy::Sending(target) => write_target(*target, writer),
+            Strategy::Sending(target) => target.write(writer),
             Strategy::Auto(tuning) => tuning.write(writer),
         }
     }

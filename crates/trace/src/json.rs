@@ -1,15 +1,19 @@
 //! How a trace is written: the JSON object format of Chrome's trace events.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use crate::{Counters, Subject, Trace, TraceEvent};
 
+/// How a number is written.
+pub(crate) type Show = fn(f64, &mut fmt::Formatter<'_>) -> fmt::Result;
+
 /// Writes a trace, event by event.
-pub(crate) fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write(trace: &Trace, show: Show, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     for (number, event) in trace.events.iter().enumerate() {
         out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
-        write_event(event, out)?;
+        write_event(event, show, out)?;
     }
     write!(out, "],\"otherData\":{{\"lost\":{}", trace.source.lost)?;
     if let Some(origin) = trace.source.origin {
@@ -91,8 +95,9 @@ impl<'a> Line<'a> {
     }
 }
 
-fn write_event(event: &TraceEvent, out: &mut impl Write) -> io::Result<()> {
+fn write_event(event: &TraceEvent, show: Show, out: &mut dyn Write) -> io::Result<()> {
     let line = Line::of(event);
+    let number = |value| Number(value, show);
     write!(out, "{{\"ph\":{},\"name\":{}", line.phase, Text(line.name))?;
     if let Some(category) = line.category {
         write!(out, ",\"cat\":{}", Text(category))?;
@@ -101,10 +106,10 @@ fn write_event(event: &TraceEvent, out: &mut impl Write) -> io::Result<()> {
         write!(out, ",\"id\":{id}")?;
     }
     if let Some(time) = line.time {
-        write!(out, ",\"ts\":{}", Number(time))?;
+        write!(out, ",\"ts\":{}", number(time))?;
     }
     if let Some(duration) = line.duration {
-        write!(out, ",\"dur\":{}", Number(duration))?;
+        write!(out, ",\"dur\":{}", number(duration))?;
     }
     write!(out, ",\"pid\":{}", line.pid)?;
     if let Some(tid) = line.tid {
@@ -114,7 +119,7 @@ fn write_event(event: &TraceEvent, out: &mut impl Write) -> io::Result<()> {
         write!(out, ",\"args\":{{\"name\":{}}}", Text(label))?;
     }
     if let Some(Counters { busy, mean, max }) = line.counters {
-        let [busy, mean, max] = [busy, mean, max].map(Number);
+        let [busy, mean, max] = [busy, mean, max].map(number);
         write!(
             out,
             ",\"args\":{{\"busy\":{busy},\"mean\":{mean},\"max\":{max}}}"
@@ -124,25 +129,47 @@ fn write_event(event: &TraceEvent, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// A number as JSON has it. What JSON cannot say is 0.
-struct Number(f64);
+struct Number(f64, Show);
 
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            number if !number.is_finite() => write!(f, "0"),
-            // Written out it would have up to 309 digits.
-            number if number.abs() >= 1e17 => write!(f, "{number:e}"),
-            number => write!(f, "{number}"),
-        }
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.1)(if self.0.is_finite() { self.0 } else { 0.0 }, f)
+    }
+}
+
+/// Writes a number such that it is read back as it is.
+pub(crate) fn exact(number: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // Written out it would have up to 309 digits.
+    if number.abs() >= 1e17 {
+        return write!(f, "{number:e}");
+    }
+    write!(f, "{number}")
+}
+
+/// Writes a number to three decimal places, without what the standard library has for more.
+pub(crate) fn rounded(number: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let thousandths = (number.abs() * 1000.0).round() as u64;
+    let (whole, rest) = (thousandths / 1000, thousandths % 1000);
+    let sign = if number < 0.0 && thousandths > 0 {
+        "-"
+    } else {
+        ""
+    };
+    write!(f, "{sign}{whole}")?;
+    match (rest, rest % 10, rest % 100) {
+        (0, ..) => Ok(()),
+        (_, _, 0) => write!(f, ".{}", rest / 100),
+        (_, 0, _) => write!(f, ".{:02}", rest / 10),
+        _ => write!(f, ".{rest:03}"),
     }
 }
 
 /// A string as JSON has it.
 struct Text<'a>(&'a str);
 
-impl std::fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        use std::fmt::Write;
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
 
         f.write_char('"')?;
         for character in self.0.chars() {
@@ -192,7 +219,7 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_values() {
-        let text = |number: f64| Number(number).to_string();
+        let text = |number: f64| Number(number, exact).to_string();
         assert_eq!(
             [0.0, 1.5, -2.0, 1e16].map(text),
             ["0", "1.5", "-2", "10000000000000000"]
@@ -201,6 +228,26 @@ mod tests {
             [1e17, -1e17, 2.5e300].map(text),
             ["1e17", "-1e17", "2.5e300"]
         );
+        assert_eq!([f64::NAN, f64::NEG_INFINITY].map(text), ["0", "0"]);
+    }
+
+    #[test]
+    fn rounded_numbers_have_three_places() {
+        let text = |number: f64| Number(number, rounded).to_string();
+        assert_eq!(
+            [0.0, 1.5, -2.0, 1e16, 7.25, 0.001, 12.034, -0.0001].map(text),
+            [
+                "0",
+                "1.5",
+                "-2",
+                "10000000000000000",
+                "7.25",
+                "0.001",
+                "12.034",
+                "0"
+            ]
+        );
+        assert_eq!([1.9996, -1.0004, 0.1 + 0.2].map(text), ["2", "-1", "0.3"]);
         assert_eq!([f64::NAN, f64::NEG_INFINITY].map(text), ["0", "0"]);
     }
 

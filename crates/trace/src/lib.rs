@@ -301,9 +301,12 @@ impl Trace {
     /// assert!(one.to_json().contains(r#""ts":5,"dur":10,"pid":8"#));
     /// ```
     pub fn merge(&mut self, mut other: Trace) {
-        let mut taken: Vec<u32> = self.events.iter().map(TraceEvent::pid).collect();
-        taken.sort_unstable();
-        taken.dedup();
+        let mut taken: Vec<u32> = Vec::new();
+        for pid in self.events.iter().map(TraceEvent::pid) {
+            if !taken.contains(&pid) {
+                taken.push(pid);
+            }
+        }
         let mut numbers: Vec<(u32, u32)> = Vec::new();
         for event in &mut other.events {
             let pid = event.pid();
@@ -384,7 +387,24 @@ impl Trace {
     ///
     /// Those of `out`.
     pub fn write(&self, mut out: impl io::Write) -> io::Result<()> {
-        json::write(self, &mut out)
+        json::write(self, json::exact, &mut out)
+    }
+
+    /// [`to_json`](Trace::to_json) with all numbers rounded to three decimal places: times to a
+    /// nanosecond. What writes it is 20 KB smaller, for programs in which it is not the subject.
+    ///
+    /// ```
+    /// use locksley_trace::{Activity, Trace};
+    ///
+    /// let mut trace = Trace::new();
+    /// trace.slice(Activity::Work, (7, 0), 1.5, 1.0 / 3.0);
+    /// assert!(trace.to_rounded_json().contains(r#""ts":1.5,"dur":0.333,"#));
+    /// ```
+    pub fn to_rounded_json(&self) -> String {
+        let mut out = Vec::new();
+        // Writing to memory does not fail, and what is written is text.
+        let _ = json::write(self, json::rounded, &mut out);
+        String::from_utf8(out).unwrap_or_default()
     }
 }
 

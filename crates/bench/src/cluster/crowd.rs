@@ -1,5 +1,5 @@
-//! Ten thousand workers that hold eight leases each and have nothing else to do: what they cost a
-//! Redis server.
+//! Ten thousand workers that hold eight leases each and have nothing else to do, and as many that
+//! hold none: what they cost a Redis server.
 //!
 //! A few threads stand for them, and ask what they would ask, as often as they would ([`pace`]),
 //! each for its part of them. What is measured is the processor time of the server, as a part of
@@ -23,33 +23,43 @@ const LEASES: usize = 8;
 const THREADS: usize = 4;
 const BUILD: Build = Build(1);
 
-/// The part of a processor that the server takes; nothing where there is no server.
+/// So long a worker blocks that asks for work.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// The part of a processor that the server takes, the larger of the two; nothing where there is no
+/// server.
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>, Wrong> {
-    let (workers, name, time) = match plan.quick {
-        true => (
+    let (workers, title, time) = if plan.quick {
+        (
             400,
-            "400 workers with 8 leases each",
+            "Redis server for 400 workers: parts of a processor",
             Duration::from_secs(1),
-        ),
-        false => (
+        )
+    } else {
+        (
             10_000,
-            "10,000 workers with 8 leases each",
+            "Redis server for 10,000 workers: parts of a processor",
             Duration::from_secs(20),
-        ),
+        )
     };
-    let Some(server) = Started::new("everysec") else {
-        eprintln!("skipped: there is no redis-server, or it does not start");
-        return Ok(None);
-    };
-    let wrong = |why: String| Wrong::new(NAME, "a crowd", "a load".into(), why);
-    let load = load(&server, workers, time).map_err(|trouble| wrong(trouble.to_string()))?;
-    let mut figures = Figures::new("Processor time of a Redis server, as a part of one processor");
-    figures.add(name, load);
+    let mut figures = Figures::new(title);
+    let mut most = 0.0_f64;
+    for (leases, hold) in [(LEASES, "with 8 leases each"), (0, "with nothing to do")] {
+        let Some(server) = Started::new("everysec") else {
+            eprintln!("skipped: there is no redis-server, or it does not start");
+            return Ok(None);
+        };
+        let wrong = |why: String| Wrong::new(NAME, "a crowd", "a load".into(), why);
+        let load = load(&server, workers, leases, time);
+        let load = load.map_err(|trouble| wrong(trouble.to_string()))?;
+        figures.add(hold, load);
+        most = most.max(load);
+    }
     outcome.figures.push(figures);
-    Ok(Some(load))
+    Ok(Some(most))
 }
 
-fn load(server: &Started, workers: usize, time: Duration) -> Result<f64, Trouble> {
+fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Result<f64, Trouble> {
     let connect = || {
         let found = Server::find(Some(&server.url()));
         Redis::connect(found.map_err(|bad| Trouble::Refused(bad.to_string()))?)
@@ -63,9 +73,9 @@ fn load(server: &Started, workers: usize, time: Duration) -> Result<f64, Trouble
         program: "crowd".to_owned(),
         terms: Terms::default(),
     };
-    let chunks = (workers * LEASES).div_ceil(job.terms.limits.children);
+    let chunks = (workers * leases).div_ceil(job.terms.limits.children);
     for chunk in 0..chunks {
-        let left = workers * LEASES - chunk * job.terms.limits.children;
+        let left = workers * leases - chunk * job.terms.limits.children;
         redis.submit(&Order {
             job: job.clone(),
             tasks: vec![b"task".to_vec(); left.min(job.terms.limits.children)],
@@ -78,7 +88,7 @@ fn load(server: &Started, workers: usize, time: Duration) -> Result<f64, Trouble
         let redis = connect()?;
         let numbers = (number..workers).step_by(THREADS);
         let mut all = numbers
-            .map(|number| Simulated::begin(&redis, number))
+            .map(|number| Simulated::begin(&redis, number, leases))
             .collect::<Result<Vec<_>, _>>()?;
         // All of them have come, and are taken to be alive. From now on they go on as they would.
         let (before, start) = (server.used(None), Instant::now());
@@ -122,10 +132,12 @@ struct Simulated {
     present: Present,
     tickets: Vec<Ticket>,
     beat: Instant,
+    /// When it asks for work, if it has none.
+    ask: Option<Instant>,
 }
 
 impl Simulated {
-    fn begin(redis: &Redis, number: usize) -> Result<Simulated, Trouble> {
+    fn begin(redis: &Redis, number: usize, leases: usize) -> Result<Simulated, Trouble> {
         let worker = WorkerId {
             name: format!("worker-{number}"),
             build: BUILD,
@@ -135,20 +147,30 @@ impl Simulated {
             slots: LEASES as u32,
         };
         redis.beat(&present, Duration::from_secs(60))?;
-        let leases = redis.lease(&present.worker, LEASES, false, Duration::ZERO)?;
+        let idle = leases == 0;
+        let leases = redis.lease(&present.worker, leases, false, Duration::ZERO)?;
         Ok(Simulated {
             present,
             tickets: leases.into_iter().map(|lease| lease.ticket).collect(),
             beat: Instant::now(),
+            ask: idle.then(Instant::now),
         })
     }
 
-    /// Lets it be anywhere between two beats.
+    /// Lets it be anywhere between two beats, and between two questions.
     fn spread(&mut self, part: f64, crowd: u32) {
-        self.beat = Instant::now() + pace::beat(crowd).mul_f64(part);
+        let now = Instant::now();
+        self.beat = now + pace::beat(crowd).mul_f64(part);
+        self.ask = self.ask.map(|_| now + pace::wait(crowd).mul_f64(part));
     }
 
     fn go_on(&mut self, redis: &Redis, crowd: u32) -> Result<(), Trouble> {
+        if let Some(ask) = self.ask.filter(|ask| *ask <= Instant::now()) {
+            // A thread stands for thousands, so it does not block as long as a worker does. The
+            // server has the same to do: to look, to block the client, and to let it go.
+            self.ask = Some(ask + pace::wait(crowd));
+            redis.lease(&self.present.worker, LEASES, true, SHORT)?;
+        }
         if Instant::now() < self.beat {
             return Ok(());
         }

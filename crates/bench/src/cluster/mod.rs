@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mpi`, feature `mpi` | UTS T1L on two ranks of one worker: at least 0.85 of the ideal half of the serial processor time |
 //! | `redis`, feature `redis` | tasks of 10 ms that are leased from a server: less than 0.1 of processor time beyond the work |
-//! | `crowd`, feature `redis` | 10,000 workers that hold 8 leases each and have nothing else to do: less than 0.1 of the server's processor |
+//! | `crowd`, feature `redis` | 10,000 workers that hold 8 leases each and have nothing else to do, or that hold none: less than 0.1 of the server's processor |
 
 #[cfg(feature = "redis")]
 mod crowd;

@@ -6,19 +6,23 @@ mod guest;
 mod instructions;
 mod limits;
 mod memory;
+mod positions;
 mod probes;
+mod spawning;
 mod turns;
 mod wake_up;
 
 use std::time::Duration;
 
-use crate::harness::report::Outcome;
+use crate::harness::callgrind::Unavailable;
+use crate::harness::report::{Instructions, Outcome};
 use crate::harness::{Measured, Plan, Wrong};
 
 pub(crate) use cases::{Case, Visitor, visit};
 pub(crate) use guest::{contender, serve};
 pub(crate) use instructions::{FORK, count_on, run as run_counted};
 pub(crate) use probes::{Probe, probe};
+pub(crate) use spawning::run as run_spawning;
 
 /// How long a sample is at least: long against waking the workers.
 const SAMPLE: Duration = Duration::from_millis(20);
@@ -34,8 +38,9 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         .filter(|(workload, _)| plan.includes(workload.name))
         .map(|(workload, length)| workload.run(&shorter(plan, length)))
         .collect::<Result<_, _>>()?;
-    let figures = probes::figures(plan);
-    let instructions = instructions::count(plan).unwrap_or_else(|unavailable| {
+    let mut figures = probes::figures(plan);
+    figures.extend(positions::figures(plan));
+    let instructions = count(plan).unwrap_or_else(|unavailable| {
         eprintln!("{unavailable}");
         Vec::new()
     });
@@ -47,6 +52,11 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         bars,
         ..Outcome::default()
     })
+}
+
+/// Counts the instructions of joins, scopes and spawns.
+fn count(plan: &Plan) -> Result<Vec<Instructions>, Unavailable> {
+    Ok([instructions::count(plan)?, spawning::count(plan)?].concat())
 }
 
 pub(crate) fn shorter(plan: &Plan, length: usize) -> Plan {

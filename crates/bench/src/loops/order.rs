@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use locksley::par::merge;
 use locksley::prelude::*;
 use rayon::prelude::*;
 
 use super::case::{Case, LOCKSLEY, Pools, RAYON, SEQUENTIAL, bar};
 use super::inputs::{many, nearly_sorted, numbers, words};
-use crate::harness::report::Outcome;
+use crate::harness::report::{Figures, Outcome};
 use crate::harness::{Plan, Wrong};
 
 /// What part of the sequential time a scan may take on two workers: half, and the second pass,
@@ -23,7 +24,29 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     let many = many(plan.quick);
     sorts(plan, outcome, &pools, "u64", numbers(many))?;
     sorts(plan, outcome, &pools, "nearly sorted", nearly_sorted(many))?;
-    sorts(plan, outcome, &pools, "strings", words(many / 10))
+    sorts(plan, outcome, &pools, "strings", words(many / 10))?;
+    spans(plan, outcome);
+    Ok(())
+}
+
+/// Profiles merges: their span grows like the square of the logarithm of their length.
+fn spans(plan: &Plan, outcome: &mut Outcome) {
+    const TITLE: &str = "span of a merge in microseconds, by Pool::profile";
+    if !plan.includes(TITLE) {
+        return;
+    }
+    let pool = locksley::Pool::builder().workers(1).build();
+    let pool = pool.expect("the pool starts");
+    let mut spans = Figures::new(TITLE);
+    let sizes = [(16, "2^16"), (18, "2^18"), (20, "2^20"), (22, "2^22")];
+    for (log, label) in sizes {
+        let (even, odd): (Vec<u64>, Vec<u64>) = (0..1 << log).partition(|n| n % 2 == 0);
+        let span = || pool.profile(|| merge(&even, &odd)).1.span;
+        // The shortest of a few: an interruption is no part of the span.
+        let span = (0..5).map(|_| span()).min().unwrap_or_default();
+        spans.add(label, span.as_secs_f64() * 1e6);
+    }
+    outcome.figures.push(spans);
 }
 
 fn scan(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong> {

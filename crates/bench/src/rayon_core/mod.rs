@@ -1,13 +1,41 @@
 //! Programs that use rayon, on rayon and on Locksley: the same source (`guests/rayon`), built once
-//! with rayon's own rayon-core and once with ours in its place.
+//! with rayon's own rayon-core and once with ours in its place, which runs as it does by default
+//! and in its two modes.
 
 use std::process::Command;
 
 use crate::harness::report::Outcome;
-use crate::harness::{Bar, Build, Guest, Measured, Plan, Workload, Wrong};
+use crate::harness::{Bar, Build, Contender, Guest, Measured, Plan, Workload, Wrong};
 
-/// The two contenders.
+/// The two programs.
 const BUILDS: [Build; 2] = Build::both("rayon");
+
+/// How ours runs: by default, and as a variable of the environment has it.
+struct Mode {
+    /// Its name in tables, bars and JSON.
+    name: &'static str,
+    variable: Option<(&'static str, &'static str)>,
+    /// What part of rayon's time it may be; none if the case says so.
+    limit: Option<f64>,
+}
+
+const MODES: [Mode; 3] = [
+    Mode {
+        name: Build::LOCKSLEY,
+        variable: None,
+        limit: None,
+    },
+    Mode {
+        name: "locksley, own",
+        variable: Some(("LOCKSLEY_WAITING", "own")),
+        limit: Some(1.10),
+    },
+    Mode {
+        name: "locksley, reproducible",
+        variable: Some(("LOCKSLEY_REPRODUCIBLE", "64")),
+        limit: Some(1.05),
+    },
+];
 
 /// The number of threads.
 const THREADS: &str = "2";
@@ -150,7 +178,10 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
         .into_iter()
         .map(|case| workload(case, plan.quick).run(&case.plan(plan)))
         .collect::<Result<_, _>>()?;
-    let bars = CASES.iter().map(|case| bar(case, &workloads)).collect();
+    let bars = MODES
+        .iter()
+        .flat_map(|mode| CASES.iter().map(|case| bar(case, mode, &workloads)))
+        .collect();
     Ok(Outcome {
         workloads,
         bars,
@@ -159,33 +190,49 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
 }
 
 fn workload(case: &Case, quick: bool) -> Workload {
-    let name = case.name;
-    let contenders = BUILDS.map(|build| {
-        Guest::contender(build.name, name, move || {
-            let mut command = Command::new(build.binary()?);
-            command.args([name, THREADS]);
-            if quick {
-                command.arg("--quick");
-            }
-            Ok(command)
-        })
-    });
+    let [rayon, locksley] = BUILDS;
+    let ours = MODES.map(|mode| contender(case.name, mode.name, locksley, mode.variable, quick));
+    let theirs = contender(case.name, rayon.name, rayon, None, quick);
     Workload {
-        name,
+        name: case.name,
         about: case.about,
         reference: Build::RAYON,
         note: Some("processor ns"),
-        contenders: contenders.into(),
+        contenders: std::iter::once(theirs).chain(ours).collect(),
     }
 }
 
-fn bar(case: &Case, workloads: &[Measured]) -> Bar {
-    let (ours, theirs) = (Build::LOCKSLEY, Build::RAYON);
+/// A program that runs a case, with a variable in its environment.
+fn contender(
+    case: &'static str,
+    name: &'static str,
+    build: Build,
+    variable: Option<(&'static str, &'static str)>,
+    quick: bool,
+) -> Contender {
+    Guest::contender(name, case, move || {
+        let mut command = Command::new(build.binary()?);
+        command.args([case, THREADS]);
+        if quick {
+            command.arg("--quick");
+        }
+        for mode in MODES {
+            if let Some((variable, _)) = mode.variable {
+                command.env_remove(variable);
+            }
+        }
+        command.envs(variable);
+        Ok(command)
+    })
+}
+
+fn bar(case: &Case, mode: &Mode, workloads: &[Measured]) -> Bar {
+    let (ours, theirs) = (mode.name, Build::RAYON);
     let measured = workloads.iter().find(|measured| measured.name == case.name);
     let ratio = measured.and_then(|measured| measured.ratio(ours, theirs));
     Bar {
         name: format!("rayon {} {ours} / {theirs}", case.name).into(),
-        limit: case.limit,
+        limit: mode.limit.unwrap_or(case.limit),
         measured: ratio.map(|ratio| ratio.median),
     }
 }

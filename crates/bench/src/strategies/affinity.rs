@@ -17,7 +17,7 @@ use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
 /// The name in tables, bars and JSON.
 pub(super) const NAME: &str = "affinity";
 
-const CONTENDERS: [&str; 7] = [
+const CONTENDERS: [&str; 9] = [
     STEALING,
     "stealing",
     SHARING,
@@ -25,6 +25,8 @@ const CONTENDERS: [&str; 7] = [
     DEALING,
     LOCALITY,
     "dealing:adaptive",
+    "dealing:locality,mode=dedicated",
+    "dealing:locality,l=inf,mode=dedicated",
 ];
 
 const WORKERS: usize = 2;

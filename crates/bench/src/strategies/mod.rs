@@ -6,17 +6,21 @@
 //! | [`onset`] | sharing gets everybody to work sooner where one makes all the work, or little is there to steal (Rito, "Scheduling computations", chapter 5) |
 //! | [`balance`] | stealing half takes fewer steals and evens the loads out (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues", Theorem 3.9) |
 //! | [`affinity`] | dealing by locality keeps at least 1 - 1/L of the tasks where their data is (the same, "Work Dealing", Theorem 11) |
+//! | [`hidden`] | a task that neither forks nor pops hides nothing for long |
+//! | [`throttled`] | where processors differ, the time is near W / (P Pi) (Bender and Rabin) |
 //! | [`price`] | what a task costs in fences, read-modify-writes and instructions (Rito, Theorem 6.17) |
 //!
 //! A strategy is known by its text. One that this build cannot read is left out, with a remark.
 
 mod affinity;
 mod balance;
+mod hidden;
 mod limits;
 mod lineup;
 mod onset;
 mod price;
 mod programs;
+mod throttled;
 
 use crate::harness::report::Outcome;
 use crate::harness::{Plan, Wrong};
@@ -29,6 +33,8 @@ pub(crate) fn run(plan: &Plan) -> Result<Outcome, Wrong> {
     onset::measure(plan, &mut outcome)?;
     balance::measure(plan, &mut outcome)?;
     affinity::measure(plan, &mut outcome)?;
+    hidden::measure(plan, &mut outcome)?;
+    throttled::measure(plan, &mut outcome)?;
     price::measure(plan, &mut outcome)?;
     outcome.bars = limits::bars(&outcome);
     Ok(outcome)

@@ -58,7 +58,7 @@ pub(super) const GENERATOR_BUSY: [&str; 3] = [
     "generator all busy P=8",
 ];
 
-const CONTENDERS: [&str; 7] = [
+const CONTENDERS: [&str; 8] = [
     STEALING,
     "stealing",
     "steal-half",
@@ -66,6 +66,7 @@ const CONTENDERS: [&str; 7] = [
     "sharing:greedy",
     "dealing",
     "dealing:adaptive",
+    "dealing:simple,mode=dedicated",
 ];
 
 /// How long the others look for work in vain before there is some.

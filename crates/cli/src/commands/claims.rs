@@ -9,7 +9,7 @@ pub(crate) struct Meaning {
     pub(crate) meaning: &'static str,
 }
 
-const MEANINGS: [Meaning; 22] = [
+const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "balls and bins",
         paper: "Rito, \"Scheduling computations\", lemmas 3.1 to 3.5",
@@ -70,6 +70,11 @@ const MEANINGS: [Meaning; 22] = [
         meaning: "giving tasks away keeps the bound of stealing",
     },
     Meaning {
+        name: "run time of sharing on semi-private deques",
+        paper: "Rito, \"Scheduling computations\", chapter 7 (left open there)",
+        meaning: "both together keep the bound, and need few fences: none where no thief asks",
+    },
+    Meaning {
         name: "one generator",
         paper: "Rito, \"Scheduling computations\", section 5.3 (onset)",
         meaning: "where one processor makes all tasks, sharing gets all others to work no later",
@@ -95,6 +100,13 @@ const MEANINGS: [Meaning; 22] = [
         name: "steal-half",
         paper: "Hendler and Shavit, \"Non-Blocking Steal-Half Work Queues\", theorems 3.9 and 3.10",
         meaning: "stealing half of a queue keeps all queues within a constant factor of the mean",
+    },
+    Meaning {
+        name: "arrivals at a rate",
+        paper: "Hendler and Shavit, \"Non-Blocking Steal-Half Work Queues\", section 1.2 \
+                (Berenbrink et al.); Rito, section 2.4.4 (Eager et al.)",
+        meaning: "where items arrive for ever: how long they wait, and whether their number stays \
+                  bounded",
     },
     Meaning {
         name: "work dealing: balance",

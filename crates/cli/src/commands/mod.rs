@@ -1,5 +1,6 @@
 //! A file for each command.
 
+mod arrivals;
 mod claims;
 pub(crate) mod cluster;
 pub(crate) mod compare;

@@ -12,6 +12,7 @@ use locksley_sim::{Report, Setup, SimError, Sweep, simulate};
 use locksley_workload::catalog::nearest;
 use serde_json::json;
 
+use crate::commands::arrivals;
 use crate::commands::theory::Theory;
 use crate::error::Error;
 use crate::interrupt;
@@ -29,23 +30,24 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley simulate fib:n=25 --speeds 1,1,1,0.25               every fourth processor is slow
   locksley simulate fib:n=18 --processors 8 --trace            a timeline for ui.perfetto.dev
   locksley simulate generator --sample 100                     loads over time
+  locksley simulate arrivals:load=0.9,generators=1             items arrive at a rate, and wait
   locksley simulate file:locksley-out/queens.dag.json          a recorded run (`locksley record`)
   locksley simulate theory                                     the same as `locksley theory`";
+
+/// Schedulers, where none are named.
+const STRATEGIES: &str = "greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing";
 
 /// Simulates a computation under schedulers, on machines of any size. Writes simulate.json; with
 /// --sample also the loads over time, with --trace a timeline.
 #[derive(Args)]
 pub(crate) struct Simulate {
     /// The computation: fib:n=25, uts:T3, sort:k=16,merge=parallel, file:graph.json (see `locksley
-    /// list`).
+    /// list`); or arrivals:load=0.8, items that arrive at a rate.
     computation: String,
-    /// Schedulers, separated by commas; all stands for one of each kind.
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing"
-    )]
-    strategies: String,
+    /// Schedulers, separated by commas; all stands for one of each kind [default:
+    /// greedy,lock-free,flexible,semi-private,steal-half,sharing,dealing].
+    #[arg(long, value_name = "LIST")]
+    strategies: Option<String>,
     /// Numbers of processors: 64, 1:8, 16:64:16, or 1,16,256.
     #[arg(
         long,
@@ -110,6 +112,18 @@ impl Simulate {
         if self.computation == "theory" {
             return Theory::default().run(output);
         }
+        if self.computation.split(':').next() == Some(arrivals::NAME) {
+            let named = self.strategies.as_deref().unwrap_or(arrivals::STRATEGIES);
+            let strategies = names::simulated(named)?;
+            let processors = &self.processors.0;
+            return arrivals::run(
+                &self.computation,
+                output,
+                &strategies,
+                processors,
+                self.seed,
+            );
+        }
         let dag = computation(&self.computation)?;
         let setups = self.setups()?;
         let reports = Reports::default();
@@ -126,7 +140,7 @@ impl Simulate {
     }
 
     fn setups(&self) -> Result<Vec<Setup>, Error> {
-        let strategies = names::simulated(&self.strategies)?;
+        let strategies = names::simulated(self.strategies.as_deref().unwrap_or(STRATEGIES))?;
         let mut setups = Vec::new();
         for &processors in &self.processors.0 {
             for &strategy in &strategies {
@@ -318,7 +332,7 @@ fn pool_name(scheduler: &str) -> &'static str {
         "flexible" => "flexible",
         "semi-private" => "semi-private",
         "steal-half" => "steal-half",
-        "sharing" => "sharing",
+        "sharing" | "private-sharing" => "sharing",
         "dealing" => "dealing",
         _ => "",
     }

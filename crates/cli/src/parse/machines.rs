@@ -84,16 +84,28 @@ pub(crate) struct Pace(pub(crate) Speeds);
 /// Parses `1,0.5`: the speeds of the first processors, of which 1 is nominal; the list is repeated
 /// for the others.
 pub(crate) fn speeds(text: &str) -> Result<Pace, String> {
+    let HostSpeeds(speeds) = host_speeds(text)?;
+    Ok(Pace(Speeds::of(
+        speeds.into_iter().map(Speed::constant).collect(),
+    )))
+}
+
+/// Speeds of hosts on the command line, in parts of the nominal one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HostSpeeds(pub(crate) Vec<u32>);
+
+/// The same for hosts.
+pub(crate) fn host_speeds(text: &str) -> Result<HostSpeeds, String> {
     let speed = |part: &str| {
         let number = part.trim().parse::<f64>().ok();
         let number = number.filter(|speed| (0.001..=1000.0).contains(speed));
         let thousandths = number.map(|speed| (speed * f64::from(NOMINAL)).round() as u32);
-        thousandths.map(Speed::constant).ok_or_else(|| {
+        thousandths.ok_or_else(|| {
             format!("`{part}` in `{text}` is no speed: give a number from 0.001 to 1000")
         })
     };
-    let speeds: Result<Vec<Speed>, String> = text.split(',').map(speed).collect();
-    Ok(Pace(Speeds::of(speeds?)))
+    let speeds: Result<Vec<u32>, String> = text.split(',').map(speed).collect();
+    Ok(HostSpeeds(speeds?))
 }
 
 const FORMS: &str =

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use locksley_workload::{Integral, Size};
+use locksley_workload::{Affine, Integral, Size};
 use serde_json::{Value, json};
 
 use crate::render::units::count;
@@ -57,6 +57,18 @@ pub(crate) fn of<O: Debug + 'static>(name: &str, output: &O, operations: u64) ->
             value: json!({ "words": all, "different": words.len() }),
         };
     }
+    if let Some(number) = any.downcast_ref::<f64>() {
+        return Answer {
+            text: format!("{name} {number:.12}"),
+            value: json!(number),
+        };
+    }
+    if let Some(Affine { slope, offset }) = any.downcast_ref::<Affine>() {
+        return Answer {
+            text: format!("x -> {} x + {}", count(*slope), count(*offset)),
+            value: json!({ "slope": slope, "offset": offset }),
+        };
+    }
     in_place(name, operations)
 }
 
@@ -67,6 +79,8 @@ fn number_text(name: &str, number: u64) -> String {
         "queens" => format!("{number} solutions"),
         "knapsack" => format!("best value {number}"),
         "tree" => format!("sum of all nodes {number}"),
+        "skynet" => format!("sum of all leaves {number}"),
+        "primes" => format!("{number} primes"),
         _ => format!("checksum {number}"),
     }
 }
@@ -79,6 +93,10 @@ fn in_place(name: &str, operations: u64) -> Answer {
         "heat" => "cells updated",
         "matrix" | "strassen" => "products of the schoolbook method, a matrix",
         "lu" => "updates, two factors",
+        "mark" => "objects marked",
+        "nbody" => "pairs of bodies, all moved",
+        "phases" => "numbers of blocks updated",
+        "scan" => "prefix sums",
         _ => "operations",
     };
     Answer {
@@ -107,5 +125,9 @@ mod tests {
         let words = vec![("a".to_owned(), 3_u64), ("b".to_owned(), 1)];
         assert_eq!(of("words", &words, 4).text, "4 words, 2 of them different");
         assert_eq!(of("sort", &(), 1000).text, "1 000 numbers in order");
+        assert_eq!(of("pi", &3.2_f64, 1).text, "pi 3.200000000000");
+        let (slope, offset) = (3, 1000);
+        let map = of("fold", &Affine { slope, offset }, 1).text;
+        assert_eq!(map, "x -> 3 x + 1 000");
     }
 }

@@ -98,11 +98,16 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Prints one or several lines. If the reader has closed the pipe, the process ends with success;
-/// any other error, such as a full disk, ends it with the exit code for files.
+/// Prints one or several lines.
 fn print(text: &str) {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    printed(writeln!(out, "{text}").and_then(|()| out.flush()));
+}
+
+/// Looks at what came of writing to standard output. If the reader has closed the pipe, the process
+/// ends with success; any other error, such as a full disk, ends it with the exit code for files.
+pub(crate) fn printed(outcome: io::Result<()>) {
+    match outcome {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         Err(error) => {

@@ -27,7 +27,7 @@ fn refused(line: &str, code: i32, parts: &[&str]) {
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let lab = Lab::new();
-    for line in ["list", "list --json"] {
+    for line in ["list", "list --json", "--help", "--version", "run --help"] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
         let mut command = lab.command(line.split_whitespace());
         command.stdout(full.expect("it is there"));

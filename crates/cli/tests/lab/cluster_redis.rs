@@ -142,6 +142,18 @@ fn workers_do_what_is_submitted_and_stop_when_they_are_told() {
         (&again["result"]["nodes"], &again["new"]),
         (&62_689.into(), &true.into())
     );
+    // The name of another job is free for this one if that is over, and only if it is meant.
+    let other = "uts --type binomial --branching 50 --q 0.12 --m 8 --seed 42";
+    let taken = site.run(&format!("submit --job a {other}"));
+    assert!(
+        taken.code == 2 && taken.err.contains("another job"),
+        "{taken:?}"
+    );
+    let renamed = site.json(&format!("submit --job a --again {other}"));
+    assert_eq!(
+        (&renamed["job"], &renamed["new"]),
+        (&"a".into(), &true.into())
+    );
     let ran = site.run(&format!("submit {SMALL}"));
     assert!(ran.code == 0 && ran.out.contains("62 689 nodes"), "{ran:?}");
     assert!(ran.err.contains("in flight"), "{ran:?}");

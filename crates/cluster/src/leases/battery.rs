@@ -198,6 +198,7 @@ macro_rules! battery {
             an_urgent_job_goes_before_others
             urgent_tasks_stay_urgent_when_they_are_tried_again
             an_urgent_continuation_goes_first
+            urgent_tasks_stay_urgent_when_they_were_set_aside
             a_suspect_that_pauses_is_a_suspect_afterwards
             a_worker_that_waits_gets_a_delayed_task_in_time
             a_job_with_delayed_tasks_is_cancelled_and_forgotten

@@ -18,7 +18,7 @@ pub enum Trouble {
     /// A job of that name, which is another one, is there.
     #[error(
         "there is another job of the name {0}, with another program, other arguments or another \
-         build: choose another name, or cancel it with --forget"
+         build: choose another name, cancel it with --forget, or submit with --again if it is over"
     )]
     Taken(JobId),
     /// It has lost the job.

@@ -202,9 +202,9 @@ impl LeasePool for Memory {
         let attempts = entry.tries + 1;
         match why {
             GiveUp::Failed(reason) if attempts >= job.info.terms.tries => {
-                job.set_aside(number, &entry.task, attempts, reason)
+                job.set_aside(number, &entry, attempts, reason)
             }
-            GiveUp::Hopeless(reason) => job.set_aside(number, &entry.task, attempts, reason),
+            GiveUp::Hopeless(reason) => job.set_aside(number, &entry, attempts, reason),
             GiveUp::Failed(_) => job.line_up(new, entry.tried(attempts), now),
             GiveUp::Stopping => job.line_up(new, entry, now),
         }

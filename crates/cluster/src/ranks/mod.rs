@@ -69,6 +69,14 @@ pub use threads::{Network, Threads};
 use mailbox::{Mailbox, converse};
 use outcome::Parts;
 
+/// Reads a message between ranks and writes it again. `None` if the bytes are no message. For the
+/// fuzzer, which knows no packets.
+#[doc(hidden)]
+pub fn reencode(bytes: &[u8]) -> Option<Vec<u8>> {
+    let packet = wire::Packet::decode(bytes).ok()?;
+    Some(packet.encode())
+}
+
 /// How ranks run. All ranks of a job have the same.
 ///
 /// ```

@@ -122,6 +122,27 @@ fn the_server_is_killed_and_restarted() {
     assert!(done <= ended.status.done, "{done} and {:?}", ended.status);
 }
 
+/// A lease that ran out is one by a time that never goes back.
+#[test]
+fn the_servers_clock_steps_back_and_ahead_and_leases_run_out_all_the_same() {
+    let Some(mut server) = Started::with_clock() else {
+        return;
+    };
+    let (tree, size) = tree();
+    let redis = server.connect();
+    let job = submit_tree(&redis, tree);
+    let hour = 3_600_000;
+    for step in [-hour, 2 * hour, -3 * hour] {
+        let worker = Process::worker(&server);
+        worker.until_it_works(&redis, &job.id);
+        server.step_clock(step);
+        worker.signal(Signal::KILL);
+    }
+    let last = Process::worker(&server);
+    check(&redis, &job.id, size);
+    last.stop();
+}
+
 #[test]
 fn a_job_that_is_submitted_twice_is_done_once() {
     let Some(server) = Started::new() else { return };

@@ -6,6 +6,7 @@
 
 #![cfg(unix)]
 
+mod clock;
 mod continuations;
 mod failover;
 mod faults;

@@ -6,7 +6,12 @@ use locksley_cluster::leases::{Redis, Server, Trouble};
 use rustix::process::Signal;
 
 use crate::processes::{Process, check, command, submit_tree, this, tree};
-use crate::server::{Started, free_port, there_is, until};
+use crate::server::{Started, free_port, program, there_is, until};
+
+/// The program of a sentinel, which comes with the server's: `redis-sentinel`, `valkey-sentinel`.
+fn sentinel() -> String {
+    program().replace("-server", "-sentinel")
+}
 
 /// One that decides alone.
 struct Sentinel {
@@ -24,7 +29,7 @@ impl Sentinel {
              sentinel down-after-milliseconds tasks 500\nsentinel failover-timeout tasks 5000\n"
         );
         std::fs::write(&file, settings).expect("there is room for a file");
-        let mut process = Command::new("redis-sentinel");
+        let mut process = Command::new(sentinel());
         let process = process.arg(&file).stdout(Stdio::null());
         let process = process.spawn().expect("it starts");
         Sentinel { process, port }
@@ -55,7 +60,7 @@ fn workers_and_submitters_follow_what_sentinels_say() {
     let Some(mut first) = Started::new() else {
         return;
     };
-    if !there_is("redis-sentinel") {
+    if !there_is(&sentinel()) {
         return;
     }
     let second = Started::new().expect("the first one was there");

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use locksley_cluster::leases::{Redis, Server};
 
+use crate::clock::Clock;
+
 /// Returns `true` if what is needed must be there.
 pub(crate) fn demanded() -> bool {
     std::env::var_os("LOCKSLEY_TEST_REDIS").is_some_and(|value| value != "0")
@@ -37,7 +39,7 @@ pub(crate) fn there_is(program: &str) -> bool {
 
 /// The program of the server: `redis-server`, or another one that speaks its language, such as
 /// Valkey's, that `LOCKSLEY_TEST_SERVER` names.
-fn program() -> String {
+pub(crate) fn program() -> String {
     std::env::var("LOCKSLEY_TEST_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
 }
 
@@ -66,6 +68,8 @@ pub(crate) struct Started {
     port: u16,
     options: Vec<String>,
     address: String,
+    /// If it has one of its own.
+    clock: Option<Clock>,
 }
 
 impl Started {
@@ -73,8 +77,21 @@ impl Started {
         Started::with(&[], "127.0.0.1")
     }
 
+    /// A server with a clock of its own, which can be [set](Started::step_clock).
+    pub(crate) fn with_clock() -> Option<Started> {
+        if !cfg!(target_os = "linux") {
+            eprintln!("skipped: a clock of its own is for Linux");
+            return None;
+        }
+        Started::build(&[], "127.0.0.1", true)
+    }
+
     /// A server with more options, which listens at this address.
     pub(crate) fn with(options: &[&str], address: &str) -> Option<Started> {
+        Started::build(options, address, false)
+    }
+
+    fn build(options: &[&str], address: &str, clock: bool) -> Option<Started> {
         if !there_is(&program()) {
             return None;
         }
@@ -85,14 +102,22 @@ impl Started {
         std::fs::create_dir_all(&folder).expect("there is room for a folder");
         let port = free_port();
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        let process = start(&folder, port, &options, address);
+        let clock = clock.then(|| Clock::new(&folder));
+        let process = start(&folder, port, &options, address, clock.as_ref());
         Some(Started {
             process,
             folder,
             port,
             options,
             address: address.to_owned(),
+            clock,
         })
+    }
+
+    /// Sets the server's clock ahead by so many milliseconds, or back.
+    pub(crate) fn step_clock(&mut self, millis: i64) {
+        let clock = self.clock.as_mut();
+        clock.expect("it has a clock of its own").step(millis);
     }
 
     /// The server dies, like `kill -9`.
@@ -103,7 +128,8 @@ impl Started {
 
     /// And comes back with what is in its file.
     pub(crate) fn restart(&mut self) {
-        self.process = start(&self.folder, self.port, &self.options, &self.address);
+        let clock = self.clock.as_ref();
+        self.process = start(&self.folder, self.port, &self.options, &self.address, clock);
     }
 
     pub(crate) fn url(&self) -> String {
@@ -130,8 +156,18 @@ impl Started {
     }
 }
 
-fn start(folder: &Path, port: u16, options: &[String], address: &str) -> Child {
-    let process = Command::new(program())
+fn start(
+    folder: &Path,
+    port: u16,
+    options: &[String],
+    address: &str,
+    clock: Option<&Clock>,
+) -> Child {
+    let mut server = Command::new(program());
+    if let Some(clock) = clock {
+        clock.applies_to(&mut server);
+    }
+    let process = server
         .args(["--port", &port.to_string(), "--bind", address])
         .args([
             "--save",

@@ -1,5 +1,6 @@
 //! A storm of faults, by seeds: workers are killed and stopped, connections cut, the server killed,
-//! restarted, filled up, and made to forget its scripts; and the results are exact each time.
+//! restarted, filled up, made to forget its scripts, and its clock set; and the results are exact
+//! each time.
 //!
 //! It takes `LOCKSLEY_STORM_SECONDS`, or 20, and begins with the seed `LOCKSLEY_STORM_SEED`, or 1.
 //! A round that fails names its seed.
@@ -43,7 +44,9 @@ fn results_are_exact_in_a_storm_of_faults() {
     let budget = Duration::from_secs(number("LOCKSLEY_STORM_SECONDS", 20));
     let (mut seed, mut faults) = (number("LOCKSLEY_STORM_SEED", 1), 0);
     while start.elapsed() < budget {
-        let Some(server) = Started::new() else { return };
+        let Some(server) = Started::with_clock() else {
+            return;
+        };
         eprintln!("seed {seed}");
         faults += Storm::new(seed, server).round();
         seed += 1;
@@ -142,7 +145,7 @@ impl Storm {
     fn fault(&mut self) {
         self.faults += 1;
         let unlucky = self.dice.throw(self.workers.len() as u64) as usize;
-        match self.dice.throw(7) {
+        match self.dice.throw(9) {
             0 | 1 => {
                 self.workers[unlucky].signal(Signal::KILL);
                 self.workers[unlucky] = Process::worker(&self.server);
@@ -164,6 +167,13 @@ impl Storm {
             }
             5 => {
                 self.server.ask(&["SCRIPT", "FLUSH"]);
+            }
+            6 | 7 => {
+                // Ahead or back, by less than a lease, by some of them, or by far more.
+                let scale = [LEASE, 10 * LEASE, Duration::from_secs(3600)];
+                let scale = scale[self.dice.throw(3) as usize].as_millis() as u64;
+                let step = self.dice.throw(2 * scale + 1) as i64 - scale as i64;
+                self.server.step_clock(step);
             }
             _ => {
                 self.server.ask(&["CONFIG", "SET", "maxmemory", "1mb"]);

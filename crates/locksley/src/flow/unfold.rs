@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
-use std::time::Instant;
 
 use locksley_trace::{Trace, TraceEvent};
 
 use super::frame::Root;
 use super::queue::{Core, Entry, Mode};
 use super::{Flow, flow_here};
+use crate::machine::clock::Instant;
 use crate::sync::{Mutex, lock};
 use crate::task::cancel::CancelToken;
 
@@ -325,7 +325,7 @@ impl Sketch {
                 objects: Histories::default(),
             }),
             start: Instant::now(),
-            origin: crate::observe::trace::wall_clock(),
+            origin: crate::machine::clock::wall_clock(),
         }
     }
 

@@ -3,8 +3,12 @@
 //! A container's quota or the affinity mask may be changed while a program runs. Workers for which
 //! there is no processor any more would only take time from the others, and use up a quota sooner.
 //! So a pool looks once a second how many processors there are, and if there are fewer than there
-//! were before, workers beyond their share hold back: before each job they sleep for [`PAUSE`].
-//! They are not shut out, because a task may wait for one that only such a worker is free to run.
+//! were before, workers beyond their share hold back before they take a job. So do workers for
+//! which make has no job (`jobserver`).
+//!
+//! They are not shut out, because a task may wait for one that only such a worker is free to run. A
+//! worker that holds back sleeps for [`PAUSE`] at a time, and goes on only as long as the process
+//! uses the processors that there are for it; and no longer than [`LONGEST`].
 
 use std::time::Duration;
 
@@ -13,8 +17,12 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 /// How long it is between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How long a worker beyond the share sleeps before each job.
+/// How long a worker beyond the share sleeps at a time.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+
+/// After how long such a worker takes a job even if all processors are in use: what uses them may
+/// be other threads of the program.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// How many workers have a processor.
 pub(crate) struct Share {
@@ -25,6 +33,8 @@ pub(crate) struct Share {
     size: usize,
     /// How many of them have a processor.
     active: AtomicUsize,
+    /// How many processors there were at the last look.
+    processors: AtomicUsize,
     /// When to look again, in nanoseconds of the pool's clock.
     next: AtomicU64,
 }
@@ -35,6 +45,7 @@ impl Share {
             most: AtomicUsize::new(0),
             size,
             active: AtomicUsize::new(size),
+            processors: AtomicUsize::new(size),
             next: AtomicU64::new(nanoseconds(EVERY)),
         }
     }
@@ -43,6 +54,11 @@ impl Share {
     #[inline]
     pub(crate) fn active(&self) -> usize {
         self.active.load(Ordering::Relaxed)
+    }
+
+    /// How many processors the workers that have one share.
+    pub(crate) fn processors(&self) -> usize {
+        self.active().min(self.processors.load(Ordering::Relaxed))
     }
 
     /// Asks `processors` how many there are, if that has not been done for a second before `now`.
@@ -60,7 +76,71 @@ impl Share {
             let most = self.most.fetch_max(now, Ordering::Relaxed).max(now);
             let active = share(self.size, most, now);
             self.active.store(active, Ordering::Relaxed);
+            self.processors.store(now, Ordering::Relaxed);
         }
+    }
+}
+
+/// A worker that holds back. Times are in nanoseconds of the pool's clock.
+pub(crate) struct Hold {
+    begun: u64,
+    /// When it last looked, and what the process had used by then.
+    looked: (u64, Usage),
+}
+
+impl Hold {
+    pub(crate) fn begin(now: u64) -> Hold {
+        let looked = (now, Usage::now().unwrap_or_default());
+        Hold { begun: now, looked }
+    }
+
+    /// Returns `true` if the worker goes on holding back: so many processors were in use since the
+    /// last look.
+    pub(crate) fn goes_on(&mut self, now: u64, processors: usize) -> bool {
+        Usage::now().is_some_and(|usage| self.is_crowded(now, usage, processors))
+    }
+
+    /// The same, for a process that has used so much in all.
+    fn is_crowded(&mut self, now: u64, usage: Usage, processors: usize) -> bool {
+        let (then, before) = std::mem::replace(&mut self.looked, (now, usage));
+        let processors = processors as u64;
+        // Half a processor is not enough for one more worker.
+        let used = 2 * usage.time.saturating_sub(before.time);
+        let in_use = used >= (now - then) * (2 * processors).saturating_sub(1);
+        // Where other processes take their turns, the threads want more than they get.
+        let taken_away = usage.preemptions.saturating_sub(before.preemptions) >= processors;
+        (in_use || taken_away) && now - self.begun < nanoseconds(LONGEST)
+    }
+}
+
+/// What this process has used: processor time in nanoseconds, and how many times a processor was
+/// taken away from one of its threads.
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    time: u64,
+    preemptions: u64,
+}
+
+impl Usage {
+    /// What the system tells, if it does.
+    fn now() -> Option<Usage> {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        {
+            let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+            // SAFETY: there is room for the result, which is written if the call succeeds.
+            let usage = unsafe {
+                let refused = libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0;
+                (!refused).then(|| usage.assume_init())
+            }?;
+            let time =
+                |part: libc::timeval| Duration::new(part.tv_sec as u64, part.tv_usec as u32 * 1000);
+            Some(Usage {
+                time: nanoseconds(time(usage.ru_utime) + time(usage.ru_stime)),
+                preemptions: usage.ru_nivcsw as u64,
+            })
+        }
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        None
     }
 }
 
@@ -99,6 +179,24 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_holds_back_while_the_processors_are_in_use() {
+        let usage = |time, preemptions| Usage { time, preemptions };
+        let mut hold = Hold {
+            begun: 0,
+            looked: (0, usage(1000, 7)),
+        };
+        let mut crowded = |now, usage, processors| hold.is_crowded(now, usage, processors);
+        assert!(crowded(100, usage(1100, 7), 1), "one processor, in use");
+        assert!(crowded(200, usage(1150, 7), 1), "half of the time");
+        assert!(!crowded(300, usage(1190, 7), 1), "less than that");
+        assert!(crowded(400, usage(1350, 7), 2), "one and a half of two");
+        assert!(!crowded(500, usage(1490, 8), 2), "one of two is free");
+        assert!(crowded(600, usage(1500, 10), 2), "both were taken away");
+        let late = nanoseconds(LONGEST);
+        assert!(!crowded(late, usage(2 * late, 10), 1), "held back for long");
+    }
+
+    #[test]
     fn one_look_in_a_second() {
         let share = Share::new(4);
         let second = nanoseconds(EVERY);
@@ -108,7 +206,7 @@ mod tests {
         assert_eq!(share.active(), 4);
         share.look(2 * second - 1, || unreachable!("too early"));
         share.look(2 * second, || 2);
-        assert_eq!(share.active(), 2);
+        assert_eq!((share.active(), share.processors()), (2, 2));
         share.look(3 * second, || 4);
         assert_eq!(share.active(), 4);
     }

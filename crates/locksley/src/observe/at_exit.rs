@@ -20,9 +20,21 @@ use crate::pool::environment::Outputs;
 use crate::pool::process::PerProcess;
 use crate::sync::statics::{AtomicBool, AtomicUsize, Ordering};
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 unsafe extern "C" {
     /// The C standard library's. Returns 0 if `handler` will be called at exit.
     fn atexit(handler: extern "C" fn()) -> c_int;
+}
+
+/// A WebAssembly module without a system interface has no exit, and no environment that asks for
+/// output.
+///
+/// # Safety
+///
+/// None: the handler is not called.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+unsafe fn atexit(_handler: extern "C" fn()) -> c_int {
+    1
 }
 
 /// The most pools that are kept, since an observer keeps its pool in memory.
@@ -102,7 +114,7 @@ impl Pools {
             self.print_stats();
         }
         if let Some(file) = &self.outputs.trace {
-            save("LOCKSLEY_TRACE", file, &self.trace().to_json());
+            save("LOCKSLEY_TRACE", file, &self.trace().to_rounded_json());
         }
         if !self.outputs.records() {
             return;
@@ -158,17 +170,47 @@ impl Pools {
 
 /// Writes a file, or says why it could not be written.
 fn save(variable: &str, file: &OsString, text: &str) {
-    let (id, mut path) = (std::process::id(), file.clone());
-    if let Some(pattern) = file.to_str().filter(|text| text.contains("%p")) {
-        path = pattern.replace("%p", &id.to_string()).into();
-    } else if id as usize != FIRST.load(Ordering::Relaxed) {
+    let process = std::process::id();
+    let (id, mut path) = (process.to_string(), file.clone());
+    if let Some(numbered) = file.to_str().and_then(|name| with_number(name, &id)) {
+        path = numbered.into();
+    } else if process as usize != FIRST.load(Ordering::Relaxed) {
         // A forked process leaves its parent's file alone.
-        path.push(format!(".{id}"));
+        path.push(".");
+        path.push(&id);
     }
     if let Err(error) = std::fs::write(&path, text) {
         eprintln!(
             "locksley: {variable}: {} cannot be written: {error}",
             std::path::Path::new(&path).display()
         );
+    }
+}
+
+/// The name of a file with this number for each `%p`, if there is one. Searching for a character
+/// takes much less code than searching for a string.
+fn with_number(name: &str, number: &str) -> Option<String> {
+    let mut parts = name.split('%');
+    let (mut numbered, mut found) = (parts.next()?.to_owned(), false);
+    for part in parts {
+        let rest = part.strip_prefix('p');
+        found |= rest.is_some();
+        numbered += if rest.is_some() { number } else { "%" };
+        numbered += rest.unwrap_or(part);
+    }
+    found.then_some(numbered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_can_have_the_number_of_the_process() {
+        let named = |name| with_number(name, "7");
+        assert_eq!(named("trace.json"), None);
+        assert_eq!(named("100%/trace%%"), None);
+        assert_eq!(named("%p").as_deref(), Some("7"));
+        assert_eq!(named("100%-%p.%p%").as_deref(), Some("100%-7.7%"));
     }
 }

@@ -127,31 +127,35 @@ impl Profile {
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        let bound = |workers| {
-            let bounds = self.bounds(workers);
-            format!(
-                "  {{\"workers\": {workers}, \"most\": {:.4}, \"greedy\": {:.4}, \
-                 \"burdened\": {:.4}}}",
-                bounds.most, bounds.greedy, bounds.burdened
-            )
-        };
-        let workers = [2, 4, 8, 16, 32, 64, 128].into_iter();
-        let bounds: Vec<String> = workers.filter(|_| self.unordered == 0).map(bound).collect();
+        let mut bounds = String::new();
+        for workers in [2, 4, 8, 16, 32, 64, 128] {
+            if self.unordered > 0 {
+                break;
+            }
+            let bound = self.bounds(workers);
+            let comma = if workers == 2 { "" } else { ",\n" };
+            bounds += &format!(
+                "{comma}  {{\"workers\": {workers}, \"most\": {}, \"greedy\": {}, \"burdened\": {}}}",
+                rounded(bound.most),
+                rounded(bound.greedy),
+                rounded(bound.burdened)
+            );
+        }
         format!(
             "{{\"format\": \"locksley-profile/1\", \"work_ns\": {}, \"span_ns\": {}, \
              \"burdened_span_ns\": {}, \"burden_ns\": {}, \"strands\": {}, \"spawns\": {}, \
-             \"unordered\": {}, \"parallelism\": {:.4}, \"burdened_parallelism\": {:.4}, \
+             \"unordered\": {}, \"parallelism\": {}, \"burdened_parallelism\": {}, \
              \"bounds\": [\n{}\n]}}\n",
-            self.work.as_nanos(),
-            self.span.as_nanos(),
-            self.burdened_span.as_nanos(),
-            self.burden.as_nanos(),
+            nanoseconds(self.work),
+            nanoseconds(self.span),
+            nanoseconds(self.burdened_span),
+            nanoseconds(self.burden),
             self.strands,
             self.spawns,
             self.unordered,
-            self.parallelism(),
-            self.burdened_parallelism(),
-            bounds.join(",\n")
+            rounded(self.parallelism()),
+            rounded(self.burdened_parallelism()),
+            bounds
         )
     }
 
@@ -277,6 +281,19 @@ fn longest_path(nodes: &[Node], times: &[u64], burden: u64) -> u64 {
         }
     }
     longest
+}
+
+/// A positive number to four decimal places, without what the standard library has for more: that
+/// is 20 KB in a program that prints no other.
+#[inline(never)]
+fn rounded(number: f64) -> String {
+    let parts = (number * 1e4).round() as u64;
+    format!("{}.{:04}", parts / 10_000, parts % 10_000)
+}
+
+/// A time as a number that is not written by the code for 128 bits.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn ratio(work: Duration, time: Duration) -> f64 {

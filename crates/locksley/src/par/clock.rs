@@ -13,8 +13,8 @@ pub(super) fn ticks() -> u64 {
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
     {
+        use crate::machine::clock::Instant;
         use std::sync::OnceLock;
-        use std::time::Instant;
 
         static START: OnceLock<Instant> = OnceLock::new();
         let start = START.get_or_init(Instant::now);

@@ -52,7 +52,8 @@ where
         (concatenate(yes), concatenate(no))
     }
 
-    /// Collects pairs into two vectors.
+    /// Collects pairs into two vectors, in order; as [`collect`](Par::collect) does, into one
+    /// allocation each where the length is known.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -66,8 +67,17 @@ where
         B: Send,
         P: Pipe<S::Item, Out = (A, B)>,
     {
-        let (a, b) = drive(self.source, &self.pipe, &Unzip, Mode::OnRequest);
-        (concatenate(a), concatenate(b))
+        if !P::EXACT {
+            let (a, b) = drive(self.source, &self.pipe, &Unzip, Mode::OnRequest);
+            return (concatenate(a), concatenate(b));
+        }
+        let len = self.source.len();
+        let (mut a, mut b) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        let places = (Place::of(&mut a, len), Place::of(&mut b, len));
+        let written = drive(self.source, &self.pipe, &places, Mode::OnRequest);
+        written.0.hand_over(&mut a, len);
+        written.1.hand_over(&mut b, len);
+        (a, b)
     }
 }
 
@@ -84,14 +94,7 @@ where
     let len = source.len();
     let mut items = Vec::with_capacity(len);
     let place = Place::of(&mut items, len);
-    let written = drive(source, pipe, &place, Mode::OnRequest);
-    assert_eq!(
-        written.len, len,
-        "a `Split` must have as many items as it says"
-    );
-    written.release();
-    // SAFETY: all of them were written, and `release` has given up the only claim to them.
-    unsafe { items.set_len(len) };
+    drive(source, pipe, &place, Mode::OnRequest).hand_over(&mut items, len);
     items
 }
 
@@ -138,6 +141,19 @@ impl<T> Written<T> {
     fn release(self) {
         let _ = ManuallyDrop::new(self);
     }
+
+    /// Hands `len` items over to the empty vector in whose memory they are.
+    fn hand_over(self, items: &mut Vec<T>, len: usize) {
+        assert_eq!(
+            self.len, len,
+            "a `Split` must have as many items as it says"
+        );
+        assert!(len == 0 || (items.is_empty() && ptr::eq(self.start, items.as_ptr())));
+        self.release();
+        // SAFETY: the vector's first `len` items were written, and `release` has given up the only
+        // claim to them.
+        unsafe { items.set_len(len) };
+    }
 }
 
 impl<T> Drop for Written<T> {
@@ -162,6 +178,36 @@ impl Drop for Counting<'_> {
     }
 }
 
+impl<T> Place<T> {
+    /// The memory for the items `from` to `to`, which come behind those of a row, and a counter for
+    /// those that are written to it in order.
+    #[inline]
+    fn slots<'r>(
+        &'r self,
+        row: &'r mut Written<T>,
+        from: usize,
+        to: usize,
+    ) -> (&'r mut [MaybeUninit<T>], Counting<'r>) {
+        assert!(from <= to && to <= self.len, "no item is beyond the end");
+        // SAFETY: inside of the memory, or just behind it.
+        let start = unsafe { self.start.add(from) };
+        if row.len == 0 {
+            row.start = start;
+        }
+        // SAFETY: the row was written in this memory, so that this is one past its last item.
+        let end = unsafe { row.start.add(row.len) };
+        assert!(
+            size_of::<T>() == 0 || ptr::eq(end, start),
+            "a `Split` must have as many items as it says"
+        );
+        // SAFETY: the driver runs every position once, so this part of the memory is this block's
+        // alone; nothing in it counts as an item yet.
+        let slots = unsafe { slice::from_raw_parts_mut(start.cast::<MaybeUninit<T>>(), to - from) };
+        let len = &mut row.len;
+        (slots, Counting { len, count: 0 })
+    }
+}
+
 impl<T: Send> End<T> for Place<T> {
     type Acc = Written<T>;
 
@@ -171,25 +217,7 @@ impl<T: Send> End<T> for Place<T> {
 
     #[inline]
     fn feed(&self, acc: &mut Written<T>, from: usize, to: usize, items: impl Iterator<Item = T>) {
-        assert!(from <= to && to <= self.len, "no item is beyond the end");
-        // SAFETY: inside of the memory, or just behind it.
-        let start = unsafe { self.start.add(from) };
-        if acc.len == 0 {
-            acc.start = start;
-        }
-        // SAFETY: the row was written in this memory, so that this is one past its last item.
-        let end = unsafe { acc.start.add(acc.len) };
-        assert!(
-            size_of::<T>() == 0 || ptr::eq(end, start),
-            "a `Split` must have as many items as it says"
-        );
-        // SAFETY: the driver runs every position once, so this part of the memory is this block's
-        // alone; nothing in it counts as an item yet.
-        let slots = unsafe { slice::from_raw_parts_mut(start.cast::<MaybeUninit<T>>(), to - from) };
-        let mut row = Counting {
-            len: &mut acc.len,
-            count: 0,
-        };
+        let (slots, mut row) = self.slots(acc, from, to);
         // The slots first: without one, no item is taken.
         for (slot, item) in slots.iter_mut().zip(items) {
             slot.write(item);
@@ -212,6 +240,37 @@ impl<T: Send> End<T> for Place<T> {
         }
         // Otherwise items are missing in between: the right ones are dropped, and the length tells.
         left
+    }
+}
+
+/// Both items of a pair where they belong.
+impl<A: Send, B: Send> End<(A, B)> for (Place<A>, Place<B>) {
+    type Acc = (Written<A>, Written<B>);
+
+    fn start(&self) -> Self::Acc {
+        (Written::none(), Written::none())
+    }
+
+    #[inline]
+    fn feed(
+        &self,
+        acc: &mut Self::Acc,
+        from: usize,
+        to: usize,
+        items: impl Iterator<Item = (A, B)>,
+    ) {
+        let (a_slots, mut a_row) = self.0.slots(&mut acc.0, from, to);
+        let (b_slots, mut b_row) = self.1.slots(&mut acc.1, from, to);
+        for ((a_slot, b_slot), (a, b)) in a_slots.iter_mut().zip(b_slots).zip(items) {
+            a_slot.write(a);
+            a_row.count += 1;
+            b_slot.write(b);
+            b_row.count += 1;
+        }
+    }
+
+    fn join(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc {
+        (self.0.join(left.0, right.0), self.1.join(left.1, right.1))
     }
 }
 

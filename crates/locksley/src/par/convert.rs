@@ -27,6 +27,12 @@ pub trait IntoPar: Sized {
     type Pipe;
 
     /// Begins a loop.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// assert_eq!(vec![1, 2, 3].into_par().map(|n| n * n).sum::<i32>(), 14);
+    /// ```
     fn into_par(self) -> Par<Self::Source, Self::Pipe>;
 }
 
@@ -82,6 +88,12 @@ pub trait AsPar {
         Self: 'a;
 
     /// Begins a loop over references.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// assert_eq!(["a", "bc"].par().map(|word| word.len()).max(), Some(2));
+    /// ```
     fn par(&self) -> Par<Self::Source<'_>>;
 }
 
@@ -125,6 +137,13 @@ where
 }
 
 /// Loops over parts of a slice.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// let sums: Vec<i32> = [1, 2, 3, 4].par_chunks(2).map(|pair| pair[0] + pair[1]).collect();
+/// assert_eq!(sums, [3, 7]);
+/// ```
 pub trait ParSlice {
     /// What the slice consists of.
     type Item;

@@ -30,6 +30,7 @@ use std::ops::Range;
 use crate::par::pace::Pace;
 use crate::par::pipe::Pipe;
 use crate::par::split::Split;
+use crate::pool::{GLOBAL, environment};
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicBool, Ordering};
 
@@ -47,6 +48,17 @@ pub(super) enum Mode {
     OnRequest,
     /// The length alone.
     Deterministic,
+}
+
+impl Mode {
+    /// The mode of a loop made of two: deterministic if one of them is.
+    pub(super) fn or(self, other: Mode) -> Mode {
+        if self == Mode::Deterministic {
+            self
+        } else {
+            other
+        }
+    }
 }
 
 /// What happens to the items in the end: how a piece of the loop accumulates, and how two pieces
@@ -91,7 +103,7 @@ where
         at: 0,
         to: source.len(),
     };
-    if mode == Mode::Deterministic {
+    if mode == Mode::Deterministic || is_deterministic(worker) {
         let leaf = (span.to / LEAVES).max(SMALLEST_LEAF);
         return match worker {
             None if span.to > leaf => {
@@ -102,6 +114,18 @@ where
     }
     let pace = Pace::new(worker, span.to);
     run.piece(worker, source, span, end.start(), pipe.state(), pace)
+}
+
+/// Returns `true` if the pool that the loop runs in has all loops split by their length.
+#[inline]
+fn is_deterministic(worker: Option<&Worker>) -> bool {
+    match worker {
+        Some(worker) => worker.registry().config.deterministic,
+        None => match GLOBAL.get() {
+            Some(pool) => pool.registry.config.deterministic,
+            None => environment::is_deterministic(),
+        },
+    }
 }
 
 /// Which positions of the source a piece has yet to run. The driver counts them itself: two pieces
@@ -294,7 +318,7 @@ fn feed_apart<S, P, E>(
 }
 
 /// Runs a part of a loop, and sets the flag if it panics.
-fn or_break<R>(broken: &AtomicBool, run: impl FnOnce() -> R) -> R {
+pub(super) fn or_break<R>(broken: &AtomicBool, run: impl FnOnce() -> R) -> R {
     struct Set<'f>(&'f AtomicBool);
 
     impl Drop for Set<'_> {

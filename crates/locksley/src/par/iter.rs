@@ -38,6 +38,15 @@ impl<S> Par<S> {
             mode: Mode::OnRequest,
         }
     }
+
+    /// Replaces the source by one that is made of it.
+    fn over<R>(self, make: impl FnOnce(S) -> R) -> Par<R> {
+        Par {
+            source: make(self.source),
+            pipe: Same,
+            mode: self.mode,
+        }
+    }
 }
 
 impl<S: Split, P> IntoPar for Par<S, P> {
@@ -243,7 +252,7 @@ where
         Par {
             source: Zip::new(self.source, other.source),
             pipe: Both::new(self.pipe, other.pipe),
-            mode: self.mode,
+            mode: self.mode.or(other.mode),
         }
     }
 }
@@ -283,7 +292,7 @@ impl<S: Split> Par<S> {
     where
         S: SplitBack,
     {
-        Par::new(Rev::new(self.source))
+        self.over(Rev::new)
     }
 
     /// Keeps the first of every `step` items.
@@ -299,7 +308,7 @@ impl<S: Split> Par<S> {
     ///
     /// If `step` is 0.
     pub fn step_by(self, step: usize) -> Par<StepBy<S>> {
-        Par::new(StepBy::new(self.source, step))
+        self.over(|source| StepBy::new(source, step))
     }
 
     /// Appends the items of another source.
@@ -315,7 +324,10 @@ impl<S: Split> Par<S> {
         O: IntoPar<Pipe = Same>,
         O::Source: Split<Item = S::Item>,
     {
-        Par::new(Chain::new(self.source, other.into_par().source))
+        let other = other.into_par();
+        let mode = self.mode.or(other.mode);
+        let chain = self.over(|source| Chain::new(source, other.source));
+        Par { mode, ..chain }
     }
 
     /// Splits where `rule` says instead of in the middle: for items whose cost is known to grow or
@@ -336,7 +348,7 @@ impl<S: Split> Par<S> {
     where
         F: Fn(Range<usize>) -> usize + Clone,
     {
-        Par::new(SplitWhere::new(self.source, rule))
+        self.over(|source| SplitWhere::new(source, rule))
     }
 }
 

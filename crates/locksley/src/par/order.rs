@@ -4,9 +4,19 @@ use std::cmp::Ordering;
 use std::mem;
 
 use crate::par::convert::{IntoPar, ParSlice};
-use crate::par::{scan, select, sort};
+use crate::par::scan::{self, Kind};
+use crate::par::{select, sort};
 
 /// Sorts and prefix sums of slices.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// let mut numbers = vec![3, 1, 2];
+/// numbers.par_sort_unstable();
+/// numbers.par_scan(|a, b| a + b);
+/// assert_eq!(numbers, [1, 3, 6]);
+/// ```
 pub trait ParSort {
     /// What the slice consists of.
     type Item;
@@ -62,7 +72,9 @@ pub trait ParSort {
     /// Sorts in place, and may reorder equal items: parallel quicksort down to pieces, then `std`'s
     /// sort.
     ///
-    /// Work O(n log n), expected depth O(n): the first partition is sequential.
+    /// Work O(n log n), expected depth O(n): the first partition is sequential. If all but k items
+    /// are in order, and k is small, work O(n + k log k): the k are merged with the others, through
+    /// a buffer.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -169,7 +181,7 @@ pub trait ParSort {
     /// Replaces each item by the combination of all items up to and including it. `op` must be
     /// associative.
     ///
-    /// Work at most (2 - 1/P) n applications of `op`, depth O(n/P).
+    /// Work at most 2n applications of `op`, n without helpers; depth O(n/P).
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -184,7 +196,7 @@ pub trait ParSort {
         F: Fn(&Self::Item, &Self::Item) -> Self::Item + Sync;
 
     /// Replaces each item by the combination of `init` and all items before it, and returns the
-    /// combination of all. It is a [`par_scan`](ParSort::par_scan) whose results then move by one.
+    /// combination of all. Work and depth are those of [`par_scan`](ParSort::par_scan).
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -269,7 +281,7 @@ impl<T> ParSort for [T] {
         T: Clone + Send,
         F: Fn(&T, &T) -> T + Sync,
     {
-        scan::inclusive(self, &op);
+        scan::scan(Kind::Inclusive, None, self, &op);
     }
 
     fn par_scan_exclusive<F>(&mut self, init: T, op: F) -> T
@@ -277,17 +289,21 @@ impl<T> ParSort for [T] {
         T: Clone + Send,
         F: Fn(&T, &T) -> T + Sync,
     {
-        let Some(first) = self.first_mut() else {
-            return init;
-        };
-        *first = op(&init, first);
-        scan::inclusive(self, &op);
-        self.rotate_right(1);
-        mem::replace(&mut self[0], init)
+        let all = scan::scan(Kind::Exclusive, Some(init), self, &op);
+        all.expect("there is something in front of the first item")
     }
 }
 
 /// Compaction of vectors.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// let mut numbers = vec![1, 1, 2, 3];
+/// numbers.par_dedup();
+/// numbers.par_retain(|n| n % 2 == 1);
+/// assert_eq!(numbers, [1, 3]);
+/// ```
 pub trait ParVec {
     /// What the vector consists of.
     type Item;

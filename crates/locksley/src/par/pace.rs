@@ -2,9 +2,10 @@
 //!
 //! # The rule
 //!
-//! - The first block has a 256th of the items, and at most [`FIRST`]. The next ones grow by up to
-//!   [`GROWTH`], until one takes [`BLOCK`] at the measured pace, and follow the pace from then on.
-//!   After each block the loop looks for a worker that is out of work (`demand`).
+//! - The first block has a 32nd of a worker's share of the items, and at most [`FIRST`]. The next
+//!   ones grow by up to [`GROWTH`], until one takes [`BLOCK`] at the measured pace, and follow the
+//!   pace from then on. After each block the loop looks for a worker that is out of work
+//!   (`demand`). A rest that is not worth stealing is one block.
 //! - It splits what is left in two if there is one, the loop has run for [`WARM_UP`], and what is
 //!   left will take [`WORTH_STEALING`] at the measured pace, or [`WORTH_WAKING`] if the worker must
 //!   be woken first. While a part of the loop lies in the queue, it does not split again.
@@ -15,8 +16,8 @@
 //!
 //! # What it costs
 //!
-//! A look at the clock takes some 14 ns and there are three of them in a loop of less than a
-//! microsecond, which is all that such a loop pays. Longer loops look every second block.
+//! A look at the clock takes some 12 ns, and there are three of them in a loop of less than a
+//! microsecond, which is most of what such a loop pays. Longer loops look every second block.
 //!
 //! A worker out of work is noticed at the end of a block: after [`BLOCK`] if the items of the block
 //! cost what those before them did, and later by the factor by which they cost more. So a loop is
@@ -30,7 +31,14 @@ use crate::scheduler::worker::Worker;
 const BLOCK: u64 = 3_000;
 
 /// How many items the first block has at most: they are run before any is shared.
-const FIRST: usize = 16;
+const FIRST: usize = 8;
+
+/// What part of a worker's share of the items the first block has: so small a part is lost if the
+/// others wait for it.
+const FIRST_PART: usize = 32;
+
+/// How many workers a loop is taken to have that begins outside of the pool.
+const SOME_WORKERS: usize = 8;
 
 /// How many times as long as the one before a block is at most.
 const GROWTH: u8 = 32;
@@ -39,7 +47,7 @@ const GROWTH: u8 = 32;
 const BLOCKS_PER_LOOK: u32 = 1;
 
 /// How long a loop runs before it is first shared, in ticks: before that its pace is a guess.
-const WARM_UP: u64 = 3_000;
+pub(super) const WARM_UP: u64 = 3_000;
 
 /// How long what is left must take for it to be worth stealing: several times a steal and a wait.
 const WORTH_STEALING: f64 = 12_000.0;
@@ -70,12 +78,13 @@ impl Pace {
     /// The pace of a new loop. A loop that can have no helpers is one block.
     #[inline]
     pub(super) fn new(worker: Option<&Worker>, len: usize) -> Pace {
-        let alone = worker.is_some_and(|worker| worker.num_workers() == 1 && !worker.is_recorded());
+        let workers = worker.map_or(SOME_WORKERS, Worker::num_workers);
+        let alone = workers == 1 && worker.is_some_and(|worker| !worker.is_recorded());
         let now = if alone { 0 } else { ticks() };
         let first = if alone {
             usize::MAX
         } else {
-            (len / 256 + 1).min(FIRST)
+            (len / (FIRST_PART * workers) + 1).min(FIRST)
         };
         Pace {
             block: first,
@@ -127,7 +136,7 @@ impl Pace {
     pub(super) fn shares(&mut self, worker: Option<&Worker>, len: usize, left: usize) -> bool {
         self.items += len;
         if self.countdown == 0 {
-            self.look_at_clock();
+            self.look_at_clock(left);
         } else {
             self.countdown -= 1;
         }
@@ -146,6 +155,12 @@ impl Pace {
         }
     }
 
+    /// Returns how many items take `time`, in ticks, at the measured pace.
+    pub(super) fn items_in(&self, time: u64) -> usize {
+        let (ticks, measured) = self.measured;
+        (time as f64 * measured as f64 / ticks.max(1) as f64) as usize
+    }
+
     /// Returns `true` if `items` take at least `time` at the measured pace.
     #[inline]
     fn takes(&self, items: usize, time: f64) -> bool {
@@ -154,13 +169,14 @@ impl Pace {
     }
 
     #[inline]
-    fn look_at_clock(&mut self) {
+    fn look_at_clock(&mut self, left: usize) {
         let now = ticks();
         let time = now.saturating_sub(self.looked);
         self.measured = (time, self.items);
         self.looked = now;
-        if time * u64::from(GROWTH) < BLOCK {
-            // Far too short. No division: most loops end with the next block.
+        if time * u64::from(GROWTH) < BLOCK || !self.takes(left, WORTH_STEALING) {
+            // Far too short, or too short for what is left to be shared. No division: most loops
+            // end with the next block.
             self.block = self.block.saturating_mul(GROWTH.into());
         } else {
             self.follow(time);

@@ -1,164 +1,334 @@
 //! Prefix sums, in place.
 //!
+//! A worker scans block by block from the left, as a sequential loop does, until another one is out
+//! of work and what is left is worth sharing ([`Pace`]). What is left then is cut into tiles, which
+//! *lanes*, one for each worker, claim from left to right:
+//!
 //! ```text
-//!   round:    | tile 0          | tile 1          |  ...         one tile for each worker
-//!   at once:    scan, from the    scan, from        ...
-//!               sum so far        its own start
-//!   next round:                   put the sum of all before it in front of each item
+//!   | done | done | tile | tile | tile | tile |  not claimed ...
+//!             sum ^   |      '------'--- added up: their totals wait for the sum
+//!                     scanned from the sum
 //! ```
 //!
-//! Every tile fits in a worker's cache, so the second pass over it, which its worker makes at the
-//! beginning of the next round, costs no memory traffic. With P workers there are at most
-//! (2 - 1/P) n applications of the operation, and about (1 + c) n / (P + c) of them on the longest
-//! path, where the second pass takes the part c of the time of the first: 2n/(P+1) for c = 1, which
-//! is optimal (Roch, Traoré: parallel prefix). For sums of numbers c is about a
-//! [quarter](SECOND_PASS), so on two workers a scan takes 0.56 of the sequential time at best.
+//! - If the sum of all items in front of a tile is known, the tile is scanned from it: one pass.
+//! - Otherwise its items are added up, without being changed, and scanned as soon as what comes in
+//!   front of them is known. They are in the cache still.
+//! - Whichever lane makes the sum longer takes up the totals that were waiting for it.
 //!
-//! While no worker is out of work, or in a pool of one, one tile after the other is scanned from
-//! the sum so far, and there is no second pass.
+//! A lane waits for what is in front of its tile, but not for long: the lane that has the sum may
+//! have lost its processor. Then it adds up other tiles meanwhile. With P workers there are at most 2n applications of the operation,
+//! and, if the tiles are many, at best 2n/(P+1) of them on the longest path, which is optimal (Roch,
+//! Traoré: parallel prefix). If adding up takes the part c of the time of a scan, a scan on two
+//! workers takes (1 + c)/(2 + c) of the sequential time: two thirds for c = 1, and half as c becomes
+//! 0. Sums of numbers are bound by the memory, which both passes over a tile read once.
 
-use std::mem;
+use std::collections::VecDeque;
+use std::mem::{self, needs_drop};
+use std::slice::ChunksMut;
 
+use crate::par::convert::IntoPar;
+use crate::par::drive::or_break;
+use crate::par::pace::Pace;
 use crate::scheduler::worker::Worker;
+use crate::sync::{AtomicBool, Mutex, Ordering, give_way, lock};
 
-/// The size of a tile in bytes: half of a second-level cache. A round takes some 40 microseconds
-/// then, which is many times what it costs to meet.
-const TILE: usize = 512 << 10;
+/// The most bytes of a tile: of a second-level cache, a part of which several fit in.
+const TILE: usize = 128 << 10;
 
-/// The fewest items of a tile: some microseconds.
-const SMALLEST_TILE: usize = 4_000;
+/// How long a tile takes at most, in ticks: many times what it takes to claim one.
+const TILE_TIME: u64 = 60_000;
 
-/// What part of a first pass a second one takes: it is made in the cache, and its operations do not
-/// depend on each other.
-const SECOND_PASS: usize = 4;
+/// How often a lane looks whether it is known what is in front of its tile, a microsecond apart,
+/// before it goes on with another one: longer than a tile takes.
+const WAITS: u32 = 128;
 
-/// Replaces each item by the combination of all items up to it.
-pub(super) fn inclusive<T, F>(items: &mut [T], op: &F)
+/// How many tiles there are for each worker, at least.
+const TILES: usize = 8;
+
+/// What becomes of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The combination of all items up to it.
+    Inclusive,
+    /// The combination of all items before it. There is something in front of the first one.
+    Exclusive,
+}
+
+/// Scans from `before` on. Returns the combination of `before` and all items.
+pub(super) fn scan<T, F>(kind: Kind, before: Option<T>, items: &mut [T], op: &F) -> Option<T>
 where
     T: Clone + Send,
     F: Fn(&T, &T) -> T + Sync,
 {
-    let tile = (TILE / size_of::<T>().max(1)).min(items.len() / 8);
-    if tile < SMALLEST_TILE {
-        return scan(items, op);
-    }
-    match Worker::current() {
-        Some(worker) => rounds(worker, items, tile, op),
-        None => crate::pool::global().run(|worker| rounds(worker, items, tile, op)),
+    let worker = Worker::current();
+    let mut pace = Pace::new(worker, items.len());
+    let (mut rest, mut sum) = (items, before);
+    loop {
+        let (block, later) = rest.split_at_mut(pace.next_block(rest.len()));
+        sum = pass(kind, sum, block, op);
+        rest = later;
+        let shared = !rest.is_empty() && pace.shares(worker, block.len(), rest.len());
+        match sum {
+            Some(sum) if shared => {
+                let share = |worker: &Worker| share(worker, kind, sum, rest, &pace, op);
+                return match worker {
+                    Some(worker) => share(worker),
+                    None => crate::pool::global().run(share),
+                };
+            }
+            _ if rest.is_empty() => return sum,
+            _ => {}
+        }
     }
 }
 
-/// Scans on this worker, from the first item on.
+/// Scans on this worker.
 #[inline]
-fn scan<T, F: Fn(&T, &T) -> T>(items: &mut [T], op: &F) {
-    let Some((mut before, rest)) = items.split_first_mut() else {
-        return;
-    };
-    for item in rest {
-        *item = op(before, item);
-        before = item;
-    }
-}
-
-/// What one worker does in a round.
-struct Lane<'t, T> {
-    /// The tile of the round before, and what comes in front of each of its items.
-    late: Option<(&'t mut [T], T)>,
-    /// The tile of this round.
-    tile: &'t mut [T],
-    /// The index of the worker that did it.
-    worker: usize,
-}
-
-impl<T> Lane<'_, T> {
-    fn run<F: Fn(&T, &T) -> T>(&mut self, worker: &Worker, op: &F) {
-        self.worker = worker.index();
-        if let Some((tile, before)) = self.late.take() {
-            for item in tile {
-                *item = op(&before, item);
+fn pass<T, F>(kind: Kind, before: Option<T>, items: &mut [T], op: &F) -> Option<T>
+where
+    T: Clone,
+    F: Fn(&T, &T) -> T,
+{
+    match (kind, before) {
+        (Kind::Exclusive, Some(mut before)) => {
+            for item in items {
+                let next = op(&before, item);
+                *item = mem::replace(&mut before, next);
             }
+            Some(before)
         }
-        scan(self.tile, op);
+        (_, before) => {
+            let Some((first, rest)) = items.split_first_mut() else {
+                return before;
+            };
+            if let Some(before) = before {
+                *first = op(&before, first);
+            }
+            if !needs_drop::<T>() {
+                // Cheap to clone: the sum stays in a register.
+                let mut sum = first.clone();
+                for item in rest {
+                    sum = op(&sum, item);
+                    *item = sum.clone();
+                }
+                return Some(sum);
+            }
+            let mut before = first;
+            for item in rest {
+                *item = op(before, item);
+                before = item;
+            }
+            Some(before.clone())
+        }
     }
 }
 
-/// Takes the next tile off, of `len` items or what is left.
-fn next_tile<'t, T>(rest: &mut &'t mut [T], len: usize) -> &'t mut [T] {
-    let len = len.min(rest.len());
-    let (tile, others) = mem::take(rest).split_at_mut(len);
-    *rest = others;
-    tile
-}
-
-fn rounds<T, F>(worker: &Worker, items: &mut [T], tile: usize, op: &F)
+/// Cuts what is left into tiles, and has all workers scan them.
+#[cold]
+#[inline(never)]
+fn share<T, F>(
+    worker: &Worker,
+    kind: Kind,
+    sum: T,
+    items: &mut [T],
+    pace: &Pace,
+    op: &F,
+) -> Option<T>
 where
     T: Clone + Send,
     F: Fn(&T, &T) -> T + Sync,
 {
-    let mut rest = items;
-    // What all tiles so far come to, and those that lack what was before them.
-    let mut sum: Option<T> = None;
-    let mut late: Vec<(&mut [T], T)> = Vec::new();
-    let mut helped = false;
-    while !rest.is_empty() || !late.is_empty() {
-        let count = if helped || worker.wanted() {
-            worker.num_workers()
-        } else {
-            1
-        };
-        let mut lanes = Vec::with_capacity(count);
-        // The first lane has no second pass to make, and does as much more of the first.
-        let longer = if count > 1 { tile / SECOND_PASS } else { 0 };
-        let first = next_tile(&mut rest, tile + longer);
-        if let (Some(sum), Some(item)) = (&sum, first.first_mut()) {
-            *item = op(sum, item);
-        }
-        lanes.push(Lane {
-            late: None,
-            tile: first,
-            worker: worker.index(),
-        });
-        let mut late_ones = late.drain(..);
-        while lanes.len() < count || late_ones.len() > 0 {
-            let len = if lanes.len() < count { tile } else { 0 };
-            lanes.push(Lane {
-                late: late_ones.next(),
-                tile: next_tile(&mut rest, len),
-                worker: worker.index(),
-            });
-        }
-        drop(late_ones);
-        at_once(worker, &mut lanes, op);
-        helped = lanes.iter().any(|lane| lane.worker != worker.index());
-        for (number, lane) in lanes.into_iter().enumerate() {
-            let Some(last) = lane.tile.last() else {
-                continue;
-            };
-            let so_far = match &sum {
-                Some(sum) if number > 0 => op(sum, last),
-                // The first lane began with the sum so far.
-                _ => last.clone(),
-            };
-            if let Some(before) = sum.replace(so_far).filter(|_| number > 0) {
-                late.push((lane.tile, before));
+    let workers = worker.num_workers();
+    let tile = (TILE / size_of::<T>().max(1))
+        .min(pace.items_in(TILE_TIME))
+        .min(items.len() / (TILES * workers))
+        .max(1);
+    let count = items.len().div_ceil(tile);
+    let shared = Shared {
+        kind,
+        op,
+        chain: Mutex::new(Chain {
+            tiles: items.chunks_mut(tile),
+            claimed: 0,
+            sum: Some(sum),
+            known: 0,
+            parts: (0..count).map(|_| Part::Open).collect(),
+        }),
+        broken: AtomicBool::new(false),
+    };
+    // Tiles of lanes that ended before it was known what is in front of them.
+    let late = shared.lanes(worker, workers.min(count));
+    late.into_par().for_each(|(number, tile)| {
+        let front = lock(&shared.chain).take_front(number);
+        pass(kind, front, tile, op);
+    });
+    lock(&shared.chain).sum.take()
+}
+
+/// What the lanes share.
+struct Shared<'s, T, F> {
+    kind: Kind,
+    op: &'s F,
+    /// No operation of the user's runs while it is locked.
+    chain: Mutex<Chain<'s, T>>,
+    /// A lane has panicked: the others need not go on.
+    broken: AtomicBool,
+}
+
+struct Chain<'t, T> {
+    /// Those that no lane has claimed.
+    tiles: ChunksMut<'t, T>,
+    claimed: usize,
+    /// The combination of all items in front of the tile `known`; with a lane that makes it longer
+    /// if there is none.
+    sum: Option<T>,
+    known: usize,
+    /// What is known of each tile.
+    parts: Vec<Part<T>>,
+}
+
+/// What is known of a tile.
+enum Part<T> {
+    /// Nothing, or nothing that is needed any more.
+    Open,
+    /// The combination of its items.
+    Total(T),
+    /// The combination of all items in front of it.
+    Front(T),
+}
+
+/// A tile that was added up, and its number.
+type Late<'t, T> = (usize, &'t mut [T]);
+
+/// What a lane does next.
+enum Step<'t, T> {
+    /// Scans a tile from the sum, and returns the sum.
+    Scan(&'t mut [T], T),
+    /// Adds up a tile.
+    AddUp(Late<'t, T>),
+    /// Scans a tile that it has added up before.
+    Finish(&'t mut [T], T),
+}
+
+impl<'t, T> Chain<'t, T> {
+    fn take_front(&mut self, number: usize) -> Option<T> {
+        match mem::replace(&mut self.parts[number], Part::Open) {
+            Part::Front(front) => Some(front),
+            part => {
+                self.parts[number] = part;
+                None
             }
+        }
+    }
+
+    fn next(&mut self, late: &mut VecDeque<Late<'t, T>>) -> Option<Step<'t, T>> {
+        let number = late.front().map(|(number, _)| *number);
+        if let Some(front) = number.and_then(|number| self.take_front(number)) {
+            return late.pop_front().map(|(_, tile)| Step::Finish(tile, front));
+        }
+        let (number, tile) = (self.claimed, self.tiles.next()?);
+        self.claimed += 1;
+        let sum = self.sum.take_if(|_| self.known == number);
+        Some(match sum {
+            Some(sum) => Step::Scan(tile, sum),
+            None => Step::AddUp((number, tile)),
+        })
+    }
+
+    /// Takes the sum and the total that makes it longer, if both are there.
+    fn next_total(&mut self) -> Option<(T, T)> {
+        let part = self.parts.get_mut(self.known)?;
+        let sum = self.sum.take_if(|_| matches!(part, Part::Total(_)))?;
+        match mem::replace(part, Part::Open) {
+            Part::Total(total) => Some((sum, total)),
+            _ => None,
         }
     }
 }
 
-/// Runs the lanes, each on a worker of its own if there are enough of them.
-fn at_once<T, F>(worker: &Worker, lanes: &mut [Lane<T>], op: &F)
+impl<'t, T, F> Shared<'t, T, F>
 where
-    T: Send,
+    T: Clone + Send,
     F: Fn(&T, &T) -> T + Sync,
 {
-    if let [lane] = lanes {
-        return lane.run(worker, op);
+    /// Runs so many lanes. Returns the tiles that they have added up and not scanned.
+    fn lanes(&self, worker: &Worker, count: usize) -> Vec<Late<'t, T>> {
+        if count == 1 {
+            return or_break(&self.broken, || self.lane());
+        }
+        worker.expect_thief();
+        let (mut late, others) = worker.join(
+            |worker| self.lanes(worker, count / 2),
+            |worker| self.lanes(worker, count - count / 2),
+        );
+        late.extend(others);
+        late
     }
-    let (left, right) = lanes.split_at_mut(lanes.len() / 2);
-    worker.expect_thief();
-    worker.join(
-        |worker| at_once(worker, left, op),
-        |worker| at_once(worker, right, op),
-    );
+
+    fn lane(&self) -> Vec<Late<'t, T>> {
+        let mut late = VecDeque::new();
+        while !self.broken.load(Ordering::Relaxed) {
+            let Some(step) = lock(&self.chain).next(&mut late) else {
+                break;
+            };
+            match step {
+                Step::Finish(tile, front) => {
+                    pass(self.kind, Some(front), tile, self.op);
+                }
+                Step::Scan(tile, sum) => {
+                    let sum = pass(self.kind, Some(sum), tile, self.op);
+                    let mut chain = lock(&self.chain);
+                    chain.sum = sum;
+                    chain.known += 1;
+                    drop(chain);
+                    self.advance();
+                }
+                Step::AddUp((number, tile)) => {
+                    let total = self.total(tile);
+                    lock(&self.chain).parts[number] = Part::Total(total);
+                    late.push_back((number, tile));
+                    self.advance();
+                    self.await_front(number);
+                }
+            }
+        }
+        late.into()
+    }
+
+    /// Waits until it is known what is in front of a tile, though not for long.
+    fn await_front(&self, number: usize) {
+        for turn in 1..=WAITS {
+            if lock(&self.chain).known > number || self.broken.load(Ordering::Relaxed) {
+                return;
+            }
+            if turn % 16 == 0 {
+                // Its lane may be waiting for this processor.
+                give_way();
+            }
+            for _ in 0..16 {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// The combination of a tile's items.
+    fn total(&self, tile: &[T]) -> T {
+        let (first, rest) = tile.split_first().expect("a tile has items");
+        rest.iter()
+            .fold(first.clone(), |total, item| (self.op)(&total, item))
+    }
+
+    /// Makes the sum longer by the totals behind it, unless another lane has it.
+    fn advance(&self) {
+        let mut chain = lock(&self.chain);
+        while let Some((sum, total)) = chain.next_total() {
+            drop(chain);
+            let longer = (self.op)(&sum, &total);
+            chain = lock(&self.chain);
+            let known = chain.known;
+            chain.parts[known] = Part::Front(sum);
+            chain.sum = Some(longer);
+            chain.known += 1;
+        }
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::par::clock::ticks;
 use crate::par::drive::{Mode, drive};
 use crate::par::ends::{FindAny, FindFirst, TryForEach};
 use crate::par::iter::Par;
+use crate::par::pace::WARM_UP;
 use crate::par::pipe::{OneToOne, Pipe};
 use crate::par::split::Split;
 
@@ -111,9 +113,8 @@ where
 
     /// Returns the first item for which `f` returns `true`.
     ///
-    /// The loop runs in rounds, each as long as all before it, so in a pool of any size the items
-    /// beyond the first hit that are looked at in vain are no more than those before it, or a 256th
-    /// of all, or a thousand.
+    /// The loop runs in rounds, each as long as all before it. So in a pool of any size, the items
+    /// beyond the first hit that are looked at in vain are no more than those before it.
     ///
     /// ```
     /// use locksley::prelude::*;
@@ -142,20 +143,28 @@ where
         R: Send,
         F: Fn(P::Out) -> Option<R> + Sync,
     {
-        let mut rest = self.source;
-        let mut left = rest.len();
-        let (mut round, mut done) = ((left / 256).max(1024), 0);
-        loop {
-            let len = left.min(round);
-            let (now, later) = rest.split_at(len);
-            let found = drive(now, &self.pipe, &FindFirst::new(&f), Mode::OnRequest);
-            left -= len;
-            if found.is_some() || left == 0 {
+        let (mut rest, mut state) = (self.source, self.pipe.state());
+        let (mut left, mut done) = (rest.len(), 0);
+        // Alone, until it is known what the items cost.
+        let start = ticks();
+        while left > 0 && (done == 0 || ticks().saturating_sub(start) < WARM_UP) {
+            let len = left.min(done.max(1));
+            let found = self.pipe.run(&mut state, rest.block(len)).find_map(&f);
+            if found.is_some() {
                 return found;
             }
-            done += len;
-            (rest, round) = (later, done);
+            (left, done) = (left - len, done + len);
         }
+        while left > 0 {
+            let len = left.min(done);
+            let (round, later) = rest.split_at(len);
+            let found = drive(round, &self.pipe, &FindFirst::new(&f), Mode::OnRequest);
+            if found.is_some() {
+                return found;
+            }
+            (rest, left, done) = (later, left - len, done + len);
+        }
+        None
     }
 
     /// Returns the number of the first item for which `f` returns `true`.

@@ -8,22 +8,27 @@
 //! Both do O(n log n) work. The depth of the unstable one is that of the first partition, and the
 //! merges of the stable one have O(log^2 n) of its depth.
 //!
-//! There are [`PIECES`] pieces for each worker. More would balance better and cost more merging;
-//! `std`'s sorts are faster than anything that is put together from smaller pieces. The merge
-//! splits the longer run in the middle and the other where that item belongs, so the forks of a
-//! merge of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier, Bernard, section 4).
+//! There are [`PIECES`] or [`UNEQUAL_PIECES`] pieces for each worker. More would balance better and
+//! cost more merging; `std`'s sorts are faster than anything that is put together from smaller
+//! pieces. The merge splits the longer run in the middle and the other where that item belongs, so
+//! the forks of a merge of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier, Bernard,
+//! section 4). It forks only if another worker is out of work.
 //!
-//! In a pool of one worker both are `std`'s sort.
+//! In a pool of one worker both are `std`'s sort. Nearly sorted items are not partitioned: the few that are out of order are sorted
+//! by themselves, and merged with the others.
 
 use std::cmp::Ordering;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::slice;
 
+use crate::par::convert::AsPar;
 use crate::scheduler::worker::Worker;
 
-/// How many pieces there are for each worker.
+/// How many pieces there are for each worker in a stable sort, which are of one size, and in an
+/// unstable one, whose sizes are a matter of luck.
 const PIECES: usize = 4;
+const UNEQUAL_PIECES: usize = 16;
 
 /// The fewest items that are worth sorting apart: some hundred microseconds.
 const SMALLEST_SORT: usize = 8_000;
@@ -33,13 +38,17 @@ const SMALLEST_MERGE: usize = 8_000;
 
 /// Runs `sort` on a worker with the number of items that a piece has, or returns `None` if there is
 /// too little to sort, or the pool has one worker.
-fn on_worker<R: Send>(len: usize, sort: impl FnOnce(&Worker, usize) -> R + Send) -> Option<R> {
+fn on_worker<R: Send>(
+    len: usize,
+    pieces: usize,
+    sort: impl FnOnce(&Worker, usize) -> R + Send,
+) -> Option<R> {
     if len < 2 * SMALLEST_SORT {
         return None;
     }
     let with_pieces = |worker: &Worker| {
         let workers = worker.num_workers();
-        let piece = (len / (PIECES * workers)).max(SMALLEST_SORT);
+        let piece = (len / (pieces * workers)).max(SMALLEST_SORT);
         (workers > 1).then(|| sort(worker, piece))
     };
     match Worker::current() {
@@ -54,10 +63,51 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let sorted = on_worker(items.len(), |worker, piece| {
-        quicksort(worker, items, piece, compare);
+    let sorted = on_worker(items.len(), UNEQUAL_PIECES, |worker, piece| {
+        match nearly_sorted(items, compare) {
+            None => quicksort(worker, items, piece, compare),
+            Some(kept) => {
+                quicksort(worker, &mut items[kept..], piece, compare);
+                // Two sorted runs, which `std`'s stable sort merges.
+                items.sort_by(compare);
+            }
+        }
     });
     sorted.is_some()
+}
+
+/// How many neighbours are looked at, and one in how many may be out of order, for a slice to be
+/// taken for nearly sorted.
+const LOOKS: usize = 1024;
+const DISORDER: usize = 16;
+
+/// Moves the items that are out of order to the end, if they are few. Returns how many are in
+/// order, at the beginning.
+///
+/// An item that is less than the one before it is moved, and so is that one: either of the two can
+/// be the one that does not belong there.
+fn nearly_sorted<T, F>(items: &mut [T], compare: &F) -> Option<usize>
+where
+    F: Fn(&T, &T) -> Ordering,
+{
+    let falls = |pair: &[T]| compare(&pair[1], &pair[0]) == Ordering::Less;
+    let looks = items.windows(2).step_by(items.len().div_ceil(LOOKS));
+    if looks.filter(|pair| falls(pair)).count() > LOOKS / DISORDER {
+        return None;
+    }
+    let mut kept = 1;
+    for place in 1..items.len() {
+        if kept > 0 && compare(&items[place], &items[kept - 1]) == Ordering::Less {
+            kept -= 1;
+            if place - kept > items.len() / DISORDER + place / DISORDER {
+                return None;
+            }
+        } else {
+            items.swap(kept, place);
+            kept += 1;
+        }
+    }
+    Some(kept)
 }
 
 /// Sorts by partitioning until there are pieces.
@@ -76,8 +126,8 @@ where
         return items.sort_unstable_by(compare);
     }
     let (left, right) = items.split_at_mut(mid);
-    worker.expect_thief();
     // The pivot is the first item on the right, and stays there.
+    worker.expect_thief();
     worker.join(
         |worker| quicksort(worker, left, piece, compare),
         |worker| quicksort(worker, &mut right[1..], piece, compare),
@@ -121,7 +171,7 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let sorted = on_worker(items.len(), |worker, piece| {
+    let sorted = on_worker(items.len(), PIECES, |worker, piece| {
         let mut buffer = Vec::with_capacity(items.len());
         let buffer = &mut buffer.spare_capacity_mut()[..items.len()];
         merge_sort(worker, items, buffer, Goal::Items, piece, compare);
@@ -256,10 +306,17 @@ where
     let (right, late_right) = right.split_at(right_mid);
     let (to, late_to) = to.split_at_mut(left_mid + right_mid);
     let (late_left, late_right) = (Lent(late_left), Lent(late_right));
-    worker.join(
-        |worker| merge(worker, left, right, to, compare),
-        |worker| merge(worker, late_left.get(), late_right.get(), late_to, compare),
-    );
+    let mut first = |worker: &Worker| merge(worker, left, right, to, compare);
+    let second = |worker: &Worker| {
+        merge(worker, late_left.get(), late_right.get(), late_to, compare);
+    };
+    if worker.wanted() {
+        worker.expect_thief();
+        worker.join(first, second);
+    } else {
+        first(worker);
+        second(worker);
+    }
 }
 
 /// A shared slice that goes to another worker whose items can be sent but perhaps not shared.
@@ -299,7 +356,7 @@ where
 
 /// References to the items of two sorted sequences, merged.
 pub(super) fn merged<'m, T: Ord + Sync>(left: &'m [T], right: &'m [T]) -> Vec<&'m T> {
-    let (left, right): (Vec<&T>, Vec<&T>) = (left.iter().collect(), right.iter().collect());
+    let (left, right): (Vec<&T>, Vec<&T>) = (left.par().collect(), right.par().collect());
     let len = left.len() + right.len();
     let mut merged = Vec::with_capacity(len);
     let to = &mut merged.spare_capacity_mut()[..len];

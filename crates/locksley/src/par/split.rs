@@ -69,6 +69,12 @@ pub trait Split: Sized {
 
     /// Returns where the sequence is split if a worker asks for a part of it: in the middle, unless
     /// an implementation knows better. A value that leaves a side empty is moved by one.
+    ///
+    /// ```
+    /// use locksley::par::Split;
+    ///
+    /// assert_eq!(Split::middle(&(0..10_u32)), 5);
+    /// ```
     #[inline]
     fn middle(&self) -> usize {
         self.len() / 2

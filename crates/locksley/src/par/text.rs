@@ -17,6 +17,12 @@ const BAND: usize = 1024;
 type IntoLines<'s> = FlatMap<Same, fn(&'s str) -> str::Lines<'s>>;
 
 /// Loops over strings.
+///
+/// ```
+/// use locksley::prelude::*;
+///
+/// assert_eq!("a\nbc".par_lines().count(), 2);
+/// ```
 pub trait ParStr {
     /// Begins a loop over the lines, as [`str::lines`] has them.
     ///

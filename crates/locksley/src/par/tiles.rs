@@ -9,6 +9,13 @@ use crate::par::iter::Par;
 use crate::par::split::Split;
 
 /// A rectangle of an index space: see [`tiles`].
+///
+/// ```
+/// use locksley::par::{Tile, tiles};
+///
+/// let first = tiles(3, 5, (2, 4)).find_first(|_| true);
+/// assert_eq!(first, Some(Tile { rows: 0..2, columns: 0..4 }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Its rows.
@@ -235,11 +242,28 @@ unsafe impl<T: Sync> Sync for TileMut<'_, T> {}
 
 impl<T> TileMut<'_, T> {
     /// Where the tile is.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut items = [0; 6];
+    /// items.par_tiles_mut(3, (1, 3)).for_each(|tile| assert_eq!(tile.tile().columns, 0..3));
+    /// ```
     pub fn tile(&self) -> &Tile {
         &self.tile
     }
 
     /// Returns the tile's part of each of its rows, from top to bottom, with the row's number.
+    ///
+    /// ```
+    /// use locksley::prelude::*;
+    ///
+    /// let mut items = [0; 6];
+    /// items.par_tiles_mut(3, (2, 2)).for_each(|mut tile| {
+    ///     tile.rows_mut().for_each(|(row, part)| part.fill(row));
+    /// });
+    /// assert_eq!(items, [0, 0, 0, 1, 1, 1]);
+    /// ```
     pub fn rows_mut(&mut self) -> impl Iterator<Item = (usize, &mut [T])> {
         let Tile { rows, columns } = self.tile.clone();
         let (start, stride) = (self.start, self.stride);

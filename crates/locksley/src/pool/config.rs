@@ -1,14 +1,15 @@
 //! What the builder was told, and how a pool asks for it.
 
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use locksley_policy::{Balancer, Theta, Victims};
+use locksley_policy::{Balancer, Donor, Theta, Victims};
 
+use crate::error::BuildError;
 use crate::machine::pinning::Pinning;
 use crate::observe::record::Recorder;
 use crate::observe::trace::Tracing;
-use crate::strategy::dealing::Table;
-use crate::strategy::sharing::Peers;
+use crate::scheduler::registry::Registry;
 use crate::strategy::{Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
 
@@ -28,6 +29,17 @@ pub(crate) struct OwnBalancer {
     pub(crate) make: Box<dyn Fn(usize) -> Box<dyn Balancer + Send> + Send + Sync>,
 }
 
+/// How workers are pinned.
+pub(crate) struct Pinner {
+    /// The CPU of each worker.
+    pub(super) cpus: fn(&Pinning, usize) -> Result<Vec<usize>, BuildError>,
+    /// Tells the workers who is near whom.
+    pub(crate) settle: fn(&Registry),
+}
+
+/// Creates the donor of the worker with this index.
+type MakeDonor = Box<dyn Fn(usize) -> Box<dyn Donor + Send> + Send + Sync>;
+
 /// How a pool is configured.
 pub(crate) struct Config {
     pub(crate) workers: usize,
@@ -41,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) processors: Option<usize>,
     pub(crate) stack_size: Option<usize>,
     pub(crate) seed: u64,
+    /// Whether loops split by their length alone.
+    pub(crate) deterministic: bool,
     /// Keeps the recorded runs, if runs are recorded.
     pub(crate) recorder: Option<Recorder>,
     /// The workers' timelines, if they are traced.
@@ -48,12 +62,14 @@ pub(crate) struct Config {
     pub(crate) depth_limit: usize,
     pub(super) victims: Option<Victims>,
     pub(crate) balancer: Option<OwnBalancer>,
-    /// What the workers know of each other under the strategy `sharing`. Created with the first
-    /// worker.
-    pub(crate) peers: OnceLock<Arc<Peers>>,
-    /// The same under the strategy `dealing`.
-    pub(crate) table: OnceLock<Arc<Table>>,
+    /// A user's choice of when and to whom to give.
+    pub(crate) donor: Option<MakeDonor>,
+    /// What the workers know of each other: `Peers` under the strategy `sharing`, a `Table` under
+    /// `dealing`. Created with the first worker.
+    pub(crate) shared: OnceLock<Arc<dyn Any + Send + Sync>>,
     pub(super) pinning: Pinning,
+    /// What it takes to pin, if the builder was told to: a program that does not is smaller by it.
+    pub(crate) pinner: Option<Pinner>,
     /// The CPU of each worker; empty if they are not pinned.
     pub(crate) pinned_cpus: Vec<usize>,
     pub(super) thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
@@ -75,14 +91,16 @@ impl Default for Config {
             processors: None,
             stack_size: None,
             seed: 0x5eed,
+            deterministic: false,
             recorder: None,
             tracing: None,
             depth_limit: 128,
             victims: None,
-            peers: OnceLock::new(),
-            table: OnceLock::new(),
+            shared: OnceLock::new(),
             balancer: None,
+            donor: None,
             pinning: Pinning::None,
+            pinner: None,
             pinned_cpus: Vec::new(),
             thread_name: None,
             start: None,

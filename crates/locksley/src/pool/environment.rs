@@ -3,7 +3,7 @@
 use std::env;
 #[cfg(all(feature = "stats", not(loom)))]
 use std::ffi::OsString;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 use crate::error::BuildError;
 use crate::strategy::{HAS_STRATEGIES, Strategy};
@@ -44,9 +44,25 @@ pub(super) fn strategy() -> Strategy {
         name => name.parse::<Strategy>().map_err(|error| error.to_string()),
     };
     parsed.unwrap_or_else(|error| {
-        REPORT.call_once(|| eprintln!("locksley: LOCKSLEY_STRATEGY: {error}; using {default}"));
+        let used = default.shown();
+        REPORT.call_once(|| eprintln!("locksley: LOCKSLEY_STRATEGY: {error}; using {used}"));
         default
     })
+}
+
+/// Returns `true` if loops are to split by their length alone. Read once: a loop outside of any
+/// pool asks too.
+pub(crate) fn is_deterministic() -> bool {
+    static SET: OnceLock<bool> = OnceLock::new();
+    let set = || env::var_os("LOCKSLEY_REPRODUCIBLE").filter(|value| !value.is_empty());
+    *SET.get_or_init(|| set().is_some_and(|value| value != "0"))
+}
+
+/// Returns what make, or cargo, tells the programs that it runs.
+#[cfg(all(target_os = "linux", not(loom)))]
+pub(crate) fn make_flags() -> Option<String> {
+    let value = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    value("CARGO_MAKEFLAGS").or_else(|| value("MAKEFLAGS"))
 }
 
 /// What is to be written when the program ends.

@@ -84,7 +84,7 @@ pub fn max_num_workers() -> usize {
 /// assert_eq!(sum, 499_500);
 /// ```
 pub struct Pool {
-    registry: Arc<Registry>,
+    pub(crate) registry: Arc<Registry>,
 }
 
 impl Pool {

@@ -1,10 +1,13 @@
 //! What runs the jobs: the workers, how they find work, how they wait and how they sleep.
 
+pub(crate) mod batch;
 pub(crate) mod descendants;
+pub(crate) mod donor;
 pub(crate) mod idle;
 pub(crate) mod injector;
 pub(crate) mod neighbours;
 pub(crate) mod registry;
+pub(crate) mod spread;
 pub(crate) mod task_stack;
 pub(crate) mod victim_order;
 pub(crate) mod wait;

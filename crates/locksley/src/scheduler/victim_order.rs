@@ -168,6 +168,10 @@ impl Worker {
         if let Some(injected) = registry.injector.pop() {
             return Some(injected);
         }
+        if registry.workers() == 1 {
+            return None;
+        }
+        self.begin_search();
         let first = match self.first_victim() {
             First::InOrder => None,
             First::With(victim) => {
@@ -184,8 +188,7 @@ impl Worker {
         };
         let mut random = self.selector.random.get();
         let order = self.selector.order.borrow();
-        let mut victims = order.sweep(registry.workers(), &mut random);
-        let found = victims.find_map(|victim| match first {
+        let found = order.search(registry.workers(), &mut random, |victim| match first {
             Some(tried) if tried == victim => None,
             _ => self.search(victim),
         });
@@ -205,32 +208,38 @@ impl Worker {
         self.ask(guide)
     }
 
-    /// Asks a policy whom to try first.
-    #[cold]
-    fn ask(&self, mut guide: Guide) -> First {
+    /// Calls `f` with what the worker sees of the others, and its random numbers.
+    pub(crate) fn with_sight<R>(&self, f: impl FnOnce(&dyn View, &mut dyn Source) -> R) -> R {
         let registry = self.registry();
         let mut random = self.selector.random.get();
-        let seeker = Seeker {
-            me: self.index(),
-            memory: self.selector.memory(),
-        };
         let sight = Sight {
             registry,
             order: &self.selector.order.borrow(),
             count: registry.workers(),
         };
-        let chosen = match &mut guide {
-            Guide::Victims(victims) => Ok(victims.choose(seeker, &sight, &mut random)),
-            Guide::Own(own) => catch(|| own.choose(seeker, &sight, &mut random)),
-        };
+        let result = f(&sight, &mut random);
         self.selector.random.set(random);
+        result
+    }
+
+    /// Asks a policy whom to try first.
+    #[cold]
+    fn ask(&self, mut guide: Guide) -> First {
+        let seeker = Seeker {
+            me: self.index(),
+            memory: self.selector.memory(),
+        };
+        let chosen = self.with_sight(|sight, random| match &mut guide {
+            Guide::Victims(victims) => Ok(victims.choose(seeker, sight, random)),
+            Guide::Own(own) => catch(|| own.choose(seeker, sight, random)),
+        });
         match chosen {
             Ok(chosen) => {
                 self.selector.guide.set(Some(guide));
                 chosen.map_or(First::Skip, First::With)
             }
             Err(payload) => {
-                registry.config.handle_panic(payload);
+                self.registry().config.handle_panic(payload);
                 First::InOrder
             }
         }
@@ -240,9 +249,10 @@ impl Worker {
     fn search(&self, victim: usize) -> Option<QueuedJob> {
         let answer = match self.haul_from(victim) {
             Some(answer @ Steal::Success(_)) => answer,
-            _ => self
-                .steal_from(victim)
-                .map(|job| QueuedJob { job, owner: victim }),
+            _ => self.haul_forks(victim).unwrap_or_else(|| {
+                self.steal_from(victim)
+                    .map(|job| QueuedJob { job, owner: victim })
+            }),
         };
         let config = &self.registry().config;
         self.selector.tried(victim, outcome(&answer), config);
@@ -283,7 +293,7 @@ impl Worker {
 
     /// Jobs have come into the queue from another one. As after a push, a sleeper may have to be
     /// woken.
-    fn hauled(&self, jobs: usize) {
+    pub(crate) fn hauled(&self, jobs: usize) {
         if jobs > 0 {
             self.counters.add(Event::BatchStolen, jobs);
             self.notify_push();
@@ -307,6 +317,7 @@ impl Worker {
         let pile = unsafe { self.pile() }?;
         let received = match pile.take_invitation() {
             Some(donor) => {
+                self.begin_search();
                 let stolen = self.steal_one(self.registry().worker(donor)).success();
                 pile.answered(stolen.is_some());
                 stolen.map(|job| QueuedJob { job, owner: donor })
@@ -382,7 +393,8 @@ impl Worker {
             let answer = pile.balance(stealer);
             self.counters.count(Event::Balanced);
             self.count_attempt(victim, &answer, false);
-            self.hauled(answer.success().unwrap_or(0));
+            let moved = answer.success().unwrap_or(0) + self.balance_forks(victim);
+            self.hauled(moved);
         }
     }
 
@@ -396,7 +408,7 @@ impl Worker {
 
     /// Counts what came of an attempt to steal, and tells the victim, should it want to know.
     /// A ghost is nothing.
-    fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>, ghost: bool) {
+    pub(crate) fn count_attempt<T>(&self, victim: usize, answer: &Steal<T>, ghost: bool) {
         self.counters.count(Event::Attempt);
         self.counters.count(match answer {
             Steal::Success(_) if !ghost => Event::Stolen,
@@ -411,6 +423,10 @@ impl Worker {
         if self.selector.tells {
             let robbed = self.registry().worker(victim);
             robbed.selector.robbed_by(self.index());
+        }
+        // SAFETY: the pile does not come back here.
+        if let Some(pile) = unsafe { self.pile() } {
+            pile.stole_from(victim);
         }
     }
 }

@@ -19,15 +19,16 @@
 
 use std::panic;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use locksley_queue::Steal;
 use locksley_trace::Activity;
 
+use crate::machine::clock::Instant;
 use crate::observe::record;
 use crate::observe::stats::Event;
 use crate::scheduler::descendants::Descendants;
-use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::{Block, Registry};
 use crate::scheduler::worker::Worker;
 use crate::task::job::{GroupId, catch};
@@ -53,6 +54,15 @@ impl Naps {
         self.0 = (self.0 + 1).min(8);
         length.min(LOOK_AGAIN)
     }
+}
+
+/// Where a waiter looks for its own jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// In its own queues, and in the pool's.
+    Nearby,
+    /// In other workers' queues too: it has slept, and nothing came of that.
+    Everywhere,
 }
 
 /// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
@@ -85,7 +95,7 @@ impl Worker {
     #[cold]
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // A thief that stole it in error may have left it in the pool's queue.
-        self.wait_with(latch, group, || {
+        self.wait_with(latch, group, |_| {
             let queued = self.registry().injector.pop_forked(group);
             queued.or_else(|| self.take_back(group, false))
         });
@@ -94,7 +104,39 @@ impl Worker {
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
     #[cold]
     pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, group: GroupId) {
-        self.wait_with(tasks, group, || self.take_of(group));
+        self.wait_with(tasks, group, |look| {
+            let found = self.take_of(group);
+            found.or_else(|| (look == Look::Everywhere).then(|| self.gather(group))?)
+        });
+    }
+
+    /// Takes a spawned job of a group out of another worker's queue. Jobs that are in the way go to
+    /// the pool's queue.
+    ///
+    /// A strategy that moves spawned jobs may have put one behind a job that its new owner cannot
+    /// finish: that one wants a lock, say, which the caller holds. No worker that leapfrogs finds it
+    /// there, and spares that look for work take what is in front of it, and stop likewise.
+    #[cold]
+    fn gather(&self, group: GroupId) -> Option<QueuedJob> {
+        let registry = self.registry();
+        let others = (0..registry.workers()).filter(|&index| index != self.index());
+        let stealers = others.filter_map(|index| registry.worker(index).stealer());
+        let mut found = None;
+        for stealer in stealers {
+            for job in stealer.drain() {
+                let owner = UNKNOWN_OWNER;
+                let queued = QueuedJob { job, owner };
+                if found.is_none() && queued.is_spawned_in(group) {
+                    found = Some(queued);
+                } else if !self.drops_ghost(&queued) {
+                    registry.inject(queued);
+                }
+            }
+            if found.is_some() {
+                break;
+            }
+        }
+        found
     }
 
     /// Takes a spawned job of a group from the worker's queue, from the pool's queue, or from the
@@ -113,7 +155,7 @@ impl Worker {
             return self.wait_until(ready, ready_asleep);
         }
         self.task_stack.enter_wait(group);
-        self.block_until(ready, ready_asleep, || self.handed_back(abroad, group));
+        self.block_until(&ready, &ready_asleep, &|| self.handed_back(abroad, group));
         self.task_stack.leave();
     }
 
@@ -129,7 +171,7 @@ impl Worker {
     /// [`wait_until`](Worker::wait_until), of which there is one copy.
     fn wait_for_any(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
         if self.registry().blocks_alone() {
-            return self.block_until(ready, ready_asleep, || None);
+            return self.block_until(ready, ready_asleep, &|| None);
         }
         let blocks = !self.registry().takes_any();
         self.serve_until(blocks, ready, ready_asleep);
@@ -137,11 +179,12 @@ impl Worker {
 
     /// The same in a pool without spares whose waiters take no strangers' work: runs what is
     /// targeted at this worker and what `own` finds, and sleeps otherwise.
+    #[inline(never)]
     fn block_until(
         &self,
-        ready: impl Fn() -> bool,
-        ready_asleep: impl Fn() -> bool,
-        own: impl Fn() -> Option<QueuedJob>,
+        ready: &dyn Fn() -> bool,
+        ready_asleep: &dyn Fn() -> bool,
+        own: &dyn Fn() -> Option<QueuedJob>,
     ) {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
@@ -154,14 +197,14 @@ impl Worker {
             } else if let Some(injected) = own() {
                 self.help(injected);
                 (idle, naps) = (0, Naps::default());
-            } else if registry.rest(&mut idle) {
+            } else if registry.rest(self, &mut idle) {
                 // What it has spawned must not wait for it: a waiter may look for it in the pool's
                 // queue.
                 while let Some(spawned) = self.pop_of(GroupId::NONE) {
                     registry.inject(spawned);
                 }
                 self.open_pile();
-                self.nap_alone(&mut naps, &ready_asleep);
+                self.nap_alone(&mut naps, ready_asleep);
             }
         }
         registry.pass_on_summons(self);
@@ -170,7 +213,7 @@ impl Worker {
 
     /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`,
     /// or something is targeted at this worker.
-    fn nap_alone(&self, naps: &mut Naps, ready: impl FnOnce() -> bool) {
+    fn nap_alone(&self, naps: &mut Naps, ready: &dyn Fn() -> bool) {
         self.counters.count(Event::Park);
         let _parked = self.traced(Activity::Parked);
         if self.targeted_jobs.is_empty() && !ready() {
@@ -208,8 +251,8 @@ impl Worker {
     pub(crate) fn serve_until(
         &self,
         blocks: bool,
-        ready: impl Fn() -> bool,
-        ready_asleep: impl Fn() -> bool,
+        ready: &dyn Fn() -> bool,
+        ready_asleep: &dyn Fn() -> bool,
     ) {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
@@ -218,14 +261,14 @@ impl Worker {
         while !ready() {
             registry.check_process();
             if self.read_mail()
-                || blocks && self.block_once(Block::Indefinitely, &ready_asleep, thread::park)
+                || blocks && self.block_once(Block::Indefinitely, ready_asleep, thread::park)
             {
                 idle = 0;
             } else if let Some(injected) = self.take_anything() {
                 self.help(injected);
                 idle = 0;
-            } else if registry.rest(&mut idle) {
-                registry.sleep(self, &ready_asleep);
+            } else if registry.rest(self, &mut idle) {
+                registry.sleep(self, ready_asleep);
             }
         }
         registry.pass_on_summons(self);
@@ -267,7 +310,7 @@ impl Worker {
         &self,
         awaited: &impl Awaited,
         group: GroupId,
-        own: impl Fn() -> Option<QueuedJob>,
+        own: impl Fn(Look) -> Option<QueuedJob>,
     ) {
         if awaited.is_over() {
             return;
@@ -276,26 +319,27 @@ impl Worker {
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         self.task_stack.enter_wait(group);
-        let (mut idle, mut naps) = (0, Naps::default());
+        let (mut idle, mut naps, mut look) = (0, Naps::default(), Look::Nearby);
         while !awaited.is_over() {
             registry.check_process();
             if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
-            } else if let Some(injected) = (!self.takes_next()).then(&own).flatten() {
+            } else if let Some(injected) = (!self.takes_next()).then(|| own(look)).flatten() {
                 self.run_job(injected);
-                (idle, naps) = (0, Naps::default());
+                (idle, naps, look) = (0, Naps::default(), Look::Nearby);
             } else if let Some(injected) = self.helpful_job(awaited, group) {
                 self.help(injected);
-                (idle, naps) = (0, Naps::default());
+                (idle, naps, look) = (0, Naps::default(), Look::Nearby);
             // Nothing may go to the pool's queue that it waits for.
-            } else if registry.rest(&mut idle) && !self.open_pile() {
+            } else if registry.rest(self, &mut idle) && !self.open_pile() {
                 match awaited.latch() {
                     Some(latch) if registry.blocks_alone() => {
-                        self.nap_alone(&mut naps, || latch.probe_or_await());
+                        self.nap_alone(&mut naps, &|| latch.probe_or_await());
                     }
                     Some(latch) => self.doze(latch),
                     None => {}
                 }
+                look = Look::Everywhere;
             }
         }
         self.task_stack.leave();
@@ -388,6 +432,7 @@ impl Worker {
     /// at.
     fn leapfrog(&self, runner: Option<usize>, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
+        self.begin_search();
         if let Some(runner) = runner {
             self.task_stack.note_runner(runner);
         }

@@ -6,16 +6,17 @@
 
 use std::sync::Arc;
 
-use locksley_policy::{Random, Sharing};
+use locksley_policy::{Memory, Random, Sharing};
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
 use crate::pool::config::Config;
 use crate::scheduler::injector::QueuedJob;
+use crate::strategy::dealing::dedicated::{Closed, DedicatedQueue};
 use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
 use crate::strategy::sharing::{Peer, Peers, SharingQueue};
 use crate::strategy::steal_half::{HalfQueue, Halves};
-use crate::strategy::{HAS_STRATEGIES, Strategy};
+use crate::strategy::{HAS_STRATEGIES, Strategy, Waiting};
 use crate::task::job::{GroupId, JobRef};
 
 /// The owner's side of a pile.
@@ -55,6 +56,23 @@ pub(crate) trait LocalQueue: Send {
         Steal::Empty
     }
 
+    /// Returns `true` if forked jobs of others may come here in batches.
+    fn moves_forks(&self) -> bool {
+        false
+    }
+
+    /// How many of `public` forked jobs of another worker to take at once, given how many jobs the
+    /// owner has, and the room for those that have moved.
+    fn amount_of_forks(&self, load: usize, public: usize) -> usize {
+        let _ = (load, public);
+        0
+    }
+
+    /// Keeps a forked job that came with others. There is room for as many as were asked for.
+    fn keep_moved(&mut self, job: JobRef) {
+        let _ = job;
+    }
+
     /// Pushes a spawned job that prefers this worker. Returns `true` if that worker has been told.
     fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
         let _ = near;
@@ -84,9 +102,35 @@ pub(crate) trait LocalQueue: Send {
     /// strategy is so.
     fn share_public(&mut self) {}
 
+    /// Returns what an opportunity to give is about, if the next push is one for a user's donor:
+    /// what the worker remembers, and whether a thief has asked.
+    fn opportunity(&self) -> Option<(Memory, bool)> {
+        None
+    }
+
+    /// A user's donor has decided about the next opportunity: to offer, or to keep.
+    fn decide(&mut self, donee: Option<usize>) {
+        let _ = donee;
+    }
+
+    /// Takes what came of the last offer that a user's donor decided on.
+    fn take_outcome(&mut self) -> Option<(usize, bool)> {
+        None
+    }
+
+    /// Returns `true` if a new job is offered itself, at the next push.
+    fn gives_newest(&self) -> bool {
+        false
+    }
+
     /// Returns `true` if the owner's next fork shall come by the strategy too.
     fn wants_call(&self) -> bool {
         false
+    }
+
+    /// The owner has stolen from another worker.
+    fn stole_from(&mut self, victim: usize) {
+        let _ = victim;
     }
 
     /// Takes the index of a worker that the last search has asked to share, if it has.
@@ -126,6 +170,16 @@ pub(crate) trait LocalQueue: Send {
     /// Takes the ghosts among what was dealt to other queues, and gives them to the caller to free.
     fn take_ghosts(&mut self) -> Vec<JobRef> {
         Vec::new()
+    }
+
+    /// Returns `true` if there is something that this worker alone may take.
+    fn has_received(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if a job runs where it was dealt to, and nowhere else.
+    fn is_dedicated(&self) -> bool {
+        false
     }
 
     /// To whom something was dealt since this was last asked.
@@ -212,6 +266,12 @@ pub(crate) trait StealHandle: Send + Sync {
     /// Takes the oldest of the jobs that the owner pushed.
     fn steal(&self) -> Steal<JobRef>;
 
+    /// Takes jobs out of the queue, wherever in it they are, and however they came there.
+    fn drain(&self) -> Vec<JobRef> {
+        let jobs = std::iter::from_fn(|| self.steal().success());
+        jobs.take(HANDFUL).collect()
+    }
+
     /// The two deques of a pile of the strategy `steal-half`.
     fn halves(&self) -> Option<&Halves> {
         None
@@ -292,23 +352,44 @@ impl Exposure {
 /// any machine, and a loop that spawns more falls back to the injector.
 pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
-fn sharing_queue(index: usize, config: &Config, policy: Sharing) -> SharingQueue {
-    let places = (config.workers + config.spares()).min(MAX_WORKERS);
-    let peers = config.peers.get_or_init(|| Arc::new(Peers::new(places)));
-    SharingQueue::new(index, peers.clone(), policy, config.seed)
+/// The most jobs that are taken at once from the queue of another worker.
+pub(crate) const HANDFUL: usize = 64;
+
+/// What the workers of a pool share, created by the first.
+fn shared<T: Send + Sync + 'static>(config: &Config, new: impl FnOnce() -> T) -> Arc<T> {
+    let shared = config.shared.get_or_init(|| Arc::new(new()));
+    let shared = Arc::downcast(shared.clone());
+    shared.expect("a pool has one strategy")
 }
 
-/// Joins' jobs are stolen one by one, under every way of waiting. Who leapfrogs may not take back
-/// what has moved; and where waiters take anything, half of the items of a recursion is nearly all
-/// of it. Both workers of a pool of two can end up at its small end, while what one searches for
-/// lies at the large one; and tasks that split once more whenever they find themselves moved, as
-/// rayon's loops do, stack up in the waiters until the stack is full.
-const JOINS_MOVE: bool = false;
+/// Which donor decides what a worker under `sharing` gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DonorKind {
+    /// The strategy's policy.
+    Policy,
+    /// The user's, where a thief has asked.
+    Own,
+    /// The user's, at every opportunity.
+    OwnEager,
+}
 
-/// The pile of a strategy other than the default, and its other side.
+fn sharing_queue(index: usize, config: &Config, policy: Sharing, is_eager: bool) -> SharingQueue {
+    let donor = match (&config.donor, is_eager) {
+        (None, _) => DonorKind::Policy,
+        (Some(_), false) => DonorKind::Own,
+        (Some(_), true) => DonorKind::OwnEager,
+    };
+    let places = (config.workers + config.spares()).min(MAX_WORKERS);
+    let peers = shared(config, || Peers::new(places));
+    SharingQueue::new(index, peers, policy, donor, config.seed)
+}
+
+/// The pile of a strategy other than the default, and its other side. `is_eager` if a user's donor
+/// is.
 pub(crate) fn local_queue_for(
     index: usize,
     config: &Config,
+    is_eager: bool,
 ) -> Option<(Box<dyn LocalQueue>, Box<dyn StealHandle>)> {
     fn both<D>(deque: D) -> Option<(Box<dyn LocalQueue>, Box<dyn StealHandle>)>
     where
@@ -325,21 +406,26 @@ pub(crate) fn local_queue_for(
         Strategy::Stealing | Strategy::Flexible(_) | Strategy::SemiPrivate => None,
         Strategy::ChaseLev => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {
-            let pile = HalfQueue::new(policy, JOINS_MOVE);
+            // Why not otherwise: see `scheduler::batch`.
+            let pile = HalfQueue::new(policy, config.waiting == Waiting::TakeAny);
             let stealer = pile.halves();
             Some((Box::new(pile), Box::new(stealer)))
         }
         // Beyond that, workers are stolen from, and share nothing.
         Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
         Strategy::Sharing(policy) => {
-            let pile = sharing_queue(index, config, policy);
+            let pile = sharing_queue(index, config, policy, is_eager);
             let stealer = pile.peer();
             Some((Box::new(pile), Box::new(stealer)))
         }
         Strategy::Dealing(policy) => {
-            let new = || Arc::new(Table::new(config.workers, config.spares()));
-            let table = config.table.get_or_init(new);
-            let pile = DealingQueue::new(index, table.clone(), policy, config.seed);
+            let new = || Table::new(config.workers, config.spares(), policy);
+            let table = shared(config, new);
+            if config.strategy.is_dedicated() {
+                let pile = DedicatedQueue::new(index, table, policy, config.seed);
+                return Some((Box::new(pile), Box::new(Closed)));
+            }
+            let pile = DealingQueue::new(index, table, policy, config.seed);
             let stealer = pile.stand();
             Some((Box::new(pile), Box::new(stealer)))
         }

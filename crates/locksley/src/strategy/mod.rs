@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use locksley_policy::{
-    Amount, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf, Target,
-    TextForm, Theta, Victims, When, Writer,
+    Amount, DealMode, Dealing, Flexible, Heuristic, Oracle, ParseError, Reader, Sharing, StealHalf,
+    Target, TextForm, Theta, Victims, When, Writer,
 };
 
 /// A way of scheduling: a kind of work pile and the policies that go with it.
@@ -24,7 +24,7 @@ use locksley_policy::{
 /// | `flexible:VICTIMS` | the pool's split deque | whom to try: [`Victims`] |
 /// | `steal-half:WHEN,amount=AMOUNT` | the pool's split deque for forks, Hendler and Shavit's extended deque for spawned jobs | when to balance, how much to take: [`When`], [`Amount`] |
 /// | `sharing:HEURISTIC,theta_s=P,theta_r=P,target=TARGET` | Chase and Lev's deque and aged entries that can be offered | when to give work away, how often not, to whom: [`Sharing`] |
-/// | `dealing:ORACLE,batch=N` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
+/// | `dealing:ORACLE,batch=N,mode=MODE` | the pool's split deque for forks, a stack and Hendler and Shavit's producer-consumer buffers between any two workers | to whom to deal, how long to collect from one: [`Oracle`], [`Dealing`] |
 ///
 /// ```
 /// use locksley::policy::Victims;
@@ -71,6 +71,11 @@ pub enum Strategy {
     /// that had better run on certain workers ([`spawn_near`](crate::spawn_near) with
     /// `dealing:locality`), and where tasks are many and alike. To deal and to collect takes no
     /// compare-and-swap.
+    ///
+    /// With `mode=dedicated` it is as published: a spawned task is executed by the worker that it
+    /// was dealt to, in the order in which they were dealt, and by no other. Waiters take any work
+    /// then, whatever [`Builder::waiting`](crate::Builder::waiting) says; a task must not block on
+    /// another one by other means; and the calling thread cannot be one of the workers.
     Dealing(Dealing),
 }
 
@@ -197,7 +202,14 @@ impl Strategy {
         Strategy::Dealing(Dealing {
             oracle,
             batch: Dealing::BATCH,
+            mode: DealMode::Hybrid,
         })
+    }
+
+    /// Returns `true` if spawned tasks are executed by whom they are dealt to, and by no other: work
+    /// dealing as published.
+    pub(crate) fn is_dedicated(&self) -> bool {
+        matches!(self, Strategy::Dealing(policy) if policy.mode != DealMode::Hybrid)
     }
 
     /// Returns `true` if forks go to a queue of the strategy's own instead of the pool's deque.
@@ -232,6 +244,18 @@ impl TextForm for Strategy {
             Strategy::Sharing(policy) => policy.write(writer),
             Strategy::Dealing(policy) => policy.write(writer),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Strategy {
+    /// The text form; only the name in a program without the strategies, in which what writes their
+    /// policies is left out too.
+    pub(crate) fn shown(&self) -> String {
+        if HAS_STRATEGIES {
+            self.to_string()
+        } else {
+            self.name().to_owned()
         }
     }
 }

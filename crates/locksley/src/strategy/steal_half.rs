@@ -14,11 +14,10 @@
 //! idle workers take from, the owner's main loop included. A worker that leapfrogs may not run
 //! them: if it comes to blocking, they go to the pool's queue, where a waiter for them finds them.
 //!
-//! **Joins.** What a join has forked is taken one by one, by idle workers, and does not move: of
-//! the items of a recursion the oldest one is half of the work. A thief with half of the *items*
-//! has nearly all of it, and their owner, who waits for one after the other, may not take them
-//! back: measured with two workers, 1.8 times the time of fib(32) if busy workers balanced so. What
-//! is spawned moves.
+//! **Joins.** What a join has forked lies in the pool's deque. Where waiters take any work
+//! ([`Waiting::TakeAny`](crate::Waiting)), a thief takes up to half of it too, and busy workers
+//! balance it. Where they leapfrog it is taken one by one, by idle workers. `scheduler::batch` says
+//! how and why. What is spawned moves under every rule.
 //!
 //! **When.** Figure 2's steal-initiation code runs every [`EVERY`] pushes and pops, and whenever
 //! the worker is out of work. [`When`](locksley_policy::When) says whether it tries to balance.
@@ -38,7 +37,7 @@ use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
-use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch};
+use crate::strategy::local_queue::{BOUNDED, HANDFUL, LocalQueue, StealHandle, StolenBatch};
 use crate::task::job::JobRef;
 
 /// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
@@ -140,6 +139,25 @@ impl LocalQueue for HalfQueue {
             .should_balance(&mut self.since, load, random)
     }
 
+    fn moves_forks(&self) -> bool {
+        self.joins_move
+    }
+
+    fn amount_of_forks(&self, load: usize, public: usize) -> usize {
+        let room = self.moved.capacity() - Owner::len(&self.moved);
+        self.policy.amount.of_load(load, public).min(room)
+    }
+
+    fn keep_moved(&mut self, job: JobRef) {
+        let pushed = Owner::push(&mut self.moved, job);
+        assert!(pushed.is_ok(), "there was room for what was taken");
+    }
+
+    /// Forks are counted too where they move: see [`balances_every`](LocalQueue::balances_every).
+    fn wants_call(&self) -> bool {
+        self.joins_move && self.policy.when.asks_the_busy()
+    }
+
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         // This is an attempt, with nothing at hand: the rule of the factor counts from here.
         self.since = Since::default();
@@ -174,6 +192,12 @@ impl Halves {
 impl StealHandle for Halves {
     fn steal(&self) -> Steal<JobRef> {
         Thief::steal(&self.own)
+    }
+
+    fn drain(&self) -> Vec<JobRef> {
+        let moved = std::iter::from_fn(|| Thief::steal(&self.moved).success());
+        let own = std::iter::from_fn(|| Thief::steal(&self.own).success());
+        moved.chain(own).take(HANDFUL).collect()
     }
 
     fn halves(&self) -> Option<&Halves> {

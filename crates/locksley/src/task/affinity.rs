@@ -101,7 +101,12 @@ impl Worker {
         let Some(pile) = (unsafe { self.pile() }) else {
             return self.push_spawned(job);
         };
-        let pushed = pile.push_near(job, near);
+        // No worker may be left that it could be dealt to.
+        let pushed = if pile.is_dedicated() && self.registry().closed() {
+            Err(job)
+        } else {
+            pile.push_near(job, near)
+        };
         self.count_down();
         match pushed {
             Ok(told) => {

@@ -1,15 +1,16 @@
 //! Tasks of a worker that run in the order in which it spawned them.
 //!
 //! A worker's deque gives its owner the newest job first. For tasks in order each worker has a
-//! queue beside its deque, and for each task pushes a *token*; the worker or thief that runs the
-//! token runs the oldest task of that queue:
+//! queue beside its deque, one for detached tasks and one in each
+//! [`ScopeFifo`](super::scope_fifo::ScopeFifo), and for each task pushes a *token*; the worker or
+//! thief that runs the token runs the oldest task of that queue:
 //!
 //! ```text
 //!   queue   | a | b | c |  <- spawned in this order
 //!   deque   | t | t | t |  <- popped from this end, stolen from the other: whichever, `a` runs first
 //! ```
 //!
-//! All tokens of a worker are references to one job, which is a part of the queue.
+//! All tokens of a queue are references to one job, which is a part of it.
 //!
 //! **For each task there is a token.** The tokens that are pushed or under way are counted with the
 //! queue's lock held, and a token is thrown away only while there are more of them than tasks. A
@@ -44,16 +45,31 @@ struct Tasks {
 }
 
 impl FifoQueue {
-    const KIND: &'static Kind = &Kind {
+    const DETACHED: &'static Kind = &Kind {
         execute: Self::execute,
         has_packet: false,
     };
 
+    const OF_SCOPE: &'static Kind = &Kind {
+        execute: Self::execute_in_scope,
+        has_packet: false,
+    };
+
+    /// A worker's queue of detached tasks.
     pub(crate) fn new() -> FifoQueue {
+        Self::with_token(Self::DETACHED, GroupId::NONE)
+    }
+
+    /// A scope's queue of the tasks of one worker. None of them becomes a ghost.
+    pub(crate) fn of_scope(group: GroupId) -> FifoQueue {
+        Self::with_token(Self::OF_SCOPE, group)
+    }
+
+    fn with_token(kind: &'static Kind, group: GroupId) -> FifoQueue {
         FifoQueue {
             token: SpawnHeader {
-                header: Header::new(Self::KIND),
-                group: GroupId::NONE,
+                header: Header::new(kind),
+                group,
             },
             tasks: Mutex::new(Tasks {
                 jobs: VecDeque::new(),
@@ -90,6 +106,15 @@ impl FifoQueue {
             let owner = worker.index();
             worker.run_job(QueuedJob { job, owner });
         }
+    }
+
+    /// Runs the oldest task, for a token of a scope: as a part of what the token is.
+    unsafe fn execute_in_scope(header: NonNull<Header>, worker: &Worker, owner: usize) {
+        // SAFETY: as in `execute`: the scope waits for the task that this token stands for.
+        let queue = unsafe { header.cast::<FifoQueue>().as_ref() };
+        let job = queue.pop().expect("there is a task for each token");
+        // SAFETY: the job was taken from the queue, so it is executed here and nowhere else.
+        unsafe { job.execute(worker, owner) };
     }
 
     /// Takes the oldest task that is no ghost, and ends a token.
@@ -135,8 +160,8 @@ impl Tasks {
     }
 }
 
-/// Pushes a task that runs after those which this worker pushed so before.
-pub(crate) fn push_fifo(worker: &Worker, job: JobRef) {
-    let token = worker.fifo.push(job);
+/// Pushes a task that runs after those which this worker pushed to the same queue before.
+pub(crate) fn push_fifo(worker: &Worker, queue: &FifoQueue, job: JobRef) {
+    let token = queue.push(job);
     worker.push_spawned(token);
 }

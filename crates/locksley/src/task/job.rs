@@ -386,7 +386,7 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
     /// What the closure borrows outlives its execution, and it may be sent to another thread.
     #[inline]
     pub(crate) unsafe fn new_ref(here: Option<&Worker>, group: GroupId, func: F) -> JobRef {
-        let job = Blocks::allocate::<Self>(here.map(|worker| &worker.blocks));
+        let job = Blocks::allocate::<Self>(here.map(|worker| (&worker.blocks, worker.depot())));
         let head = SpawnHeader {
             header: Header::new(Self::KIND),
             group,
@@ -402,7 +402,7 @@ impl<F: FnOnce(&Worker)> HeapJob<F> {
         // and the memory not used any more.
         let func = unsafe {
             let func = (&raw const (*job.as_ptr()).func).read();
-            worker.blocks.free(job);
+            worker.blocks.free(job, worker.depot());
             func
         };
         func(worker);

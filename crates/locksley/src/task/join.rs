@@ -243,9 +243,9 @@ impl Worker {
         true
     }
 
-    /// Returns `true` if forks go to a reference queue, or what runs is recorded.
+    /// Returns `true` if forks go to a queue of the strategy's, or what runs is recorded.
     fn forks_slowly(&self) -> bool {
-        self.is_recorded() || self.has_reference_queue()
+        self.is_recorded() || self.has_reference_queue() || self.gives_newest()
     }
 
     /// The fork for a strategy with a queue of its own, or of what is recorded.
@@ -364,9 +364,15 @@ impl Worker {
         let wanted = job.as_ref();
         let mut above = Vec::new();
         let found = loop {
-            match self.pop() {
+            match self.pop_newest() {
                 Some(popped) if popped == wanted => break TakenBack::Yes,
-                Some(popped) => above.push(popped),
+                Some(popped) => {
+                    above.push(popped);
+                    // One of a join further out: the wanted one lay above it.
+                    if !popped.is_spawned() {
+                        break TakenBack::No;
+                    }
+                }
                 None => break TakenBack::No,
             }
         };

@@ -60,22 +60,18 @@ enum Waiter {
 }
 
 /// Where a scope lies, for its tasks.
-pub(crate) struct Place<S>(*const S);
+struct Place<S>(*const S);
 
 // SAFETY: it stands for a shared reference, which the scope's count keeps alive.
 unsafe impl<S: Sync> Send for Place<S> {}
 
 impl<S> Place<S> {
-    pub(crate) fn of(thing: &S) -> Place<S> {
-        Place(thing)
-    }
-
     /// What lies there.
     ///
     /// # Safety
     ///
     /// The caller is a task of the scope that is not done.
-    pub(crate) unsafe fn get(&self) -> &S {
+    unsafe fn get(&self) -> &S {
         // SAFETY: the scope is not left before the task is done, says the caller.
         unsafe { &*self.0 }
     }

@@ -1,19 +1,19 @@
 //! Tasks that run in the order in which they were spawned.
 //!
-//! A scope has a queue for each worker, and tokens as [`fifo`](super::fifo) says. Its tokens carry
-//! its group, so a waiter that finds one runs one of the scope's tasks.
+//! A scope has a queue for each worker, with tokens: see [`fifo`](super::fifo). They carry the
+//! scope's group, so a waiter that finds one runs one of the scope's tasks.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::pool::on_worker;
-use crate::scheduler::injector::{Injector, QueuedJob};
+use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
-use crate::task::job::HeapJob;
-use crate::task::scope::{Place, Scope};
+use crate::task::fifo::{FifoQueue, push_fifo};
+use crate::task::scope::Scope;
 use crate::task::spawn::with_current_registry;
 
 /// A scope whose tasks run in the order in which a worker spawned them. See [`scope_fifo`].
@@ -36,17 +36,20 @@ use crate::task::spawn::with_current_registry;
 pub struct ScopeFifo<'scope> {
     scope: Scope<'scope>,
     /// A queue for each place of the pool.
-    queues: Box<[Injector]>,
+    queues: Box<[FifoQueue]>,
 }
 
 impl<'scope> ScopeFifo<'scope> {
     /// Runs a body with such a scope.
     fn run<R>(scope: Scope<'scope>, body: impl FnOnce(&Self) -> R) -> R {
         let places = scope.registry().places();
-        let fifo = ScopeFifo {
+        let mut fifo = ScopeFifo {
             scope,
-            queues: (0..places).map(|_| Injector::new()).collect(),
+            queues: Box::default(),
         };
+        // The scope is where it stays.
+        let group = fifo.scope.group();
+        fifo.queues = (0..places).map(|_| FifoQueue::of_scope(group)).collect();
         fifo.scope.complete(|| body(&fifo))
     }
 
@@ -71,20 +74,7 @@ impl<'scope> ScopeFifo<'scope> {
             // The pool's queue is in order already.
             return self.scope.registry().inject(QueuedJob { job, owner: 0 });
         };
-        let index = worker.index();
-        let queue = &self.queues[index];
-        queue.push(QueuedJob { job, owner: index });
-        let queue = Place::of(queue);
-        let token = move |worker: &Worker| {
-            // SAFETY: there is a task for each token, so the scope waits for one that is in the
-            // queue.
-            let oldest = unsafe { queue.get() }.pop();
-            let oldest = oldest.expect("there is a task for each token");
-            // SAFETY: the job was taken from the queue, so it is executed here and nowhere else.
-            unsafe { oldest.job.execute(worker, oldest.owner) };
-        };
-        // SAFETY: what the closure refers to is there as long as it is used, and is `Sync`.
-        worker.push_spawned(unsafe { HeapJob::new_ref(Some(worker), self.scope.group(), token) });
+        push_fifo(worker, &self.queues[worker.index()], job);
     }
 
     /// [`Scope::spawn_broadcast`].

@@ -169,7 +169,7 @@ where
     let here = count_task(registry);
     let job = make_detached(here, task);
     match here {
-        Some(worker) => push_fifo(worker, job),
+        Some(worker) => push_fifo(worker, &worker.fifo, job),
         // The pool's queue is in order already.
         None => inject(registry, job),
     }
@@ -213,7 +213,7 @@ where
     T: Send + 'static,
 {
     spawn_by(registry, task, |worker, job| {
-        push_fifo(worker, job);
+        push_fifo(worker, &worker.fifo, job);
         Home::Fifo(worker.index())
     })
 }
@@ -360,7 +360,7 @@ impl<T> JoinHandle<T> {
             }
         } else if !self.subscribe() {
             let latch = packet.completion.latch();
-            worker.wait_with(latch, packet.group(), || None);
+            worker.wait_with(latch, packet.group(), |_| None);
         }
     }
 

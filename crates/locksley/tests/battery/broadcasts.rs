@@ -1,8 +1,9 @@
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
-use locksley::{Pool, Strategy};
+use locksley::{FnContext, Pool, Strategy};
 
 use crate::everywhere;
 
@@ -219,34 +220,44 @@ fn to_sleeping_workers() {
     });
 }
 
+thread_local! {
+    /// Set while the thread waits with a lock held.
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
 /// What a broadcast forks is no descendant of what its worker waits for, and a waiter for that must
 /// not take it.
 #[test]
 fn a_waiter_takes_nothing_from_a_broadcast_on_top_of_a_relative() {
     everywhere(|pool| {
         let lock = Mutex::new(());
-        let stop = AtomicBool::new(false);
+        let (stop, strangers) = (AtomicBool::new(false), AtomicUsize::new(0));
+        // A share may run on top of a waiter, and there takes its own fork back.
+        let fork = |context: FnContext| {
+            strangers.fetch_add(
+                usize::from(context.migrated() && HOLDS.get()),
+                Ordering::Relaxed,
+            );
+        };
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    // Each share forks tasks that want the lock which waiters hold.
-                    pool.broadcast(|_| {
-                        locksley::join(std::thread::yield_now, || {
-                            drop(lock.try_lock().map(|_| std::hint::black_box(1)))
-                        });
-                    });
+                    pool.broadcast(|_| locksley::join_context(|_| std::thread::yield_now(), fork));
                 }
             });
             pool.scope(|s| {
                 for _ in 0..30 {
                     s.spawn(|_| {
                         let guard = lock.lock().unwrap();
+                        HOLDS.set(true);
                         locksley::join(std::thread::yield_now, std::thread::yield_now);
+                        HOLDS.set(false);
                         drop(guard);
                     });
                 }
             });
             stop.store(true, Ordering::Relaxed);
         });
+        assert_eq!(strangers.into_inner(), 0, "{pool:?}");
     });
 }

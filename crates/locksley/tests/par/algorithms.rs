@@ -8,7 +8,7 @@ use locksley::par::merge;
 use locksley::prelude::*;
 use proptest::prelude::*;
 
-use crate::pools;
+use crate::{busy, pools, uneven};
 
 /// How many items: few, around the sizes of pieces and tiles, many.
 fn len() -> impl Strategy<Value = usize> {
@@ -81,6 +81,25 @@ proptest! {
         twin.insert(0, (1, 0));
         prop_assert_eq!(twin.pop(), Some(all));
         prop_assert!(scanned == twin, "exclusive");
+    }
+
+    /// Few items, dear operations, owners.
+    #[test]
+    fn scans_of_few(len in 0..400_usize, seed in any::<u64>(), pool in 0..pools().len()) {
+        let words: Vec<String> = numbers(len, 0, seed).iter().map(|n| (n % 10).to_string()).collect();
+        let then = |a: &String, b: &String| {
+            uneven(b.len() as u64, seed);
+            busy(1);
+            format!("{a}{b}")
+        };
+        let text = words.concat();
+        let mut scanned = words.clone();
+        pools()[pool].install(|| scanned.par_scan(then));
+        prop_assert!(scanned.iter().enumerate().all(|(at, front)| *front == text[..=at]));
+        let mut scanned = words;
+        let all = pools()[pool].install(|| scanned.par_scan_exclusive(String::new(), then));
+        prop_assert_eq!(&all, &text);
+        prop_assert!(scanned.iter().enumerate().all(|(at, front)| *front == text[..at]));
     }
 
     #[test]

@@ -20,6 +20,12 @@ impl<'c> Living<'c> {
     }
 }
 
+impl Clone for Living<'_> {
+    fn clone(&self) -> Self {
+        Living::new(self.0, self.1)
+    }
+}
+
 impl Drop for Living<'_> {
     fn drop(&mut self) {
         self.1.fetch_sub(1, Ordering::Relaxed);
@@ -135,6 +141,19 @@ proptest! {
             });
             prop_assert_eq!(ended, expected, "partitioned");
             prop_assert_eq!(count.load(Ordering::Relaxed), 0, "partitioned");
+
+            let add = |a: &Living, b: &Living| {
+                check(b);
+                Living::new(a.0.max(b.0), &count)
+            };
+            let mut scanned = items();
+            let ended = panics(|| scanned.par_scan(add));
+            // The first item is on the left only, and an item can be added twice.
+            prop_assert_eq!(ended, expected && place > 0, "scanned");
+            prop_assert_eq!(scanned.len() as u64, len, "scanned");
+            prop_assert!(ended || scanned.iter().map(|item| item.0).eq(0..len), "scanned");
+            drop(scanned);
+            prop_assert_eq!(count.load(Ordering::Relaxed), 0, "scanned");
 
             let last = items().into_par().inspect(|_| busy(cost)).max_by_key(|item| item.0);
             prop_assert_eq!(last.map(|item| item.0), len.checked_sub(1));

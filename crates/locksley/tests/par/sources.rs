@@ -170,6 +170,58 @@ fn deterministic_sums_are_the_same_everywhere() {
     }
 }
 
+/// The same for all loops of a pool; and two pools may differ in it.
+#[test]
+fn sums_in_deterministic_pools_are_the_same_everywhere() {
+    let numbers: Vec<f64> = (0..20_000_u32).map(|n| 1.0 / f64::from(n + 1)).collect();
+    let slow = |number: &f64| {
+        busy(1);
+        *number
+    };
+    let wanted = numbers.par().map(slow).deterministic().sum::<f64>();
+    for workers in [1, 2, 3, 8] {
+        let builder = locksley::Pool::builder().workers(workers);
+        let pool = builder.deterministic(true).build().expect("a pool");
+        for _ in 0..10 {
+            let sum = pool.install(|| numbers.par().map(slow).sum::<f64>());
+            assert_eq!(sum.to_bits(), wanted.to_bits(), "{workers} workers");
+        }
+    }
+    let in_order: f64 = numbers.iter().sum();
+    assert_ne!(in_order.to_bits(), wanted.to_bits(), "the order shows");
+}
+
+/// Sources made of a deterministic loop's source are run as it would be.
+#[test]
+fn deterministic_loops_stay_so_behind_other_sources() {
+    let cost = |n: u32| {
+        busy(1);
+        1.0 / f64::from(n + 1)
+    };
+    let sums = |pool: &locksley::Pool| {
+        pool.install(|| {
+            let numbers = || (0..3000_u32).par();
+            let fixed = || numbers().deterministic();
+            [
+                fixed().rev().map(cost).sum::<f64>(),
+                fixed().step_by(2).map(cost).sum(),
+                fixed().chain(0..500_u32).map(cost).sum(),
+                numbers()
+                    .chain((0..500_u32).par().deterministic())
+                    .map(cost)
+                    .sum(),
+                fixed().split_where(|left| left.start + 1).map(cost).sum(),
+                numbers().zip(fixed()).map(|(n, _)| cost(n)).sum(),
+            ]
+            .map(f64::to_bits)
+        })
+    };
+    let first = sums(&pools()[0]);
+    for pool in pools() {
+        assert_eq!(sums(pool), first);
+    }
+}
+
 /// A slice whose length is the largest number has as many windows of one item.
 #[test]
 fn the_longest_slice_has_windows() {

@@ -171,3 +171,19 @@ fn the_same_seed_gives_the_same_sweeps() {
     assert_eq!(sweeps(17), sweeps(17));
     assert_ne!(sweeps(17), sweeps(18));
 }
+
+#[test]
+fn a_search_tries_what_a_sweep_yields() {
+    for count in 1..6 {
+        for me in 0..7 {
+            let order = Order::uniform(me);
+            let swept: Vec<_> = order.sweep(count, Random::new(5, 7)).collect();
+            let mut tried = Vec::new();
+            let nothing: Option<()> = order.search(count, &mut Random::new(5, 7), |victim| {
+                tried.push(victim);
+                None
+            });
+            assert_eq!((nothing, tried), (None, swept), "{me} among {count}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use std::fmt;
 /// | `Hello` | child to parent, and back | this is my build; back: it is that of all up to the root |
 /// | `Steal` | thief to victim | give me something; on a lifeline also: or remember me |
 /// | `Work`, `Nothing` | victim to thief | the answer; `Work` also goes to those who are remembered |
+/// | `Probe`, `Load` | sender to another rank, and back | how much have you to do; so much |
 /// | `Token`, `Again` | child to parent, parent to child | a wave of Safra's, and the next one |
 /// | `Done`, `Bye`, `Leave` | down, up, down the tree | nothing is left; I ask no more; no rank does |
 /// | `Beat` | along the tree, both ways | I live |
@@ -40,7 +41,7 @@ pub enum Message<W> {
     Work {
         /// The tasks.
         tasks: W,
-        /// Set if they were sent to a remembered rank, not as the answer to a request.
+        /// Set if they were sent unasked, or to a remembered rank, not as the answer to a request.
         lifeline: bool,
     },
     /// There is nothing to give.
@@ -57,6 +58,10 @@ pub enum Message<W> {
     Leave,
     /// A sign of life.
     Beat,
+    /// A rank that sends asks how much there is to do.
+    Probe,
+    /// So much: nothing, or what runs and the tasks that wait; the most if none may be sent.
+    Load(u64),
 }
 
 impl<W> Message<W> {
@@ -73,6 +78,8 @@ impl<W> Message<W> {
             Message::Bye => "Bye",
             Message::Leave => "Leave",
             Message::Beat => "Beat",
+            Message::Probe => "Probe",
+            Message::Load(_) => "Load",
         }
     }
 
@@ -100,6 +107,8 @@ impl<W> Message<W> {
             Message::Bye => Message::Bye,
             Message::Leave => Message::Leave,
             Message::Beat => Message::Beat,
+            Message::Probe => Message::Probe,
+            Message::Load(load) => Message::Load(load),
         }
     }
 }
@@ -227,8 +236,10 @@ pub struct Counts {
     pub given: u64,
     /// Tasks that it received.
     pub taken: u64,
-    /// Messages with work that it sent to ranks that it had remembered.
+    /// Messages with work that it sent unasked: to ranks that it had remembered, or had chosen.
     pub lifeline_gifts: u64,
+    /// Ranks that it asked how much they have to do.
+    pub probes: u64,
     /// Tokens that it passed on.
     pub tokens: u64,
     /// Signs of life that it sent.
@@ -243,6 +254,7 @@ impl std::ops::AddAssign for Counts {
         self.given += other.given;
         self.taken += other.taken;
         self.lifeline_gifts += other.lifeline_gifts;
+        self.probes += other.probes;
         self.tokens += other.tokens;
         self.beats += other.beats;
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::lifelines::Lifelines;
 use crate::amount::Amount;
+use crate::sharing::Target;
 use crate::text::{ParseError, Reader, TextForm, Writer};
 use crate::victims::Victims;
 
@@ -14,6 +15,7 @@ use crate::victims::Victims;
 /// | `uniform` | ask any rank, and wait longer after each failure |
 /// | `nearest:theta_r=0.75` | ask near ones more often, see [`Victims`] |
 /// | `lifelines`, `nearest:lifelines,w=4` | fall silent after `w` failures, see [`Lifelines`] |
+/// | `sending:threshold,l_p=3` | ask none: those that have work send some, see [`Target`] |
 ///
 /// Behind that may stand `amount`, `floor`, `batch`, `backoff`, `beat` and `patience`.
 ///
@@ -45,6 +47,8 @@ pub struct Protocol {
     pub batch: usize,
     /// Whether and when a rank falls silent.
     pub lifelines: Option<Lifelines>,
+    /// To whom a rank sends that has more than its floor. If it does, no rank asks for work.
+    pub sending: Option<Target>,
     /// How long a rank waits after a failure before it asks again, in nanoseconds: at first, and at
     /// most. With lifelines it does not wait, since it soon gives up.
     pub backoff: (u64, u64),
@@ -68,6 +72,7 @@ impl Default for Protocol {
             floor: 16,
             batch: 4096,
             lifelines: None,
+            sending: None,
             backoff: (20_000, 1_000_000),
             beat: 1_000_000_000,
             patience: 30_000_000_000,
@@ -76,6 +81,39 @@ impl Default for Protocol {
 }
 
 impl Protocol {
+    /// Reads what stands behind the kind of balancing.
+    fn read_rest(
+        reader: &mut Reader<'_>,
+        victims: Victims,
+        lifelines: Option<Lifelines>,
+        sending: Option<Target>,
+    ) -> Result<Protocol, ParseError> {
+        let usual = Protocol::default();
+        let named = Amount::ALL.map(|amount| (amount.name(), amount));
+        let time =
+            |reader: &mut Reader<'_>, key, usual| reader.value(key, usual, WANTED, read_time);
+        Ok(Protocol {
+            victims,
+            lifelines,
+            sending,
+            amount: reader.choice("amount", usual.amount, &named)?,
+            floor: reader.number("floor", usual.floor as u32, 0..=u32::MAX)? as usize,
+            batch: reader.number("batch", usual.batch as u32, 1..=u32::MAX)? as usize,
+            backoff: reader.value(
+                "backoff",
+                usual.backoff,
+                "two times such as 50us..2ms",
+                |found| {
+                    let (least, most) = found.split_once("..")?;
+                    let (least, most) = (read_time(least)?, read_time(most)?);
+                    (least <= most).then_some((least, most))
+                },
+            )?,
+            beat: time(reader, "beat", usual.beat)?,
+            patience: time(reader, "patience", usual.patience)?,
+        })
+    }
+
     /// How many tasks of a surplus a rank gives if `requests` ranks have asked for some.
     ///
     /// ```
@@ -132,6 +170,13 @@ impl TextForm for Protocol {
     fn read(reader: &mut Reader<'_>) -> Result<Protocol, ParseError> {
         let usual = Protocol::default();
         let mut ahead = reader.clone();
+        let sending = ahead.word("", &[("sending", ())]).is_ok();
+        if sending {
+            let target = Some(Target::read(&mut ahead)?);
+            *reader = ahead;
+            return Protocol::read_rest(reader, usual.victims, None, target);
+        }
+        let mut ahead = reader.clone();
         let lifelines = [("lifelines", ())];
         let quiet = ahead.word("", &lifelines).is_ok();
         let victims = if quiet {
@@ -146,34 +191,16 @@ impl TextForm for Protocol {
             quiet
         };
         let lifelines = quiet.then(|| Lifelines::read(reader)).transpose()?;
-        let named = Amount::ALL.map(|amount| (amount.name(), amount));
-        let time =
-            |reader: &mut Reader<'_>, key, usual| reader.value(key, usual, WANTED, read_time);
-        Ok(Protocol {
-            victims,
-            lifelines,
-            amount: reader.choice("amount", usual.amount, &named)?,
-            floor: reader.number("floor", usual.floor as u32, 0..=u32::MAX)? as usize,
-            batch: reader.number("batch", usual.batch as u32, 1..=u32::MAX)? as usize,
-            backoff: reader.value(
-                "backoff",
-                usual.backoff,
-                "two times such as 50us..2ms",
-                |found| {
-                    let (least, most) = found.split_once("..")?;
-                    let (least, most) = (read_time(least)?, read_time(most)?);
-                    (least <= most).then_some((least, most))
-                },
-            )?,
-            beat: time(reader, "beat", usual.beat)?,
-            patience: time(reader, "patience", usual.patience)?,
-        })
+        Protocol::read_rest(reader, victims, lifelines, None)
     }
 
     fn write(&self, writer: &mut Writer<'_, '_>) -> fmt::Result {
         let usual = Protocol::default();
         let times = |(least, most)| format!("{}..{}", Time(least), Time(most));
-        if self.victims != usual.victims || self.lifelines.is_none() {
+        if let Some(target) = self.sending {
+            writer.word("sending")?;
+            target.write(writer)?;
+        } else if self.victims != usual.victims || self.lifelines.is_none() {
             self.victims.write(writer)?;
         }
         if let Some(lifelines) = self.lifelines {

@@ -41,6 +41,8 @@ impl<V: View> Rank<V> {
                 self.take(from, tasks, lifeline, store);
             }
             Message::Nothing if self.awaits(from) => self.fail(now, from),
+            Message::Probe => self.answer_probe(from, store, out),
+            Message::Load(load) if self.probes(from) => self.learn(now, load, store, out),
             Message::Token(token) if down => {
                 if !self.safra.gather(token) {
                     return unexpected;
@@ -152,7 +154,7 @@ impl<V: View> Rank<V> {
     /// Returns `true` if work may come from this rank.
     fn may_bring(&self, from: usize, lifeline: bool) -> bool {
         let asked = if lifeline {
-            self.lines.contains(&from)
+            self.lines.contains(&from) || self.protocol.sending.is_some()
         } else {
             self.awaits(from)
         };

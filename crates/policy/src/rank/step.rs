@@ -2,6 +2,7 @@
 
 use super::lifelines::Lifelines;
 use super::message::{Message, Next, Store, Trouble};
+use super::sending::Probing;
 use super::{Out, Phase, Rank, Request, parent};
 use crate::balancer::Seeker;
 use crate::view::View;
@@ -27,7 +28,8 @@ impl<V: View> Rank<V> {
         self.look_round(now, out)?;
         if self.phase == Phase::Working {
             self.serve(store, out);
-            if self.request.is_none() && store.is_hungry() {
+            self.send(now, store, out);
+            if self.seeks(store) {
                 self.seek(now, out);
             }
             if store.is_passive() {
@@ -40,21 +42,37 @@ impl<V: View> Rank<V> {
         if self.phase == Phase::Left {
             return Ok(Next::Done);
         }
-        let seeks = self.phase == Phase::Working && self.request.is_none() && store.is_hungry();
+        let working = self.phase == Phase::Working;
+        let seeks = working && self.seeks(store) && !self.rests();
+        let sends = working && self.gives_surplus() && self.protocol.share(store.surplus(), 1) > 0;
         let wake = self.heartbeat.next_beat();
-        Ok(Next::At(if seeks && !self.rests() {
+        Ok(Next::At(if seeks || sends {
             wake.min(self.next_try.max(now))
         } else {
             wake
         }))
     }
 
+    /// Returns `true` if the rank is to ask another one for work.
+    fn seeks<S: Store>(&self, store: &S) -> bool {
+        self.protocol.sending.is_none() && self.request.is_none() && store.is_hungry()
+    }
+
     /// Looks whether the neighbours are alive, and lets them know that this rank is.
     fn look_round<W>(&mut self, now: u64, out: &mut Out<W>) -> Result<(), Trouble> {
-        if let (Some(slept), Some(request)) = (self.heartbeat.wake(now), &mut self.request) {
-            request.since = request.since.saturating_add(slept).min(now);
+        if let Some(slept) = self.heartbeat.wake(now) {
+            let later = |since: &mut u64| *since = since.saturating_add(slept).min(now);
+            self.request
+                .iter_mut()
+                .for_each(|one| later(&mut one.since));
+            self.probing
+                .iter_mut()
+                .for_each(|one| later(&mut one.since));
         }
         let mut trouble = self.heartbeat.silent(now);
+        if let Some(Probing { rank, since, .. }) = self.probing {
+            trouble = self.heartbeat.overdue(rank, since, now).or(trouble);
+        }
         if let Some(Request { victim, since }) = self.request {
             trouble = self.heartbeat.overdue(victim, since, now).or(trouble);
         }
@@ -149,7 +167,7 @@ impl<V: View> Rank<V> {
 
     /// Says Bye, if there is nothing more to wait for.
     fn close<W>(&mut self, out: &mut Out<W>) {
-        if self.request.is_some() || self.byes < self.children().len() {
+        if self.request.is_some() || self.probing.is_some() || self.byes < self.children().len() {
             return;
         }
         match parent(self.me) {

@@ -204,17 +204,17 @@ impl Offer {
     }
 }
 
-// SAFETY: a word of 64 bits is widened and truncated without loss, and no panic is possible.
-#[cfg(target_pointer_width = "64")]
+// SAFETY: [`wide`] gives back what it took, and does not panic.
 unsafe impl Word for Offer {
     #[inline]
     fn into_word(self) -> *mut () {
-        std::ptr::without_provenance_mut(self.0 as usize)
+        wide::into_word(self.0)
     }
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        Offer(word.addr() as u64)
+        // SAFETY: the word comes from `into_word`, and is turned back once, says the caller.
+        Offer(unsafe { wide::from_word(word) })
     }
 }
 
@@ -269,17 +269,52 @@ impl Stack {
     }
 }
 
-// SAFETY: a word of 64 bits is widened and truncated without loss, and no panic is possible.
-#[cfg(target_pointer_width = "64")]
+// SAFETY: [`wide`] gives back what it took, and does not panic.
 unsafe impl Word for EntryRef {
     #[inline]
     fn into_word(self) -> *mut () {
-        std::ptr::without_provenance_mut(self.0 as usize)
+        wide::into_word(self.0)
     }
 
     #[inline]
     unsafe fn from_word(word: *mut ()) -> Self {
-        EntryRef(word.addr() as u64)
+        // SAFETY: the word comes from `into_word`, and is turned back once, says the caller.
+        EntryRef(unsafe { wide::from_word(word) })
+    }
+}
+
+/// 64 bits as a word: the word itself where it is as wide, else a box.
+mod wide {
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(super) fn into_word(bits: u64) -> *mut () {
+        std::ptr::without_provenance_mut(bits as usize)
+    }
+
+    /// # Safety
+    ///
+    /// The word comes from [`into_word`], and is turned back once.
+    #[cfg(target_pointer_width = "64")]
+    #[inline]
+    pub(super) unsafe fn from_word(word: *mut ()) -> u64 {
+        word.addr() as u64
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    use crate::word::Word;
+
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) fn into_word(bits: u64) -> *mut () {
+        Box::new(bits).into_word()
+    }
+
+    /// # Safety
+    ///
+    /// The word comes from [`into_word`], and is turned back once.
+    #[cfg(not(target_pointer_width = "64"))]
+    pub(super) unsafe fn from_word(word: *mut ()) -> u64 {
+        // SAFETY: the caller's promise is that of the box.
+        *unsafe { Box::<u64>::from_word(word) }
     }
 }
 

@@ -11,7 +11,7 @@ use super::NoSuchProcess;
 use super::item::{Item, link, unlink};
 use super::pool::Pool;
 use crate::sync::{Arc, Ordering, UnsafeCell};
-use crate::traits::Consumer;
+use crate::traits::{Consumer, Full};
 use crate::word::Word;
 
 /// One process's ends of its two buffers with another: the tail of the one to it, the head (the
@@ -135,6 +135,36 @@ pub fn matrix<T: Word>(processes: usize, granularity: usize) -> Vec<Process<T>> 
     matrix_starting_at(processes, granularity, 0)
 }
 
+/// A [`matrix`] as in the paper: all items are there from the beginning, in `lists` lists of
+/// `granularity` items each (its LISTS_NUM), beside the n^2 dummies. Nothing is allocated later:
+/// where there is no item left, [`Process::try_produce`] gives the value back.
+///
+/// ```
+/// use locksley_queue::pcb;
+///
+/// let mut process = pcb::bounded_matrix(1, 2, 3).pop().unwrap();
+/// let produced = (0..99_u32).take_while(|&number| process.try_produce(0, number).is_ok());
+/// assert_eq!(produced.count(), 6 + 1, "three lists of two, and what the dummy left of its own");
+/// assert_eq!(process.allocated(), 8);
+/// assert_eq!(process.consume_from(0), Some(0));
+/// ```
+pub fn bounded_matrix<T: Word>(
+    processes: usize,
+    granularity: usize,
+    lists: usize,
+) -> Vec<Process<T>> {
+    let team = matrix_starting_at(processes, granularity, 0);
+    if let Some(first) = team.first() {
+        let pool = &first.matrix.pool;
+        for _ in 0..lists {
+            // SAFETY: a list of the arena that was just allocated, and is in no other hands.
+            unsafe { pool.push(pool.arena().grow()) };
+        }
+        pool.bound();
+    }
+    team
+}
+
 /// A [`matrix`] whose pool has a given tag, to test the wrap-around.
 #[doc(hidden)]
 pub fn matrix_starting_at<T: Word>(
@@ -249,6 +279,29 @@ impl<T: Word> Process<T> {
         // producer, and `new` was just taken from our own list.
         unsafe { link(tail, new, item.into_word()) };
         Ok(())
+    }
+
+    /// The same where no more items may be had: see [`bounded_matrix`].
+    ///
+    /// # Errors
+    ///
+    /// Without an item left, or a process `target`, gives the value back.
+    #[inline]
+    pub fn try_produce(&mut self, target: usize, item: T) -> Result<(), Full<T>> {
+        if !self.reserve() {
+            return Err(Full(item));
+        }
+        let produced = self.produce(target, item);
+        produced.map_err(|back| Full(back.into_inner()))
+    }
+
+    /// Returns `true` if there is an item for the next value: what is produced next finds room.
+    #[inline]
+    pub fn reserve(&mut self) -> bool {
+        if self.produce_list.is_null() {
+            self.produce_list = self.matrix.pool.pop_within_bound();
+        }
+        !self.produce_list.is_null()
     }
 
     /// The word of the oldest item from process `source`, if there is one (and such a process). The

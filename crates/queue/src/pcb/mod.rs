@@ -78,7 +78,8 @@
 //! * Fig. 4 goes on using the consumeList after it was put into the pool, so that the list grows
 //!   inside the pool: here the process forgets it.
 //! * Fig. 4 takes a list from the pool without asking whether there is one: here an empty pool
-//!   makes the producer allocate, so M need not be known beforehand.
+//!   makes the producer allocate, so M need not be known beforehand; or, in a [`bounded_matrix`],
+//!   whose lists are all there from the beginning, gives the value back.
 //! * The paper leaves the pool open and suggests a queue; here it is a stack, whose lists are
 //!   more likely to be in a cache, and an item is its list's descriptor.
 //! * Theorem 2 omits the n^2 dummies. They come out of the same chunks, and process 0 begins with
@@ -120,7 +121,7 @@ mod pool;
 pub use channel::{Consumer, Producer, channel, channel_with};
 #[doc(hidden)]
 pub use matrix::matrix_starting_at;
-pub use matrix::{Process, matrix};
+pub use matrix::{Process, bounded_matrix, matrix};
 
 /// A granularity for [`matrix`] that makes the pool's cost vanish: at 64, two uncontended
 /// compare-and-swaps of about 7 ns each are 0.2 ns per item, and a produceList and a consumeList

@@ -5,7 +5,7 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use super::item::{Arena, Item};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// The paper's RS-pool, and the arena that its items live in.
 ///
@@ -16,6 +16,8 @@ use crate::sync::{AtomicU64, Ordering};
 pub(super) struct Pool {
     head: CachePadded<AtomicU64>,
     arena: Arena,
+    /// Set if nothing is allocated any more. Written before the matrix is shared.
+    is_bound: AtomicBool,
 }
 
 impl Pool {
@@ -24,6 +26,7 @@ impl Pool {
         Self {
             head: CachePadded::new(AtomicU64::new(pack(tag, 0))),
             arena: Arena::new(granularity),
+            is_bound: AtomicBool::new(false),
         }
     }
 
@@ -67,6 +70,22 @@ impl Pool {
             self.arena.grow()
         } else {
             list
+        }
+    }
+
+    /// From now on [`pop_within_bound`](Pool::pop_within_bound) allocates nothing.
+    pub(super) fn bound(&self) {
+        self.is_bound.store(true, Ordering::Relaxed);
+    }
+
+    /// The same; null if the pool is empty and bound.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pop_within_bound(&self) -> *mut Item {
+        if self.is_bound.load(Ordering::Relaxed) {
+            self.pop()
+        } else {
+            self.pop_or_grow()
         }
     }
 

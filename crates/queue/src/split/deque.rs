@@ -140,15 +140,12 @@ impl<T: Word> Deque<T> {
         // attention was followed by it.
         let attention = unsafe { self.deque.push_at(self.bottom, item) };
         self.bottom = self.bottom.wrapping_add(STRIDE);
-        if attention {
-            // SAFETY: as above.
-            unsafe { self.deque.answer() };
+        // SAFETY: as above.
+        unsafe {
+            if attention && !self.deque.asks_in_vain(self.bottom) {
+                self.deque.answer();
+            }
         }
-    }
-
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn embedded(&self) -> &Embedded<T> {
-        &self.deque
     }
 
     /// Has every pop of what is inside look at what thieves do, as after a take-back.

@@ -64,11 +64,16 @@
 //! the look at `ceiling`; a sleeper sets the request, passes the heavy barrier, and looks at
 //! `bottom`. One of them sees the other.
 //!
-//! **Without `membarrier`** ([`FenceMode::Symmetric`](crate::barrier::FenceMode)) the deque is made
-//! *attentive*: the ceiling stays at 0, so the owner attends and exposes after every push; and what
-//! it takes back is the newest item alone, not half. So nothing is private for longer than a push
-//! takes. If the barrier is refused only later, a force says so, and the thief has to wait for the
-//! owner's next push.
+//! **Without `membarrier`** ([`FenceMode::Symmetric`](crate::barrier::FenceMode)) the deque is
+//! *fenced*, and both halves of the barrier are fences. The fast paths have none, so they are never
+//! taken: the ceiling is 1, or 0 while a request stands, so that the owner attends after every
+//! push; and `limit` is above all indices, so that every pop passes a fence (D4) and looks at
+//! `span`. Either that look sees the mark of a force, or the force sees the lowered `bottom`. So a
+//! push costs no fence (one for a runtime whose workers sleep, D2) and a pop one, as in a Chase-Lev
+//! deque, and no item stays hidden.
+//!
+//! If the barrier is refused only later, a force says so, and the thief has to wait for the owner's
+//! next push.
 //!
 //! **Theorem** (Rito, thesis, Theorem 6.17, for semi-private deques). The owner issues a
 //! compare-and-swap only to answer a request or to take back what it exposed; thieves ask only
@@ -82,10 +87,10 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_pop_and_push` |
-//! | D2 | push: light barrier between `bottom` and `ceiling` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push` |
+//! | D2 | push: light barrier between `bottom` and `ceiling`; if fenced, a fence in `attend` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push` |
 //! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `force_against_pops` |
-//! | D4 | store of `limit`: light barrier before the look at `span` | compiler | D5 | a raise that was overwritten would be missed by both | `force_against_marks` |
-//! | D5 | force: heavy barrier | membarrier | D3, D4 | as those | as those |
+//! | D4 | store of `limit`: light barrier before the look at `span`; if fenced, no store but a fence | compiler | D5 | a raise that was overwritten would be missed by both; if fenced, as D3 | `force_against_marks`; `fenced::force_against_pops` |
+//! | D5 | force: heavy barrier; if fenced, a fence | membarrier | D3, D4 | as those | as those |
 //! | D6 | force: load of `bottom` | Acquire | D1 | as D1, for a thief that steals what another forced. not shown by loom: whose fences also acquire what other threads have read, here D15 of the stealing thief | |
 //! | D7 | expose, force: compare-and-swap of `span` | Release | D8 | the thief would read slots before they were written | `same_index_again_against_steal`, `forced_for_another_thief` |
 //! | D8 | steal: compare-and-swap of `span` | Acquire | D7 | as D7; it releases too, by the fence D15 before it | `same_index_again_against_steal` |
@@ -124,6 +129,13 @@ pub use thief::Forced;
 
 /// The ceiling while a request stands: every push reaches it.
 const REQUESTED: Index = 0;
+
+/// The ceiling of a fenced deque while no request stands: every push reaches it too.
+const ALWAYS: Index = 1;
+const _: () = assert!(ALWAYS < STRIDE, "the first index is one stride");
+
+/// The limit of a fenced deque: no pop is certain to be private.
+const UNLIMITED: Index = i64::MAX as u64;
 
 /// What the owner touches all the time.
 struct Hot {
@@ -196,8 +208,8 @@ struct Slow {
     mark: Cell<Index>,
     /// How many items the owner made public.
     exposed: Cell<u64>,
-    /// Whether the ceiling stays at 0.
-    attentive: Cell<bool>,
+    /// Whether both sides use fences. Never changes.
+    fenced: bool,
 }
 
 /// The deque without a handle, for a runtime that keeps it in a structure of its own and knows
@@ -275,11 +287,12 @@ impl<T: Word> Embedded<T> {
         let start = (start / STRIDE * STRIDE).max(STRIDE);
         let (ring, view) = Ring::new(capacity);
         let (room, slots) = (view.limit(start), Slots::of(&view));
-        let deque = Embedded {
+        let fenced = barrier::fence_mode() == FenceMode::Symmetric;
+        Embedded {
             hot: CachePadded::new(Hot {
                 bottom: AtomicU64::new(start),
-                limit: AtomicU64::new(start),
-                ceiling: AtomicU64::new(room),
+                limit: AtomicU64::new(if fenced { UNLIMITED } else { start }),
+                ceiling: AtomicU64::new(if fenced { ALWAYS } else { room }),
                 slots: Cell::new(slots),
             }),
             public: CachePadded::new(Public {
@@ -292,16 +305,11 @@ impl<T: Word> Embedded<T> {
                 room: Cell::new(room),
                 mark: Cell::new(start),
                 exposed: Cell::new(0),
-                attentive: Cell::new(false),
+                fenced,
             },
             ring,
             items: PhantomData,
-        };
-        if barrier::fence_mode() == FenceMode::Symmetric {
-            // SAFETY: no other thread has the deque yet.
-            unsafe { deque.set_attentive() };
         }
-        deque
     }
 
     #[inline(always)]
@@ -354,8 +362,8 @@ impl<T: Word> Embedded<T> {
         slot.store(item.into_word(), Ordering::Relaxed);
         let next = bottom.wrapping_add(STRIDE);
         self.hot.bottom.store(next, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, there is no force, and the caller attends after
-        // every push: the deque is attentive.
+        // SAFETY: where there is no membarrier, the caller attends after every push, and passes a
+        // fence: the deque is fenced.
         unsafe { barrier::light_unchecked() }; // [D2]
         next >= self.hot.ceiling.load(Ordering::Relaxed)
     }
@@ -417,8 +425,8 @@ impl<T: Word> Embedded<T> {
     #[inline(always)]
     unsafe fn lower_to(&self, lowered: Index) -> bool {
         self.hot.bottom.store(lowered, Ordering::Release); // [D1]
-        // SAFETY: where there is no membarrier, there is no force, and only the owner moves the
-        // limit.
+        // SAFETY: where there is no membarrier, the limit is above all indices, and the caller goes
+        // on to D4.
         unsafe { barrier::light_unchecked() }; // [D3]
         lowered >= self.hot.limit.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
 //! The owner's operations off the fast path.
 
 use super::span::{MOST_PUBLIC, Span};
-use super::{Attention, Embedded, REQUESTED, Slots, TakenBack, hole, is_hole};
+use super::{ALWAYS, Attention, Embedded, REQUESTED, Slots, TakenBack, hole, is_hole};
 use crate::ring::{Index, STRIDE, distance, length};
-use crate::sync::Ordering;
 use crate::sync::barrier;
+use crate::sync::{Ordering, fence};
 use crate::word::Word;
 
 /// How often the owner looks for thieves to leave before it grows the circle instead. A visit takes
@@ -46,6 +46,19 @@ impl<T: Word> Embedded<T> {
         }
     }
 
+    /// Stores the limit before a look at the span. If the deque is fenced, the limit stays as it
+    /// is, and the bottom is what a force must see.
+    #[inline(always)]
+    fn store_limit(&self, limit: Index) {
+        if self.slow.fenced {
+            self.hot.bottom.fence_behind(self.bottom()); // [D4]
+        } else {
+            self.hot.limit.store(limit, Ordering::Relaxed);
+            // SAFETY: the rare side pays, or the deque would be fenced.
+            unsafe { barrier::light_unchecked() }; // [D4]
+        }
+    }
+
     /// Sets the limit to the end of the public part, or to the mark if that is higher, and returns
     /// the span that it belongs to.
     unsafe fn sync_limit(&self) -> Span {
@@ -54,9 +67,7 @@ impl<T: Word> Embedded<T> {
             let span = self.settled_span();
             let split = span.split(near);
             let limit = later(split, self.slow.mark.get());
-            self.hot.limit.store(limit, Ordering::Relaxed);
-            // SAFETY: where there is no membarrier, there is no force either.
-            unsafe { barrier::light_unchecked() }; // [D4]
+            self.store_limit(limit);
             let again = Span(self.public.span.load(Ordering::Acquire)); // [D9]
             // Thieves may have taken some: that moves the top, not the split.
             if !again.is_forcing() && again.split(near) == split {
@@ -70,23 +81,22 @@ impl<T: Word> Embedded<T> {
     /// force that starts later sees this limit and this bottom.
     #[inline]
     unsafe fn set_limit(&self, limit: Index) -> Option<Index> {
-        self.hot.limit.store(limit, Ordering::Relaxed);
-        // SAFETY: where there is no membarrier, there is no force either.
-        unsafe { barrier::light_unchecked() }; // [D4]
+        self.store_limit(limit);
         let span = Span(self.public.span.load(Ordering::Acquire)); // [D9]
         (!span.is_forcing()).then(|| span.split(limit))
     }
 
     /// After the bottom was lowered to `lowered`, which is below the limit: lowers mark and limit
     /// with it, if the item there was the last marked one. Returns `true` if it is certainly
-    /// private; it may be a hole.
+    /// private; it may be a hole. If the deque is fenced, this is the way of every pop.
     #[inline]
     pub(super) unsafe fn lower_mark_to(&self, lowered: Index) -> bool {
         let mark = &self.slow.mark;
-        if distance(lowered, mark.get()) <= 0 {
+        if distance(lowered, mark.get()) > 0 {
+            mark.set(lowered);
+        } else if !self.slow.fenced {
             return false;
         }
-        mark.set(lowered);
         // SAFETY: the caller is the owner.
         unsafe { self.set_limit(lowered) }.is_some_and(|split| distance(split, lowered) >= 0)
     }
@@ -136,23 +146,13 @@ impl<T: Word> Embedded<T> {
                 return true;
             }
             // Everything above was popped, so this is the last public item.
-            let kept = Span::new(top, self.kept_public(span.len()));
+            // Half of the others stay public, so that the owner need not come again soon.
+            let kept = Span::new(top, span.len() / 2);
             if self.swap_span(span, kept, Ordering::Relaxed) {
                 // SAFETY: the caller is the owner.
                 unsafe { self.sync_limit() };
                 return true;
             }
-        }
-    }
-
-    /// How many of `public` items stay public when the owner takes the newest of them back: half,
-    /// so that it need not come again soon. Without a force, though, nothing may be hidden that was
-    /// public.
-    fn kept_public(&self, public: u64) -> u64 {
-        if self.slow.attentive.get() {
-            public - 1
-        } else {
-            public / 2
         }
     }
 
@@ -253,6 +253,16 @@ impl<T: Word> Embedded<T> {
         self.slow.exposed.get()
     }
 
+    /// How many items thieves have taken so far, modulo a large number.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn stolen(&self) -> u64 {
+        let span = Span(self.public.span.load(Ordering::Relaxed));
+        span.top(self.bottom()) / STRIDE
+    }
+
     /// Marks the items that are there: a [`take_back`](Self::take_back) of one of them makes sure
     /// that it is the newest.
     ///
@@ -262,6 +272,9 @@ impl<T: Word> Embedded<T> {
     pub unsafe fn mark(&self) {
         let bottom = self.bottom();
         self.slow.mark.set(bottom);
+        if self.slow.fenced {
+            return;
+        }
         // The public part never ends above the bottom.
         // SAFETY: the caller is the owner, for both.
         unsafe {
@@ -279,9 +292,18 @@ impl<T: Word> Embedded<T> {
     #[cold]
     #[inline(never)]
     pub unsafe fn attend(&self) -> Attention {
+        if self.slow.fenced {
+            fence(Ordering::SeqCst); // [D2]
+        }
+        // SAFETY: the caller is the owner.
+        unsafe { self.attend_unordered() }
+    }
+
+    /// The same for an owner that may miss a request which comes with the push.
+    unsafe fn attend_unordered(&self) -> Attention {
         let (bottom, room) = (self.bottom(), self.slow.room.get());
-        let requested = if self.slow.attentive.get() {
-            true
+        let requested = if self.slow.fenced {
+            self.is_called() && self.hot.ceiling.swap(ALWAYS, Ordering::Acquire) == REQUESTED // [D12]
         } else {
             self.hot.ceiling.swap(room, Ordering::Acquire) == REQUESTED // [D12]
         };
@@ -296,25 +318,27 @@ impl<T: Word> Embedded<T> {
         Attention { requested, asked }
     }
 
+    /// Returns `true` if a push that asks for attention has nothing to attend to: the deque is
+    /// fenced, has room, and no request stands.
+    #[inline(always)]
+    pub(super) unsafe fn asks_in_vain(&self, bottom: Index) -> bool {
+        self.slow.fenced && !self.is_called() && distance(self.slow.room.get(), bottom) < 0
+    }
+
     /// Attends, and answers a request by exposing half of what is private. Returns how many items
     /// it made public.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn answer(&self) -> usize {
-        // SAFETY: the caller is the owner.
+        // SAFETY: the caller is the owner. A thief that asks and is not seen is answered after the
+        // next push.
         unsafe {
-            if self.attend().requested {
+            if self.attend_unordered().requested {
                 self.expose(self.private_len().div_ceil(2))
             } else {
                 0
             }
         }
-    }
-
-    /// Asks for attention after every push from now on.
-    pub(super) unsafe fn set_attentive(&self) {
-        self.slow.attentive.set(true);
-        self.hot.ceiling.store(REQUESTED, Ordering::Relaxed);
     }
 
     /// Changes the ceiling, unless a request stands.

@@ -79,9 +79,14 @@ mod tests {
 
     #[test]
     fn parts_come_back() {
-        for (top, len) in [(0, 0), (8, 1), ((1 << 43) - 8, MOST_PUBLIC), (1 << 50, 7)] {
+        for (top, len) in [
+            (0, 0),
+            (STRIDE, 1),
+            (((1 << TOP_BITS) - 1) * STRIDE, MOST_PUBLIC),
+            (1 << 50, 7),
+        ] {
             let span = Span::new(top, len);
-            for near in [top, top + 64, top.wrapping_sub(8)] {
+            for near in [top, top + 8 * STRIDE, top.wrapping_sub(STRIDE)] {
                 assert_eq!(span.top(near), top);
                 assert_eq!(span.split(near), top + len * STRIDE);
             }

@@ -45,24 +45,28 @@ fn thieves_get_what_is_public_and_no_more() {
     assert_eq!(thief.steal(), Steal::Empty);
 }
 
-/// Without `membarrier`, whatever was pushed can be stolen, and an item that the owner takes back
-/// hides no other.
+/// With `membarrier` or without.
 #[test]
-fn without_a_barrier_nothing_is_private() {
+fn what_was_forced_is_popped_or_stolen() {
     let mut deque = Deque::new();
-    // SAFETY: the handle is the owner's, and not used at the same time.
-    unsafe { deque.embedded().set_attentive() };
     let thief = deque.thief();
     for item in 0..8 {
         deque.push(item).unwrap();
     }
+    assert_eq!(deque.private_len(), 8);
+    assert_eq!(thief.force(), Forced::Public);
     assert_eq!(deque.private_len(), 0);
     assert_eq!(deque.pop(), Some(7));
-    assert_eq!(deque.private_len(), 0);
-    for item in 0..7 {
+    assert_eq!(deque.private_len(), 3, "half was taken back");
+    for item in 0..4 {
         assert_eq!(thief.steal(), Steal::Success(item));
     }
-    assert_eq!(thief.steal(), Steal::Empty);
+    assert_eq!(thief.steal(), Steal::Private);
+    assert_eq!(thief.force(), Forced::Public);
+    assert_eq!(deque.pop(), Some(6));
+    assert_eq!(thief.steal(), Steal::Success(4));
+    assert_eq!(deque.pop(), Some(5));
+    assert_eq!((deque.pop(), thief.steal()), (None, Steal::Empty));
 }
 
 /// An item can be taken back from anywhere, once, in any state.

@@ -3,7 +3,7 @@
 use super::span::{MOST_PUBLIC, Span};
 use super::{Embedded, REQUESTED, is_hole};
 use crate::ring::{STRIDE, distance, length};
-use crate::sync::barrier::{self, FenceMode};
+use crate::sync::barrier;
 use crate::sync::{Ordering, fence};
 use crate::traits::Steal;
 use crate::word::Word;
@@ -124,9 +124,6 @@ impl<T: Word> Embedded<T> {
 
     /// Makes all private items public, without the owner's help: at the price of a heavy barrier.
     pub fn force(&self) -> Forced {
-        if barrier::fence_mode() == FenceMode::Symmetric {
-            return Forced::Refused;
-        }
         // [D11]
         if self.public.forcing.swap(true, Ordering::Acquire) {
             return Forced::Retry;

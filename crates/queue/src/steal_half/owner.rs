@@ -9,7 +9,7 @@ use std::cell::Cell;
 use super::protocol::Shared;
 use super::range::{Promise, Range};
 use crate::sync::barrier::{self, FenceMode};
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, Ordering};
 
 /// The mode in which there are fast paths: nothing is paid between the store of `bot` and the load
 /// of the range.
@@ -162,7 +162,7 @@ impl Shared {
             // SAFETY: the caller passes what `fence_mode` said, or `FAST`: but there are fast
             // paths only where that is the same.
             FenceMode::Asymmetric => unsafe { barrier::light_unchecked() }, // [B2]
-            FenceMode::Symmetric => fence(Ordering::SeqCst),                // [B14]
+            FenceMode::Symmetric => self.own.bot.fence_behind(bot),         // [B14]
         }
         self.top.range.load(Ordering::Relaxed) == self.own.prev.get() // [B3]
     }

@@ -310,6 +310,9 @@ mod imp {
     }
 
     pub(super) fn light() {
+        if MODE.get() == FenceMode::Symmetric {
+            return;
+        }
         LIGHT.fetch_add(1, Ordering::Release);
         HEAVY.fetch_add(0, Ordering::Acquire);
     }

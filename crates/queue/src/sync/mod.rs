@@ -154,6 +154,25 @@ macro_rules! arithmetic {
     };
 }
 
+impl AtomicU64 {
+    /// Passes a SeqCst fence. `held` is what the caller, the only writer, has stored last.
+    ///
+    /// On x86-64 this is a locked instruction, which orders all accesses before it against all
+    /// behind it as `mfence` does, in about half of the time. The language has no such rule for
+    /// its read-modify-writes, so elsewhere it is a fence.
+    #[inline(always)]
+    pub(crate) fn fence_behind(&self, held: u64) {
+        if cfg!(all(target_arch = "x86_64", not(loom), not(miri))) {
+            #[cfg(feature = "count")]
+            counts::add(|c| c.fences += 1);
+            self.0.swap(held, Ordering::SeqCst);
+            std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+    }
+}
+
 atomic!(AtomicBool, imp::AtomicBool, bool);
 atomic!(AtomicU64, imp::AtomicU64, u64);
 atomic!(AtomicUsize, imp::AtomicUsize, usize);

@@ -44,7 +44,7 @@ deque_subject!(
 
 /// The indices of a split deque do not wrap round, but the 40 bits of `top` that its span holds do,
 /// within a few operations from here.
-const LATE_SPAN: u64 = (1 << 43) - 20;
+const LATE_SPAN: u64 = ((1 << 40) - 3) * size_of::<usize>() as u64;
 
 deque_subject!(
     Split = split,

@@ -36,27 +36,27 @@ pub(crate) fn mutex(pool: &rayon::ThreadPool) -> String {
     DONE.to_owned()
 }
 
-/// rayon 854: a scope with many tasks, each of which has a parallel loop. A thread that waits for a
-/// part of one loop takes another task, which waits in its turn, until its stack is full.
+/// rayon 854: a scope with many tasks, each of which has a parallel loop over what it holds in its
+/// frame. A thread that waits for a part of one loop takes another task, which waits in its turn,
+/// until its stack is full.
 pub(crate) fn spawns(pool: &rayon::ThreadPool) -> String {
+    const TASKS: u64 = 200;
     let sums = Mutex::new(0_u64);
     pool.scope(|scope| {
-        for _ in 0..300 {
+        for _ in 0..TASKS {
             scope.spawn(|_| {
-                let mut frame = [0_u64; 256];
-                frame.par_iter_mut().enumerate().for_each(|(index, place)| {
-                    *place = work(index as u64);
-                });
-                let sum = frame
-                    .iter()
-                    .fold(0, |sum: u64, &value| sum.wrapping_add(value));
+                let mut frame = [0_u64; 1024];
+                let parts = frame.par_chunks_mut(32).enumerate();
+                parts.for_each(|(index, part)| part.fill(work(index as u64)));
+                let sum = frame.into_iter().fold(0, u64::wrapping_add);
                 let mut sums = sums.lock().unwrap();
                 *sums = sums.wrapping_add(sum);
             });
         }
     });
-    let one = (0..256).map(work).fold(0, u64::wrapping_add);
-    assert_eq!(sums.into_inner().unwrap(), one.wrapping_mul(300));
+    let one = (0..32).map(|index| work(index).wrapping_mul(32));
+    let one = one.fold(0, u64::wrapping_add);
+    assert_eq!(sums.into_inner().unwrap(), one.wrapping_mul(TASKS));
     DONE.to_owned()
 }
 

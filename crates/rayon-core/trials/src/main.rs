@@ -17,7 +17,7 @@ type Program = fn(&rayon::ThreadPool) -> String;
 /// The programs by name, with the size of the threads' stacks.
 const PROGRAMS: &[(&str, Program, usize)] = &[
     ("mutex", hangs::mutex, 2 << 20),
-    ("spawns", hangs::spawns, 256 << 10),
+    ("spawns", hangs::spawns, 64 << 10),
     ("bridge", hangs::bridge, 2 << 20),
     ("rwlock", hangs::rwlock, 2 << 20),
     ("once", hangs::once, 2 << 20),

@@ -116,15 +116,22 @@ fn simulate_with<C: Computation>(
         Strategy::Lifelines(policy) => Core::new(computation, setup).run(Lines::new(policy, count)),
         Strategy::StealHalf(policy) => Core::new(computation, setup).run(Half::new(policy, count)),
         Strategy::Sharing(policy) => {
-            let sharers = Sharers::new(policy, count, setup.mailbox);
+            let sharers = Sharers::new(policy, count, setup.mailbox).with_own(setup);
             Core::new(computation, setup).run(sharers)
+        }
+        Strategy::PrivateSharing(policy) => {
+            let sharers = Sharers::new(policy, count, setup.mailbox).with_own(setup);
+            Core::new(computation, setup).run(sharers.privately())
         }
         Strategy::Auto(tuning) => {
             let autos = Autos::new(tuning, count, setup.mailbox);
             Core::new(computation, setup).run(autos)
         }
         Strategy::Dealing(policy) => Core::new(computation, setup).run(Dealers::new(policy, count)),
-        Strategy::Sending(target) => Core::new(computation, setup).run(Senders::new(target, count)),
+        Strategy::Sending(target) => {
+            let donors = setup.donor.as_ref().map(|own| own.make(count));
+            Core::new(computation, setup).run(Senders::new(target, count, donors))
+        }
         Strategy::Asymmetric => {
             Core::new(computation, setup).run(Interrupting::new(Kind::Asymmetric, count))
         }

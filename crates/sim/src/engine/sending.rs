@@ -10,7 +10,7 @@
 
 use std::cell::Cell;
 
-use locksley_policy::Target;
+use locksley_policy::{Donor, Memory, Opportunity, Seeker, Target};
 
 use super::core::{Core, Scheduler};
 use super::sampler::Move;
@@ -19,15 +19,22 @@ use crate::dag::{Computation, Enabled};
 /// The processors of a sender-initiated scheduler.
 pub(crate) struct Senders<N> {
     target: Target,
+    /// The user's own choices instead, if there are any.
+    donors: Vec<Box<dyn Donor + Send>>,
     piles: Vec<Vec<N>>,
     /// What is on the way to each processor: when it arrives, from whom.
     coming: Vec<Vec<(u64, u32, N)>>,
 }
 
 impl<N: Copy> Senders<N> {
-    pub(crate) fn new(target: Target, count: usize) -> Senders<N> {
+    pub(crate) fn new(
+        target: Target,
+        count: usize,
+        donors: Option<Vec<Box<dyn Donor + Send>>>,
+    ) -> Senders<N> {
         Senders {
             target,
+            donors: donors.unwrap_or_default(),
             piles: (0..count).map(|_| Vec::new()).collect(),
             coming: (0..count).map(|_| Vec::new()).collect(),
         }
@@ -39,23 +46,38 @@ impl<N: Copy> Senders<N> {
     }
 
     /// To whom new work goes, if not to oneself; the ticks that it costs to find out.
-    fn choose<C>(&self, core: &mut Core<C>, p: usize, now: u64) -> (Option<usize>, u32)
+    fn choose<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Option<usize>, u32)
     where
         C: Computation<Node = N>,
     {
         let probes = Cell::new(0);
+        let mut donors = std::mem::take(&mut self.donors);
         let target = {
             let view = core.view(|q| {
                 probes.set(probes.get() + 1);
                 self.waiting_or_coming(q)
             });
-            self.target.choose(p, &view, &mut core.draw(p, now))
+            let mut draw = core.draw(p, now);
+            match donors.get_mut(p) {
+                Some(donor) => {
+                    let (me, memory) = (p, Memory::default());
+                    let opportunity = Opportunity {
+                        donor: Seeker { me, memory },
+                        asked: false,
+                    };
+                    let chosen = donor.choose(opportunity, &view, &mut draw);
+                    let chosen = chosen.filter(|&q| q != p && q < core.count());
+                    chosen.inspect(|&donee| donor.offered(donee, true))
+                }
+                None => self.target.choose(p, &view, &mut draw),
+            }
         };
+        self.donors = donors;
         let probes = probes.get();
         core.tally.probes += probes;
         let cost = core.costs.probe.saturating_mul(probes as u32);
         let fit = |&q: &usize| match self.target {
-            Target::Shortest { .. } => {
+            Target::Shortest { .. } if self.donors.is_empty() => {
                 let other = self.waiting_or_coming(q) + usize::from(core.busy.contains(q));
                 other < self.waiting_or_coming(p) + 1
             }

@@ -17,10 +17,13 @@
 //! it in its next iteration, instead of trying to steal. *Deviations.* Letters carry ages, as
 //! offers do, and none is lost or invented. The thesis reads with probability theta_r, which would
 //! be never for 0, and forgets the offers; the runtime reads before each search, and so it is here.
-//! One writes no letters to oneself.
+//! One writes no letters to oneself: a node that has affinity to the processor that enables it is
+//! kept there, and not spread.
 //!
 //! A donor reads the state of a donee at once, however far it is; the offer takes the latency.
 
+mod own;
+mod private;
 mod receive;
 
 use std::collections::VecDeque;
@@ -32,6 +35,8 @@ use super::dealing::home;
 use super::mail::{Mail, Pointer};
 use super::sampler::Move;
 use crate::dag::{Computation, Enabled};
+use own::Own;
+use private::Privacy;
 
 /// What a processor has stored.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +77,9 @@ pub(crate) struct Sharers<N> {
     processors: Vec<Processor>,
     entries: Vec<Entry<N>>,
     free: Vec<u32>,
+    own: Own,
+    /// What thieves see of each deque; empty if they see all.
+    privacy: Vec<Privacy>,
 }
 
 /// What came of an attempt to steal.
@@ -107,6 +115,8 @@ impl<N: Copy> Sharers<N> {
             processors: (0..count).map(processor).collect(),
             entries: Vec::new(),
             free: Vec::new(),
+            own: Own::default(),
+            privacy: Vec::new(),
         }
     }
 
@@ -152,6 +162,9 @@ impl<N: Copy> Sharers<N> {
     where
         C: Computation<Node = N>,
     {
+        if self.own.gives() {
+            return self.spread_own(core, p, entry, now);
+        }
         if !self.processors[p].spreading {
             return 0;
         }
@@ -174,6 +187,7 @@ impl<N: Copy> Sharers<N> {
             cost += core.costs.donation;
             offered = self.offer(core, p, donee, entry, now);
             if offered {
+                cost += self.fence_offer(core);
                 core.tally.offered += 1
             } else {
                 core.tally.refused += 1
@@ -233,8 +247,12 @@ impl<N: Copy> Sharers<N> {
             .computation
             .affinity(self.entries[place as usize].node)?;
         let to = home(affinity, core.count());
-        if to == p || !self.mail.is_there() {
+        if !self.mail.is_there() {
             return None;
+        }
+        if to == p {
+            core.tally.kept += 1;
+            return Some(0);
         }
         if self.mail.is_full(to) {
             core.tally.refused += 1;
@@ -267,12 +285,15 @@ impl<N: Copy> Sharers<N> {
     {
         let mut cost = 0;
         loop {
-            core.tally.fences += 1;
-            cost += core.costs.fence;
+            let is_public = self.takes_public(p);
+            if is_public {
+                core.tally.fences += 1;
+                cost += core.costs.fence;
+            }
             let Some(place) = self.processors[p].deque.pop_back() else {
                 return (None, cost);
             };
-            if self.processors[p].deque.is_empty() {
+            if is_public && self.processors[p].deque.is_empty() {
                 core.tally.cas += 1;
                 cost += core.costs.cas;
             }
@@ -306,7 +327,7 @@ impl<N: Copy> Sharers<N> {
         let reads = self.mail.is_due(p, now);
         self.processors[p].reads = reads;
         let victim = if !reads && draw.unit() >= theta {
-            other(p, core.count(), &mut draw)
+            self.choose_victim(core, p, &mut draw)
         } else {
             None
         };
@@ -334,7 +355,9 @@ impl<N: Copy> Sharers<N> {
             core.tally.cas += 1;
             return (Loot::Nothing(Outcome::Abort), cost + core.costs.cas);
         }
-        let Some(place) = self.processors[victim].deque.pop_front() else {
+        let oldest = self.gives_oldest(victim);
+        let oldest = oldest.then(|| self.processors[victim].deque.pop_front());
+        let Some(place) = oldest.flatten() else {
             core.tally.empty += 1;
             return (Loot::Nothing(Outcome::Empty), cost);
         };
@@ -369,7 +392,7 @@ impl<N: Copy> Sharers<N> {
         }
         if let Some(q) = other(p, core.count(), &mut draw) {
             let flag = &mut self.processors[q].spreading;
-            *flag = self.policy.heuristic.by_thief(outcome).of(*flag);
+            *flag = self.own.gives() || self.policy.heuristic.by_thief(outcome).of(*flag);
         }
     }
 
@@ -423,6 +446,7 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
             Enabled::Two(next, other) => (Some(next), self.fork(core, p, other, now)),
             Enabled::Nothing | Enabled::End => self.fetch(core, p),
         };
+        let cost = cost + self.expose(core, p);
         let now = core.after(p, now, cost);
         match next {
             Some(next) => core.execute(p, next, now),
@@ -440,6 +464,7 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
         if !self.reads(p) {
             let (loot, cost) = self.attempt(core, p, now);
             self.update(core, p, loot.outcome(), now);
+            self.tried(p, loot.outcome());
             back = core.after(p, now, cost);
             if let Some(victim) = self.victim(p) {
                 back = core.at(victim, p, back);

@@ -155,7 +155,7 @@ impl<'a> Engine<'a> {
         let nest = cluster.racks();
         let Cluster { hosts, seed, .. } = *cluster;
         let process = |me: usize| Process {
-            host: Host::new(cluster, Random::new(!seed, me as u64)),
+            host: Host::new(cluster, me, Random::new(!seed, me as u64)),
             rank: Rank::new(me, cluster.protocol, Racks { hosts, nest }, 0, seed),
             inbox: VecDeque::new(),
             occupied: 0,
@@ -232,7 +232,7 @@ impl<'a> Engine<'a> {
     /// The process notices what its workers have come to, if that is of interest.
     fn look(&mut self, me: usize, now: u64) {
         let Process { host, rank, .. } = &self.processes[me];
-        let gives = rank.remembered() > 0 && self.cluster.protocol.share(host.surplus(), 1) > 0;
+        let gives = rank.gives_surplus() && self.cluster.protocol.share(host.surplus(), 1) > 0;
         if gives || host.is_hungry() {
             self.notice(me, now);
         }

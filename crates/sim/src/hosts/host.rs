@@ -59,14 +59,14 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(cluster: &Cluster, random: Random) -> Host {
+    pub(super) fn new(cluster: &Cluster, number: usize, random: Random) -> Host {
         Host {
             line: VecDeque::new(),
             workers: (0..cluster.workers).map(|_| Worker::default()).collect(),
             idle: cluster.workers,
             appetite: cluster.appetite,
             grain: cluster.grain,
-            node: cluster.node,
+            node: cluster.node_on(number),
             random,
         }
     }
@@ -287,7 +287,7 @@ mod tests {
     /// A worker that runs a large task feeds the others.
     #[test]
     fn workers_of_a_host_share() {
-        let mut host = Host::new(&Cluster::new(1, 4, 1), Random::new(4, 0));
+        let mut host = Host::new(&Cluster::new(1, 4, 1), 0, Random::new(4, 0));
         host.submit(vec![Subtree::whole(1_000_000)]);
         host.dispatch(0);
         let mut now = 0;

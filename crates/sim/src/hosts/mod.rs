@@ -45,6 +45,8 @@ use locksley_policy::Nest;
 use locksley_policy::rank::{Counts, Protocol, Trouble};
 use serde::Serialize;
 
+use crate::NOMINAL;
+
 mod engine;
 mod event_queue;
 mod host;
@@ -74,8 +76,11 @@ pub struct Cluster {
     pub workers: usize,
     /// How many nodes the tree has.
     pub nodes: u64,
-    /// What a node takes.
+    /// What a node takes on a host of nominal speed.
     pub node: u64,
+    /// How fast hosts are, in parts of [`NOMINAL`]: the list is repeated for all
+    /// hosts, and an empty one makes all nominal.
+    pub speeds: Vec<u32>,
     /// How long a message is under way between hosts that are not near each other.
     pub latency: u64,
     /// How long if they are: in the same rack.
@@ -112,6 +117,7 @@ impl Cluster {
             workers,
             nodes,
             node: 100,
+            speeds: Vec::new(),
             latency: 10_000,
             near: 1_000,
             rack: 32,
@@ -142,7 +148,11 @@ impl Cluster {
             ("handling", self.handling, 0, 1_000_000_000),
             ("bandwidth", self.bandwidth, 1, u64::MAX),
         ];
-        for (what, found, least, most) in cases {
+        let speeds = self
+            .speeds
+            .iter()
+            .map(|&speed| ("speed", u64::from(speed), 1, 1_000_000));
+        for (what, found, least, most) in cases.into_iter().chain(speeds) {
             if !(least..=most).contains(&found) {
                 return Err(HostsError::Number {
                     what,
@@ -155,7 +165,36 @@ impl Cluster {
         Ok(())
     }
 
-    /// How long one worker would take for the tree.
+    /// How fast a host is, in parts of [`NOMINAL`].
+    fn speed(&self, host: usize) -> u64 {
+        let own = host.checked_rem(self.speeds.len());
+        u64::from(own.map_or(NOMINAL, |place| self.speeds[place]))
+    }
+
+    /// What a node takes on a host.
+    fn node_on(&self, host: usize) -> u64 {
+        let nominal = self.node * u64::from(NOMINAL);
+        nominal.div_ceil(self.speed(host)).max(1)
+    }
+
+    /// How long the tree takes if no worker is ever idle: the work over the sum of all speeds.
+    ///
+    /// ```
+    /// use locksley_sim::hosts::{Cluster, simulate};
+    ///
+    /// // Every second host is half as fast.
+    /// let cluster = Cluster { speeds: vec![1000, 500], ..Cluster::new(8, 2, 30_000_000) };
+    /// assert_eq!(cluster.ideal(), 30_000_000.0 * 100.0 / 12.0);
+    /// assert!(simulate(&cluster)?.makespan as f64 > cluster.ideal());
+    /// # Ok::<(), locksley_sim::hosts::HostsError>(())
+    /// ```
+    pub fn ideal(&self) -> f64 {
+        let node = |host| self.node as f64 / self.node_on(host) as f64;
+        let speed: f64 = (0..self.hosts).map(node).sum();
+        self.serial() as f64 / (speed * self.workers as f64)
+    }
+
+    /// How long one worker of nominal speed would take for the tree.
     ///
     /// ```
     /// use locksley_sim::hosts::Cluster;

@@ -8,6 +8,7 @@ use crate::engine::Extended;
 
 pub(super) fn check(effort: Effort) -> Vec<Finding> {
     let mut findings = balance(effort);
+    findings.extend(balance_of_deques(effort));
     findings.push(range(effort));
     findings
 }
@@ -88,6 +89,90 @@ fn balance(effort: Effort) -> Vec<Finding> {
     }
     findings.push(stealing_one(effort));
     findings
+}
+
+/// The same system on extended deques: one process pushes at every step, another one pops, and what
+/// a process takes is limited by the victim's steal range.
+///
+/// Gives the mean load of the one that pushes, over the mean of all.
+fn deques(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Mean {
+    const START: usize = 20;
+    let mut deques: Vec<Extended<()>> = vec![Extended::default(); count];
+    for deque in &mut deques {
+        (0..START).for_each(|_| deque.push(()));
+    }
+    let mut since = vec![Since::default(); count];
+    let mut balanced = vec![u64::MAX; count];
+    let mut ratio = Mean::default();
+    for step in 0..steps {
+        let mut draw = CounterRng::at(seed, count, step);
+        deques[0].push(());
+        let loser = (0..)
+            .map(|_| draw.below(count))
+            .find(|&p| deques[p].len() > 0);
+        deques[loser.unwrap_or(0)].pop();
+        let first = draw.below(count);
+        for p in (first..count).chain(0..first) {
+            let mut draw = CounterRng::at(seed ^ 1, p, step);
+            let own = deques[p].len();
+            if !when.should_balance(&mut since[p], own, &mut draw) {
+                continue;
+            }
+            let Some(q) = other(p, count, &mut draw) else {
+                continue;
+            };
+            if balanced[p] == step || balanced[q] == step {
+                continue;
+            }
+            let taken = deques[q].steal(amount, own).count();
+            if taken > 0 {
+                (balanced[p], balanced[q]) = (step, step);
+                deques[p].receive((0..taken).map(|_| ()));
+            }
+        }
+        if step >= steps / 4 {
+            ratio.add(deques[0].len() as f64 / START as f64);
+        }
+    }
+    ratio
+}
+
+/// Theorem 3.9 on deques. A process gets at least the fourth of the difference that the range
+/// leaves it, so the constant is larger than that of a vector of loads, by up to that factor.
+fn balance_of_deques(effort: Effort) -> Vec<Finding> {
+    let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024, 4096]);
+    let steps = effort.choose(3000, 8000);
+    let rules = [
+        ("mu 1", When::PROBABILISTIC, Amount::Difference, true),
+        ("mu 1, half", When::PROBABILISTIC, Amount::Half, true),
+        // Of which the paper proves nothing.
+        (
+            "when the load has doubled",
+            When::FACTOR,
+            Amount::Difference,
+            false,
+        ),
+    ];
+    let finding = |(name, when, amount, is_bounded)| {
+        let ratios: Vec<f64> = (counts.iter())
+            .map(|&count| deques(count, steps, when, amount, 7).mean())
+            .collect();
+        let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+        let most = ratios.iter().copied().fold(0.0, f64::max);
+        let grows = ratios.windows(2).all(|pair| pair[1] > 2.0 * pair[0]);
+        let (predicted, holds) = if is_bounded {
+            let constant = most <= 12.0 && ratios.last() <= Some(&(2.0 * ratios[0].max(3.0)));
+            ("a constant for all, below 4 (1 + 2)", constant)
+        } else {
+            ("no constant: grows with n", grows)
+        };
+        Finding::new(format!(
+            "theorem 3.9 on extended deques, {name}: load of one that pushes 1 item a step"
+        ))
+        .sampled(format!("{counts:?} processes, {steps} steps"))
+        .says(predicted, shown.join(" "), holds)
+    };
+    rules.map(finding).to_vec()
 }
 
 /// Where thieves steal one item when they are empty, what one process gets stays with it: there is

@@ -8,6 +8,7 @@
 //! "Non-Blocking Steal-Half Work Queues"; Danjean's lecture "Work Stealing"; Graham; Bender and
 //! Rabin.
 
+mod arrivals;
 mod balancing;
 mod balls;
 mod dealing;
@@ -199,11 +200,17 @@ pub fn claims() -> Vec<Claim> {
             run_time::check_semi_private,
         ),
         claim("run time of sharing", 8, run_time::check_sharing),
+        claim(
+            "run time of sharing on semi-private deques",
+            4,
+            run_time::check_private_sharing,
+        ),
         claim("one generator", 3, run_time::check_generator),
         claim("run time on changing machines", 2, run_time::check_changing),
         claim("tails of the run time", 4, tails::check),
         claim("probabilistic balancing", 6, balancing::check),
-        claim("steal-half", 4, half::check),
+        claim("steal-half", 7, half::check),
+        claim("arrivals at a rate", 6, arrivals::check),
         claim("work dealing: balance", 4, dealing::check_balance),
         claim("work dealing: unequal processes", 2, dealing::check_unequal),
         claim("work dealing: locality", 6, dealing::check_locality),
@@ -238,7 +245,7 @@ mod tests {
         let all = claims();
         assert_eq!(
             (all.len(), all.iter().map(|claim| claim.count).sum()),
-            (22, 114)
+            (24, 127)
         );
     }
 
@@ -295,6 +302,11 @@ mod tests {
     #[test]
     fn steal_half() {
         check("steal-half");
+    }
+
+    #[test]
+    fn arrivals() {
+        check("arrivals");
     }
 
     #[test]

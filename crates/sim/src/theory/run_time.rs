@@ -144,6 +144,42 @@ pub(super) fn check_semi_private(effort: Effort) -> Vec<Finding> {
     ]
 }
 
+/// The closing problem of the thesis: sharing whose deques are semi-private.
+pub(super) fn check_private_sharing(effort: Effort) -> Vec<Finding> {
+    let sharing = Sharing::default();
+    let reports = runs(effort, |processors| {
+        Setup::new(processors, Strategy::PrivateSharing(sharing))
+    });
+    let public = runs(effort, |processors| {
+        Setup::new(processors, Strategy::Sharing(sharing))
+    });
+    let fences =
+        |reports: &[Report]| most(reports, |report| report.tally.fences as f64 / area(report));
+    let per_idle = |report: &Report| {
+        let (tally, count) = (&report.tally, report.processors as u64);
+        let bound = 3 * tally.idle_iterations + tally.offered + count;
+        tally.fences as f64 / bound as f64
+    };
+    let alone = runs(effort, |_| Setup::new(1, Strategy::PrivateSharing(sharing)));
+    vec![
+        Finding::new("WSSPD inside CFWSS: c of T1/P + c Tinf")
+            .sampled(sample(&reports))
+            .at_most(48.0, most(&reports, excess)),
+        Finding::new("the same: fences over (3 idle iterations + offers + P)")
+            .sampled(sample(&reports))
+            .at_most(1.0, most(&reports, per_idle)),
+        Finding::new(format!(
+            "the same: fences over P Tinf (CFWSS: {:.1})",
+            fences(&public)
+        ))
+        .sampled(sample(&reports))
+        .at_most(4.0 * 48.0, fences(&reports)),
+        Finding::new("the same: fences where no thief asks")
+            .sampled(sample(&alone))
+            .at_most(0.0, most(&alone, |report| report.tally.fences as f64)),
+    ]
+}
+
 pub(super) fn check_sharing(effort: Effort) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, heuristic) in [

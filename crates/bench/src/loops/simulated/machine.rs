@@ -25,7 +25,7 @@ const WORTH_STEALING: u64 = 4_600;
 const GROWTH: usize = 32;
 
 /// How many items the first block has at most.
-const FIRST: usize = 16;
+const FIRST: usize = 8;
 
 /// What the items of a loop cost.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ pub(super) fn simulate(rule: Rule, costs: &Costs, processors: usize, seed: u64) 
         items: 0..len,
         splits: processors,
         planned: 0,
-        block: (len / 256 + 1).min(FIRST),
+        block: (len / (32 * processors) + 1).min(FIRST),
     };
     machine.processors[0].current = Some(first);
     machine.go()
@@ -180,8 +180,15 @@ impl Machine<'_> {
         let start = piece.items.start;
         piece.items.start += len;
         let end = self.execute(now, start..start + len);
-        let wanted = (BLOCK as f64 * len as f64 / (end - now).max(1) as f64) as usize;
-        piece.block = wanted.clamp(1, piece.block.saturating_mul(GROWTH));
+        let time = (end - now).max(1);
+        let most = piece.block.saturating_mul(GROWTH);
+        let is_short = (piece.items.len() as u64 * time) < WORTH_STEALING * len as u64;
+        let wanted = (BLOCK as f64 * len as f64 / time as f64) as usize;
+        piece.block = if is_short {
+            most
+        } else {
+            wanted.clamp(1, most)
+        };
         if !piece.items.is_empty() {
             self.processors[processor].current = Some(piece);
         }

@@ -75,8 +75,9 @@ fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<Dead>, Failure> {
 fn line(dead: &Dead) -> String {
     let kind = dead.kind().unwrap_or_else(|| "no task".to_owned());
     let tries = several(dead.aside.attempts as usize, "time");
+    let urgent = if dead.urgent { ", urgent" } else { "" };
     format!(
-        "{} ({kind}), tried {tries}: {}",
+        "{} ({kind}{urgent}), tried {tries}: {}",
         dead.aside.entry, dead.aside.reason
     )
 }
@@ -89,6 +90,7 @@ fn document(dead: &Dead) -> Value {
         "reason": dead.aside.reason,
         "bytes": dead.task.len(),
         "whole": dead.whole,
+        "urgent": dead.urgent,
     })
 }
 

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{self, Output};
+use crate::parse::machines::{self, HostSpeeds};
 use crate::ranges::{self, Numbers};
 use crate::units::{bytes, count, digits, duration, several, time};
 
@@ -24,7 +25,9 @@ pub(crate) const EXAMPLES: &str = "  \
   locksley cluster simulate                                    up to 1,000 hosts, 10 us and 1 ms apart
   locksley cluster simulate --hosts 1,10,100,1000,10000 --work 2s --grain 4096
   locksley cluster simulate --tree T1XL --latency 1ms          the same tree on more and more hosts
-  locksley cluster simulate --protocol lifelines:w=4,base=4 --protocol nearest:theta_r=0.9";
+  locksley cluster simulate --protocol lifelines:w=4,base=4 --protocol nearest:theta_r=0.9
+  locksley cluster simulate --hosts 64 --speeds 1,1,1,0.25     every fourth host is slow
+  locksley cluster simulate --protocol sending:shortest,floor=4 hosts with work send it (Eager et al.)";
 
 /// Simulates an unbalanced tree search over hosts that steal from each other by messages, with the
 /// very code that MPI runs. Tells how much of the cores' time was work, and where the rest went.
@@ -57,6 +60,9 @@ pub(crate) struct Simulate {
     /// floor of one task per worker].
     #[arg(long, value_name = "PROTOCOL")]
     protocol: Vec<Protocol>,
+    /// Speeds of the hosts, 1 being nominal: 1,0.5 makes every second one half as fast.
+    #[arg(long, value_name = "LIST", default_value = "1", value_parser = machines::host_speeds)]
+    speeds: HostSpeeds,
     /// How long each worker would work if all were spread evenly: the tree grows with the hosts.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     work: Duration,
@@ -126,6 +132,7 @@ impl Simulate {
                         appetite: 2 * protocol.floor.max(workers),
                         grain: self.grain,
                         seed: self.seed,
+                        speeds: self.speeds.0.clone(),
                         ..Cluster::new(hosts, workers, self.nodes(hosts * workers))
                     };
                     cluster.check().map_err(Failure::usage)?;
@@ -206,6 +213,7 @@ fn document((cluster, outcome): &(&Cluster, &Outcome)) -> Value {
         "latency_ns": cluster.latency,
         "nodes": cluster.nodes,
         "efficiency": outcome.efficiency(),
+        "of_ideal": cluster.ideal() / outcome.makespan as f64,
         "outcome": outcome,
     })
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use locksley_cluster::leases::{
     Aside, Ended, JobId, JobInfo, LeasePool, Progress, Redis, State, Status, Submitted, Terms,
-    follow, submit,
+    Trouble, follow, submit,
 };
 use serde_json::json;
 
@@ -109,14 +109,12 @@ impl Visitor for Once<'_> {
         let id = info.id.clone();
         let began = Instant::now();
         let hand_in = || {
-            let submitted = submit(&redis, &info, job.first())?;
-            match submitted {
-                Submitted::Over(_) if submit_options.again => {
-                    redis.cancel(&id, true)?;
-                    submit(&redis, &info, job.first())
-                }
-                submitted => Ok(submitted),
+            let submitted = submit(&redis, &info, job.first());
+            if submit_options.again && is_over(&redis, &id, &submitted)? {
+                redis.cancel(&id, true)?;
+                return submit(&redis, &info, job.first());
             }
+            submitted
         };
         let submitted = loop {
             match hand_in() {
@@ -184,6 +182,20 @@ fn greeting(title: &str, id: &JobId, submitted: Submitted) -> String {
     }
 }
 
+/// Returns `true` if the name belongs to a job that is over: this one, or an earlier one with other
+/// arguments or of another build.
+fn is_over(
+    redis: &Redis,
+    id: &JobId,
+    submitted: &Result<Submitted, Trouble>,
+) -> Result<bool, Trouble> {
+    if !matches!(submitted, Err(Trouble::Taken(_))) {
+        return Ok(matches!(submitted, Ok(Submitted::Over(_))));
+    }
+    let status = redis.status(id)?;
+    Ok(status.is_some_and(|status| status.state != State::Running))
+}
+
 /// Why a job that is over is no success.
 fn over(redis: &Redis, id: &JobId) -> Result<Failure, Failure> {
     let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;
@@ -224,7 +236,7 @@ impl Shown {
         }
     }
 
-    fn tell(&mut self, progress: Result<&Progress, &locksley_cluster::leases::Trouble>) {
+    fn tell(&mut self, progress: Result<&Progress, &Trouble>) {
         let line = match progress {
             Err(trouble) => {
                 if !std::mem::replace(&mut self.away, true) {

@@ -152,6 +152,7 @@ pub(in crate::leases) fn what_was_set_aside_is_tried_again(world: &dyn World) {
             task: b"bad".to_vec(),
             attempts: 2,
             reason: "it broke".to_owned(),
+            urgent: false,
         }],
         ..completion("A", &[])
     };

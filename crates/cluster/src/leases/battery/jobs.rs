@@ -51,6 +51,7 @@ pub(in crate::leases) fn children_keep_their_tries_and_some_are_set_aside(world:
         task: b"c".to_vec(),
         attempts: 3,
         reason: "never again".to_owned(),
+        urgent: false,
     });
     let done = case.pool.complete(&lease.ticket, &both);
     assert_eq!(done, Ok(counted(1, 1)));

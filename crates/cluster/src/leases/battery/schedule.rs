@@ -153,6 +153,42 @@ pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_are_tried_again(worl
     assert_eq!(again, ["u", "b", "c"]);
 }
 
+/// However they came to be set aside: by a completion, given up, or because a lease ran out.
+pub(in crate::leases) fn urgent_tasks_stay_urgent_when_they_were_set_aside(world: &dyn World) {
+    let mut case = Case::new(world);
+    case.job.terms.tries = 1;
+    assert_eq!(case.submit(&["a", "b"]), Ok(Submitted::New));
+    let lease = case.lease("w").expect("a waits");
+    let aside = |task: &str, urgent| Refused {
+        task: task.as_bytes().to_vec(),
+        attempts: 1,
+        reason: "it broke".to_owned(),
+        urgent,
+    };
+    let completion = Completion {
+        children: vec![urgent("given up"), urgent("ran out")],
+        aside: vec![aside("refused", true), aside("usual", false)],
+        ..completion("r", &[])
+    };
+    let completed = case.pool.complete(&lease.ticket, &completion);
+    assert_eq!(completed, Ok(counted(3, 1)));
+    let lease = case.lease("w").expect("it is urgent");
+    let hopeless = GiveUp::Hopeless("never".to_owned());
+    assert_eq!(case.pool.give_up(&lease.ticket, &hopeless), Ok(true));
+    assert_eq!(
+        case.lease("w").map(|lease| text(&lease)),
+        Some("ran out".into())
+    );
+    world.pass(LATE);
+    assert_eq!(case.pool.reclaim().map(|reclaimed| reclaimed.aside), Ok(1));
+    let dead = case.pool.dead(&case.job.id).expect("the pool is there");
+    assert_eq!(dead.iter().filter(|dead| dead.urgent).count(), 3);
+    assert_eq!(case.pool.retry_dead(&case.job.id, &[]), Ok(Some(4)));
+    // "b" was there before them.
+    let order = ["refused", "given up", "ran out", "b", "usual"];
+    assert_eq!(case.tasks("w", true), order);
+}
+
 pub(in crate::leases) fn an_urgent_continuation_goes_first(world: &dyn World) {
     let case = Case::with(world, &["a", "b"]);
     let lease = case.lease("w").expect("a waits");

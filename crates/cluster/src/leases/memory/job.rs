@@ -210,7 +210,8 @@ impl Job {
             self.line_up(new, entry, now);
         }
         for (refused, new) in completion.aside.iter().zip(numbers.by_ref()) {
-            self.set_aside(new, &refused.task, refused.attempts, &refused.reason);
+            let entry = self.entry(refused.task.clone(), refused.urgent);
+            self.set_aside(new, &entry, refused.attempts, &refused.reason);
         }
         self.defer(completion, &mut numbers, now);
         let results = completion.results.iter().filter(|part| !part.is_empty());
@@ -302,18 +303,20 @@ impl Job {
         lease
     }
 
-    pub(super) fn set_aside(&mut self, number: u64, task: &[u8], attempts: u32, reason: &str) {
+    pub(super) fn set_aside(&mut self, number: u64, entry: &Entry, attempts: u32, reason: &str) {
         let aside = Aside {
             entry: number.to_string(),
             attempts,
             reason: shortened(reason),
         };
-        let whole = task.len() <= Dead::WHOLE;
-        let task = if whole { task } else { &task[..Dead::PART] };
+        let size = entry.task.len();
+        let whole = size <= Dead::WHOLE;
+        let kept = if whole { size } else { Dead::PART };
         self.aside.push(Dead {
             aside,
-            task: task.to_vec(),
+            task: entry.task[..kept].to_vec(),
             whole,
+            urgent: entry.urgent,
         });
     }
 
@@ -332,7 +335,7 @@ impl Job {
         self.aside = left;
         for dead in &again {
             *numbers += 1;
-            self.line_up(*numbers, self.entry(dead.task.clone(), false), now);
+            self.line_up(*numbers, self.entry(dead.task.clone(), dead.urgent), now);
         }
         if !again.is_empty() {
             (self.state, self.ended) = (State::Running, None);
@@ -361,7 +364,7 @@ impl Job {
             let attempts = entry.tries + 1;
             if attempts >= terms.tries {
                 let reason = format!("no worker lived to finish it; the last one was {worker}");
-                self.set_aside(number, &entry.task, attempts, &reason);
+                self.set_aside(number, &entry, attempts, &reason);
                 aside += 1;
             } else {
                 self.line_up(number, entry.tried(attempts), now);

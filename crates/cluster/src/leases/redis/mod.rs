@@ -207,6 +207,7 @@ impl Redis {
         for aside in &completion.aside {
             ask.arg(&aside.task).arg(aside.attempts);
             ask.arg(super::memory::shortened(&aside.reason));
+            ask.arg(u8::from(aside.urgent));
         }
         for deferred in &completion.deferred {
             ask.arg(deferred.id.to_string()).arg(&deferred.front);

@@ -255,6 +255,7 @@ pub(super) fn dead(fields: &Fields) -> Dead {
         aside: reason(fields),
         task: field(fields, "task").unwrap_or_default().to_vec(),
         whole: number_of(fields, "whole") == 1,
+        urgent: number_of(fields, "urgent") == 1,
     }
 }
 

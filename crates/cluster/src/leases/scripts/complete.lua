@@ -4,9 +4,9 @@
 -- ARGV: name, entry, worker, delivery, step, 1 if something is kept, 1 if another task is wanted,
 -- tasks run, then the numbers of results, children, tasks to set aside, deferred tasks and inputs;
 -- results...; a task, its tries, the number of results in it, its delay and 1 if it is urgent for
--- each child; a task, its tries and a reason for each that is set aside; an id, a front, a head,
--- the number of slots and 1 if it is urgent for each deferred task; an id, an index and an input
--- for each input; and what is kept
+-- each child; a task, its tries, a reason and 1 if it is urgent for each that is set aside; an id, a
+-- front, a head, the number of slots and 1 if it is urgent for each deferred task; an id, an index
+-- and an input for each input; and what is kept
 local id, entry, worker, delivery, step, keeps, more, tasks = unpack(ARGV, 1, 8)
 local results, children, aside, deferred, inputs = unpack(ARGV, 9, 13)
 local j = keys(id)
@@ -29,7 +29,7 @@ deferred, inputs = tonumber(deferred), tonumber(inputs)
 local task_limit, result_limit = tonumber(job[5]), tonumber(job[7])
 local first_child = 14 + results
 local first_aside = first_child + 5 * children
-local first_deferred = first_aside + 3 * aside
+local first_deferred = first_aside + 4 * aside
 local first_input = first_deferred + 5 * deferred
 for i = 14, 13 + results do
   if #ARGV[i] > result_limit then
@@ -73,9 +73,9 @@ for i = first_child, first_aside - 1, 5 do
     line_up(j, child, attempts, tonumber(job[4]), count)
   end
 end
-for i = first_aside, first_deferred - 1, 3 do
+for i = first_aside, first_deferred - 1, 4 do
   local number = job[2] .. '-' .. redis.call('HINCRBY', j.job, 'entries', 1)
-  set_aside(j, number, ARGV[i], ARGV[i + 1], ARGV[i + 2])
+  set_aside(j, number, unpack(ARGV, i, i + 3))
 end
 for i = first_deferred, first_input - 1, 5 do
   defer(j, unpack(ARGV, i, i + 4))

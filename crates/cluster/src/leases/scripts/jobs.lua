@@ -212,8 +212,9 @@ local function tidy(j, sealed)
 end
 
 -- Notes a task that no worker can do. All are counted. Of the first ones the first bytes are kept
--- to be looked at: of a program that fails everywhere there may be millions. O(1)
-local function set_aside(j, entry, task, attempts, reason)
+-- to be looked at: of a program that fails everywhere there may be millions. `urgent` is for what
+-- was no entry before. O(1)
+local function set_aside(j, entry, task, attempts, reason, urgent)
   if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
     local kept = task or ''
     local whole = #kept <= 65536 and 1 or 0
@@ -221,7 +222,7 @@ local function set_aside(j, entry, task, attempts, reason)
       kept = string.sub(kept, 1, 4096)
     end
     redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason,
-      'task', kept, 'whole', whole)
+      'task', kept, 'whole', whole, 'urgent', urgent or redis.call('HEXISTS', j.rush, entry))
   end
 end
 

@@ -5,24 +5,32 @@
 -- jobs.
 local GLOBAL = 'locksley:'
 
+-- A hash: the latest time that was seen, how far it is ahead of the server's, and the last one at
+-- which a job was submitted.
+local CLOCK = GLOBAL .. 'clock'
+
 -- A server whose memory is short refuses a script's first change if that may need memory, and none
 -- after it. A script that must not be refused begins with this change, which needs none.
 local function must_not_fail()
   redis.call('DEL', GLOBAL .. 'none')
 end
 
--- The time in milliseconds. It never goes back: where the server's clock does, it goes on from the
--- last time that a worker's beat has left here. O(1)
+-- The time in milliseconds. It goes back by less than a second: where the server's clock does, it
+-- goes on from the last time that was noted. Whatever asks notes it, not beats alone: deadlines
+-- that were set while the clock was ahead must come. O(1)
 local function now()
   local time = redis.call('TIME')
-  local at = time[1] * 1000 + math.floor(time[2] / 1000)
-  local clock = redis.call('HMGET', GLOBAL .. 'clock', 'seen', 'ahead')
+  local clock = redis.call('HMGET', CLOCK, 'seen', 'ahead')
   local seen, ahead = tonumber(clock[1]) or 0, tonumber(clock[2]) or 0
-  if at + ahead < seen then
-    ahead = seen - at
-    redis.pcall('HSET', GLOBAL .. 'clock', 'ahead', ahead)
+  local at = time[1] * 1000 + math.floor(time[2] / 1000) + ahead
+  if at < seen then
+    redis.pcall('HSET', CLOCK, 'ahead', ahead + seen - at)
+    return seen
   end
-  return at + ahead, seen
+  if at - seen >= 1000 then
+    redis.pcall('HSET', CLOCK, 'seen', at)
+  end
+  return at
 end
 
 -- The keys of a job, made when they are asked for:
@@ -70,12 +78,9 @@ end
 
 -- A worker is alive. Gives the sum of all slots, the number of workers, and the time. O(log w)
 local function alive(name, time, slots, build)
-  local at, seen = now()
+  local at = now()
   if redis.call('ZCOUNT', WORKERS, at, '+inf') == 0 then
     redis.call('SET', RETURNED, at)
-  end
-  if at - seen >= 1000 then
-    redis.call('HSET', GLOBAL .. 'clock', 'seen', at)
   end
   redis.call('ZADD', WORKERS, at + time, name)
   local about, before = slots .. ' ' .. build, redis.call('HGET', PRESENT, name)

@@ -17,7 +17,8 @@ for _, item in ipairs(redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 1000)) do
     about[item[2][i]] = item[2][i + 1]
   end
   if about.whole == '1' and (#ARGV == 1 or chosen[about.entry]) then
-    line_up(j, add(j, job[3], about.task, job[6]), 0, tonumber(job[4]), count)
+    local urgent = job[6] == '1' and '1' or about.urgent
+    line_up(j, add(j, job[3], about.task, urgent), 0, tonumber(job[4]), count)
     redis.call('XDEL', j.aside, item[1])
     redis.call('HINCRBY', j.job, 'aside', -1)
     again = again + 1

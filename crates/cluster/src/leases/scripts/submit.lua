@@ -13,9 +13,11 @@ if new then
   if chunk > 0 then
     return 'vanished'
   end
-  submitted = now()
+  -- No other job has this time, so it tells apart what had the same name.
+  submitted = math.max(now(), (tonumber(redis.call('HGET', CLOCK, 'submitted')) or 0) + 1)
   -- What needs memory comes first: from the first change on the server does not refuse any more.
   redis.call('HSET', RUNNING, id, build .. ' ' .. submitted)
+  redis.call('HSET', CLOCK, 'submitted', submitted)
   redis.call('UNLINK', j.job, j.tasks, j.tries, j.steps, j.waiting, j.urgent, j.suspects, j.later,
     j.rush, j.leases, j.holders, j.holding, j.results, j.aside, j.shares, j.prints, j.over,
     j.deferred, j.inputs)
@@ -40,7 +42,7 @@ else
 end
 redis.call('RPUSH', j.prints, print)
 local count, due = counts(), submitted + delay
-local delayed = due > now()
+local delayed = tonumber(delay) > 0 and due > now()
 for i = 16, #ARGV do
   local entry = add(j, submitted, ARGV[i], rush == '1' and rush or urgent)
   if delayed then

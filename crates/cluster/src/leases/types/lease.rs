@@ -104,6 +104,8 @@ pub struct Refused {
     pub attempts: u32,
     /// Why it cannot be done.
     pub reason: String,
+    /// Whether it went before others.
+    pub urgent: bool,
 }
 
 impl Completion {

@@ -95,6 +95,8 @@ pub struct Dead {
     pub task: Vec<u8>,
     /// Whether all of the task is there, so that it can be tried again.
     pub whole: bool,
+    /// Whether it goes before others when it is tried again.
+    pub urgent: bool,
 }
 
 impl Dead {

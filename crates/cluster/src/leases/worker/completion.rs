@@ -65,7 +65,10 @@ impl Service {
                     urgent: policy(&*lease.program, &task).urgent,
                     ..Child::new(task)
                 }),
-                Err(oversized) => completion.aside.push(refused(task, &oversized)),
+                Err(oversized) => completion.aside.push(Refused {
+                    urgent: policy(&*lease.program, &task).urgent,
+                    ..refused(task, &oversized)
+                }),
             }
         }
         completion.children = bundled(children, &limits);
@@ -102,6 +105,7 @@ impl Service {
                 task,
                 attempts,
                 reason,
+                urgent: policy.urgent,
             });
             return;
         }
@@ -119,6 +123,7 @@ fn refused(task: Vec<u8>, oversized: &Oversized) -> Refused {
     Refused {
         reason: oversized.to_string(),
         attempts: 1,
+        urgent: false,
         task,
     }
 }

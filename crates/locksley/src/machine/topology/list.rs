@@ -15,7 +15,7 @@ impl CpuList {
     /// `None` if the text is no list. The empty text is the empty list.
     pub(crate) fn parse(text: &str) -> Option<CpuList> {
         let mut cpus = Vec::new();
-        for part in text.trim().split(',').map(str::trim) {
+        for part in text.split(',').map(str::trim) {
             if part.is_empty() {
                 continue;
             }
@@ -29,17 +29,12 @@ impl CpuList {
             if first > last {
                 return None;
             }
-            match stride {
-                None => cpus.extend(first..=last),
-                Some(stride) => {
-                    let (used, of) = stride.split_once('/')?;
-                    let (used, of) = (number(used)?, number(of)?);
-                    if of == 0 || used > of {
-                        return None;
-                    }
-                    cpus.extend((first..=last).filter(|cpu| (cpu - first) % of < used));
-                }
+            let (used, of) = stride.unwrap_or("1/1").split_once('/')?;
+            let (used, of) = (number(used)?, number(of)?);
+            if of == 0 || used > of {
+                return None;
             }
+            cpus.extend((first..=last).filter(|cpu| (cpu - first) % of < used));
         }
         // Almost always in order.
         insertion::sort_by(&mut cpus, |one, other| one < other);
@@ -48,6 +43,7 @@ impl CpuList {
     }
 }
 
+#[inline(never)]
 fn number(text: &str) -> Option<usize> {
     text.trim().parse().ok().filter(|&number| number < HIGHEST)
 }

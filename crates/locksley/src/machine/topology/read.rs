@@ -78,6 +78,7 @@ fn from_files(read: Read<'_>, nodes: &[usize], affinity: Option<Vec<usize>>) -> 
 /// Numbers the domains in the order of their first CPU: what has no key is a domain of its own
 /// if `alone`, and else together with all others that have none. Where nothing has a key, there is
 /// no such level.
+#[inline(never)]
 fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
     if keys.iter().all(Option::is_none) {
         return None;
@@ -100,9 +101,16 @@ fn layer(level: Level, keys: Vec<Option<usize>>, alone: bool) -> Option<Layer> {
     Some(Layer { level, domains })
 }
 
+/// A file that is a list of CPUs.
+#[inline(never)]
+fn list_at(read: Read<'_>, path: String) -> Option<CpuList> {
+    CpuList::parse(&read(&path)?)
+}
+
 /// Divides CPUs by the lists that name their mates. Each list is read once: for a CPU that is in
 /// one already, nothing is.
-fn by_lists(cpus: &[usize], list: impl Fn(usize) -> Option<CpuList>) -> Vec<Option<usize>> {
+#[inline(never)]
+fn by_lists(cpus: &[usize], list: &dyn Fn(usize) -> Option<CpuList>) -> Vec<Option<usize>> {
     let mut keys = vec![None; cpus.len()];
     for place in 0..cpus.len() {
         if keys[place].is_some() {
@@ -118,29 +126,32 @@ fn by_lists(cpus: &[usize], list: impl Fn(usize) -> Option<CpuList>) -> Vec<Opti
     keys
 }
 
+/// The same by a file of each CPU's topology, which older kernels have under another name.
+#[inline(never)]
+fn by_mates(cpus: &[usize], read: Read<'_>, [name, older]: [&str; 2]) -> Vec<Option<usize>> {
+    by_lists(cpus, &|cpu| {
+        let list = |name| list_at(read, format!("cpu/cpu{cpu}/topology/{name}"));
+        list(name).or_else(|| list(older))
+    })
+}
+
 fn packages(cpus: &[usize], read: Read<'_>) -> Option<Layer> {
-    let lists = by_lists(cpus, |cpu| {
-        let list = |name| {
-            let text = read(&format!("cpu/cpu{cpu}/topology/{name}"))?;
-            CpuList::parse(&text)
-        };
-        list("package_cpus_list").or_else(|| list("core_siblings_list"))
-    });
-    let keys = cpus.iter().zip(lists).map(|(cpu, list)| {
+    let mut keys = by_mates(cpus, read, ["package_cpus_list", "core_siblings_list"]);
+    for (cpu, key) in cpus.iter().zip(&mut keys) {
         // Older descriptions have the number only. Different from any place in a list.
-        let number = || {
-            let text = read(&format!("cpu/cpu{cpu}/topology/physical_package_id"))?;
-            Some(cpus.len() + text.trim().parse::<usize>().ok()?)
-        };
-        list.or_else(number)
-    });
-    layer(Level::Package, keys.collect(), false)
+        if key.is_none() {
+            let text = read(&format!("cpu/cpu{cpu}/topology/physical_package_id"));
+            let number = text.and_then(|text| text.trim().parse::<usize>().ok());
+            *key = number.map(|number| cpus.len() + number);
+        }
+    }
+    layer(Level::Package, keys, false)
 }
 
 fn numa_nodes(cpus: &[usize], nodes: &[usize], read: Read<'_>) -> Option<Layer> {
     let mut keys = vec![None; cpus.len()];
     for &node in nodes {
-        let list = read(&format!("node/node{node}/cpulist")).and_then(|text| CpuList::parse(&text));
+        let list = list_at(read, format!("node/node{node}/cpulist"));
         for cpu in list.unwrap_or_default().0 {
             if let Ok(place) = cpus.binary_search(&cpu) {
                 keys[place] = Some(node);
@@ -151,56 +162,59 @@ fn numa_nodes(cpus: &[usize], nodes: &[usize], read: Read<'_>) -> Option<Layer> 
 }
 
 fn cores(cpus: &[usize], read: Read<'_>) -> Option<Layer> {
-    let keys = by_lists(cpus, |cpu| {
-        let list = |name| {
-            let text = read(&format!("cpu/cpu{cpu}/topology/{name}"))?;
-            CpuList::parse(&text)
-        };
-        list("core_cpus_list").or_else(|| list("thread_siblings_list"))
-    });
+    let keys = by_mates(cpus, read, ["core_cpus_list", "thread_siblings_list"]);
     layer(Level::Core, keys, true)
 }
 
 /// A layer for each level of data or unified caches.
 fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
-    // For each CPU the level of each of its caches that holds data.
-    let described: Vec<Vec<(u8, usize)>> = cpus
-        .iter()
-        .map(|cpu| {
-            let cache = |index: usize| {
-                let path = format!("cpu/cpu{cpu}/cache/index{index}");
-                let level = read(&format!("{path}/level"))?.trim().parse().ok()?;
-                let kind = read(&format!("{path}/type"));
-                let data = kind.is_none_or(|kind| kind.trim() != "Instruction");
-                data.then_some((level, index))
-            };
-            (0..CACHES).filter_map(cache).collect()
-        })
-        .collect();
-    let known = |level| described.iter().flatten().any(|&(one, _)| one == level);
-    let levels = (0..=u8::MAX).filter(|&level| known(level));
-    let of_level = |level| {
-        let keys = by_lists(cpus, |cpu| {
-            let place = cpus.binary_search(&cpu).ok()?;
-            let (_, index) = described[place].iter().find(|cache| cache.0 == level)?;
-            let text = read(&format!("cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"))?;
-            CpuList::parse(&text)
+    // The caches that hold data: CPU, level, number.
+    let mut described: Vec<(usize, u8, usize)> = Vec::new();
+    for &cpu in cpus {
+        for index in 0..CACHES {
+            let text = |name| read(&format!("cpu/cpu{cpu}/cache/index{index}/{name}"));
+            let level = text("level").and_then(|level| level.trim().parse::<u8>().ok());
+            let Some(level) = level else { continue };
+            if text("type").is_none_or(|kind| kind.trim() != "Instruction") {
+                described.push((cpu, level, index));
+            }
+        }
+    }
+    let mut layers = Vec::new();
+    for level in 0..=u8::MAX {
+        if described.iter().all(|cache| cache.1 != level) {
+            continue;
+        }
+        let keys = by_lists(cpus, &|cpu| {
+            let mut caches = described.iter();
+            let (.., index) = caches.find(|cache| (cache.0, cache.1) == (cpu, level))?;
+            list_at(
+                read,
+                format!("cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"),
+            )
         });
-        layer(Level::Cache(level), keys, true)
-    };
-    levels.filter_map(of_level).collect()
+        layers.extend(layer(Level::Cache(level), keys, true));
+    }
+    layers
 }
 
 /// The CPUs that the calling thread may run on, if that can be known.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+    allowed_for(0)
+}
+
+/// The CPUs that a thread of this process may run on.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn allowed_for(thread: libc::pid_t) -> Option<Vec<usize>> {
     /// The kernel refuses a mask that is too short for it.
     const WORDS: [usize; 3] = [16, 128, 1024];
     for words in WORDS {
         let mut mask = vec![0_u64; words];
         // SAFETY: the mask has as many bytes as the call is told, and the kernel writes no more.
-        let answer =
-            unsafe { libc::sched_getaffinity(0, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
+        let answer = unsafe {
+            libc::sched_getaffinity(thread, size_of_val(&mask[..]), mask.as_mut_ptr().cast())
+        };
         if answer == 0 {
             let bits = mask.len() * 64;
             return Some(

@@ -17,8 +17,12 @@
 //! drawn when the drawing has come to its spawn and to its join, in either order. So the graph has
 //! one end; and what is not joined within the recording, and may still run when that ends, is not
 //! in it, but counted.
+//!
+//! What is drawn is drawn once, when a program ends: its functions are small in every program, not
+//! fast.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use super::recording::{Item, Slot, Strand, TaskGraph};
@@ -89,19 +93,43 @@ impl Graph {
     }
 }
 
+/// Spreads addresses. The standard library's hasher is more code, and proof against an adversary,
+/// whom addresses do not have.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write_usize(&mut self, address: usize) {
+        // The golden ratio; the table goes by the upper and by the lower bits.
+        let spread = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ (spread >> 32);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(self.0 as usize ^ usize::from(byte));
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// A graph while it is drawn.
 #[derive(Default)]
 struct Drawing<'r> {
     nodes: Vec<Node>,
     scopes: Vec<Around>,
     /// By the address of the slot, which the recording keeps.
-    tasks: HashMap<*const OnceLock<Strand>, TaskEnds>,
+    tasks: HashMap<*const OnceLock<Strand>, TaskEnds, BuildHasherDefault<AddressHasher>>,
     unordered: usize,
     /// A work list, so that deep programs cannot overflow the stack.
     visits: Vec<Visit<'r>>,
 }
 
 impl<'r> Drawing<'r> {
+    #[inline(never)]
     fn add(&mut self) -> usize {
         self.nodes.push(Node::default());
         self.nodes.len() - 1
@@ -132,6 +160,7 @@ impl<'r> Drawing<'r> {
     }
 
     /// Has a strand drawn. Returns its first node.
+    #[inline(never)]
     fn enter(&mut self, strand: &'r Strand, to: usize, inside: Option<usize>) -> Option<usize> {
         let first = self.add();
         self.visits.push(Visit {
@@ -189,6 +218,7 @@ impl<'r> Drawing<'r> {
         }
     }
 
+    #[inline(never)]
     fn ends(&mut self, slot: &Slot) -> &mut TaskEnds {
         self.tasks.entry(Arc::as_ptr(slot)).or_default()
     }
@@ -200,6 +230,7 @@ impl<'r> Drawing<'r> {
     }
 
     /// Has the tasks of a flow drawn. Returns the node that leads to those that wait for none.
+    #[inline(never)]
     fn draw_tasks(&mut self, tasks: &'r TaskGraph, then: usize) -> usize {
         let first: Vec<usize> = tasks.strands.iter().map(|_| self.add()).collect();
         let mut next = vec![Vec::new(); first.len()];

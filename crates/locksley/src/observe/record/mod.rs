@@ -48,13 +48,13 @@ mod recording;
 
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 pub(crate) use graph::Node;
 pub use recording::Recording;
 pub(crate) use recording::TaskGraph;
 use recording::{Item, Slot, Strand};
 
+use crate::machine::clock::Instant;
 use crate::machine::insertion;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Mutex, lock};

@@ -312,6 +312,7 @@ impl fmt::Display for Stats {
 }
 
 /// A row of the table. Vectors, not arrays: the loops over those are unrolled.
+#[inline(never)]
 fn texts(one: &WorkerStats) -> Vec<String> {
     one.columns().iter().map(|&count| text(count)).collect()
 }

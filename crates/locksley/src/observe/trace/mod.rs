@@ -23,13 +23,13 @@ mod render;
 mod ring;
 
 use std::cell::Cell;
-use std::time::{Instant, SystemTime};
 
 use locksley_trace::{Activity, Arrow};
 
 pub(crate) use render::Tracing;
 use ring::Ring;
 
+use crate::machine::clock::Instant;
 use crate::scheduler::worker::Worker;
 
 /// One thing that a worker noted. As a word:
@@ -227,12 +227,6 @@ impl Worker {
             tracer.note(What::Moved(how, from), left);
         }
     }
-}
-
-/// Microseconds since 1970.
-pub(crate) fn wall_clock() -> Option<u64> {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.ok()?.as_micros().try_into().ok()
 }
 
 #[cfg(all(test, not(loom)))]

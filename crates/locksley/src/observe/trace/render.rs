@@ -15,12 +15,13 @@
 //! they got a job from. At most [`BINS`] values are shown, each for the time up to the next.
 
 use std::cmp::Reverse;
-use std::time::Instant;
+use std::collections::BinaryHeap;
 
 use locksley_trace::{Activity, Arrow, Counters, Trace};
 
 use super::ring::{Run, Words};
-use super::{Entry, Tracer, What, wall_clock};
+use super::{Entry, Tracer, What};
+use crate::machine::clock::{Instant, wall_clock};
 use crate::scheduler::registry::Registry;
 use crate::sync::{Mutex, lock};
 
@@ -245,7 +246,11 @@ impl Sheet {
 /// Draws names, slices and arrows.
 fn draw(registry: &Registry, sheets: &[Sheet], trace: &mut Trace) {
     let (pid, config) = (std::process::id(), &registry.config);
-    let name = format!("locksley {}, {} workers", config.strategy, registry.size());
+    let name = format!(
+        "locksley {}, {} workers",
+        config.strategy.shown(),
+        registry.size()
+    );
     trace.name_process(pid, name);
     for (index, sheet) in sheets.iter().enumerate() {
         let tid = index as u32;
@@ -275,10 +280,11 @@ fn draw(registry: &Registry, sheets: &[Sheet], trace: &mut Trace) {
     }
 }
 
-/// Sorts rows. One function for all: each type that is sorted adds kilobytes to a program.
-fn sorted(mut rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
-    rows.sort_unstable();
-    rows
+/// Sorts rows. One function for all, and by a heap: the standard library's sort adds kilobytes to a
+/// program for each type.
+#[inline(never)]
+fn sorted(rows: Vec<(u64, u64, u64)>) -> Vec<(u64, u64, u64)> {
+    BinaryHeap::from(rows).into_sorted_vec()
 }
 
 /// Draws how many were busy, and the loads that were seen. `loads` are those from before, and

@@ -4,17 +4,21 @@ use std::io;
 
 use super::Builder;
 use crate::error::BuildError;
-use crate::machine::pinning;
+use crate::machine::HAS_THREADS;
 #[cfg(all(feature = "stats", not(loom)))]
 use crate::observe::at_exit;
 use crate::pool::config::MOST_WORKERS;
-use crate::pool::thread_builder::ThreadBuilder;
+use crate::pool::thread_builder::{SpawnThread, ThreadBuilder};
 use crate::pool::{GLOBAL, Pool, environment};
 use crate::scheduler::registry::Registry;
-use crate::strategy::HAS_STRATEGIES;
+use crate::strategy::{HAS_STRATEGIES, Strategy, Waiting};
 
 impl Builder {
     /// Builds the pool and starts its workers.
+    ///
+    /// On a target without threads, which is WebAssembly without the feature `atomics`, the pool
+    /// has one worker, whatever was asked for: the calling thread, as with
+    /// [`use_current_thread`](Builder::use_current_thread). It runs everything itself.
     ///
     /// # Errors
     ///
@@ -27,7 +31,12 @@ impl Builder {
     /// assert!(error.to_string().contains("workers"));
     /// ```
     pub fn build(self) -> Result<Pool, BuildError> {
-        self.build_with(ThreadBuilder::spawn)
+        let able = if HAS_THREADS {
+            self
+        } else {
+            self.workers(1).spares(0).use_current_thread()
+        };
+        able.build_with(ThreadBuilder::spawn)
     }
 
     /// Builds the pool with threads that the caller starts. `spawn` gets each worker, in order, and
@@ -62,14 +71,20 @@ impl Builder {
     /// as soon as they are run.
     pub fn build_with(
         self,
-        spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
+        mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
+        self.build_by(&mut spawn)
+    }
+
+    /// [`build_with`](Builder::build_with), of which there is one copy.
+    fn build_by(self, spawn: SpawnThread<'_>) -> Result<Pool, BuildError> {
         let mut config = self.config;
         config.workers = match self.workers {
             Some(workers) => workers.get(),
             None => environment::workers()?,
         };
         config.strategy = self.strategy.unwrap_or_else(environment::strategy);
+        config.deterministic |= environment::is_deterministic();
         if !(1..=MOST_WORKERS).contains(&config.workers) {
             return Err(BuildError::Workers {
                 wanted: config.workers,
@@ -79,7 +94,21 @@ impl Builder {
         if !HAS_STRATEGIES && !config.strategy.is_built_in() {
             return Err(BuildError::StrategyLeftOut);
         }
-        config.pinned_cpus = pinning::pinned_cpus(&config.pinning, config.workers)?;
+        if config.donor.is_some() && !matches!(config.strategy, Strategy::Sharing(_)) {
+            return Err(BuildError::Donor {
+                strategy: config.strategy,
+            });
+        }
+        if config.strategy.is_dedicated() {
+            if config.use_current_thread {
+                return Err(BuildError::Dedicated);
+            }
+            // See `strategy::dealing::dedicated`.
+            config.waiting = Waiting::TakeAny;
+        }
+        if let Some(pinner) = &config.pinner {
+            config.pinned_cpus = (pinner.cpus)(&config.pinning, config.workers)?;
+        }
         #[cfg(all(feature = "stats", not(loom)))]
         at_exit::prepare(&mut config);
         let registry = Registry::new(config);

@@ -7,7 +7,7 @@ mod threads;
 use std::fmt;
 use std::num::NonZero;
 
-use locksley_policy::{Balancer, Theta, Victims};
+use locksley_policy::{Balancer, Donor, Theta, Victims};
 
 use crate::pool::config::{Config, OwnBalancer};
 use crate::strategy::{Idle, Strategy, Waiting};
@@ -26,7 +26,7 @@ use crate::strategy::{Idle, Strategy, Waiting};
 /// | `LOCKSLEY_TRACE=FILE` | writes a timeline when the program exits |
 /// | `LOCKSLEY_PROFILE=FILE` | writes work and span (JSON, `locksley-profile/1`) |
 /// | `LOCKSLEY_RECORD=FILE` | writes a recording for `locksley replay` (JSON, `locksley-dag/1`) |
-/// | `LOCKSLEY_NO_MEMBARRIER=1` | thieves ask for work, and never force it with a `membarrier` |
+/// | `LOCKSLEY_NO_MEMBARRIER=1` | fences on both sides in place of the system call `membarrier` |
 ///
 /// The four in the middle need the feature `stats`. `%p` in the name of a file stands for the
 /// number of the process. A program that aborts or is killed writes nothing.
@@ -229,6 +229,27 @@ impl Builder {
         self
     }
 
+    /// Has all loops of the pool split by their length alone, as
+    /// [`Par::deterministic`](crate::par::Par::deterministic) does for one: sums of floating-point
+    /// numbers have the same bits on any number of workers. The default is `false`, unless
+    /// `LOCKSLEY_REPRODUCIBLE` is set, to anything but 0.
+    ///
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley::prelude::*;
+    ///
+    /// let numbers: Vec<f32> = (1..5000_u16).map(|n| 1.0 / f32::from(n)).collect();
+    /// let sums = [1, 2, 5].map(|workers| {
+    ///     let pool = Pool::builder().workers(workers).deterministic(true).build().unwrap();
+    ///     pool.install(|| numbers.par().sum::<f32>()).to_bits()
+    /// });
+    /// assert!(sums[0] == sums[1] && sums[1] == sums[2]);
+    /// ```
+    pub fn deterministic(mut self, deterministic: bool) -> Self {
+        self.config.deterministic = deterministic;
+        self
+    }
+
     /// The most jobs that a worker has on its stack because it took each of them while it waited in
     /// the one before. A worker with so many blocks until one is done, and a spare takes its place.
     /// So the stack does not grow with the number of tasks. With 0 a worker takes no job while it
@@ -300,6 +321,42 @@ impl Builder {
             theta,
             make: Box::new(move |index| Box::new(make(index))),
         });
+        self
+    }
+
+    /// A choice of when and to whom to give by the caller, under the strategy `sharing`: `make`
+    /// creates the [`Donor`] of each worker, from the worker's index. It replaces the strategy's
+    /// heuristic and target. By default there is none.
+    ///
+    /// A spawned task is offered to whom the donor names, if that worker is idle. A fork is an
+    /// opportunity to give the oldest job that waits. What is offered stays in sight of thieves.
+    ///
+    /// A donor that panics, or whose creation panics, is not asked again: its worker offers nothing
+    /// from then on. The panic goes to the [panic handler](Builder::panic_handler).
+    ///
+    /// ```
+    /// use locksley::policy::{Donor, Heuristic, Opportunity, Source, View};
+    /// use locksley::{Pool, Strategy};
+    ///
+    /// /// Gives back to the last thief.
+    /// struct Back;
+    ///
+    /// impl Donor for Back {
+    ///     fn choose(&mut self, at: Opportunity, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///         at.donor.memory.last_thief()
+    ///     }
+    /// }
+    ///
+    /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
+    /// let pool = Pool::builder().workers(4).strategy(strategy).donor(|_| Back).build().unwrap();
+    /// assert_eq!(pool.install(|| locksley::join(|| 1, || 2)), (1, 2));
+    /// assert!(Pool::builder().workers(4).donor(|_| Back).build().is_err());
+    /// ```
+    pub fn donor<D>(mut self, make: impl Fn(usize) -> D + Send + Sync + 'static) -> Self
+    where
+        D: Donor + Send + 'static,
+    {
+        self.config.donor = Some(Box::new(move |index| Box::new(make(index))));
         self
     }
 }

@@ -1,7 +1,9 @@
 //! What the builder is told of the workers' threads, and of panics.
 
 use super::Builder;
-use crate::machine::pinning::Pinning;
+use crate::machine::pinning::{self, Pinning};
+use crate::pool::config::Pinner;
+use crate::scheduler::neighbours;
 
 impl Builder {
     /// The size of the workers' stacks, in bytes. The default is std's: 2 MiB, or `RUST_MIN_STACK`.
@@ -30,6 +32,10 @@ impl Builder {
     /// # }
     /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.config.pinner = (pinning != Pinning::None).then_some(Pinner {
+            cpus: pinning::pinned_cpus,
+            settle: neighbours::settle,
+        });
         self.config.pinning = pinning;
         self
     }

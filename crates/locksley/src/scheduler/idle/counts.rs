@@ -17,6 +17,8 @@
 //! | K2 | looks | Relaxed | - | what follows from one is decided by a change | |
 //! | K3 | a summons begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen` |
 //! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could take a worker to be on its way that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
+//! | K5 | a nap begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
+//! | K6 | fence between the end of a nap and the look for work | SeqCst | Z5 | a pusher could leave its job to a sleeper that has looked already | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 
 use crossbeam_utils::CachePadded;
 
@@ -160,13 +162,27 @@ pub(crate) struct AtomicCounts {
     word: CachePadded<AtomicU64>,
     /// How many workers were woken to search, and have not got up yet; for a moment, one more.
     summoned: CachePadded<AtomicUsize>,
+    naps: CachePadded<Naps>,
 }
+
+/// Sleepers that will look for work by themselves.
+#[derive(Debug, Default)]
+struct Naps {
+    /// How many there are.
+    napping: AtomicUsize,
+    /// How many workers in a row were woken for less work than that is worth.
+    in_vain: AtomicUsize,
+}
+
+/// After how many wake-ups in vain a push leaves its job to a worker that naps.
+const IN_VAIN: usize = 3;
 
 impl AtomicCounts {
     pub(crate) fn new(most_spares: usize) -> AtomicCounts {
         AtomicCounts {
             word: CachePadded::new(AtomicU64::new(Counts::new(most_spares).pack())),
             summoned: CachePadded::new(AtomicUsize::new(0)),
+            naps: CachePadded::default(),
         }
     }
 
@@ -237,6 +253,42 @@ impl AtomicCounts {
             fence(Ordering::SeqCst); // [K4]
         }
         search
+    }
+
+    /// A worker that sleeps will look for work by itself soon.
+    pub(crate) fn begin_nap(&self) {
+        self.naps.napping.fetch_add(1, Ordering::Relaxed); // [K5]
+    }
+
+    /// It is about to look.
+    pub(crate) fn end_nap(&self) {
+        self.naps.napping.fetch_sub(1, Ordering::Relaxed); // [K5]
+        fence(Ordering::SeqCst); // [K6]
+    }
+
+    /// Notes whether a worker that was woken to search found work that was worth it.
+    pub(crate) fn note_search(&self, worth_it: bool) {
+        let in_vain = &self.naps.in_vain;
+        let before = in_vain.load(Ordering::Relaxed);
+        let after = if worth_it {
+            0
+        } else {
+            (before + 1).min(IN_VAIN)
+        };
+        if before != after {
+            in_vain.store(after, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns `true` if the last workers that were woken all found too little to do.
+    pub(crate) fn wakes_in_vain(&self) -> bool {
+        self.naps.in_vain.load(Ordering::Relaxed) >= IN_VAIN
+    }
+
+    /// Returns `true` if a job had better be left to a worker that naps: to wake one costs more than
+    /// the job seems to be worth. For a thread that has pushed it, and passed a fence since.
+    pub(crate) fn leaves_to_nap(&self) -> bool {
+        self.wakes_in_vain() && self.naps.napping.load(Ordering::Relaxed) > 0 // [K5]
     }
 
     /// Wakes one of these workers to search. The caller must unpark it.

@@ -6,7 +6,8 @@
 //!   calls every worker that is not called    light barrier
 //!   is there work in sight?                  called?  ── yes ──> clears the call, fence, wakes one,
 //!     yes: ends its sleep                                        calls itself if more sleep
-//!     no:  parks for NAP
+//!     no:  napping + 1, parks for NAP,         (or leaves it to a worker that naps)
+//!          napping - 1, fence
 //!   heavy barrier
 //!   is there work in sight?
 //!     yes: ends its sleep
@@ -26,6 +27,11 @@
 //! sleeper can miss a push whose store was still on its way when it looked; it has been on its way
 //! for less than the sleeper pauses before it looks, so that this is not seen in practice, and
 //! would cost no more than the nap.
+//!
+//! **A push may leave its job to a worker that naps**, if the last wake-ups were in vain: tasks are
+//! so short then that their owner is done with them before help is there, and a wake-up costs as
+//! much as several of them. The napper looks for itself when its nap is over. What it then finds
+//! shows that wake-ups are worth their price again.
 //!
 //! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot
 //! know what they miss. They sleep for a short time, and look again.
@@ -247,6 +253,33 @@ mod models {
             let waits = sleepers.summoned() > 0;
             let seen = woken.join().unwrap();
             assert!(seen || !waits, "each leaves the job to the other");
+        });
+    }
+
+    /// A pusher leaves its job to a worker that naps: that one sees it when it looks.
+    #[test]
+    fn a_push_that_is_left_to_a_nap_is_seen() {
+        loom::model(|| {
+            let (_, sleepers, deque) = asleep();
+            for _ in 0..3 {
+                sleepers.note_search(false);
+            }
+            sleepers.begin_nap();
+            let napper = {
+                let (sleepers, deque) = (sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    sleepers.end_nap();
+                    !deque.is_empty()
+                })
+            };
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                deque.push(1_usize);
+                take_call(&deque);
+            }
+            let left = sleepers.leaves_to_nap();
+            let seen = napper.join().unwrap();
+            assert!(seen || !left, "each leaves the job to the other");
         });
     }
 

@@ -73,7 +73,7 @@ impl Registry {
                 if !adopted {
                     return;
                 }
-                worker.serve_until(false, || self.closed(), || self.closed());
+                worker.serve_until(false, &|| self.closed(), &|| self.closed());
             }
             // A worker of another pool runs what is targeted at it, and a spare takes its place: a
             // task of this pool may wait for that one.

@@ -1,14 +1,16 @@
 //! How a pool's threads start, and what they do.
 
-use std::io;
 use std::sync::Arc;
 use std::thread;
 
 use super::Registry;
 use crate::error::BuildError;
-use crate::machine::share;
-use crate::pool::thread_builder::{self, Report, Reports, ThreadBuilder};
+use crate::machine::jobserver::{Jobserver, Token};
+use crate::machine::share::{self, Hold};
+use crate::pool::thread_builder::{self, Report, Reports, SpawnThread, ThreadBuilder};
+use crate::scheduler::spread;
 use crate::scheduler::worker::Worker;
+use crate::sync::Ordering;
 
 /// After how many rounds of its main loop a worker looks at the clock, to see whether to look how
 /// many processors there are.
@@ -16,10 +18,7 @@ const LOOKS: u32 = 64;
 
 impl Registry {
     /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
-    pub(crate) fn start(
-        self: &Arc<Self>,
-        mut spawn: impl FnMut(ThreadBuilder) -> io::Result<()>,
-    ) -> Result<(), BuildError> {
+    pub(crate) fn start(self: &Arc<Self>, spawn: SpawnThread<'_>) -> Result<(), BuildError> {
         let adopts = self.config.use_current_thread;
         if adopts && Worker::current().is_some() {
             return Err(BuildError::AlreadyWorker);
@@ -57,23 +56,27 @@ impl Registry {
         let mut idle = 0;
         // A job may have forked the process: what it left behind belongs to frames that are gone.
         let mut rounds = 0_u32;
+        let mut token = Token::of(self.jobserver.filter(|_| !spare));
+        let mut hold = None;
         while !self.is_orphaned() {
             rounds = rounds.wrapping_add(1);
             if rounds % LOOKS == 0 {
                 self.look_at_processors();
             }
-            if worker.index() >= self.share.active() {
-                self.hold_back(worker);
+            let may_work = spare || worker.index() < self.share.active() && token.take();
+            if !may_work && self.hold_back(worker, &mut hold) {
+                continue;
             }
             if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
                 self.lie_down(worker);
             }
             if worker.read_mail() {
-                idle = 0;
+                self.end_pause(worker, &mut idle);
             } else if let Some(injected) = worker.find_work() {
+                self.end_pause(worker, &mut idle);
                 worker.run_job(injected);
-                idle = 0;
+                worker.end_work();
                 if !spare {
                     worker.run_newest();
                 } else if self.counts.get().has_spare_left_over() {
@@ -88,17 +91,56 @@ impl Registry {
             } else {
                 worker.trace_idle();
                 worker.open_to_offers();
-                if self.rest_until(&mut idle, || worker.has_offer()) {
+                if idle == 0 {
+                    let worth_it = worker.linger.begin_pause(self.now());
+                    worth_it
+                        .into_iter()
+                        .for_each(|worth_it| self.note_search(worth_it));
+                }
+                let rested = self.rest_until(worker, &mut idle, || worker.has_offer());
+                if rested && (spare || !self.lingers(worker)) {
                     self.look_at_processors();
                     if spare {
                         self.nap(worker, worker.was_refused());
                         self.lie_down(worker);
                     } else {
+                        token.put_back();
                         self.sleep(worker, || self.closed())
                     }
-                    idle = 0;
+                    // It looks around anew, and its pause goes on.
+                    idle = 1;
                 }
             }
+        }
+    }
+
+    /// A worker has something to do.
+    #[inline]
+    fn end_pause(&self, worker: &Worker, idle: &mut u32) {
+        if *idle > 0 {
+            *idle = 0;
+            worker.linger.end_pause(self.now());
+            self.end_linger(worker);
+        }
+    }
+
+    /// Returns `true` if an idle worker looks for work once more, after it gave its processor away,
+    /// instead of going to sleep.
+    fn lingers(&self, worker: &Worker) -> bool {
+        let linger = &worker.linger;
+        let worthwhile = linger.is_worthwhile(self.now()) && self.has_processors();
+        if worthwhile && (linger.lingers.get() || !self.lingering.swap(true, Ordering::Relaxed)) {
+            linger.lingers.set(true);
+            thread::yield_now();
+            return true;
+        }
+        self.end_linger(worker);
+        false
+    }
+
+    fn end_linger(&self, worker: &Worker) {
+        if worker.linger.lingers.take() {
+            self.lingering.store(false, Ordering::Relaxed);
         }
     }
 
@@ -115,26 +157,42 @@ impl Registry {
         self.share.active().min(self.size)
     }
 
-    /// A worker for which there is no processor any more sleeps before it looks for work. Not if it
-    /// has work of its own, or something was sent to it.
+    /// A worker for which there is no processor, or no job of make's, sleeps before it looks for
+    /// work. Not if it has work of its own, or something was sent to it. Returns `true` if it had
+    /// better not look for work yet either.
     #[cold]
-    fn hold_back(&self, worker: &Worker) {
-        if worker.index() < self.size && worker.seems_empty() && worker.targeted_jobs.is_empty() {
-            self.pass_on_summons(worker);
-            self.nap_for(worker, share::PAUSE);
+    fn hold_back(&self, worker: &Worker, hold: &mut Option<Hold>) -> bool {
+        let is_idle = worker.seems_empty() && !worker.has_received();
+        if !is_idle || !worker.targeted_jobs.is_empty() {
+            return false;
         }
+        let held = hold.get_or_insert_with(|| Hold::begin(self.now()));
+        self.pass_on_summons(worker);
+        self.nap_for(worker, share::PAUSE);
+        self.look_at_processors();
+        let jobs = self.jobserver.map_or(usize::MAX, Jobserver::jobs);
+        let processors = self.share.processors().min(jobs);
+        let wanted = !self.closed() && self.work_in_sight();
+        if wanted && held.goes_on(self.now(), processors) {
+            return true;
+        }
+        *hold = None;
+        false
     }
 
     /// One step of idling. Returns `true` if it is time to sleep.
-    pub(crate) fn rest(&self, idle: &mut u32) -> bool {
-        self.rest_until(idle, || false)
+    pub(crate) fn rest(&self, worker: &Worker, idle: &mut u32) -> bool {
+        self.rest_until(worker, idle, || false)
     }
 
     /// The same, cut short as soon as the worker has been served. To look at what is its own at
     /// every pause disturbs no other worker, as searching more often would.
-    fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
+    fn rest_until(&self, worker: &Worker, idle: &mut u32, served: impl Fn() -> bool) -> bool {
         let rule = self.config.idle;
         *idle += 1;
+        if *idle == rule.spins + 1 {
+            spread::leave_crowded_cpu(self, worker);
+        }
         if *idle <= rule.spins {
             for _ in 0..1 << (*idle).min(5) {
                 std::hint::spin_loop();

@@ -8,12 +8,13 @@ mod wake;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
-use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
 use locksley_queue::barrier;
 use locksley_trace::Trace;
 
+use crate::machine::clock::Instant;
+use crate::machine::jobserver::Jobserver;
 use crate::machine::share::Share;
 use crate::machine::topology::allowed_now;
 use crate::observe::record::Recording;
@@ -23,10 +24,10 @@ use crate::pool::process;
 use crate::pool::thread_builder::Roll;
 use crate::scheduler::idle::counts::AtomicCounts;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
-use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::task::blocks::Depot;
 use crate::task::job::GroupId;
 use crate::task::outstanding::TaskCounts;
 
@@ -48,13 +49,19 @@ pub(crate) struct Registry {
     processors: usize,
     /// How many workers have a processor, while that changes.
     share: Share,
+    /// The make that runs this program, if it limits how many jobs there are.
+    jobserver: Option<&'static Jobserver>,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
     pub(crate) broadcasting: Mutex<()>,
     /// The highest number of places ever taken.
     taken: AtomicUsize,
+    /// Memory for spawned jobs that its workers do not keep themselves.
+    pub(crate) depot: Depot,
     /// Tasks that threads outside of the pool have spawned.
     outside_tasks: CachePadded<TaskCounts>,
     closing: AtomicBool,
+    /// Set while a worker lingers.
+    lingering: AtomicBool,
     /// When the pool was made.
     start: Instant,
     /// Threads that the pool has started itself.
@@ -75,7 +82,7 @@ impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
         barrier::prepare();
         let size = config.workers;
-        let processors = config.processors.unwrap_or_else(|| processors_for(size));
+        let processors = config.processors.unwrap_or_else(processors);
         let spares = config.spares();
         let empty = || OnceLock::new();
         let places = std::iter::repeat_with(empty)
@@ -91,10 +98,13 @@ impl Registry {
             counts: AtomicCounts::new(spares),
             processors,
             share: Share::new(size),
+            jobserver: Jobserver::of_this_process(),
             broadcasting: Mutex::new(()),
             taken: AtomicUsize::new(size),
+            depot: Depot::default(),
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
+            lingering: AtomicBool::new(false),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),
@@ -103,7 +113,9 @@ impl Registry {
         for index in 0..size {
             registry.init_worker(index);
         }
-        neighbours::settle(&registry);
+        if let Some(pinner) = &registry.config.pinner {
+            (pinner.settle)(&registry);
+        }
         registry
     }
 
@@ -153,6 +165,11 @@ impl Registry {
     /// The time since the pool was made, in nanoseconds.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns `true` if there should be a CPU for each worker, and no worker is bound to one.
+    pub(crate) fn may_spread(&self) -> bool {
+        self.size <= self.processors && self.config.pinned_cpus.is_empty()
     }
 
     /// Returns `true` if two workers can run at the same time.
@@ -288,12 +305,12 @@ fn refuse_unused() -> ! {
     panic!("locksley: the pool has ended, and no thread of it was there to run this task")
 }
 
-/// How many processors there are for so many workers. If the affinity mask has enough of them,
-/// nothing else is asked.
-fn processors_for(workers: usize) -> usize {
-    let allowed = allowed_now().map_or(0, |cpus| cpus.len());
-    if allowed >= workers {
-        return allowed;
-    }
-    thread::available_parallelism().map_or(1, usize::from)
+/// How many processors there are: as many as the affinity mask has, if it is known. The quota is not
+/// asked for, which takes two dozen system calls: a pool that is not told its size has no more
+/// workers than it allows.
+fn processors() -> usize {
+    allowed_now().map_or_else(
+        || thread::available_parallelism().map_or(1, usize::from),
+        |cpus| cpus.len(),
+    )
 }

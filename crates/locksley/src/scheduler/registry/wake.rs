@@ -7,16 +7,22 @@ use locksley_queue::barrier;
 use locksley_trace::Activity;
 
 use super::Registry;
+use crate::machine::pinning::here;
 use crate::observe::stats::Event;
 use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::neighbours;
+use crate::scheduler::spread;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, fence};
 use crate::task::job::JobRef;
 
 /// How long a worker naps when all it can see is private work.
 const NAP: Duration = Duration::from_micros(500);
+
+/// The same while pushes leave their jobs to workers that nap, and how often a worker does so then.
+const SHORT_NAP: Duration = Duration::from_micros(250);
+const SHORT_NAPS: u32 = 12;
 
 /// Pauses between a sleeper's calls and its look for work: longer than a store takes to be seen.
 const SETTLE: u32 = 16;
@@ -59,14 +65,15 @@ impl Registry {
         match self.counts.choose(states) {
             Some(worker) => {
                 self.count(Event::Woken);
-                worker.unpark();
+                spread::wake(self, worker);
             }
             None => self.call_spare(),
         }
         self.counts.get().wants_work()
     }
 
-    fn has_enough_summoned(&self) -> bool {
+    /// Returns `true` if so many workers that were woken have not got up yet that no more are woken.
+    pub(crate) fn has_enough_summoned(&self) -> bool {
         let summoned = self.counts.summoned();
         if summoned == 0 {
             return false;
@@ -75,11 +82,12 @@ impl Registry {
         summoned >= (awake.min(self.processors) / 2).max(1)
     }
 
-    /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt.
-    pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>) -> bool {
+    /// [`wake_one`](Registry::wake_one), preferably this one, to which work was dealt; no other if
+    /// that is `dedicated` to it.
+    pub(crate) fn wake_one_for(&self, dealt_to: Option<usize>, dedicated: bool) -> bool {
         match dealt_to {
             // Woken to search, so that it passes it on if it has something else to do.
-            Some(index) if self.wake_near(index) => self.counts.get().wants_work(),
+            Some(index) if self.wake_near(index) || dedicated => self.counts.get().wants_work(),
             _ => self.wake_one(),
         }
     }
@@ -100,7 +108,7 @@ impl Registry {
     }
 
     /// Returns `true` if there is a job that a worker could take.
-    fn work_in_sight(&self) -> bool {
+    pub(super) fn work_in_sight(&self) -> bool {
         !self.injector.is_empty()
             || self
                 .furnished(0..self.workers())
@@ -144,10 +152,12 @@ impl Registry {
     fn sleep_until(&self, worker: &Worker, ready: &dyn Fn() -> bool) {
         worker.close_to_offers();
         // It looks again whether there is work once it is asleep.
-        worker.summoned.set(false);
+        if worker.summoned.take() {
+            self.note_search(false);
+        }
         self.counts.begin_sleep(&worker.sleep);
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
-        if self.call_and_look() || awake() {
+        if self.call_and_look() || worker.has_received() || awake() {
             self.end_sleep(worker);
             self.nap(worker, worker.was_refused());
             return;
@@ -156,16 +166,44 @@ impl Registry {
         worker.publish_counts();
         neighbours::look_around(self, worker);
         let parked = worker.traced(Activity::Parked);
-        thread::park_timeout(NAP);
-        // Where the barrier is refused, the nap was all.
-        if !awake() && self.call_for_work() == Some(false) {
+        // Where the barrier is refused, the naps were all.
+        let work = self.take_naps(awake);
+        if work == Some(false) && !worker.has_received() {
             while worker.sleep.is_asleep() && !ready() {
                 thread::park();
             }
         }
         drop(parked);
         self.end_sleep(worker);
-        neighbours::look_where(self, worker);
+        if work != Some(false) {
+            // A job may have been left to this worker. If it has something else to do, it wakes
+            // another one.
+            worker.summoned.set(true);
+        }
+        worker.note_home(here());
+    }
+
+    /// Parks the calling worker, which is asleep, for a while, and looks for work after that. Returns
+    /// `Some(false)` if there is none, and `None` if that is not known, or it was woken.
+    fn take_naps(&self, awake: impl Fn() -> bool) -> Option<bool> {
+        let (length, mut naps) = if self.counts.wakes_in_vain() {
+            (SHORT_NAP, SHORT_NAPS)
+        } else {
+            (NAP, 1)
+        };
+        loop {
+            self.counts.begin_nap();
+            thread::park_timeout(length);
+            self.counts.end_nap();
+            naps -= 1;
+            if awake() {
+                return None;
+            } else if naps == 0 {
+                return self.call_for_work();
+            } else if self.work_in_sight() {
+                return Some(true);
+            }
+        }
     }
 
     /// Sleeps for a moment: what is in sight had better be left to another worker, which is busy;
@@ -196,6 +234,25 @@ impl Registry {
         if worker.summoned.take() {
             self.wake_another();
         }
+    }
+
+    /// [`pass_on_summons`](Registry::pass_on_summons) of a worker that has found a job.
+    #[inline]
+    pub(crate) fn end_search(&self, worker: &Worker) {
+        if worker.summoned.take() {
+            worker.linger.woken.set(true);
+            self.wake_another();
+        }
+    }
+
+    /// Notes whether it was worth its price that a worker was woken.
+    pub(super) fn note_search(&self, worth_it: bool) {
+        self.counts.note_search(worth_it);
+    }
+
+    /// Returns `true` if a job that the calling worker has pushed needs no worker woken for it.
+    pub(crate) fn leaves_to_nap(&self) -> bool {
+        self.counts.leaves_to_nap()
     }
 
     #[cold]

@@ -1,14 +1,55 @@
 //! Requests that a worker answers, and calls that it leaves at itself.
 
-use locksley_queue::barrier::{self, FenceMode};
+use std::cell::Cell;
+
+use locksley_queue::barrier;
 
 use super::Worker;
 use crate::scheduler::idle::sleep::take_call;
-use crate::sync::{Ordering, fence};
+use crate::sync::Ordering;
 
 /// For how many spawned jobs after a request a worker keeps half of all public. Thieves that ask
 /// once mostly come again, and a task that spawns others spawns many.
 const GENEROUS: u32 = 64;
+
+/// How many jobs a worker makes public before it looks what came of that.
+const SAMPLE: u64 = 64;
+
+/// Whether a worker makes spawned jobs public before it is asked for them. The owner's alone.
+///
+/// It does for a while after a request, unless it had to take back most of the last ones: its tasks
+/// are so short that it is done with them before a thief is there.
+#[derive(Default)]
+pub(super) struct Generosity {
+    /// For how many more spawned jobs.
+    left: Cell<u32>,
+    /// How many jobs had been made public and stolen when it last looked.
+    seen: Cell<(u64, u64)>,
+    /// Set if most of them were taken back.
+    in_vain: Cell<bool>,
+}
+
+impl Generosity {
+    /// A thief has asked. So far that many jobs have been made public, and that many stolen.
+    fn renew(&self, exposed: u64, stolen: u64) {
+        let (exposed_before, stolen_before) = self.seen.get();
+        let shown = exposed.wrapping_sub(exposed_before);
+        if shown >= SAMPLE {
+            let taken = stolen.wrapping_sub(stolen_before);
+            self.in_vain.set(taken < shown / 3);
+            self.seen.set((exposed, stolen));
+        }
+        self.left.set(if self.in_vain.get() { 0 } else { GENEROUS });
+    }
+
+    /// Returns `true` if half of all jobs should be public, after the push of one.
+    #[inline]
+    pub(super) fn applies(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
+    }
+}
 
 impl Worker {
     /// Sends the next fork the slow way, because what the worker runs is recorded: see `record`.
@@ -46,6 +87,12 @@ impl Worker {
         }
     }
 
+    /// Returns `true` if a job should be public for a worker that will be woken. One that is on its
+    /// way asks when it is there, should it come in time at all.
+    fn shows_unasked(&self) -> bool {
+        !self.generosity.in_vain.get() || !self.registry().has_enough_summoned()
+    }
+
     /// A request stands, or the deque must make room: exposes jobs, and wakes a sleeping worker.
     #[cold]
     #[inline(never)]
@@ -56,33 +103,64 @@ impl Worker {
             return;
         }
         if attention.asked {
-            self.generous.set(GENEROUS);
-        }
-        if barrier::fence_mode() == FenceMode::Symmetric {
             // SAFETY: as above.
-            unsafe { self.deque.expose(usize::MAX) };
-            fence(Ordering::SeqCst); // [Z3]
-        } else if self.is_recorded() {
+            let (exposed, stolen) = unsafe { (self.deque.exposed(), self.deque.stolen()) };
+            self.generosity.renew(exposed, stolen);
+        }
+        // What is not in this deque, this worker may not get round to.
+        let left = self.has_deque_alone() && self.registry().leaves_to_nap();
+        let shown = attention.asked || !left && self.shows_unasked();
+        if self.is_recorded() {
             self.seal();
-        } else if self.deque.public_len() == 0 {
+        } else if shown && self.deque.public_len() == 0 {
             // SAFETY: as above.
             unsafe {
                 let private = self.deque.private_len();
                 self.deque.expose(self.exposure.amount(private));
             }
         }
-        let (mut dealt_to, mut wants_call) = (None, self.reference);
+        let gives = self.deque.public_len() > 0;
+        if gives {
+            self.consult_donor();
+        }
+        let (mut dealt_to, mut is_dedicated) = (None, false);
+        let mut wants_call = self.reference;
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
-            if self.deque.public_len() > 0 {
+            if gives {
                 pile.share_public();
             }
             dealt_to = pile.dealt_to();
+            is_dedicated = pile.is_dedicated();
             wants_call |= pile.wants_call();
         }
-        let more_sleep = self.registry().wake_one_for(dealt_to);
+        self.inform_donor();
+        if wants_call {
+            self.count_down();
+        }
+        // A job that is left to a worker that naps leaves the call of those that sleep longer.
+        let more_sleep = left || self.registry().wake_one_for(dealt_to, is_dedicated);
         if more_sleep || wants_call || self.is_recorded() {
             self.deque.call();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_stops_showing_what_it_takes_back() {
+        let generosity = Generosity::default();
+        generosity.renew(0, 0);
+        assert!(generosity.applies(), "after the first request");
+        generosity.renew(SAMPLE, 2);
+        assert!(!generosity.applies(), "nearly all were taken back");
+        generosity.renew(2 * SAMPLE - 1, SAMPLE);
+        assert!(!generosity.applies(), "too few to judge by");
+        generosity.renew(2 * SAMPLE, SAMPLE);
+        let applied = (0..2 * GENEROUS).filter(|_| generosity.applies()).count();
+        assert_eq!(applied, GENEROUS as usize, "most were stolen");
     }
 }

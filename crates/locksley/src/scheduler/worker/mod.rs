@@ -13,10 +13,15 @@ use std::thread::Thread;
 
 use locksley_queue::split::Embedded;
 
+use self::attention::Generosity;
+use self::steal::Asked;
+use crate::machine::pinning::{ThreadNumber, this_thread, wake_on};
 use crate::observe::record::Deck;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
 use crate::pool::config::Config;
+use crate::scheduler::donor::DonorSlot;
+use crate::scheduler::idle::linger::Linger;
 use crate::scheduler::idle::sleep::SleepState;
 use crate::scheduler::injector::Injector;
 use crate::scheduler::registry::Registry;
@@ -24,7 +29,7 @@ use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
 use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::task::blocks::Blocks;
+use crate::task::blocks::{Blocks, Depot};
 use crate::task::fifo::FifoQueue;
 use crate::task::ghosts::Ghosts;
 use crate::task::job::JobRef;
@@ -64,15 +69,19 @@ pub struct Worker {
     reference: bool,
     /// How many items to expose on request.
     exposure: Exposure,
-    /// For how many more spawned jobs half of all are kept public. The owner's alone.
-    generous: Cell<u32>,
-    /// When a thief last asked this worker for work, in nanoseconds of the pool's clock. Written by
-    /// thieves.
-    asked_at: AtomicU64,
+    generosity: Generosity,
+    asked: Asked,
+    /// When the search under way first looked at the pool's clock. The owner's alone.
+    search_time: Cell<Option<u64>>,
+    /// Whether the search under way asks its victims for work. The owner's alone.
+    asks: Cell<bool>,
+    /// Set if it has worked since its last search. The owner's alone.
+    has_worked: Cell<bool>,
     /// What the worker runs is recorded, and nothing that it has forked is private: no thief forces
     /// it. Written by the owner.
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
+    pub(crate) donor: DonorSlot,
     /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
@@ -89,6 +98,10 @@ pub struct Worker {
     /// Set with the pool, before any thread runs.
     registry: Cell<*const Registry>,
     pub(crate) sleep: SleepState,
+    /// The owner's alone.
+    pub(crate) linger: Linger,
+    /// When it last moved to another CPU, in nanoseconds of the pool's clock.
+    pub(crate) moved_at: AtomicU64,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the
     /// owner.
     home: AtomicUsize,
@@ -103,7 +116,7 @@ pub struct Worker {
     pub(crate) blocks: Blocks,
     /// Whether the worker is blocked, for those who look. Written by the owner.
     blocked: AtomicBool,
-    thread: OnceLock<Thread>,
+    thread: OnceLock<(Thread, ThreadNumber)>,
     stealer: Option<Box<dyn StealHandle>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
     pub(crate) tracer: Option<Tracer>,
@@ -115,7 +128,8 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = Embedded::new();
-        let (pile, stealer) = local_queue_for(index, config).unzip();
+        let (donor, is_eager) = DonorSlot::new(index, config);
+        let (pile, stealer) = local_queue_for(index, config, is_eager).unzip();
         let reference = config.strategy.is_reference();
         let wants_call = pile.as_ref().is_some_and(|pile| pile.wants_call());
         if reference || wants_call {
@@ -126,12 +140,16 @@ impl Worker {
             deque,
             reference,
             exposure: Exposure::of(config.strategy),
-            generous: Cell::new(0),
-            asked_at: AtomicU64::new(0),
+            generosity: Generosity::default(),
+            asked: Asked::default(),
+            search_time: Cell::new(None),
+            asks: Cell::new(true),
+            has_worked: Cell::new(false),
             sealed: AtomicBool::new(false),
             countdown: Cell::new(every.unwrap_or(0)),
             pile: UnsafeCell::new(pile),
             selector: VictimSelector::new(index, config),
+            donor,
             summoned: Cell::new(false),
             open: Cell::new(false),
             helping: Cell::new(0),
@@ -140,6 +158,8 @@ impl Worker {
             index,
             registry: Cell::new(ptr::null()),
             sleep: SleepState::new(),
+            linger: Linger::new(),
+            moved_at: AtomicU64::new(0),
             home: AtomicUsize::new(0),
             task_stack: TaskStack::new(),
             targeted_jobs: Injector::new(),
@@ -184,11 +204,12 @@ impl Worker {
     /// Makes the calling thread this worker until it ceases to be.
     pub(crate) fn become_current(&self) {
         // A thread takes a place once; a spare's place is its own for good.
-        let _ = self.thread.set(std::thread::current());
+        let thread = || (std::thread::current(), this_thread());
+        self.thread.get_or_init(thread);
         CURRENT.set(self);
     }
 
-    /// The calling thread is this worker no more.
+    /// Clears the thread's current worker if it is this one.
     pub(crate) fn cease(&self) {
         if ptr::eq(CURRENT.get(), self) {
             CURRENT.set(ptr::null());
@@ -262,6 +283,12 @@ impl Worker {
         unsafe { &*self.registry.get() }
     }
 
+    /// Where the pool keeps memory for spawned jobs.
+    #[inline]
+    pub(crate) fn depot(&self) -> &Depot {
+        &self.registry().depot
+    }
+
     /// Returns `true` if the worker is one of this pool's.
     #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
@@ -270,9 +297,15 @@ impl Worker {
 
     /// Wakes the worker's thread if it is parked, or soon will be.
     pub(crate) fn unpark(&self) {
-        if let Some(thread) = self.thread.get() {
+        if let Some((thread, _)) = self.thread.get() {
             thread.unpark();
         }
+    }
+
+    /// Wakes the worker's thread on a CPU. Returns `false`, and does not wake it, if it cannot.
+    pub(crate) fn unpark_on(&self, cpu: usize) -> bool {
+        let number = self.thread.get().map(|&(_, number)| number);
+        number.is_some_and(|number| wake_on(number, cpu, || self.unpark()))
     }
 
     /// Blocks the owner's thread, and lets that be seen.

@@ -11,12 +11,19 @@ use crate::task::job::{GroupId, JobRef};
 impl Worker {
     /// Pushes a spawned job. If there is no room, it goes to the pool's queue.
     pub(crate) fn push_spawned(&self, job: JobRef) {
-        // SAFETY: only the owner's thread has a `&Worker`, and nothing below comes back here.
-        let pile = unsafe { &mut *self.pile.get() };
-        let Some(pile) = pile else {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        if unsafe { &*self.pile.get() }.is_none() {
             return self.push_marked(job);
+        }
+        self.consult_donor();
+        // SAFETY: as above, and nothing below comes back here while it is borrowed.
+        let pushed = match unsafe { &mut *self.pile.get() } {
+            // No worker may be left that it could be dealt to.
+            Some(pile) if pile.is_dedicated() && self.registry().closed() => Err(job),
+            Some(pile) => pile.push(job),
+            None => Err(job),
         };
-        let pushed = pile.push(job);
+        self.inform_donor();
         self.count_down();
         match pushed {
             Ok(()) => self.notify_push(),
@@ -37,8 +44,7 @@ impl Worker {
         };
         if attention {
             self.attend();
-        } else if self.generous.get() > 0 {
-            self.generous.set(self.generous.get() - 1);
+        } else if self.generosity.applies() {
             self.keep_half_public();
         }
     }
@@ -60,10 +66,24 @@ impl Worker {
         self.reference
     }
 
+    /// Returns `true` if the job of the next fork is to be offered itself: the strategy gives, and
+    /// waiters take any work. Where they leapfrog, the oldest job is given instead.
+    pub(crate) fn gives_newest(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        let gives = || unsafe { self.pile() }.is_some_and(|pile| pile.gives_newest());
+        !self.registry().leapfrogs() && gives()
+    }
+
+    /// Returns `true` if all that the worker pushes is in its deque.
+    pub(crate) fn has_deque_alone(&self) -> bool {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        unsafe { &*self.pile.get() }.is_none()
+    }
+
     /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come
     /// back for want of room.
     pub(crate) fn push_forked(&self, job: JobRef) -> Result<Option<PushToken>, JobRef> {
-        if !self.reference {
+        if !self.reference && !self.gives_newest() {
             // SAFETY: only the owner's thread has a `&Worker`.
             let (place, attention) = unsafe { self.deque.push(job) };
             if attention {
@@ -71,10 +91,12 @@ impl Worker {
             }
             return Ok(Some(place));
         }
+        self.consult_donor();
         // SAFETY: as in `push_spawned`.
         if let Some(pile) = unsafe { &mut *self.pile.get() } {
             pile.push(job)?;
         }
+        self.inform_donor();
         self.count_down();
         self.notify_push();
         Ok(None)
@@ -142,6 +164,10 @@ impl Worker {
 
     /// Takes a job of the worker's own pile, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<QueuedJob> {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        if unsafe { &*self.pile.get() }.is_none() && self.deque.is_empty() {
+            return None;
+        }
         let oldest = if self.registry().config.breadth_first {
             self.take_oldest()
         } else {
@@ -177,7 +203,7 @@ impl Worker {
             };
             if !job.is_spawned() {
                 // A join's, further out: it goes back to where it was.
-                self.put_back(job);
+                self.put_back_newest(job);
                 break;
             }
             // SAFETY: the job has not been executed.
@@ -192,6 +218,15 @@ impl Worker {
         let dealt = unsafe { self.pile() }?.pop_of(group)?;
         self.trace_move(Arrow::Dealing, dealt.owner);
         Some(dealt)
+    }
+
+    /// Pushes a job that [`pop_newest`](Worker::pop_newest) has popped.
+    fn put_back_newest(&self, job: JobRef) {
+        // SAFETY: only the owner's thread has a `&Worker`.
+        match unsafe { &*self.pile.get() } {
+            None => self.push_marked(job),
+            Some(_) => self.push_spawned(job),
+        }
     }
 
     /// Pushes a job that was just popped, or that no join may take for its own.
@@ -212,6 +247,12 @@ impl Worker {
             self.notify_push();
         }
         found
+    }
+
+    /// Returns `true` if there is something that this worker alone may take.
+    pub(crate) fn has_received(&self) -> bool {
+        // SAFETY: the pile does not come back here.
+        unsafe { self.pile() }.is_some_and(|pile| pile.has_received())
     }
 
     /// Returns `true` if the last search saw work that this worker may not take yet.

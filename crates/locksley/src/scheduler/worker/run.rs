@@ -51,7 +51,7 @@ impl Worker {
         if self.drops_ghost(&injected) {
             return;
         }
-        self.registry().pass_on_summons(self);
+        self.registry().end_search(self);
         self.close_to_offers();
         self.publish_counts();
         // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.

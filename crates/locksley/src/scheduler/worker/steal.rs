@@ -6,13 +6,31 @@ use locksley_queue::split::Forced;
 use super::Worker;
 use crate::observe::stats::Event;
 use crate::strategy::local_queue::StealHandle;
-use crate::sync::Ordering;
+use crate::sync::{AtomicU64, Ordering};
 use crate::task::job::JobRef;
 
-/// How long a victim may leave a request unanswered before it is forced. It answers at its next
-/// fork, so a fine-grained program never is; and the barrier takes a few microseconds itself. In
-/// nanoseconds.
-const FORCE_AFTER: u64 = 5_000;
+/// How long a thief waits between two looks at a victim that does not answer. If there is hidden
+/// work at two of them it is forced. It answers at its next fork, so a fine-grained program never
+/// is; and the barrier takes a few microseconds itself. In nanoseconds.
+const LOOK_AFTER: u64 = 3_000;
+
+/// When thieves last asked a worker for work, or looked what came of that, and whether they saw
+/// hidden work when they looked. Written by thieves.
+#[derive(Default)]
+pub(super) struct Asked(AtomicU64);
+
+impl Asked {
+    /// Times are in nanoseconds of the pool's clock, rounded to two.
+    fn note(&self, time: u64, hidden: bool) {
+        let word = time & !1 | u64::from(hidden);
+        self.0.store(word, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> (u64, bool) {
+        let word = self.0.load(Ordering::Relaxed);
+        (word & !1, word & 1 == 1)
+    }
+}
 
 impl Worker {
     /// The other side of the pile, unless it is the default strategy's. For other workers.
@@ -39,13 +57,14 @@ impl Worker {
     /// it is forced.
     fn steal_public(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.steal() {
+            // It had nothing when it went to sleep.
+            Steal::Private if victim.sleep.is_asleep() => Steal::Empty,
+            answer @ (Steal::Private | Steal::Empty) if !self.asks.get() => answer,
             Steal::Private => self.demand(victim),
             Steal::Empty => {
                 // Its next push is public at once.
                 if victim.deque.request() {
-                    victim
-                        .asked_at
-                        .store(self.registry().now(), Ordering::Relaxed);
+                    victim.asked.note(self.search_time(), false);
                 }
                 Steal::Empty
             }
@@ -53,24 +72,49 @@ impl Worker {
         }
     }
 
+    /// Begins a search: its clock is read anew.
+    ///
+    /// The first one after some work asks no victim for more. A worker whose job was stolen makes
+    /// its next fork public unasked, and would be held up by a request just then.
+    pub(crate) fn begin_search(&self) {
+        self.search_time.set(None);
+        self.asks.set(!self.has_worked.take());
+    }
+
+    /// Notes that the worker has run what it found.
+    pub(crate) fn end_work(&self) {
+        self.has_worked.set(true);
+    }
+
+    /// The time of the pool's clock, read once in a search.
+    fn search_time(&self) -> u64 {
+        let time = self.search_time.get();
+        let time = time.unwrap_or_else(|| self.registry().now());
+        self.search_time.set(Some(time));
+        time
+    }
+
     #[cold]
     fn demand(&self, victim: &Worker) -> Steal<JobRef> {
-        let now = self.registry().now();
+        let now = self.search_time();
         if victim.deque.request() {
-            victim.asked_at.store(now, Ordering::Relaxed);
+            victim.asked.note(now, false);
             return Steal::Private;
         }
-        if now.saturating_sub(victim.asked_at.load(Ordering::Relaxed)) < FORCE_AFTER {
+        let (looked_at, was_hidden) = victim.asked.get();
+        if now.saturating_sub(looked_at) < LOOK_AFTER {
             return Steal::Private;
         }
-        if victim.deque.is_empty() {
+        let hidden = !victim.deque.is_empty();
+        // Others leave it alone meanwhile.
+        victim.asked.note(now, hidden);
+        if !hidden {
             return Steal::Empty;
         }
-        if victim.sealed.load(Ordering::Relaxed) {
+        // What was pushed since it was asked is about to become public.
+        if !was_hidden || victim.sealed.load(Ordering::Relaxed) {
             return Steal::Private;
         }
-        // Others leave it alone meanwhile.
-        victim.asked_at.store(now, Ordering::Relaxed);
         match victim.deque.force() {
             Forced::Public => {
                 self.counters.count(Event::Forced);

@@ -8,9 +8,6 @@ use locksley_queue::pcb::Process;
 use super::table::{PeerState, Table};
 use crate::task::job::{GroupId, JobRef};
 
-/// The most items that are taken at once from the place of another.
-pub(super) const HANDFUL: usize = 64;
-
 /// What a worker's lock protects.
 pub(crate) struct Inbox {
     /// What the worker forked or dealt to itself, oldest first.
@@ -133,6 +130,25 @@ impl Inbox {
                 break;
             }
         }
+        jobs
+    }
+
+    /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers and
+    /// from the stack, up to `most`.
+    pub(super) fn give_any(
+        &mut self,
+        table: &Table,
+        me: usize,
+        most: usize,
+        seat: &PeerState,
+    ) -> Vec<JobRef> {
+        let mut jobs = Vec::new();
+        for from in 0..table.members() {
+            let room = most - jobs.len();
+            jobs.extend(std::iter::from_fn(|| self.consume(table, me, from)).take(room));
+        }
+        let room = most - jobs.len();
+        jobs.extend(std::iter::from_fn(|| self.pop_oldest(seat, |_| true)).take(room));
         jobs
     }
 

@@ -41,8 +41,8 @@
 //! - **A waiter gets back what it dealt**, unless it has begun: a join its job, a scope its tasks
 //!   (but, as above, those that had better run elsewhere). A waiter takes what it was dealt only if
 //!   that is what it waits for, or if it takes any work. Before it blocks it leaves the rest to the
-//!   pool's queue, where a waiter for it looks. Where no spare is left to take its place, it also
-//!   gets its own off the stack of one that has fetched them. A join's job is so completed: by the
+//!   pool's queue, where a waiter for it looks. A scope that has waited in vain also gets its tasks
+//!   from the place of one that has fetched them, or that others have dealt them to. A join's job is so completed: by the
 //!   one that it was dealt to; or by one that is out of work; or by the join itself, which, when it
 //!   waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
 //! - **More workers than processors** do not all run: one that goes to sleep because there are
@@ -54,6 +54,8 @@
 //! the one that is waited for (and for the space: in the paper's order a recursion is unfolded
 //! breadth first). The get-oracle goes on after a batch, for draining one buffer to its end starves
 //! the others. Termination is detected (`table`).
+//!
+//! With `mode=dedicated` none of this applies: see `dedicated`.
 //!
 //! # Theorems
 //!
@@ -69,6 +71,7 @@
 //!   be, if they want to go everywhere equally, and no worker is stuck.
 
 mod biased;
+pub(crate) mod dedicated;
 mod inbox;
 mod local_queue;
 #[cfg(all(test, loom))]
@@ -78,21 +81,22 @@ mod table;
 mod tests;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use locksley_policy::{Collector, Dealer, Dealing, Oracle, Random};
 use locksley_queue::Steal;
 
 use biased::{Mine, biased};
-use inbox::{HANDFUL, Inbox};
+use inbox::Inbox;
 #[cfg(doc)]
 use table::MOST;
 use table::PeerState;
 pub(crate) use table::Table;
 
+use crate::machine::clock::Instant;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::wait::LOOK_AGAIN;
-use crate::strategy::local_queue::{StealHandle, StolenBatch, TransferCounts};
+use crate::strategy::local_queue::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
 /// How many searches a worker that is out of work only asks: about five microseconds, as long as it

@@ -45,7 +45,7 @@ fn others_take_turns() {
 }
 
 fn pair() -> (DealingQueue, DealingQueue) {
-    let table = Arc::new(Table::new(2, 0));
+    let table = Arc::new(Table::new(2, 0, Dealing::default()));
     let pile = |index| DealingQueue::new(index, table.clone(), Dealing::default(), 1);
     (pile(0), pile(1))
 }

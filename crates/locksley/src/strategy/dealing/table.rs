@@ -35,6 +35,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_utils::CachePadded;
+use locksley_policy::{DealMode, Dealing};
 use locksley_queue::pcb::{self, Process};
 
 use super::biased::Theirs;
@@ -146,10 +147,15 @@ impl PeerState {
 
 impl Table {
     /// A table for so many workers and spares.
-    pub(crate) fn new(workers: usize, spares: usize) -> Table {
+    pub(crate) fn new(workers: usize, spares: usize, policy: Dealing) -> Table {
         let members = workers.min(MOST);
         let granularity = if cfg!(loom) { 1 } else { pcb::GRANULARITY };
-        let processes = pcb::matrix(members, granularity);
+        let processes = match policy.mode {
+            DealMode::Hybrid => pcb::matrix(members, granularity),
+            DealMode::Dedicated { lists } => {
+                pcb::bounded_matrix(members, granularity, lists as usize)
+            }
+        };
         let counts = || (0..members).map(|_| AtomicU64::new(0)).collect();
         Table {
             processes: Mutex::new(processes.into_iter().map(Some).collect()),

@@ -6,7 +6,7 @@ use crate::strategy::steal_half::dummies::Dummies;
 
 fn table(count: usize, policy: &str) -> Vec<DealingQueue> {
     let policy: Dealing = policy.parse().expect("a policy");
-    let table = Arc::new(Table::new(count, 0));
+    let table = Arc::new(Table::new(count, 0, Dealing::default()));
     (0..count)
         .map(|index| DealingQueue::new(index, table.clone(), policy, 1))
         .collect()

@@ -31,10 +31,11 @@
 //!
 //! # What is given
 //!
-//! In the thesis a donee takes the *newest* job. A waiter that leapfrogs relies on the oldest being
-//! taken first: when a join's job is gone, so are all older ones, and whatever forked jobs are in
-//! the deque descend from the root that the worker entered last (`wait`, `task_stack`). So a donee
-//! of a forked job takes the oldest, as a thief does, and for everyone else it has stolen it. The
+//! In the thesis a donee takes the *newest* job. So it does here where waiters take any work
+//! ([`Waiting::TakeAny`](crate::Waiting)): a fork that finds the flag set goes into an entry, like a
+//! spawned job. A waiter that leapfrogs relies on the oldest being taken first: when a join's job is gone, so are all older ones, and whatever forked jobs are in
+//! the deque descend from the root that the worker entered last (`wait`, `task_stack`). So there a
+//! donee of a forked job takes the oldest, as a thief does, and for everyone else it has stolen it. The
 //! donor is the job's owner, is woken when it is done, and leapfrogs at the donee meanwhile.
 //!
 //! # Theorem
@@ -57,7 +58,8 @@ mod tests;
 use std::sync::Arc;
 
 use locksley_policy::{
-    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Target, View, other,
+    Memory, Offer as Decision, Outcome, Random, Seeker, Sharing, Source, Target, Update, View,
+    other,
 };
 use locksley_queue::mailbox::{self, Mailbox};
 use locksley_queue::offer::{Acquired, Entries, EntryRef, Offer};
@@ -67,7 +69,9 @@ pub(crate) use peers::{Peer, Peers};
 
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::victim_order::outcome;
-use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::strategy::local_queue::{
+    BOUNDED, DonorKind, LocalQueue, StealHandle, StolenBatch, TransferCounts,
+};
 use crate::task::job::JobRef;
 
 /// How many letters fit in a worker's mailbox. What is beyond is pushed without a letter; a worker
@@ -84,6 +88,11 @@ pub(crate) struct SharingQueue {
     me: Arc<Peer>,
     peers: Arc<Peers>,
     policy: Sharing,
+    donor: DonorKind,
+    /// What a user's donor has decided about the next opportunity to give.
+    decision: Option<usize>,
+    /// What came of the last one.
+    outcome: Option<(usize, bool)>,
     random: Random,
     /// Whom the last search has asked to share.
     asked: Option<usize>,
@@ -92,7 +101,13 @@ pub(crate) struct SharingQueue {
 
 impl SharingQueue {
     /// The pile of the worker with this index, which joins the circle.
-    pub(crate) fn new(index: usize, peers: Arc<Peers>, policy: Sharing, seed: u64) -> SharingQueue {
+    pub(crate) fn new(
+        index: usize,
+        peers: Arc<Peers>,
+        policy: Sharing,
+        donor: DonorKind,
+        seed: u64,
+    ) -> SharingQueue {
         let entries = Entries::new(index, BOUNDED);
         let deque = chase_lev::Deque::new();
         let (post, mailbox) = mailbox::bounded(LETTERS);
@@ -100,7 +115,7 @@ impl SharingQueue {
             deque.thief(),
             entries.peer(),
             post,
-            policy.heuristic.initial,
+            policy.heuristic.initial && donor == DonorKind::Policy,
         ));
         peers.enter(index, me.clone());
         SharingQueue {
@@ -111,6 +126,9 @@ impl SharingQueue {
             me,
             peers,
             policy,
+            donor,
+            decision: None,
+            outcome: None,
             // Another stream than that of the worker's search.
             random: Random::new(!seed, index as u64),
             asked: None,
@@ -142,9 +160,12 @@ impl SharingQueue {
     #[cold]
     #[inline(never)]
     fn spread(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
+        if self.donor != DonorKind::Policy {
+            return self.spread_as_decided(give);
+        }
         let seeker = Seeker {
             me: self.index,
-            memory: Memory::new(self.me.last_thief(), None),
+            memory: self.memory(),
         };
         let decision = self.policy.offer(seeker, &*self.peers, &mut self.random);
         let offered = decision.target().is_some_and(|donee| give(self, donee));
@@ -155,6 +176,30 @@ impl SharingQueue {
         }
         let update = self.policy.heuristic.after(decision.outcome(offered));
         self.me.update(update);
+    }
+
+    /// The same where a user's donor has decided.
+    fn spread_as_decided(&mut self, give: impl FnOnce(&mut SharingQueue, usize) -> bool) {
+        self.me.update(Update::False);
+        let Some(donee) = self.decision.take() else {
+            return;
+        };
+        let offered = give(self, donee);
+        if offered {
+            self.transfers.offered += 1;
+        } else {
+            self.transfers.refused += 1;
+        }
+        self.outcome = Some((donee, offered));
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::new(self.me.last_thief(), None)
+    }
+
+    /// Returns `true` if what is pushed next may be given away.
+    fn is_spreading(&self) -> bool {
+        self.donor == DonorKind::OwnEager || self.me.is_spreading()
     }
 
     /// Offers an entry to a worker, if that is idle.
@@ -208,11 +253,19 @@ impl SharingQueue {
         let Some(drawn) = other(self.index, self.peers.count(), &mut self.random) else {
             return;
         };
-        let flag = self.policy.heuristic.by_thief(outcome);
+        let flag = match self.donor {
+            DonorKind::Policy => self.policy.heuristic.by_thief(outcome),
+            _ => Update::True,
+        };
         let peer = self.peers.peer(drawn);
         if peer.is_some_and(|peer| peer.update(flag)) {
             self.asked = Some(drawn);
         }
+    }
+
+    /// Returns `true` if a victim is to know its thief.
+    fn tells_victims(&self) -> bool {
+        self.policy.target == Target::SpreadBack || self.donor != DonorKind::Policy
     }
 
     /// With probability theta_r.
@@ -225,7 +278,7 @@ impl SharingQueue {
 impl LocalQueue for SharingQueue {
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         let entry = self.store(job)?;
-        if self.me.is_spreading() {
+        if self.is_spreading() {
             self.spread(|queue, donee| queue.offer(&entry, donee));
         }
         self.enqueue(entry)
@@ -250,11 +303,14 @@ impl LocalQueue for SharingQueue {
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let victim = victim.peer()?;
         let answer = victim.rob();
-        if answer.is_success() && self.policy.target == Target::SpreadBack {
-            victim.robbed_by(self.index);
-        }
         self.report(outcome(&answer));
         Some(answer.map(StolenBatch::alone))
+    }
+
+    fn stole_from(&mut self, victim: usize) {
+        if let Some(victim) = self.peers.peer(victim).filter(|_| self.tells_victims()) {
+            victim.robbed_by(self.index);
+        }
     }
 
     fn skips_search(&mut self) -> bool {
@@ -275,7 +331,7 @@ impl LocalQueue for SharingQueue {
     }
 
     fn share_public(&mut self) {
-        if self.me.is_spreading() {
+        if self.is_spreading() {
             self.spread(|queue, donee| {
                 let donee = queue.peers.peer(donee);
                 donee.is_some_and(|donee| donee.invite(queue.index))
@@ -283,8 +339,25 @@ impl LocalQueue for SharingQueue {
         }
     }
 
+    fn opportunity(&self) -> Option<(Memory, bool)> {
+        self.is_spreading()
+            .then(|| (self.memory(), self.me.is_spreading()))
+    }
+
+    fn decide(&mut self, donee: Option<usize>) {
+        self.decision = donee;
+    }
+
+    fn take_outcome(&mut self) -> Option<(usize, bool)> {
+        self.outcome.take()
+    }
+
+    fn gives_newest(&self) -> bool {
+        self.is_spreading()
+    }
+
     fn wants_call(&self) -> bool {
-        self.me.is_spreading()
+        self.is_spreading()
     }
 
     fn asked_to_share(&mut self) -> Option<usize> {

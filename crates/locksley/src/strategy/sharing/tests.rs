@@ -9,7 +9,7 @@ fn peers(count: usize, policy: &str) -> Vec<SharingQueue> {
     let policy: Sharing = policy.parse().expect("a policy");
     let peers = Arc::new(Peers::new(count));
     (0..count)
-        .map(|index| SharingQueue::new(index, peers.clone(), policy, 1))
+        .map(|index| SharingQueue::new(index, peers.clone(), policy, DonorKind::Policy, 1))
         .collect()
 }
 
@@ -190,6 +190,8 @@ mod alone {
             piles[2].steal_batch(&victim),
             Some(Steal::Success(_))
         ));
+        // As the thief's worker does after every success.
+        piles[2].stole_from(0);
         for donee in &mut piles[1..] {
             donee.open_to_offers();
         }

@@ -22,7 +22,7 @@ fn a_rank_that_dies_is_noticed() {
         let protocol = Protocol {
             beat: 1_000,
             patience: 1_000_000,
-            ..protocols()[seed as usize % 5]
+            ..protocols()[seed as usize % 8]
         };
         let count = 2 + seed as usize % 9;
         let victim = seed as usize % count;

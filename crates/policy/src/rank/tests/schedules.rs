@@ -3,10 +3,11 @@
 
 use super::world::{Fault, Mutant, World};
 use super::*;
+use crate::sharing::Target;
 use crate::victims::Victims;
 
 /// A protocol of each kind, with times that suit the world's.
-pub(super) fn protocols() -> [Protocol; 5] {
+pub(super) fn protocols() -> [Protocol; 8] {
     let plain = Protocol {
         floor: 1,
         backoff: (50, 2_000),
@@ -15,6 +16,10 @@ pub(super) fn protocols() -> [Protocol; 5] {
         ..Protocol::default()
     };
     let lifelines = |w, base| Some(Lifelines { w, base });
+    let sending = |target| Protocol {
+        sending: Some(target),
+        ..plain
+    };
     [
         plain,
         Protocol {
@@ -38,12 +43,15 @@ pub(super) fn protocols() -> [Protocol; 5] {
             beat: 2_000,
             ..plain
         },
+        sending(Target::Random),
+        sending(Target::THRESHOLD),
+        sending(Target::Shortest { probes: 2 }),
     ]
 }
 
 fn run(seed: u64, mutant: Mutant) -> Result<Vec<Counts>, Fault> {
     let mut random = Random::new(seed, 5);
-    let protocol = protocols()[seed as usize % 5];
+    let protocol = protocols()[seed as usize % 8];
     let (count, tasks) = (1 + random.below(12), random.below(300) as u32);
     let mut world = World::new(count, tasks, protocol, seed).with(mutant);
     world.run()?;
@@ -107,4 +115,28 @@ fn a_network_that_loses_or_repeats_work_is_noticed() {
     let lost = |fault| matches!(fault, Fault::Endless | Fault::Trouble(_));
     assert!(found(Mutant::LosesWork, lost).is_some());
     assert!(found(Mutant::RepeatsWork, |fault| fault != Fault::Endless).is_some());
+}
+
+/// Those that have work send it, and no rank asks.
+#[test]
+fn senders_send_unasked() {
+    for protocol in &protocols()[5..] {
+        let mut world = World::new(6, 500, *protocol, 3);
+        world
+            .run()
+            .unwrap_or_else(|fault| panic!("{protocol}: {fault:?}"));
+        let mut sum = Counts::default();
+        world.ranks.iter().for_each(|rank| sum += *rank.counts());
+        assert_eq!(sum.requests, 0, "{protocol}");
+        assert!(
+            sum.gifts > 0 && sum.gifts == sum.lifeline_gifts,
+            "{protocol}: {sum:?}"
+        );
+        assert!(sum.probes >= sum.gifts, "{protocol}: {sum:?}");
+        assert_eq!(
+            (sum.given, sum.given > 20),
+            (sum.taken, true),
+            "{protocol}: {sum:?}"
+        );
+    }
 }

@@ -13,17 +13,17 @@ use super::{
 use crate::support::{deep, pop, push};
 
 #[test]
-fn force_against_pops() {
+pub(super) fn force_against_pops() {
     race(2, 0, &[force_and_take], pop_twice, 2);
 }
 
 #[test]
-fn force_against_the_last_pop() {
+pub(super) fn force_against_the_last_pop() {
     race(1, 0, &[force_and_take, take], pop, 1);
 }
 
 #[test]
-fn force_against_push() {
+pub(super) fn force_against_push() {
     deep(run(
         0,
         0,
@@ -39,7 +39,7 @@ fn force_against_push() {
 }
 
 #[test]
-fn force_against_pop_and_push() {
+pub(super) fn force_against_pop_and_push() {
     race(
         1,
         0,
@@ -55,7 +55,7 @@ fn force_against_pop_and_push() {
 
 /// Marks make every pop look at the span, and store the limit.
 #[test]
-fn force_against_marks() {
+pub(super) fn force_against_marks() {
     race(
         2,
         0,
@@ -72,7 +72,7 @@ fn force_against_marks() {
 /// One thief forces, after the owner has pushed another item at the same index, and another steals
 /// it.
 #[test]
-fn forced_for_another_thief() {
+pub(super) fn forced_for_another_thief() {
     race(
         1,
         0,
@@ -93,7 +93,7 @@ fn forced_for_another_thief() {
 
 /// While the owner does nothing, a force makes everything public.
 #[test]
-fn force_without_resistance() {
+pub(super) fn force_without_resistance() {
     loom::model(|| {
         let mut deque = Deque::new();
         push(&mut deque, 0);
@@ -108,12 +108,12 @@ fn force_without_resistance() {
 /// The owner takes public items back and lowers the limit, while a thief that found the rest public
 /// forces what has become private.
 #[test]
-fn force_against_a_lowered_limit() {
+pub(super) fn force_against_a_lowered_limit() {
     race(3, 3, &[take_force_and_take], pop_twice, 3);
 }
 
 #[test]
-fn force_against_expose() {
+pub(super) fn force_against_expose() {
     race(
         2,
         0,
@@ -128,13 +128,13 @@ fn force_against_expose() {
 }
 
 #[test]
-fn two_forces() {
+pub(super) fn two_forces() {
     deep(run(0, 2, 0, &[force_and_take, force_and_take], pop, 2));
 }
 
 /// A force that the owner cancels does not come true later, though another one follows.
 #[test]
-fn two_forces_against_pop_and_push() {
+pub(super) fn two_forces_against_pop_and_push() {
     deep(run(
         0,
         1,
@@ -150,13 +150,13 @@ fn two_forces_against_pop_and_push() {
 }
 
 #[test]
-fn steal_of_many_against_force() {
+pub(super) fn steal_of_many_against_force() {
     deep(run(0, 2, 0, &[force_and_take_two, take_two], pop, 2));
 }
 
 /// A force whose barrier is refused takes its mark away, and nothing is lost.
 #[test]
-fn refused_force_against_pops() {
+pub(super) fn refused_force_against_pops() {
     barrier::model_refusal(true);
     let act: Act = |thief| {
         assert_ne!(thief.force(), Forced::Public);
@@ -178,7 +178,7 @@ fn refused_force_against_pops() {
 
 /// What was pushed last comes back, or a thief has it.
 #[test]
-fn taken_back_or_forced() {
+pub(super) fn taken_back_or_forced() {
     loom::model(|| {
         let deque = Arc::new(Embedded::new());
         let thief = deque.clone();

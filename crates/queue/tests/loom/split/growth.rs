@@ -9,12 +9,12 @@ use crate::support::{Payload, assert_each_once, pop, push};
 
 /// The circle has two slots under loom, and the push that fills it doubles it.
 #[test]
-fn grow_against_steal() {
+pub(super) fn grow_against_steal() {
     race(1, 1, &[take, take], |deque, _| push(deque, 1), 2);
 }
 
 #[test]
-fn grow_against_force() {
+pub(super) fn grow_against_force() {
     race(1, 0, &[force_and_take], |deque, _| push(deque, 1), 2);
 }
 
@@ -54,13 +54,13 @@ fn behind_a_claim(
 
 /// A thief has claimed two items of a circle of four, and not read them, when the owner fills it.
 #[test]
-fn grow_behind_a_claim() {
+pub(super) fn grow_behind_a_claim() {
     behind_a_claim(3, 3, take_two, |deque, _| push(deque, 3), 4);
 }
 
 /// The same, and the owner goes on to the slots of these items.
 #[test]
-fn slot_reuse_behind_a_claim() {
+pub(super) fn slot_reuse_behind_a_claim() {
     behind_a_claim(
         3,
         3,
@@ -75,7 +75,7 @@ fn slot_reuse_behind_a_claim() {
 
 /// The owner finds the last item stolen, and shrinks the circle.
 #[test]
-fn shrink_behind_a_claim() {
+pub(super) fn shrink_behind_a_claim() {
     behind_a_claim(
         3,
         1,
@@ -91,7 +91,7 @@ fn shrink_behind_a_claim() {
 
 /// The circle grows and shrinks again, while a thief holds on to what it has claimed.
 #[test]
-fn shrink_against_steal() {
+pub(super) fn shrink_against_steal() {
     race(
         3,
         3,
@@ -109,11 +109,11 @@ fn shrink_against_steal() {
 const LAST_TOP: u64 = ((1 << 40) - 1) * 8;
 
 #[test]
-fn top_wraps_round_under_steals() {
+pub(super) fn top_wraps_round_under_steals() {
     loom::model(run(LAST_TOP, 2, 2, &[take_two, take], pop_twice, 2));
 }
 
 #[test]
-fn top_wraps_round_under_a_force() {
+pub(super) fn top_wraps_round_under_a_force() {
     loom::model(run(LAST_TOP, 2, 0, &[force_and_take], pop_twice, 2));
 }

@@ -1,5 +1,6 @@
 //! The split deque.
 
+mod fenced;
 mod force;
 mod growth;
 mod owner;

@@ -1,6 +1,6 @@
 //! The owner's operations against thieves that take, ask and sleep.
 
-use locksley_queue::barrier::{self, FenceMode};
+use locksley_queue::barrier;
 use locksley_queue::split::{Deque, Embedded, TakenBack};
 use locksley_queue::{Owner, Thief};
 use loom::cell::UnsafeCell;
@@ -11,17 +11,17 @@ use super::{ask_and_take, pop_twice, race, take, take_two};
 use crate::support::{Payload, assert_each_once, pop, push};
 
 #[test]
-fn last_public_item_against_two_thieves() {
+pub(super) fn last_public_item_against_two_thieves() {
     race(1, 1, &[take, take], pop, 1);
 }
 
 #[test]
-fn take_back_against_two_thieves() {
+pub(super) fn take_back_against_two_thieves() {
     race(2, 2, &[take, take], pop_twice, 2);
 }
 
 #[test]
-fn half_is_taken_back_against_a_thief_of_two() {
+pub(super) fn half_is_taken_back_against_a_thief_of_two() {
     race(
         3,
         3,
@@ -35,7 +35,7 @@ fn half_is_taken_back_against_a_thief_of_two() {
 }
 
 #[test]
-fn expose_against_steal() {
+pub(super) fn expose_against_steal() {
     race(
         0,
         0,
@@ -52,7 +52,7 @@ fn expose_against_steal() {
 
 /// The owner takes an item back, pushes another at the same index, and exposes that.
 #[test]
-fn same_index_again_against_steal() {
+pub(super) fn same_index_again_against_steal() {
     race(
         1,
         1,
@@ -67,7 +67,7 @@ fn same_index_again_against_steal() {
 }
 
 #[test]
-fn request_against_push() {
+pub(super) fn request_against_push() {
     race(
         1,
         0,
@@ -80,25 +80,9 @@ fn request_against_push() {
     );
 }
 
-/// Without `membarrier` the owner exposes after every push.
-#[test]
-fn attentive_owner_against_two_thieves() {
-    barrier::model_fence_mode(FenceMode::Symmetric);
-    race(
-        1,
-        0,
-        &[take, take],
-        |deque, seen| {
-            push(deque, 1);
-            pop(deque, seen);
-        },
-        2,
-    );
-}
-
 /// A thief of several items skips the hole of one that was taken back from between them.
 #[test]
-fn hole_against_a_thief_of_two() {
+pub(super) fn hole_against_a_thief_of_two() {
     loom::model(|| {
         let mut deque = Deque::new();
         push(&mut deque, 0);
@@ -122,7 +106,7 @@ fn hole_against_a_thief_of_two() {
 /// A sleeper calls, passes the heavy barrier, and looks; an owner pushes, and looks whether it was
 /// called. One of them sees the other.
 #[test]
-fn sleeper_against_push() {
+pub(super) fn sleeper_against_push() {
     loom::model(|| {
         let deque = Arc::new(Embedded::new());
         let sleeper = deque.clone();
@@ -141,7 +125,7 @@ fn sleeper_against_push() {
 
 /// A request that comes while the owner makes room stands, or the owner has seen it.
 #[test]
-fn request_against_making_room() {
+pub(super) fn request_against_making_room() {
     loom::model(|| {
         let deque = Arc::new(Embedded::new());
         // SAFETY: this thread is the owner, for all of these.
@@ -160,7 +144,7 @@ fn request_against_making_room() {
 
 /// What a thief did before its request is visible to the owner that clears it.
 #[test]
-fn request_brings_its_reason() {
+pub(super) fn request_brings_its_reason() {
     loom::model(|| {
         let deque = Arc::new(Embedded::new());
         let thief = deque.clone();
@@ -184,7 +168,7 @@ fn request_brings_its_reason() {
 
 /// A join's item is taken back from under a spawned one, public or not, or a thief has it.
 #[test]
-fn taken_from_the_middle() {
+pub(super) fn taken_from_the_middle() {
     for public in 0..3 {
         for force in [false, true] {
             loom::model(move || {
@@ -225,7 +209,7 @@ fn taken_from_the_middle() {
 }
 
 #[test]
-fn what_is_left_is_dropped_once() {
+pub(super) fn what_is_left_is_dropped_once() {
     loom::model(|| {
         let mut deque = Deque::new();
         push(&mut deque, 0);
@@ -240,7 +224,7 @@ fn what_is_left_is_dropped_once() {
 
 /// One item is there at any time, so a thief that looks must find one.
 #[test]
-fn never_empty() {
+pub(super) fn never_empty() {
     loom::model(|| {
         let mut deque = Deque::new();
         push(&mut deque, 0);

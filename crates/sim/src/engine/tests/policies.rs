@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use locksley_policy::{Balancer, Outcome, Seeker, Theta, View, other};
+use locksley_policy::{Balancer, Donor, Opportunity, Outcome, Seeker, Target, Theta, View, other};
 
 use super::*;
 
@@ -70,18 +70,80 @@ fn a_useless_balancer_does_no_harm_beyond_its_theta() {
 
 #[test]
 fn a_balancer_where_none_is_asked_is_an_error() {
-    for strategy in ["sharing", "steal-half", "greedy", "synchronous", "auto"] {
+    for strategy in ["dealing", "steal-half", "greedy", "synchronous", "auto"] {
         let setup = Setup::new(4, strategy.parse().unwrap()).balancer(Theta::HALF, Useless);
         let error = setup.check().unwrap_err().to_string();
         assert!(error.starts_with(strategy), "{error}");
         assert!(
-            error.contains("lock-free, flexible or semi-private"),
+            error.contains("lock-free, flexible, semi-private or sharing"),
             "{error}"
         );
     }
     let setup = Setup::new(4, Strategy::LockFree).balancer(Theta::HALF, Useless);
     assert_eq!(setup, setup.clone());
     assert_ne!(setup, setup.clone().balancer(Theta::HALF, Useless));
+}
+
+/// Under sharing a thief asks its balancer as well.
+#[test]
+fn thieves_that_share_ask_their_balancers() {
+    let theta = Theta::new(0.75).unwrap();
+    let setup = Setup::new(16, "sharing".parse().unwrap()).balancer(theta, Useless);
+    let report = run("fib:n=16", &setup, Pacing::Lazy);
+    assert_eq!(report.tally.executed, report.size.work);
+    let tally = report.tally;
+    let skipped = tally.skipped as f64 / tally.idle_iterations as f64;
+    assert!((skipped - 0.75).abs() < 0.05, "{skipped}");
+}
+
+/// Gives to the next one, and counts what came of it.
+struct Next(Arc<AtomicU64>, bool);
+
+impl Donor for Next {
+    fn choose(&mut self, at: Opportunity, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        assert!(at.asked || self.1, "it is asked only when a thief has");
+        Some((at.donor.me + 1) % view.count())
+    }
+
+    fn offered(&mut self, _: usize, accepted: bool) {
+        let accepted = u64::from(accepted);
+        self.0.fetch_add(accepted, Ordering::Relaxed);
+    }
+
+    fn is_eager(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn a_donor_decides_when_and_to_whom() {
+    for (strategy, eager) in [("sharing", false), ("sharing", true), ("sending", true)] {
+        let offered = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&offered);
+        let setup = Setup::new(8, strategy.parse().unwrap());
+        let setup = setup.donor(move |_| Next(counted.clone(), eager));
+        let report = run("fib:n=16", &setup, Pacing::Lazy);
+        assert_eq!(report.tally.executed, report.size.work, "{strategy}");
+        let told = offered.load(Ordering::Relaxed);
+        assert_eq!(told, report.tally.offered, "{strategy}");
+        assert!(told > 0 && report.tally.donated > 0, "{strategy} {eager}");
+    }
+    let setup = Setup::new(8, Strategy::LockFree).donor(|_| Target::Random);
+    assert!(setup.check().is_err());
+    assert_eq!(setup, setup.clone());
+}
+
+/// A node that has affinity to the processor that enables it stays there, as in the pool.
+#[test]
+fn what_wants_to_stay_is_not_spread() {
+    let setup = Setup {
+        mailbox: 64,
+        ..Setup::new(1, "sharing:greedy".parse().unwrap())
+    };
+    let tally = run("phased", &setup, Pacing::Lazy).tally;
+    // Those that prefer no processor may be offered, and find none.
+    assert!(tally.kept >= tally.affinities / 2, "{tally:?}");
+    assert_eq!((tally.offered, tally.mailed), (0, 0));
 }
 
 /// The tally of 32 processors under `auto`.

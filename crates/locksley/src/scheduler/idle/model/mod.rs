@@ -2,12 +2,19 @@
 //!
 //! The model has the workers, spares and outside threads of one or two pools. Every access to the
 //! counts, to a queue or to a sleeper's state is a step of its own, and stateright tries all
-//! orders. The counts change by the same code as in the pool. A state from which no step leads on,
-//! and in which a task is not done, is a standstill.
+//! orders. The counts change by the same code as in the pool. A state from which no step leads on
+//! is a standstill if a task is not done, or a thread has not left a pool that was closed.
 //!
 //! Abstracted: the queues of a pool are one bag; that a push sees a call is assumed (`sleep` has
-//! loom models of that); timers do not exist, so that nothing here relies on one.
+//! loom models of that); which tasks are outstanding is known at once (`outstanding` has models of
+//! that). A nap can end at any moment; no other timer exists, so that nothing here relies on one.
+//! Whether a push leaves its task to a sleeper that naps is open too.
+//!
+//! Workers of a pool that get no targeted jobs are alike, and so are its spares: states that differ
+//! by which of them is which are one. Each choice among threads is therefore open in the model,
+//! though the pool takes the first.
 
+mod closing;
 mod steps;
 mod tests;
 
@@ -32,6 +39,14 @@ enum Op {
     Hand(usize, usize),
     /// Sends a task to a worker of the pool.
     Target(usize, usize),
+    /// Sends a task to each worker of the pool at once: the first of as many in a row.
+    Broadcast(usize),
+    /// Waits until a task has begun, without telling the pool.
+    Meet(usize),
+    /// Closes another pool.
+    Close(usize),
+    /// Waits until all threads have left a pool, as the drop of a pool does.
+    Leave(usize),
 }
 
 /// What distinguishes the protocol from one that stands still.
@@ -45,6 +60,13 @@ struct Rules {
     spares_look_again: bool,
     /// A worker woken to search that has something else to do wakes another one.
     passes_on: bool,
+    /// A worker that drops another pool waits as for any other thing: a spare takes its place, and
+    /// it runs what is targeted at it.
+    serves_while_closing: bool,
+    /// A worker that leaves a pool wakes the others.
+    wakes_when_leaving: bool,
+    /// A sleeper looks for work after its nap.
+    looks_after_naps: bool,
 }
 
 const RULES: Rules = Rules {
@@ -52,6 +74,9 @@ const RULES: Rules = Rules {
     takes_any: true,
     spares_look_again: true,
     passes_on: true,
+    serves_while_closing: true,
+    wakes_when_leaving: true,
+    looks_after_naps: true,
 };
 
 /// A program, and the pools that it runs on.
@@ -64,6 +89,8 @@ struct Program {
     roots: Vec<(usize, usize)>,
     /// The system may refuse a spare's thread.
     refuses: bool,
+    /// An outside thread closes the first pool when it has handed over what it has.
+    closes: bool,
     rules: Rules,
 }
 
@@ -75,7 +102,7 @@ enum Task {
     Done,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Sleep {
     /// Not started.
     Absent,
@@ -86,7 +113,7 @@ enum Sleep {
 }
 
 /// What a thread does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Step {
     /// Looks for work, or goes on with its task.
     Go,
@@ -96,6 +123,9 @@ enum Step {
     Rouse(Then),
     BeginSleep,
     LookAsleep,
+    /// Parked for a while.
+    Nap,
+    LookAfterNap,
     Parked,
     LieDown,
     LookAgain,
@@ -105,10 +135,20 @@ enum Step {
     CheckBlocked,
     Blocked,
     WithoutSpare,
+    /// Wakes the thread of this number in a pool that closes, and those behind it.
+    WakeAll {
+        pool: usize,
+        next: usize,
+        leaves: bool,
+    },
+    /// Waits for the end of a pool, and does nothing else.
+    Idles,
+    /// Has left its pool.
+    Left,
 }
 
 /// What follows a wake-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Then {
     /// The next operation of the task.
     Next,
@@ -117,7 +157,7 @@ enum Then {
     Aside,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Thread {
     sleep: Sleep,
     summoned: bool,
@@ -134,15 +174,28 @@ struct Pool {
     counts: Counts,
     queue: Vec<usize>,
     threads: Vec<Thread>,
+    closing: bool,
+    /// Workers are alike.
+    alike: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     pools: Vec<Pool>,
     tasks: Vec<Task>,
-    /// How far the outside threads are: 0 before the push, 1 before the wake-up, 2 before it starts
-    /// a spare, 3 done.
-    outside: Vec<u8>,
+    outside: Vec<Outside>,
+}
+
+/// What a thread outside of the pools does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Outside {
+    Push,
+    Wake,
+    StartSpare,
+    Close,
+    /// Wakes the thread of this number, and those behind it.
+    WakeAll(usize),
+    Done,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,13 +204,16 @@ enum Action {
     Thread {
         pool: usize,
         index: usize,
-        choice: bool,
+        choice: usize,
     },
     Outside {
         root: usize,
-        choice: bool,
+        choice: usize,
     },
 }
+
+/// How many ways there are at most where a thread has a choice.
+const CHOICES: usize = 3;
 
 impl Model for Program {
     type State = State;
@@ -184,11 +240,13 @@ impl Model for Program {
                     })
                 })
                 .collect(),
+            closing: false,
+            alike: !self.has_targets(),
         });
         vec![State {
             pools: pools.collect(),
             tasks: vec![Task::New; self.tasks.len()],
-            outside: vec![0; self.roots.len()],
+            outside: vec![Outside::Push; self.roots.len()],
         }]
     }
 
@@ -196,21 +254,18 @@ impl Model for Program {
         for pool in 0..self.pools.len() {
             for index in 0..state.pools[pool].threads.len() {
                 if self.is_enabled(state, pool, index) {
-                    for choice in [false, true] {
-                        actions.push(Action::Thread {
-                            pool,
-                            index,
-                            choice,
-                        });
-                    }
+                    let thread = |choice| Action::Thread {
+                        pool,
+                        index,
+                        choice,
+                    };
+                    actions.extend((0..CHOICES).map(thread));
                 }
             }
         }
         for root in 0..self.roots.len() {
-            if state.outside[root] < 3 {
-                for choice in [false, true] {
-                    actions.push(Action::Outside { root, choice });
-                }
+            if self.outside_is_enabled(state, root) {
+                actions.extend((0..CHOICES).map(|choice| Action::Outside { root, choice }));
             }
         }
     }
@@ -234,8 +289,30 @@ impl Model for Program {
             |model: &Program, state| {
                 let mut actions = Vec::new();
                 model.actions(state, &mut actions);
-                !actions.is_empty() || state.tasks.iter().all(|&task| task == Task::Done)
+                !actions.is_empty() || state.is_finished()
             },
         )]
+    }
+}
+
+impl State {
+    /// All tasks are done, and all threads have left the pools that were closed.
+    fn is_finished(&self) -> bool {
+        let left = |pool: &Pool| !pool.closing || pool.is_left();
+        self.tasks.iter().all(|&task| task == Task::Done) && self.pools.iter().all(left)
+    }
+
+    /// The one of all states that differ by which thread is which.
+    fn representative(&self) -> State {
+        let mut state = self.clone();
+        for pool in &mut state.pools {
+            let (workers, spares) = pool.threads.split_at_mut(pool.size);
+            if pool.alike {
+                workers.sort_unstable();
+            }
+            // Those that have not been started are the last.
+            spares.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        state
     }
 }

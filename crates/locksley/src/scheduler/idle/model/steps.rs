@@ -1,30 +1,27 @@
 //! The steps of the model: what a thread does next, and what changes by it.
 
-use super::Op::{Block, Hand, Spawn, Spin, Target, Wait};
-use super::{Pool, Program, Sleep, State, Step, Task, Then};
+use super::Op::{self, Block, Broadcast, Close, Hand, Leave, Meet, Spawn, Spin, Target, Wait};
+use super::{CHOICES, Outside, Pool, Program, Sleep, State, Step, Task, Then, Thread};
 
 impl Program {
     fn descends(&self, task: usize, from: usize) -> bool {
         task == from
             || self.tasks[from].iter().any(|op| match *op {
                 Spawn(child) | Hand(_, child) | Target(_, child) => self.descends(task, child),
-                Wait(_) | Block(_) | Spin(_) => false,
+                _ => false,
             })
     }
 
     /// Returns `true` if a thread can make a step.
     pub(super) fn is_enabled(&self, state: &State, pool: usize, index: usize) -> bool {
         let thread = &state.pools[pool].threads[index];
-        let awaited_done = || match thread.stack.last() {
-            Some(&(task, at)) => match self.tasks[task][at] {
-                Wait(awaited) | Block(awaited) => state.tasks[awaited] == Task::Done,
-                _ => unreachable!("only waits park"),
-            },
-            None => false,
+        let awaited_done = || {
+            let wait = thread.stack.last();
+            wait.is_some_and(|&wait| self.is_over(state, wait))
         };
         let spins = || match thread.stack.last() {
             Some(&(task, at)) => match self.tasks[task].get(at) {
-                Some(&Spin(awaited)) => state.tasks[awaited] != Task::Done,
+                Some(Spin(_) | Meet(_)) => !self.is_over(state, (task, at)),
                 _ => false,
             },
             None => false,
@@ -32,7 +29,9 @@ impl Program {
         let served = || !thread.targeted.is_empty() || awaited_done();
         match thread.step {
             _ if thread.sleep == Sleep::Absent => false,
+            Step::Left => false,
             Step::Go => !spins(),
+            Step::Idles => awaited_done(),
             Step::Parked => thread.sleep != Sleep::Asleep || served(),
             Step::Aside => thread.sleep != Sleep::Spare,
             Step::Blocked => served() || state.pools[pool].counts.lacks_spares(),
@@ -40,12 +39,14 @@ impl Program {
         }
     }
 
-    pub(super) fn step(&self, state: &mut State, pool: usize, index: usize, choice: bool) {
+    pub(super) fn step(&self, state: &mut State, pool: usize, index: usize, choice: usize) {
         let step = state.pools[pool].threads[index].step;
         let next = match step {
             Step::Go => self.go(state, pool, index, choice),
             Step::Wake(then) => {
-                if self.wake(&mut state.pools[pool]) {
+                if then == Then::Next && state.pools[pool].leaves_to_nap(choice) {
+                    self.then(state, pool, index, then)
+                } else if self.wake(&mut state.pools[pool], choice) {
                     Step::Rouse(then)
                 } else {
                     self.then(state, pool, index, then)
@@ -55,6 +56,13 @@ impl Program {
                 self.rouse(&mut state.pools[pool], choice);
                 self.then(state, pool, index, then)
             }
+            Step::WakeAll {
+                pool: other,
+                next,
+                leaves,
+            } => self.wake_next(state, (pool, index), other, next, leaves),
+            Step::Idles => Step::Go,
+            Step::Left => unreachable!("it is not enabled"),
             Step::BeginSleep => {
                 let pool = &mut state.pools[pool];
                 pool.counts = pool.counts.begin_sleep();
@@ -62,16 +70,18 @@ impl Program {
                 pool.threads[index].summoned = false;
                 Step::LookAsleep
             }
-            Step::LookAsleep => {
-                let waits = state.pools[pool].threads[index].stack.last().copied();
-                let served = waits.is_some_and(|wait| self.is_over(state, wait));
-                let pool = &mut state.pools[pool];
-                if pool.queue.is_empty() && pool.threads[index].targeted.is_empty() && !served {
-                    Step::Parked
-                } else {
-                    pool.get_up(index)
-                }
+            Step::LookAsleep if self.finds_nothing(state, pool, index) => Step::Nap,
+            Step::LookAsleep => state.pools[pool].get_up(index),
+            Step::Nap if state.pools[pool].threads[index].sleep != Sleep::Asleep => {
+                state.pools[pool].get_up_from_nap(index)
             }
+            Step::Nap if self.rules.looks_after_naps => Step::LookAfterNap,
+            Step::Nap => Step::Parked,
+            Step::LookAfterNap if self.finds_nothing(state, pool, index) => {
+                // It may nap again.
+                if choice == 0 { Step::Parked } else { Step::Nap }
+            }
+            Step::LookAfterNap => state.pools[pool].get_up_from_nap(index),
             Step::Parked => state.pools[pool].get_up(index),
             Step::LieDown => {
                 let pool = &mut state.pools[pool];
@@ -90,6 +100,9 @@ impl Program {
                 };
                 if called {
                     Step::Rouse(Then::Aside)
+                } else if pool.is_closed() && pool.threads[index].sleep == Sleep::Spare {
+                    pool.raise(index);
+                    Step::Go
                 } else {
                     Step::Aside
                 }
@@ -132,15 +145,28 @@ impl Program {
         state.pools[pool].threads[index].step = next;
     }
 
+    /// Returns `true` if there is nothing to do for a sleeper.
+    fn finds_nothing(&self, state: &State, pool: usize, index: usize) -> bool {
+        let waits = state.pools[pool].threads[index].stack.last().copied();
+        let served = match waits {
+            Some(wait) => self.is_over(state, wait),
+            None => state.pools[pool].is_closed(),
+        };
+        let pool = &state.pools[pool];
+        pool.queue.is_empty() && pool.threads[index].targeted.is_empty() && !served
+    }
+
     /// Returns `true` if what a task waits for at this operation is done.
     fn is_over(&self, state: &State, (task, at): (usize, usize)) -> bool {
         match self.tasks[task][at] {
-            Wait(awaited) | Block(awaited) => state.tasks[awaited] == Task::Done,
+            Wait(awaited) | Block(awaited) | Spin(awaited) => state.tasks[awaited] == Task::Done,
+            Meet(other) => matches!(state.tasks[other], Task::Running | Task::Done),
+            Leave(pool) => state.pools[pool].is_left(),
             _ => true,
         }
     }
 
-    fn then(&self, state: &mut State, pool: usize, index: usize, then: Then) -> Step {
+    pub(super) fn then(&self, state: &mut State, pool: usize, index: usize, then: Then) -> Step {
         match then {
             Then::Next => {
                 let thread = &mut state.pools[pool].threads[index];
@@ -156,16 +182,21 @@ impl Program {
     }
 
     /// Goes on with the newest task of the thread, or looks for one.
-    fn go(&self, state: &mut State, pool: usize, index: usize, choice: bool) -> Step {
+    fn go(&self, state: &mut State, pool: usize, index: usize, choice: usize) -> Step {
         let Some(&(task, at)) = state.pools[pool].threads[index].stack.last() else {
-            return match state.pools[pool].threads[index].targeted.pop() {
+            return match state.pools[pool].threads[index].next_targeted() {
                 Some(task) => self.start(state, pool, index, task),
                 None => self.search(state, pool, index, choice),
             };
         };
         let op = self.tasks[task].get(at).copied();
-        if matches!(op, Some(Wait(_) | Block(_))) {
-            if let Some(task) = state.pools[pool].threads[index].targeted.pop() {
+        let serves = match op {
+            Some(Wait(_) | Block(_)) => true,
+            Some(Leave(_)) => self.rules.serves_while_closing,
+            _ => false,
+        };
+        if serves {
+            if let Some(task) = state.pools[pool].threads[index].next_targeted() {
                 return self.start(state, pool, index, task);
             }
         }
@@ -181,6 +212,17 @@ impl Program {
                 Step::Go
             };
         };
+        self.perform(state, (pool, index), op, choice)
+    }
+
+    /// Performs an operation of the task that a thread is in.
+    fn perform(
+        &self,
+        state: &mut State,
+        (pool, index): (usize, usize),
+        op: Op,
+        choice: usize,
+    ) -> Step {
         match op {
             Spawn(child) => {
                 state.tasks[child] = Task::Queued;
@@ -191,46 +233,70 @@ impl Program {
                 // The thread wakes a worker of the other pool in the same step.
                 state.tasks[child] = Task::Queued;
                 state.pools[other].queue.push(child);
-                if self.wake(&mut state.pools[other]) {
+                if self.wake(&mut state.pools[other], choice) {
                     self.rouse(&mut state.pools[other], choice);
                 }
                 self.then(state, pool, index, Then::Next)
             }
             Target(worker, child) => {
-                state.tasks[child] = Task::Queued;
-                let pool = &mut state.pools[pool];
-                pool.threads[worker].targeted.push(child);
-                if pool.threads[worker].sleep == Sleep::Asleep {
-                    pool.threads[worker].sleep = Sleep::Up;
-                    pool.counts = pool.counts.end_sleep();
-                }
-                if let Some((_, at)) = pool.threads[index].stack.last_mut() {
-                    *at += 1;
-                }
-                Step::Go
-            }
-            Spin(_) => self.then(state, pool, index, Then::Next),
-            Wait(awaited) | Block(awaited) if state.tasks[awaited] == Task::Done => {
+                self.deliver(state, pool, worker, child);
                 self.then(state, pool, index, Then::Next)
             }
-            Wait(awaited) => {
-                let queue = &mut state.pools[pool].queue;
-                let fit = queue.iter().position(|&task| self.descends(task, awaited));
-                match fit {
-                    Some(place) => {
-                        let task = queue.remove(place);
-                        self.start(state, pool, index, task)
-                    }
-                    None => Step::BeginBlock,
+            Broadcast(first) => {
+                for worker in 0..state.pools[pool].size {
+                    self.deliver(state, pool, worker, first + worker);
+                }
+                self.then(state, pool, index, Then::Next)
+            }
+            Close(other) => {
+                state.pools[other].closing = true;
+                Step::WakeAll {
+                    pool: other,
+                    next: 0,
+                    leaves: false,
                 }
             }
-            Block(_) => Step::BeginBlock,
+            Leave(_) if !self.rules.serves_while_closing => Step::Idles,
+            Spin(_) | Meet(_) => self.then(state, pool, index, Then::Next),
+            Wait(_) | Block(_) | Leave(_) => self.wait(state, pool, index, op),
         }
     }
 
-    fn search(&self, state: &mut State, pool: usize, index: usize, choice: bool) -> Step {
+    fn deliver(&self, state: &mut State, pool: usize, worker: usize, task: usize) {
+        state.tasks[task] = Task::Queued;
+        let pool = &mut state.pools[pool];
+        pool.threads[worker].targeted.push(task);
+        pool.wake_up(worker);
+    }
+
+    /// Goes on behind a wait that is over; otherwise runs what it waits for, or blocks.
+    fn wait(&self, state: &mut State, pool: usize, index: usize, op: Op) -> Step {
+        let over = match op {
+            Wait(awaited) | Block(awaited) => state.tasks[awaited] == Task::Done,
+            Leave(other) => state.pools[other].is_left(),
+            _ => true,
+        };
+        if over {
+            return self.then(state, pool, index, Then::Next);
+        }
+        let queue = &mut state.pools[pool].queue;
+        let fit = match op {
+            Wait(awaited) => queue.iter().position(|&task| self.descends(task, awaited)),
+            _ => None,
+        };
+        match fit {
+            Some(place) => {
+                let task = queue.remove(place);
+                self.start(state, pool, index, task)
+            }
+            None => Step::BeginBlock,
+        }
+    }
+
+    fn search(&self, state: &mut State, pool: usize, index: usize, choice: usize) -> Step {
         match state.pools[pool].pop(choice) {
             Some(task) => self.start(state, pool, index, task),
+            None if state.pools[pool].is_closed() => self.leave(pool),
             None if index >= self.pools[pool].0 => Step::LieDown,
             None => Step::BeginSleep,
         }
@@ -250,18 +316,19 @@ impl Program {
 
     /// Wakes a sleeping worker. Returns `true` if a spare was counted as up instead, and is to be
     /// called.
-    fn wake(&self, pool: &mut Pool) -> bool {
+    fn wake(&self, pool: &mut Pool, choice: usize) -> bool {
         if pool.threads.iter().any(|t| t.sleep == Sleep::Search) {
             // One is on its way, and wakes another if there is more than it takes.
             return false;
         }
-        let size = pool.size;
-        let mut threads = pool.threads.iter_mut().enumerate();
-        let sleeper = threads.find(|(index, thread)| {
-            thread.sleep == Sleep::Asleep && (self.rules.wakes_waiting_spares || *index < size)
-        });
-        if let Some((_, thread)) = sleeper {
-            thread.sleep = Sleep::Search;
+        let sleeps = |thread: &&mut Thread| thread.sleep == Sleep::Asleep;
+        let (workers, spares) = pool.threads.split_at_mut(pool.size);
+        let mut sleepers: Vec<_> = workers.iter_mut().filter(sleeps).collect();
+        if sleepers.is_empty() && self.rules.wakes_waiting_spares {
+            sleepers.extend(spares.iter_mut().filter(sleeps));
+        }
+        if let Some(last) = sleepers.len().checked_sub(1) {
+            sleepers[choice.min(last)].sleep = Sleep::Search;
             pool.counts = pool.counts.end_sleep();
             return false;
         }
@@ -275,7 +342,7 @@ impl Program {
     }
 
     /// Calls up a spare that was put aside, or starts one, unless the system refuses.
-    fn rouse(&self, pool: &mut Pool, refused: bool) {
+    fn rouse(&self, pool: &mut Pool, choice: usize) {
         let size = pool.size;
         let mut aside = pool.threads.iter_mut();
         if let Some(spare) = aside.find(|thread| thread.sleep == Sleep::Spare) {
@@ -287,7 +354,7 @@ impl Program {
             .iter()
             .position(|thread| thread.sleep == Sleep::Absent);
         match absent {
-            Some(index) if !(self.refuses && refused) => {
+            Some(index) if !(pool.is_closed() || self.refuses && choice > 0) => {
                 pool.threads[index].sleep = Sleep::Up;
             }
             _ => {
@@ -300,33 +367,55 @@ impl Program {
         }
     }
 
-    pub(super) fn outside(&self, state: &mut State, root: usize, choice: bool) {
+    pub(super) fn outside(&self, state: &mut State, root: usize, choice: usize) {
         let (pool, task) = self.roots[root];
-        match state.outside[root] {
-            0 => {
+        let done = if self.closes && root == 0 {
+            Outside::Close
+        } else {
+            Outside::Done
+        };
+        state.outside[root] = match state.outside[root] {
+            Outside::Push => {
                 state.tasks[task] = Task::Queued;
                 state.pools[pool].queue.push(task);
-                state.outside[root] = 1;
+                Outside::Wake
             }
-            1 => {
-                let spare = self.wake(&mut state.pools[pool]);
-                state.outside[root] = if spare { 2 } else { 3 };
-            }
-            _ => {
+            Outside::Wake if self.wake(&mut state.pools[pool], choice) => Outside::StartSpare,
+            Outside::Wake => done,
+            Outside::StartSpare => {
                 self.rouse(&mut state.pools[pool], choice);
-                state.outside[root] = 3;
+                done
             }
-        }
+            Outside::Close => {
+                state.pools[pool].closing = true;
+                Outside::WakeAll(0)
+            }
+            Outside::WakeAll(next) if next < state.pools[pool].threads.len() => {
+                state.pools[pool].wake_for_good(next);
+                Outside::WakeAll(next + 1)
+            }
+            Outside::WakeAll(_) | Outside::Done => Outside::Done,
+        };
     }
 }
 
 impl Pool {
-    fn pop(&mut self, oldest: bool) -> Option<usize> {
-        match (self.queue.is_empty(), oldest) {
-            (true, _) => None,
-            (false, true) => Some(self.queue.remove(0)),
-            (false, false) => self.queue.pop(),
-        }
+    /// Returns `true` if a push that may choose leaves its task to a sleeper that naps.
+    fn leaves_to_nap(&self, choice: usize) -> bool {
+        let naps = |thread: &Thread| thread.step == Step::Nap && thread.sleep == Sleep::Asleep;
+        choice == CHOICES - 1 && self.threads.iter().any(naps)
+    }
+
+    /// Takes the newest task, or an older one.
+    fn pop(&mut self, choice: usize) -> Option<usize> {
+        let last = self.queue.len().checked_sub(1)?;
+        Some(self.queue.remove(last.saturating_sub(choice)))
+    }
+
+    /// A task may have been left to it.
+    fn get_up_from_nap(&mut self, index: usize) -> Step {
+        self.threads[index].summoned = true;
+        self.get_up(index)
     }
 
     fn get_up(&mut self, index: usize) -> Step {

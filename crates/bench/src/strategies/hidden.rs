@@ -1,0 +1,122 @@
+//! How long a task stays hidden behind another one that takes 100 ms and neither forks nor pops.
+//!
+//! A worker forks a job while the other one is busy, and is then held up. When the other one runs
+//! out of work, nothing is public, and no answer to its request will come in time: the job must be
+//! forced. On a semi-private deque as published (Rito, "Scheduling computations", Algorithms 8 and
+//! 9) it would stay hidden until the long task ends.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use locksley::{Pool, Strategy};
+
+use super::lineup::{self, STEALING};
+use crate::harness::report::Outcome;
+use crate::harness::{Contender, Plan, Sample, Workload, Wrong, verify};
+
+/// The name in tables, bars and JSON.
+pub(super) const NAME: &str = "hidden behind 100 ms";
+
+/// What it must not take longer than.
+pub(super) const SEMI_PRIVATE: &str = "semi-private";
+
+const CONTENDERS: [&str; 6] = [
+    STEALING,
+    "stealing",
+    SEMI_PRIVATE,
+    "steal-half",
+    "sharing",
+    "dealing",
+];
+
+/// What the task takes that forks nothing.
+const LONG: Duration = Duration::from_millis(100);
+
+/// Returns how long after the other worker ran out of work the job began.
+fn episode(pool: &Pool) -> Duration {
+    let [forked, begun] = [const { AtomicBool::new(false) }; 2];
+    let (start, released) = (Instant::now(), AtomicU64::new(0));
+    let occupied = AtomicBool::new(false);
+    let nanos = || start.elapsed().as_nanos() as u64;
+    let mut began = 0;
+    pool.install(|| {
+        locksley::scope(|scope| {
+            scope.spawn(|_| {
+                occupied.store(true, Ordering::Release);
+                while !forked.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                // The long task has begun for good.
+                let since = Instant::now();
+                while since.elapsed() < Duration::from_micros(200) {
+                    std::hint::spin_loop();
+                }
+                released.store(nanos(), Ordering::Release);
+            });
+            while !occupied.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            let long = || {
+                forked.store(true, Ordering::Release);
+                let since = Instant::now();
+                while since.elapsed() < LONG && !begun.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+            };
+            let job = || {
+                began = nanos();
+                begun.store(true, Ordering::Release);
+            };
+            locksley::join(long, job);
+        });
+    });
+    Duration::from_nanos(began.saturating_sub(released.into_inner()))
+}
+
+fn contender(name: &'static str, strategy: Strategy) -> Contender {
+    Contender::new(name, move |operations| {
+        let pool = lineup::builder(strategy, 2).build();
+        let pool = pool.expect("the machine has room for a pool");
+        let episodes = operations.clamp(1, 20);
+        let hidden: Vec<Duration> = (0..episodes).map(|_| episode(&pool)).collect();
+        verify(name, "episodes", episodes, hidden.len() as u64)?;
+        let longest = hidden.iter().max().copied().unwrap_or_default();
+        Ok(Sample {
+            elapsed: hidden.iter().sum(),
+            operations: episodes,
+            note: longest.as_secs_f64() * 1e6,
+        })
+    })
+}
+
+pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
+    if !plan.includes(NAME) || lineup::is_crowded(2) {
+        return Ok(());
+    }
+    let contenders = lineup::known(&CONTENDERS).into_iter();
+    let workload = Workload {
+        name: NAME,
+        about: "a forked job, from when another worker wants it until it begins",
+        reference: STEALING,
+        note: Some("the longest, us"),
+        contenders: contenders
+            .filter_map(|name| Some(contender(name, lineup::strategy(name)?)))
+            .collect(),
+    };
+    outcome.workloads.push(workload.run(plan)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_begins_before_the_long_task_ends() {
+        let strategy = lineup::strategy(SEMI_PRIVATE).expect("it is built in");
+        let pool = lineup::builder(strategy, 2).build().expect("a pool");
+        let hidden = episode(&pool);
+        assert!(hidden <= 2 * LONG, "{hidden:?}");
+    }
+}

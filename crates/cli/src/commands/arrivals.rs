@@ -1,0 +1,134 @@
+//! `locksley simulate arrivals`: open systems, in which items arrive at a rate.
+
+use locksley::Pool;
+use locksley_measure::runtimes::{Runtime, Worker};
+use locksley_measure::table::{Style, Table};
+use locksley_sim::Sweep;
+use locksley_sim::open::{Arrivals, Outcome, simulate};
+use serde_json::json;
+
+use crate::error::Error;
+use crate::render::output::Output;
+use crate::render::units::{count, digits};
+
+/// How it begins on the command line.
+pub(super) const NAME: &str = "arrivals";
+
+/// What may stand behind the name.
+const FORM: &str = "arrivals:load=0.8,generators=N,service=1000,steal=100,items=100000";
+
+/// Schedulers for open systems, where none are named.
+pub(super) const STRATEGIES: &str =
+    "greedy,lock-free,steal-half,steal-half:probabilistic,sending,dealing";
+
+/// What the columns mean.
+const LEGEND: &str = "  \
+  wait       how long an item waits before a processor begins it, over the mean time it then takes
+  backlog    items that wait, on average, in each quarter of the time: one that grows is not stable
+  greedy     no real scheduler: one queue for all, a bound for the others";
+
+/// Sets what `load=0.9,generators=1` says.
+fn with(mut arrivals: Arrivals, text: &str) -> Result<Arrivals, Error> {
+    let rest = text.strip_prefix(NAME).unwrap_or_default();
+    let rest = rest.strip_prefix(':').unwrap_or(rest);
+    for part in rest.split(',').filter(|part| !part.is_empty()) {
+        let wrong = || Error::usage(format!("`{part}` in `{text}` is wrong: write {FORM}"));
+        let (key, value) = part.split_once('=').ok_or_else(wrong)?;
+        let number = || value.parse::<u64>().map_err(|_| wrong());
+        match key {
+            "load" => arrivals.load = value.parse().map_err(|_| wrong())?,
+            "generators" => arrivals.generators = number()? as usize,
+            "service" => arrivals.service = number()?,
+            "steal" => arrivals.steal = number()?,
+            "items" => arrivals.items = number()?,
+            _ => return Err(wrong()),
+        }
+    }
+    arrivals.check().map_err(Error::usage)?;
+    Ok(arrivals)
+}
+
+/// Simulates an open system under each of some schedulers, and says how long items wait.
+pub(super) fn run(
+    text: &str,
+    output: &Output,
+    strategies: &[locksley_sim::Strategy],
+    processors: &[usize],
+    seed: u64,
+) -> Result<(), Error> {
+    let mut systems = Vec::new();
+    for &processors in processors {
+        for &strategy in strategies {
+            let arrivals = Arrivals {
+                seed,
+                ..Arrivals::new(processors, strategy)
+            };
+            systems.push(with(arrivals, text)?);
+        }
+    }
+    let one = |arrivals: &Arrivals| simulate(arrivals).map_err(Error::usage);
+    let mut runtime = Worker(Pool::builder().build()?);
+    let outcomes = runtime.run(Sweep::new(&systems, &one));
+    let outcomes: Vec<Outcome> = outcomes.into_iter().collect::<Result<_, _>>()?;
+    output.say(table(text, &systems, &outcomes).render(Style::Plain));
+    output.say(output.style.faint(LEGEND));
+    let document = json!({
+        "command": "simulate",
+        "arrivals": text,
+        "outcomes": outcomes,
+    });
+    let file = output.write("simulate.json", &format!("{document:#}\n"))?;
+    let file = file.display().to_string();
+    output.say(format!("  written: {}", output.style.bold(&file)));
+    output.document(&document)
+}
+
+fn table(text: &str, systems: &[Arrivals], outcomes: &[Outcome]) -> Table {
+    let header = [
+        "scheduler",
+        "processors",
+        "generators",
+        "load",
+        "mean wait",
+        "99%",
+        "longest",
+        "moved",
+        "backlog",
+    ];
+    let mut table = Table::new(text.to_string(), &header);
+    for (system, outcome) in systems.iter().zip(outcomes) {
+        let services = |time: f64| digits(time / system.service as f64);
+        let backlog = outcome.backlog.map(|items| count(items.round() as u64));
+        table.row(vec![
+            outcome.strategy.clone(),
+            outcome.processors.to_string(),
+            outcome.generators.to_string(),
+            digits(outcome.load),
+            services(outcome.mean_wait),
+            services(outcome.quantile_99 as f64),
+            services(outcome.longest as f64),
+            count(outcome.moved),
+            backlog.join(" "),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use locksley_sim::Strategy;
+
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_the_name_is_read() {
+        let usual = || Arrivals::new(8, Strategy::LockFree);
+        let read = |text| with(usual(), text);
+        assert_eq!(read("arrivals").ok(), Some(usual()));
+        let one = read("arrivals:load=0.5,generators=1,items=10").expect("it is right");
+        assert_eq!((one.load, one.generators, one.items), (0.5, 1, 10));
+        for wrong in ["arrivals:load", "arrivals:speed=1", "arrivals:generators=9"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

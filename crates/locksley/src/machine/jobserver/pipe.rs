@@ -1,0 +1,260 @@
+//! The pipe of a jobserver, and where it is.
+
+use std::ffi::c_int;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::RawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+use crate::pool::environment;
+use crate::pool::process::{self, PerProcess};
+use crate::sync::{Mutex, lock};
+
+unsafe extern "C" {
+    /// The C standard library's. Returns 0 if `handler` will be called at exit.
+    fn atexit(handler: extern "C" fn()) -> c_int;
+}
+
+/// A forked process asks for itself.
+static JOBSERVER: PerProcess<Option<Jobserver>> = PerProcess::new();
+
+/// The jobserver of the make that this process was started by.
+pub(crate) struct Jobserver {
+    pipe: File,
+    tokens: Mutex<Tokens>,
+    /// The number of the process that opened it.
+    generation: usize,
+}
+
+/// Which of the process's jobs are under way.
+#[derive(Default)]
+struct Tokens {
+    /// Whether a worker has the process's own job.
+    own: bool,
+    /// The bytes that were taken from the pipe.
+    taken: Vec<u8>,
+    /// Set when the process exits: nothing is taken any more.
+    closed: bool,
+}
+
+impl Jobserver {
+    /// The jobserver that the environment tells of, if it is there.
+    pub(crate) fn of_this_process() -> Option<&'static Jobserver> {
+        let found = JOBSERVER.get_or_init(|| {
+            let jobserver = Jobserver::open(address(&environment::make_flags()?)?)?;
+            // SAFETY: the function does not unwind, and is there as long as the process: a library
+            // that is unloaded before unregisters its functions.
+            unsafe { atexit(give_back) };
+            Some(jobserver)
+        });
+        found.as_ref()
+    }
+
+    fn open(address: Address<'_>) -> Option<Jobserver> {
+        let path = match address {
+            Address::Path(path) => path.to_owned(),
+            Address::Descriptors(read, write) if are_inherited([read, write]) => named(read),
+            Address::Descriptors(..) => return None,
+        };
+        // Opening it for both waits for no other end.
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        options.custom_flags(libc::O_NONBLOCK);
+        let is_pipe = std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_fifo());
+        let pipe = is_pipe.then(|| options.open(&path).ok()).flatten()?;
+        Some(Jobserver {
+            pipe,
+            tokens: Mutex::default(),
+            generation: process::watched_generation(),
+        })
+    }
+
+    /// How many jobs this process runs, or may run without asking.
+    pub(crate) fn jobs(&self) -> usize {
+        1 + lock(&self.tokens).taken.len()
+    }
+
+    /// Takes the process's own job, or else a byte. Returns `false` if there is none.
+    pub(super) fn take(&self) -> bool {
+        let mut tokens = lock(&self.tokens);
+        if tokens.closed {
+            return false;
+        }
+        if !tokens.own {
+            tokens.own = true;
+            return true;
+        }
+        let mut byte = [0];
+        let read = (&self.pipe).read(&mut byte);
+        let taken = matches!(read, Ok(1));
+        if taken {
+            tokens.taken.extend(byte);
+        }
+        taken
+    }
+
+    /// Gives a job back: bytes first, which other processes may wait for.
+    pub(super) fn put_back(&self) {
+        // In a forked process, they are its parent's, and the lock may be held for ever.
+        if self.generation != process::generation() {
+            return;
+        }
+        let mut tokens = lock(&self.tokens);
+        match tokens.taken.pop() {
+            Some(byte) => self.write(&[byte]),
+            None => tokens.own = false,
+        }
+    }
+
+    /// The pipe has room for every byte that was taken from it.
+    fn write(&self, bytes: &[u8]) {
+        // If make is gone, no process wants them.
+        let _ = (&self.pipe).write_all(bytes);
+    }
+}
+
+/// Gives back what the workers hold when the process exits.
+extern "C" fn give_back() {
+    let Some(Some(jobserver)) = JOBSERVER.get() else {
+        return;
+    };
+    let mut tokens = lock(&jobserver.tokens);
+    tokens.closed = true;
+    jobserver.write(&tokens.taken);
+    tokens.taken.clear();
+}
+
+/// What make's flags say of the pipe: its path, or the numbers of its ends.
+#[derive(Debug, PartialEq)]
+enum Address<'f> {
+    Path(&'f str),
+    Descriptors(RawFd, RawFd),
+}
+
+/// The name of what a descriptor of this process refers to.
+fn named(descriptor: RawFd) -> String {
+    format!("/proc/self/fd/{descriptor}")
+}
+
+/// Returns `true` if these are the two ends of one pipe, and the process was started with them. If
+/// make has kept its pipe to itself, the numbers are those of no file, or of one that the program
+/// has opened, which the standard library closes on `exec`.
+fn are_inherited(descriptors: [RawFd; 2]) -> bool {
+    let pipes = descriptors.map(|descriptor| {
+        // SAFETY: the call takes no pointer; a number without a file is an error.
+        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
+        let file = std::fs::metadata(named(descriptor)).ok()?;
+        let inherited = flags >= 0 && flags & libc::FD_CLOEXEC == 0;
+        (inherited && file.file_type().is_fifo()).then(|| (file.dev(), file.ino()))
+    });
+    pipes[0].is_some() && pipes[0] == pipes[1]
+}
+
+/// Finds the jobserver in make's flags. Of several the last one counts; what follows `--` are
+/// variables.
+fn address(flags: &str) -> Option<Address<'_>> {
+    let words = flags.split(' ').take_while(|word| *word != "--");
+    let auth = words.filter_map(|word| {
+        let older = || word.strip_prefix("--jobserver-fds=");
+        word.strip_prefix("--jobserver-auth=").or_else(older)
+    });
+    let auth = auth.last()?;
+    if let Some(path) = auth.strip_prefix("fifo:") {
+        return Some(Address::Path(path));
+    }
+    // Negative numbers say that there is one which this program was not given.
+    let (read, write) = auth.split_once(',')?;
+    let (read, write) = (read.parse().ok()?, write.parse().ok()?);
+    (read >= 0 && write >= 0).then_some(Address::Descriptors(read, write))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsRawFd, FromRawFd};
+
+    use super::*;
+    use crate::machine::jobserver::Token;
+
+    #[test]
+    fn flags_tell_where_the_pipe_is() {
+        let descriptor = |read| Some(Address::Descriptors(read, read + 1));
+        assert_eq!(address(" -j8 --jobserver-auth=3,4"), descriptor(3));
+        assert_eq!(address("n --jobserver-fds=5,6 -j"), descriptor(5));
+        let both =
+            "--jobserver-fds=3,4 --jobserver-auth=fifo:/tmp/GMfifo7 -- A=--jobserver-auth=9,9";
+        assert_eq!(address(both), Some(Address::Path("/tmp/GMfifo7")));
+        for none in [
+            "",
+            "k",
+            "-j1",
+            "--jobserver-auth=-2,-2",
+            "--jobserver-auth=3",
+        ] {
+            assert_eq!(address(none), None, "{none}");
+        }
+    }
+
+    /// A pipe with so many bytes in it, and a jobserver that has opened it by its descriptor.
+    /// Both ends of a new pipe.
+    fn pipe(flags: c_int) -> [File; 2] {
+        let mut ends = [0; 2];
+        // SAFETY: there is room for two descriptors; each is then owned by one file.
+        unsafe {
+            assert_eq!(libc::pipe2(ends.as_mut_ptr(), flags), 0);
+            ends.map(|end| File::from_raw_fd(end))
+        }
+    }
+
+    fn address_of([read, write]: &[File; 2]) -> Address<'static> {
+        Address::Descriptors(read.as_raw_fd(), write.as_raw_fd())
+    }
+
+    fn piped(bytes: &[u8]) -> (File, Jobserver) {
+        let ends = pipe(0);
+        let jobserver = Jobserver::open(address_of(&ends));
+        let [read, write] = ends;
+        (&write).write_all(bytes).expect("a pipe has room");
+        (read, jobserver.expect("it is a pipe"))
+    }
+
+    #[test]
+    fn what_is_taken_is_given_back() {
+        let (mut pipe, jobserver) = piped(b"+*");
+        let jobserver: &'static Jobserver = Box::leak(Box::new(jobserver));
+        let mut tokens: Vec<Token> = (0..4).map(|_| Token::of(Some(jobserver))).collect();
+        // The process's own job, and two bytes.
+        let held = tokens.iter_mut().map(Token::take);
+        assert_eq!(held.collect::<Vec<_>>(), [true, true, true, false]);
+        assert!(tokens[0].take(), "it is held");
+        assert_eq!(jobserver.jobs(), 3);
+        tokens[1].put_back();
+        tokens[1].put_back();
+        assert!(tokens[3].take() && !tokens[1].take());
+        drop(tokens);
+        assert_eq!(jobserver.jobs(), 1);
+        let mut left = [0; 2];
+        pipe.read_exact(&mut left).expect("both bytes are there");
+        left.sort_unstable();
+        assert_eq!(&left, b"*+");
+    }
+
+    #[test]
+    fn what_is_no_pipe_is_left_alone() {
+        let file = File::open("/proc/self/stat").expect("Linux has it");
+        let number = file.as_raw_fd();
+        assert!(Jobserver::open(Address::Descriptors(number, number)).is_none());
+        // The program's own pipe, where make's would be if it had been handed down.
+        let own = pipe(libc::O_CLOEXEC);
+        assert!(Jobserver::open(address_of(&own)).is_none());
+        assert!(Jobserver::open(Address::Path("/proc/self/stat")).is_none());
+        assert!(Jobserver::open(Address::Path("/no such file")).is_none());
+    }
+
+    #[test]
+    fn without_a_jobserver_every_token_can_be_had() {
+        let mut token = Token::of(None);
+        assert!(token.take());
+        token.put_back();
+        assert!(token.take());
+    }
+}

@@ -1,0 +1,82 @@
+//! Moving several forked jobs at once, under `steal-half` where waiters take any work.
+//!
+//! A thief takes as many of a victim's public forked jobs as [`Amount`](locksley_policy::Amount)
+//! says, with one compare-and-swap. It runs the *oldest* and keeps the others among those that have
+//! moved, where other workers take from the oldest on.
+//!
+//! **Why the oldest.** The jobs of a recursion are pushed from the large end of its work to the
+//! small one: a half, a quarter, an eighth and so on. In the paper a thief runs the newest of what
+//! it has taken, the smallest. Then all workers are at the small end of the recursion, and the
+//! oldest job, half of all work, begins last. A search that would end soon in the half that a thief
+//! of one job runs at once, as rayon's `find_any` over a range without end, does not get there: it
+//! goes on for as long as the smaller parts take, which looks like a standstill.
+//!
+//! **Why not where waiters leapfrog.** A waiter may run a job only if it descends from what it waits
+//! for. It knows that of jobs in the deque of the worker that runs what it waits for, since that
+//! deque holds what was forked below it, in the order of the stack (`wait`, `task_stack`). *Claim:*
+//! no order of moved jobs preserves that for a batch of two. Let worker A fork x and then, inside
+//! the first closure of the same join, y; so x does not descend from y, nor y from x, and A waits
+//! for y before it waits for x. Thief B takes both, and runs one. If B runs x while y is in its
+//! queue: A waits for y, which has not begun, so that nothing descends from it that A could run,
+//! and A may take y itself only by looking for it in the middle of another's queue, since what is
+//! above it and below it are others' jobs. If B runs y while x is in its queue: A waits for y, looks
+//! at B, and finds x, which does not descend from y. It must not run x: x may want a lock that the
+//! frame below A's wait holds. So every job of a batch but the one that runs is out of reach for the
+//! worker that will wait for it, until B is done with the other. With one job at a time there is no
+//! such job: what is stolen runs at once.
+
+use locksley_queue::Steal;
+
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::worker::Worker;
+use crate::strategy::local_queue::LocalQueue;
+use crate::task::job::JobRef;
+
+/// Steals public forked jobs of `victim`: as many as the queue wants, but at least `least`.
+fn take(
+    thief: &Worker,
+    pile: &mut Box<dyn LocalQueue>,
+    victim: &Worker,
+    least: usize,
+    mut sink: impl FnMut(&mut Box<dyn LocalQueue>, JobRef),
+) -> Steal<usize> {
+    let load = thief.load();
+    let mut jobs = Vec::new();
+    let amount = |public| pile.amount_of_forks(load, public).max(least);
+    let answer = victim.deque.steal_some(amount, |job| jobs.push(job));
+    jobs.into_iter().for_each(|job| sink(pile, job));
+    answer
+}
+
+impl Worker {
+    /// Tries to steal a batch of forked jobs. `None` if the strategy has no batches of them, or the
+    /// victim shows nothing.
+    pub(crate) fn haul_forks(&self, victim: usize) -> Option<Steal<QueuedJob>> {
+        // SAFETY: the pile does not come back here.
+        let pile = unsafe { self.pile() }.filter(|pile| pile.moves_forks())?;
+        let mut oldest = None;
+        let worker = self.registry().worker(victim);
+        let answer = take(self, pile, worker, 1, |pile, job| match oldest {
+            None => oldest = Some(job),
+            Some(_) => pile.keep_moved(job),
+        });
+        let (Steal::Success(count), Some(job)) = (answer, oldest) else {
+            return None;
+        };
+        let answer = Steal::Success(QueuedJob { job, owner: victim });
+        self.count_attempt(victim, &answer, false);
+        self.hauled(count - 1);
+        Some(answer)
+    }
+
+    /// Moves forked jobs of `victim` here, for a worker that has work. Returns how many.
+    pub(crate) fn balance_forks(&self, victim: usize) -> usize {
+        // SAFETY: the pile does not come back here.
+        let Some(pile) = unsafe { self.pile() }.filter(|pile| pile.moves_forks()) else {
+            return 0;
+        };
+        let worker = self.registry().worker(victim);
+        let answer = take(self, pile, worker, 0, |pile, job| pile.keep_moved(job));
+        answer.success().unwrap_or(0)
+    }
+}

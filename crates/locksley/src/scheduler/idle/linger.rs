@@ -1,0 +1,137 @@
+//! How long a worker without work goes on looking for it before it sleeps.
+//!
+//! To wake a worker takes some ten microseconds, during which a burst of short tasks has no help. A
+//! program with short serial phases pays that in every phase. So a worker whose pauses were short
+//! lately, and which was busy for a good part of the time between them, looks for work for as long
+//! as such a pause may last. Any other worker sleeps at once. Hypervisors let processors poll by a
+//! rule of this kind before they halt them.
+//!
+//! One worker of a pool lingers at a time. The first job that it finds makes it wake others.
+
+use std::cell::Cell;
+
+/// The longest pause that is worth waiting for, in nanoseconds: a few times what it takes to wake a
+/// worker. Programs whose pauses are longer lose little by a wake-up in each.
+const LONGEST: u64 = 150_000;
+
+/// A pause is worth waiting for if it is at most so many times as long as the work behind it.
+const WORTH: u64 = 4;
+
+/// About what it takes to wake a worker, both sides together, in nanoseconds. Less work than that is
+/// not worth it.
+const WAKE_UP: u64 = 30_000;
+
+/// What part of an average a new value makes up.
+const WEIGHT: u64 = 4;
+
+/// What a worker remembers of its pauses, in nanoseconds. The owner's alone.
+#[derive(Debug)]
+pub(crate) struct Linger {
+    /// When it last ran out of work, or found some.
+    since: Cell<u64>,
+    /// The average length of its pauses. A long one counts as twice the longest.
+    pause: Cell<u64>,
+    /// The average time that it was busy between them.
+    busy: Cell<u64>,
+    /// Set while it is the worker of its pool that lingers.
+    pub(crate) lingers: Cell<bool>,
+    /// Set while it does what it was woken for.
+    pub(crate) woken: Cell<bool>,
+}
+
+impl Linger {
+    pub(crate) fn new() -> Linger {
+        Linger {
+            since: Cell::new(0),
+            pause: Cell::new(2 * LONGEST),
+            busy: Cell::new(0),
+            lingers: Cell::new(false),
+            woken: Cell::new(false),
+        }
+    }
+
+    /// Notes that the worker has run out of work. If it was woken for that work, returns whether it
+    /// was worth a wake-up.
+    pub(crate) fn begin_pause(&self, now: u64) -> Option<bool> {
+        let busy = now.saturating_sub(self.since.replace(now));
+        average(&self.busy, busy.min(WORTH * LONGEST));
+        self.woken.take().then_some(busy >= WAKE_UP)
+    }
+
+    /// Notes that the worker has found work.
+    pub(crate) fn end_pause(&self, now: u64) {
+        let pause = now.saturating_sub(self.since.replace(now));
+        average(&self.pause, pause.min(2 * LONGEST));
+    }
+
+    /// Returns `true` if the worker should look for work a while longer.
+    pub(crate) fn is_worthwhile(&self, now: u64) -> bool {
+        let (pause, busy) = (self.pause.get(), self.busy.get());
+        let elapsed = now.saturating_sub(self.since.get());
+        pause <= LONGEST && pause <= WORTH * busy && elapsed < (2 * pause).min(LONGEST)
+    }
+}
+
+fn average(average: &Cell<u64>, value: u64) {
+    average.set((average.get() * (WEIGHT - 1) + value) / WEIGHT);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A worker that was paused and busy for these times in turn, and has just run out of work.
+    fn after(pause: u64, busy: u64) -> (Linger, u64) {
+        let (linger, mut now) = (Linger::new(), 0);
+        for _ in 0..20 {
+            linger.begin_pause(now);
+            now += pause;
+            linger.end_pause(now);
+            now += busy;
+        }
+        linger.begin_pause(now);
+        (linger, now)
+    }
+
+    #[test]
+    fn a_worker_lingers_for_up_to_twice_its_usual_pause() {
+        let (linger, now) = after(50_000, 100_000);
+        assert!(linger.is_worthwhile(now));
+        assert!(linger.is_worthwhile(now + 99_000));
+        assert!(!linger.is_worthwhile(now + 105_000));
+    }
+
+    #[test]
+    fn a_worker_sleeps_after_long_pauses_and_for_little_work() {
+        let (long, now) = after(LONGEST + 1_000, 1_000_000);
+        assert!(!long.is_worthwhile(now));
+        let (little, now) = after(100_000, 20_000);
+        assert!(!little.is_worthwhile(now));
+        assert!(!Linger::new().is_worthwhile(0), "nothing is known yet");
+    }
+
+    #[test]
+    fn short_work_is_not_worth_a_wake_up() {
+        let linger = Linger::new();
+        assert_eq!(linger.begin_pause(WAKE_UP), None, "it was not woken");
+        for busy in [WAKE_UP - 1, WAKE_UP] {
+            linger.end_pause(0);
+            linger.woken.set(true);
+            assert_eq!(linger.begin_pause(busy), Some(busy >= WAKE_UP));
+        }
+    }
+
+    #[test]
+    fn long_pauses_are_forgotten_after_a_few_short_ones() {
+        let (linger, mut now) = after(1_000_000_000, 20_000);
+        let mut rounds = 0;
+        while !linger.is_worthwhile(now) {
+            now += 20_000;
+            linger.end_pause(now);
+            now += 20_000;
+            linger.begin_pause(now);
+            rounds += 1;
+        }
+        assert!((2..=6).contains(&rounds), "{rounds} rounds");
+    }
+}

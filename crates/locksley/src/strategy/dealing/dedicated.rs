@@ -1,0 +1,266 @@
+//! Work dealing as published (`dealing:...,mode=dedicated`): what a worker is dealt it executes
+//! itself, and no other does.
+//!
+//! - The put-oracle is asked for every spawned job. What a worker deals to itself lies in a buffer
+//!   like any other, and is executed in that order, oldest first.
+//! - No worker enters another's place: there is no lock, and no barrier but those of the sleep.
+//! - Items come from lists that are there from the beginning (LISTS_NUM). Where none is left, a job
+//!   goes to the pool's queue, and so does what is spawned while the pool ends.
+//!
+//! Forks lie in the pool's deque, and are stolen: the paper knows no joins. A waiter takes any work,
+//! its own buffers first: a waiter that did not could wait for another one that waits for it, each
+//! with what the other waits for in its buffers. One that has stacked up as many jobs of others as
+//! it may leaves its buffers to the pool's queue before it blocks.
+//!
+//! A handle that is joined before its task has begun runs the task itself, as everywhere.
+//!
+//! A worker that sleeps is woken when it is dealt something: the dealer wakes that very worker.
+//!
+//! **Theorems.** 1: dealing and collecting are wait-free but for the pool of lists, whose
+//! compare-and-swap fails only if another's succeeds. 2: the memory is fixed: the lists, and n^2
+//! dummies. 3 and 11 hold as of the oracle, since no job goes elsewhere; with `l=inf` every job is
+//! executed where it prefers to be. 4 to 10: the simulator's `dealing` is this mode.
+
+use std::sync::Arc;
+
+use locksley_policy::{Collector, Dealer, Dealing, Random};
+use locksley_queue::pcb::Process;
+use locksley_queue::{Steal, Word};
+
+use super::table::Table;
+use crate::scheduler::injector::QueuedJob;
+use crate::strategy::local_queue::{LocalQueue, StealHandle, TransferCounts};
+use crate::task::job::{GroupId, JobRef};
+
+/// The owner's side.
+pub(crate) struct DedicatedQueue {
+    me: usize,
+    /// Its row and its column of buffers; none for a worker beyond those that are dealt to.
+    process: Option<Process<JobRef>>,
+    table: Arc<Table>,
+    policy: Dealing,
+    dealer: Dealer,
+    collector: Collector,
+    random: Random,
+    /// To whom something was dealt last.
+    told: Option<usize>,
+    transfers: TransferCounts,
+}
+
+/// The other side, which gives nothing.
+pub(crate) struct Closed;
+
+impl StealHandle for Closed {
+    fn steal(&self) -> Steal<JobRef> {
+        Steal::Empty
+    }
+
+    fn len(&self) -> usize {
+        0
+    }
+}
+
+impl DedicatedQueue {
+    pub(crate) fn new(me: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DedicatedQueue {
+        let process = table.process(me);
+        let members = table.members();
+        DedicatedQueue {
+            me,
+            dealer: policy.dealer(me.min(members - 1), members),
+            collector: policy.collector(if process.is_some() { me } else { 0 }),
+            process,
+            table,
+            policy,
+            // Another stream than that of the worker's search.
+            random: Random::new(!seed, me as u64),
+            told: None,
+            transfers: TransferCounts::default(),
+        }
+    }
+
+    /// The paper's `putItem`. Gives the job back if there is no item for it.
+    fn deal(&mut self, job: JobRef, near: Option<usize>) -> Result<(), JobRef> {
+        let (me, table) = (self.me, &*self.table);
+        let Some(process) = &mut self.process else {
+            return Err(job);
+        };
+        if !process.reserve() {
+            return Err(job);
+        }
+        let pending = |to: usize| table.pending(me, to);
+        let to = self.dealer.deal(near, pending, &mut self.random);
+        let was_dealt = job.is_dealt();
+        let job = job.anywhere().dealt(near == Some(to));
+        // Counted first: see `table`.
+        table.count_dealt(me, to, job.is_near());
+        let produced = process.produce(to, job);
+        assert!(produced.is_ok(), "all who are dealt to are in the matrix");
+        if was_dealt {
+            // It was dealt for the second time, and will be executed once.
+            table.count_executed(me);
+        }
+        self.transfers.near += u64::from(near.is_some());
+        if to == me {
+            self.transfers.kept += 1;
+        } else {
+            self.transfers.dealt += 1;
+        }
+        self.told = Some(to);
+        Ok(())
+    }
+
+    /// Takes the oldest item that `from` has dealt to this worker.
+    fn consume(&mut self, from: usize) -> Option<QueuedJob> {
+        let job = self.process.as_mut()?.consume_from(from)?;
+        self.table.count_taken(self.me, from, job.is_near());
+        self.transfers.collected += u64::from(from != self.me);
+        Some(QueuedJob { job, owner: from })
+    }
+}
+
+impl LocalQueue for DedicatedQueue {
+    fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
+        self.deal(job, None)
+    }
+
+    /// What was dealt is taken in the order of dealing: see `pop_received`.
+    fn pop(&mut self) -> Option<JobRef> {
+        None
+    }
+
+    /// The paper's `getItem`.
+    fn pop_received(&mut self) -> Option<QueuedJob> {
+        let members = self.table.members();
+        (0..=members).find_map(|_| {
+            let from = self.collector.at();
+            let job = self.consume(from);
+            self.collector.looked(job.is_some(), &self.policy, members);
+            job
+        })
+    }
+
+    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+        self.deal(job, Some(near)).map(|()| false)
+    }
+
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+        let from = (0..self.table.members()).find(|&from| {
+            let process = self.process.as_ref();
+            let Some(word) = process.and_then(|process| process.peek_from(from)) else {
+                return false;
+            };
+            // SAFETY: the word is that of a job in a buffer whose one consumer this worker is. It
+            // has not been executed, and stays there.
+            unsafe { JobRef::from_word(word).group() == group }
+        })?;
+        self.consume(from)
+    }
+
+    fn has_received(&self) -> bool {
+        let (me, table) = (self.me, &*self.table);
+        self.process.is_some() && table.pending_for(me) + table.pending(me, me) > 0
+    }
+
+    fn is_dedicated(&self) -> bool {
+        true
+    }
+
+    fn dealt_to(&mut self) -> Option<usize> {
+        self.told.take()
+    }
+
+    fn executed(&mut self, near: bool) {
+        self.transfers.hits += u64::from(near);
+        self.table.count_executed(self.me);
+    }
+
+    fn is_settled(&self) -> bool {
+        self.table.is_settled()
+    }
+
+    fn transfers(&self) -> TransferCounts {
+        self.transfers
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::strategy::steal_half::dummies::Dummies;
+
+    fn queues(count: usize, policy: &str) -> Vec<DedicatedQueue> {
+        let policy: Dealing = policy.parse().expect("a policy");
+        let table = Arc::new(Table::new(count, 0, policy));
+        (0..count)
+            .map(|me| DedicatedQueue::new(me, table.clone(), policy, 1))
+            .collect()
+    }
+
+    /// The numbers of the jobs that a worker was dealt, in order.
+    fn drain(queue: &mut DedicatedQueue, jobs: &Dummies) -> Vec<usize> {
+        let number = |received: QueuedJob| {
+            let job = received.job.dealt(true);
+            (0..jobs.count()).find(|&number| jobs.as_spawned(number).dealt(true) == job)
+        };
+        std::iter::from_fn(|| queue.pop_received())
+            .map(|received| number(received).expect("one of these"))
+            .collect()
+    }
+
+    /// Theorem 3, and the order: each worker takes what it was dealt, its own included, in the
+    /// order of dealing.
+    #[test]
+    fn one_after_the_other_and_in_order() {
+        let jobs = Dummies::new(10);
+        let mut queues = queues(3, "dealing:simple,mode=dedicated");
+        for number in 0..10 {
+            assert!(queues[1].push(jobs.as_spawned(number)).is_ok());
+            assert_eq!(queues[1].dealt_to(), Some((1 + number) % 3));
+        }
+        assert!(queues[1].pop().is_none());
+        assert!(!queues[0].is_settled());
+        let got: Vec<Vec<usize>> = queues.iter_mut().map(|one| drain(one, &jobs)).collect();
+        assert_eq!(got, [vec![2, 5, 8], vec![0, 3, 6, 9], vec![1, 4, 7]]);
+        for (queue, got) in queues.iter_mut().zip(&got) {
+            got.iter().for_each(|_| queue.executed(false));
+        }
+        assert!(queues[0].is_settled() && !queues[0].has_received());
+    }
+
+    /// Theorem 11 with L of infinity: every item goes where it wants, however many want the same.
+    #[test]
+    fn without_a_limit_all_go_where_they_want() {
+        let jobs = Dummies::new(50);
+        let mut queues = queues(4, "dealing:locality,l=inf,mode=dedicated");
+        for number in 0..50 {
+            assert!(queues[0].push_near(jobs.as_spawned(number), 3) == Ok(false));
+        }
+        assert_eq!(drain(&mut queues[3], &jobs), (0..50).collect::<Vec<_>>());
+        assert!(
+            queues[..3]
+                .iter_mut()
+                .all(|one| one.pop_received().is_none())
+        );
+    }
+
+    /// Theorem 2: the memory is fixed. What finds no item comes back, and is not counted as dealt.
+    #[test]
+    fn what_has_no_room_comes_back() {
+        let jobs = Dummies::new(1);
+        let mut queues = queues(2, "dealing:simple,mode=dedicated,lists=2");
+        let allocated = queues[0].process.as_ref().map(Process::allocated);
+        let fits = (0..10_000).take_while(|_| queues[0].push(jobs.as_spawned(0)).is_ok());
+        let count = fits.count();
+        let most = 3 * locksley_queue::pcb::GRANULARITY;
+        assert!((most - 10..=most).contains(&count), "{count}");
+        let got: usize = queues.iter_mut().map(|one| drain(one, &jobs).len()).sum();
+        assert_eq!(got, count);
+        (0..count).for_each(|_| queues[0].executed(false));
+        assert!(queues[1].is_settled());
+        assert!(queues[1].push(jobs.as_spawned(0)).is_ok(), "recycled");
+        assert_eq!(
+            queues[0].process.as_ref().map(Process::allocated),
+            allocated
+        );
+    }
+}

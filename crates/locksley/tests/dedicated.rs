@@ -1,0 +1,161 @@
+//! Dealing as published: each spawned task runs on the worker that it was dealt to.
+#![cfg(not(loom))]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use locksley::policy::{DealMode, Dealing, Oracle};
+use locksley::{Pool, Strategy};
+
+fn pool(workers: usize, strategy: Strategy) -> Pool {
+    let builder = Pool::builder().workers(workers).strategy(strategy);
+    builder.build().expect("the pool starts")
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = locksley::join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Spawns a tree of tasks into one scope: each is dealt by the worker that runs its parent.
+fn grow<'s>(scope: &locksley::Scope<'s>, depth: usize, count: &'s AtomicUsize) {
+    count.fetch_add(1, Ordering::Relaxed);
+    for _ in 0..2 * usize::from(depth > 0) {
+        scope.spawn(move |scope| grow(scope, depth - 1, count));
+    }
+}
+
+/// Scopes within tasks of scopes.
+fn nest(depth: usize) -> usize {
+    if depth == 0 {
+        return 1;
+    }
+    let [a, b, c] = [const { AtomicUsize::new(0) }; 3];
+    locksley::scope(|s| {
+        for part in [&a, &b, &c] {
+            s.spawn(move |_| part.store(nest(depth - 1), Ordering::Relaxed));
+        }
+    });
+    [a, b, c].into_iter().map(AtomicUsize::into_inner).sum()
+}
+
+fn dedicated(oracle: Oracle) -> Strategy {
+    Strategy::Dealing(Dealing {
+        oracle,
+        mode: DealMode::DEDICATED,
+        ..Dealing::default()
+    })
+}
+
+fn without_limit() -> Strategy {
+    dedicated(Oracle::Locality {
+        l: Oracle::INFINITE,
+    })
+}
+
+#[test]
+fn everything_runs_once() {
+    for oracle in Oracle::ALL {
+        for workers in [1, 2, 5] {
+            let pool = pool(workers, dedicated(oracle));
+            assert_eq!(pool.install(|| fib(16)), 987);
+            let count = AtomicUsize::new(0);
+            pool.install(|| locksley::scope(|s| grow(s, 9, &count)));
+            assert_eq!(count.into_inner(), 1023, "{oracle}, {workers}");
+            assert_eq!(pool.install(|| nest(4)), nest(4), "{oracle}, {workers}");
+            assert_eq!(pool.spawn(|| 7).join(), 7);
+            let result = pool.install(|| locksley::spawn(|| 8).join());
+            assert_eq!(result, 8);
+        }
+    }
+}
+
+/// Theorem 11 with L of infinity. The workers sleep in between, and are woken for it.
+#[test]
+fn a_task_runs_where_it_prefers_to_be() {
+    let pool = pool(3, without_limit());
+    for round in 0..50 {
+        if round % 5 == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(3));
+        }
+        let misses = AtomicUsize::new(0);
+        pool.scope(|s| {
+            s.spawn(|s| {
+                for number in 0..30 {
+                    let (near, misses) = (number % 3, &misses);
+                    s.spawn_near(near, move |_| {
+                        let here = locksley::current_worker_index();
+                        misses.fetch_add(usize::from(here != Some(near)), Ordering::Relaxed);
+                    });
+                }
+            });
+        });
+        assert_eq!(misses.into_inner(), 0, "round {round}");
+    }
+}
+
+/// Theorem 3: under `simple`, the numbers of tasks that one worker deals to two others differ
+/// by at most one, and all of them run there.
+#[test]
+fn tasks_are_dealt_evenly_and_stay() {
+    let pool = pool(4, dedicated(Oracle::Simple));
+    let ran = [const { AtomicUsize::new(0) }; 4];
+    pool.scope(|s| {
+        s.spawn(|s| {
+            for _ in 0..400 {
+                s.spawn(|_| {
+                    let here = locksley::current_worker_index().expect("a worker");
+                    ran[here].fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+    });
+    assert_eq!(ran.map(AtomicUsize::into_inner), [100; 4]);
+}
+
+/// More tasks than there are items in the lists: the rest runs anywhere.
+#[test]
+fn more_than_fits_is_run_too() {
+    let strategy = "dealing:simple,mode=dedicated,lists=4".parse().unwrap();
+    let pool = pool(2, strategy);
+    let done = AtomicUsize::new(0);
+    pool.install(|| {
+        locksley::scope(|s| {
+            for _ in 0..20_000 {
+                s.spawn(|_| {
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+    });
+    assert_eq!(done.into_inner(), 20_000);
+}
+
+/// Detached tasks run before the pool ends, those that exit handlers spawn too.
+#[test]
+fn the_end_waits_for_what_was_dealt() {
+    for _ in 0..20 {
+        let done = std::sync::Arc::new(AtomicUsize::new(0));
+        let handed = done.clone();
+        let pool = pool(3, dedicated(Oracle::Simple));
+        pool.install(move || {
+            for _ in 0..300 {
+                let done = handed.clone();
+                locksley::spawn(move || {
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        drop(pool);
+        assert_eq!(done.load(Ordering::Relaxed), 300);
+    }
+}
+
+#[test]
+fn the_calling_thread_cannot_be_dealt_to() {
+    let builder = Pool::builder().workers(2).strategy(without_limit());
+    let error = builder.use_current_thread().build().unwrap_err();
+    assert!(error.to_string().contains("use_current_thread"), "{error}");
+}

@@ -1,0 +1,133 @@
+//! The seam for a user's own choice of when and to whom to give: what [`Balancer`] is for those
+//! that take (Rito, "Scheduling computations", sections 1.4 and 7).
+//!
+//! [`Balancer`]: crate::balancer::Balancer
+
+use crate::balancer::Seeker;
+use crate::random::Source;
+use crate::sharing::Target;
+use crate::view::View;
+
+/// An opportunity to give: a processor has made a piece of work that another one could have.
+///
+/// ```
+/// use locksley_policy::{Memory, Opportunity, Seeker};
+///
+/// let donor = Seeker { me: 2, memory: Memory::new(Some(5), None) };
+/// let opportunity = Opportunity { donor, asked: true };
+/// assert_eq!(opportunity.donor.memory.last_thief(), Some(5));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Opportunity {
+    /// The processor that has the work.
+    pub donor: Seeker,
+    /// Set if a thief has asked for work since the last opportunity. Which processor a thief asks
+    /// is drawn, as in Tit-for-tat.
+    pub asked: bool,
+}
+
+/// When and to whom to give. [`Sharing`](crate::Sharing) has those that are built in; implement
+/// this for your own, one value per worker.
+///
+/// What is given away can still be stolen, so no answer of a donor can starve a processor: the
+/// expected run time is O(T1/P + Tinf) whatever it says, as long as it takes constant time (thesis,
+/// section 6.1.4).
+///
+/// ```
+/// use locksley_policy::{Donor, Opportunity, Random, Source, View};
+///
+/// /// Gives to the right, when asked.
+/// struct Right;
+///
+/// impl Donor for Right {
+///     fn choose(&mut self, at: Opportunity, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///         at.asked.then(|| (at.donor.me + 1) % view.count())
+///     }
+/// }
+///
+/// let loads: &[u32] = &[5; 8];
+/// let donor = locksley_policy::Seeker { me: 7, memory: Default::default() };
+/// let mut own: Box<dyn Donor + Send> = Box::new(Right);
+/// let mut choose = |asked| own.choose(Opportunity { donor, asked }, &loads, &mut Random::new(1, 0));
+/// assert_eq!((choose(true), choose(false)), (Some(0), None));
+/// ```
+pub trait Donor {
+    /// To whom to offer the work; `None` to keep it. To answer oneself or a number that does not
+    /// exist counts as keeping it.
+    fn choose(
+        &mut self,
+        opportunity: Opportunity,
+        view: &dyn View,
+        random: &mut dyn Source,
+    ) -> Option<usize>;
+
+    /// What came of an offer: whether `donee` was idle, and has it now.
+    fn offered(&mut self, donee: usize, accepted: bool) {
+        let _ = (donee, accepted);
+    }
+
+    /// Returns `true` if it wants to be asked at every opportunity, not only after a thief has
+    /// asked for work. In the pool a fork costs a few times as much then. Asked once.
+    fn is_eager(&self) -> bool {
+        false
+    }
+}
+
+impl<D: Donor + ?Sized> Donor for Box<D> {
+    fn choose(
+        &mut self,
+        opportunity: Opportunity,
+        view: &dyn View,
+        random: &mut dyn Source,
+    ) -> Option<usize> {
+        (**self).choose(opportunity, view, random)
+    }
+
+    fn offered(&mut self, donee: usize, accepted: bool) {
+        (**self).offered(donee, accepted);
+    }
+
+    fn is_eager(&self) -> bool {
+        (**self).is_eager()
+    }
+}
+
+/// The policies of Eager, Lazowska and Zahorjan: every piece of work is an opportunity.
+impl Donor for Target {
+    fn choose(
+        &mut self,
+        opportunity: Opportunity,
+        view: &dyn View,
+        random: &mut dyn Source,
+    ) -> Option<usize> {
+        Target::choose(self, opportunity.donor.me, view, random)
+    }
+
+    fn is_eager(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balancer::Memory;
+    use crate::random::Random;
+
+    #[test]
+    fn a_target_is_a_donor() {
+        let loads: &[u32] = &[9, 4, 0, 7];
+        let donor = Seeker {
+            me: 0,
+            memory: Memory::default(),
+        };
+        let mut shortest: Box<dyn Donor> = Box::new(Target::SHORTEST);
+        assert!(shortest.is_eager());
+        for asked in [false, true] {
+            let opportunity = Opportunity { donor, asked };
+            let chosen = shortest.choose(opportunity, &loads, &mut Random::new(1, 0));
+            assert_eq!(chosen, Some(2), "three probes of three others");
+        }
+        shortest.offered(2, true);
+    }
+}

@@ -1,0 +1,115 @@
+//! A user's own policies, one for each processor.
+
+use std::fmt;
+use std::sync::Arc;
+
+use locksley_policy::{Balancer, Donor, Mixed, Theta};
+
+/// Makes the policy of the processor with this number.
+type Make<T> = Arc<dyn Fn(usize) -> Box<T> + Send + Sync>;
+
+/// A user's own choice of victims: how to make one for each processor, and how often it is asked.
+///
+/// ```
+/// use locksley_policy::{Balancer, Seeker, Source, Theta, View};
+/// use locksley_sim::{Setup, Strategy};
+///
+/// struct First;
+///
+/// impl Balancer for First {
+///     fn choose(&mut self, _: Seeker, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///         Some(0)
+///     }
+/// }
+///
+/// let setup = Setup::new(8, Strategy::SemiPrivate).balancer(Theta::HALF, |_| First);
+/// assert_eq!(setup.balancer.map(|own| own.theta()), Some(Theta::HALF));
+/// ```
+#[derive(Clone)]
+pub struct OwnBalancer {
+    theta: Theta,
+    make: Make<dyn Balancer + Send>,
+}
+
+impl OwnBalancer {
+    pub(crate) fn new<B>(theta: Theta, make: impl Fn(usize) -> B + Send + Sync + 'static) -> Self
+    where
+        B: Balancer + Send + 'static,
+    {
+        OwnBalancer {
+            theta,
+            make: Arc::new(move |p| Box::new(make(p))),
+        }
+    }
+
+    /// How often it is asked.
+    pub fn theta(&self) -> Theta {
+        self.theta
+    }
+
+    /// One for each of so many processors.
+    pub(crate) fn make(&self, count: usize) -> Vec<Mixed<Box<dyn Balancer + Send>>> {
+        let mixed = |p| Mixed {
+            theta: self.theta,
+            balancer: (self.make)(p),
+        };
+        (0..count).map(mixed).collect()
+    }
+}
+
+impl fmt::Debug for OwnBalancer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("OwnBalancer");
+        shown.field("theta", &self.theta).finish_non_exhaustive()
+    }
+}
+
+/// Two are equal if one is a clone of the other.
+impl PartialEq for OwnBalancer {
+    fn eq(&self, other: &OwnBalancer) -> bool {
+        self.theta == other.theta && Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+/// A user's own choice of when and to whom to give: how to make one for each processor.
+///
+/// ```
+/// use locksley_policy::Target;
+/// use locksley_sim::{Setup, Strategy};
+///
+/// let setup = Setup::new(8, Strategy::LockFree).donor(|_| Target::Random);
+/// assert!(setup.check().unwrap_err().to_string().contains("does not ask a donor"));
+/// ```
+#[derive(Clone)]
+pub struct OwnDonor {
+    make: Make<dyn Donor + Send>,
+}
+
+impl OwnDonor {
+    pub(crate) fn new<D>(make: impl Fn(usize) -> D + Send + Sync + 'static) -> OwnDonor
+    where
+        D: Donor + Send + 'static,
+    {
+        OwnDonor {
+            make: Arc::new(move |p| Box::new(make(p))),
+        }
+    }
+
+    /// One for each of so many processors.
+    pub(crate) fn make(&self, count: usize) -> Vec<Box<dyn Donor + Send>> {
+        (0..count).map(|p| (self.make)(p)).collect()
+    }
+}
+
+impl fmt::Debug for OwnDonor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnDonor").finish_non_exhaustive()
+    }
+}
+
+/// Two are equal if one is a clone of the other.
+impl PartialEq for OwnDonor {
+    fn eq(&self, other: &OwnDonor) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
