@@ -13,6 +13,7 @@ mod broadcasts;
 mod child;
 mod growth;
 mod limits;
+mod locks;
 mod pools;
 mod starting;
 mod unwinding;
