@@ -10,7 +10,8 @@
 //!
 //! When it splits, and how long a block is, decides [`Pace`]. Without other workers, or while they
 //! all are busy, there is no fork at all; a loop that is too small to share is not shared; and a
-//! split halves what is left, so forks nest at most as deep as the logarithm of the length.
+//! split halves what is left, so forks nest at most as deep as the logarithm of the length. Where a
+//! source has a middle of its own, the first splits of a path go by that, and the others halve.
 //!
 //! # The deterministic mode
 //!
@@ -263,7 +264,7 @@ impl<P, E> Loop<'_, P, E> {
             let rest = crate::pool::global().run(|worker| apart(worker, rest, at));
             return self.end.join(acc, rest);
         };
-        let mid = at + rest.middle().clamp(1, to - at - 1);
+        let mid = at + pace.place(to - at, || rest.middle());
         let (left, right) = rest.split_at(mid - at);
         worker.expect_thief();
         let (left, right) = worker.join(

@@ -55,6 +55,10 @@ const WORTH_STEALING: f64 = 12_000.0;
 /// How long it must take to be worth waking a worker, which takes tens of microseconds.
 const WORTH_WAKING: f64 = 150_000.0;
 
+/// How many splits above a piece go by what its source calls the middle. Such a middle may take one
+/// item off each time; the splits below halve what is left, so that they do not nest deeply.
+const NESTED: u32 = 32;
+
 /// How fast a piece of the loop is, and when it is shared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
@@ -66,6 +70,8 @@ pub(super) struct Pace {
     countdown: u32,
     /// How many times the piece is split before it begins.
     splits: u32,
+    /// How many splits there are above the piece.
+    depth: u32,
     /// How long the items between the last two looks took, in ticks, and how many they were.
     measured: (u64, usize),
     /// When the clock was last looked at.
@@ -91,6 +97,7 @@ impl Pace {
             items: 0,
             countdown: 0,
             splits: 0,
+            depth: 0,
             measured: (0, 1),
             looked: now,
             warm: now + WARM_UP,
@@ -104,8 +111,19 @@ impl Pace {
             items: 0,
             countdown: 0,
             splits: self.splits.saturating_sub(1),
+            depth: self.depth + 1,
             looked: ticks(),
             ..*self
+        }
+    }
+
+    /// Where to split what is left, of which there are at least two items, given what its source
+    /// calls the middle.
+    pub(super) fn place(&self, left: usize, middle: impl FnOnce() -> usize) -> usize {
+        if self.depth < NESTED {
+            middle().clamp(1, left - 1)
+        } else {
+            left / 2
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use locksley::prelude::*;
 use locksley::{JoinHandle, Pool};
 
 use crate::child::finishes_within;
@@ -250,4 +251,34 @@ fn ghosts_that_were_dealt_are_swept() {
         });
         assert!(queued <= 200, "{queued} jobs are left");
     });
+}
+
+/// Loops that are split where a rule says, which takes one item off each time: the stack does not
+/// grow with the number of items.
+#[test]
+fn loops_whose_rule_takes_one_item_off() {
+    let name = "growth::loops_whose_rule_takes_one_item_off";
+    finishes_within(FOREVER, name, || {
+        let pool = Pool::builder().workers(4).stack_size(1 << 20).build();
+        let pool = pool.unwrap();
+        let items: Vec<u32> = (0..3_000).collect();
+        let rules: [fn(std::ops::Range<usize>) -> usize; 3] =
+            [|left| left.start + 1, |left| left.end * 2, |_| 0];
+        for rule in rules {
+            let sum = pool.install(|| {
+                let items = items.par().split_where(rule);
+                items.map(|&n| slowly(n)).sum::<u32>()
+            });
+            assert_eq!(sum, items.iter().sum());
+        }
+    });
+}
+
+/// Returns its argument after so long that what is left is worth stealing.
+fn slowly(n: u32) -> u32 {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_micros(20) {
+        std::hint::spin_loop();
+    }
+    n
 }
