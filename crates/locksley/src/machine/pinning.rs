@@ -5,8 +5,6 @@ use std::io;
 use std::str::FromStr;
 
 use crate::error::BuildError;
-#[cfg(all(target_os = "linux", not(miri)))]
-use crate::machine::topology::allowed_for;
 use crate::machine::topology::{CpuList, Topology, allowed_now, topology};
 
 /// Which CPU each worker is bound to.
@@ -141,26 +139,9 @@ fn deal(
     Ok(cpus.into_iter().cycle().take(workers).collect())
 }
 
-/// The number by which the system knows a thread; 0 is the calling one.
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) type ThreadNumber = libc::pid_t;
-
-/// The number of the calling thread.
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn this_thread() -> ThreadNumber {
-    // SAFETY: the call takes nothing and touches no memory of ours.
-    unsafe { libc::gettid() }
-}
-
 /// Binds the calling thread to some CPUs.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
-    pin(0, cpus)
-}
-
-/// Binds a thread of this process to some CPUs.
-#[cfg(all(target_os = "linux", not(miri)))]
-fn pin(thread: ThreadNumber, cpus: &[usize]) -> io::Result<()> {
     let most = cpus.iter().max().map_or(0, |&cpu| cpu);
     let mut mask = vec![0_u64; most / 64 + 1];
     for cpu in cpus {
@@ -168,7 +149,7 @@ fn pin(thread: ThreadNumber, cpus: &[usize]) -> io::Result<()> {
     }
     // SAFETY: the mask has as many bytes as the call is told, and the kernel only reads it.
     let answer =
-        unsafe { libc::sched_setaffinity(thread, size_of_val(&mask[..]), mask.as_ptr().cast()) };
+        unsafe { libc::sched_setaffinity(0, size_of_val(&mask[..]), mask.as_ptr().cast()) };
     if answer == 0 {
         Ok(())
     } else {
@@ -182,44 +163,10 @@ pub(crate) fn pin_to(cpus: &[usize]) -> io::Result<()> {
     super::windows::pin_to(cpus)
 }
 
-/// The number by which the system knows a thread, where that is of use.
-#[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) type ThreadNumber = ();
-
-/// The number of the calling thread.
-#[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn this_thread() -> ThreadNumber {}
-
 /// Binds the calling thread to some CPUs.
 #[cfg(not(all(any(target_os = "linux", windows), not(miri))))]
 pub(crate) fn pin_to(_: &[usize]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Moves the calling thread to a CPU. It stays bound to all that it may run on.
-pub(crate) fn move_to(cpu: usize, allowed: &[usize]) -> io::Result<()> {
-    pin_to(&[cpu])?;
-    pin_to(allowed)
-}
-
-/// Has a thread that sleeps wake up on a CPU, by `wake`. It stays bound to all that it may run on.
-/// Returns `false`, and wakes no thread, if it may not run there.
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn wake_on(thread: ThreadNumber, cpu: usize, wake: impl FnOnce()) -> bool {
-    let allowed = allowed_for(thread).filter(|allowed| allowed.contains(&cpu));
-    let Some(allowed) = allowed.filter(|_| pin(thread, &[cpu]).is_ok()) else {
-        return false;
-    };
-    wake();
-    // If that fails the thread is gone.
-    let _ = pin(thread, &allowed);
-    true
-}
-
-/// Wakes no thread: where it wakes up is left to the system.
-#[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn wake_on(_: ThreadNumber, _: usize, _: impl FnOnce()) -> bool {
-    false
 }
 
 /// The CPU that the calling thread is on at the moment, if that can be known.
@@ -279,40 +226,5 @@ mod tests {
         assert!(text.contains("CPU 5") && text.contains("0-2"), "{text}");
         let error = deal(&Pinning::List(vec![]), 2, &[0, 1, 2], &topology).unwrap_err();
         assert!(error.to_string().contains("at least one of 0-2"), "{error}");
-    }
-
-    #[test]
-    #[cfg(all(target_os = "linux", not(miri)))]
-    fn a_thread_that_moves_stays_bound_to_what_it_was() {
-        let allowed = allowed_now().unwrap();
-        for &cpu in &allowed {
-            move_to(cpu, &allowed).unwrap();
-            assert_eq!(allowed_now().unwrap(), allowed);
-        }
-        assert!(move_to(100_000, &allowed).is_err());
-        assert_eq!(allowed_now().unwrap(), allowed);
-    }
-
-    #[test]
-    #[cfg(all(target_os = "linux", not(miri)))]
-    fn a_sleeping_thread_wakes_where_it_is_sent() {
-        use std::sync::mpsc;
-        use std::thread;
-
-        let (send, receive) = mpsc::channel();
-        let sleeper = thread::spawn(move || {
-            send.send(this_thread()).unwrap();
-            thread::park();
-            (here().unwrap(), allowed_now().unwrap())
-        });
-        let number = receive.recv().unwrap();
-        let allowed = allowed_now().unwrap();
-        assert!(!wake_on(number, 100_000, || unreachable!(
-            "there is no such CPU"
-        )));
-        let last = *allowed.last().unwrap();
-        assert!(wake_on(number, last, || sleeper.thread().unpark()));
-        let (_, after) = sleeper.join().unwrap();
-        assert!(after == allowed || after == [last], "{after:?}");
     }
 }

@@ -7,7 +7,6 @@ pub(crate) mod idle;
 pub(crate) mod injector;
 pub(crate) mod neighbours;
 pub(crate) mod registry;
-pub(crate) mod spread;
 pub(crate) mod task_stack;
 pub(crate) mod victim_order;
 pub(crate) mod wait;

@@ -8,7 +8,7 @@
 use locksley_policy::{Order, Victims};
 
 use crate::error::BuildError;
-use crate::machine::pinning::pin_to;
+use crate::machine::pinning::{here, pin_to};
 use crate::machine::topology::{Topology, topology, topology_at_hand};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
@@ -97,6 +97,13 @@ fn roaming_order(
         .map(|home| home.map_or_else(Vec::new, |cpu| topology.region(cpu)))
         .collect();
     Order::nearest(index, &regions, theta)
+}
+
+/// A worker that woke up notes where it is.
+pub(crate) fn look_where(registry: &Registry, worker: &Worker) {
+    if roaming(registry).is_some() {
+        worker.note_home(here());
+    }
 }
 
 #[cfg(test)]

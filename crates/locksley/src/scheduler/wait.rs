@@ -197,7 +197,7 @@ impl Worker {
             } else if let Some(injected) = own() {
                 self.help(injected);
                 (idle, naps) = (0, Naps::default());
-            } else if registry.rest(self, &mut idle) {
+            } else if registry.rest(&mut idle) {
                 // What it has spawned must not wait for it: a waiter may look for it in the pool's
                 // queue.
                 while let Some(spawned) = self.pop_of(GroupId::NONE) {
@@ -267,7 +267,7 @@ impl Worker {
             } else if let Some(injected) = self.take_anything() {
                 self.help(injected);
                 idle = 0;
-            } else if registry.rest(self, &mut idle) {
+            } else if registry.rest(&mut idle) {
                 registry.sleep(self, ready_asleep);
             }
         }
@@ -331,7 +331,7 @@ impl Worker {
                 self.help(injected);
                 (idle, naps, look) = (0, Naps::default(), Look::Nearby);
             // Nothing may go to the pool's queue that it waits for.
-            } else if registry.rest(self, &mut idle) && !self.open_pile() {
+            } else if registry.rest(&mut idle) && !self.open_pile() {
                 match awaited.latch() {
                     Some(latch) if registry.blocks_alone() => {
                         self.nap_alone(&mut naps, &|| latch.probe_or_await());

@@ -29,8 +29,6 @@ use crate::sync::statics::{AtomicUsize, Ordering};
 
 pub use available::{Available, available_cpus};
 pub(crate) use list::CpuList;
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) use read::allowed_for;
 pub(crate) use read::allowed_now;
 
 /// Something that CPUs share.

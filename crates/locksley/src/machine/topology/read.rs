@@ -201,20 +201,13 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
 /// The CPUs that the calling thread may run on, if that can be known.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn allowed_now() -> Option<Vec<usize>> {
-    allowed_for(0)
-}
-
-/// The CPUs that a thread of this process may run on.
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn allowed_for(thread: libc::pid_t) -> Option<Vec<usize>> {
     /// The kernel refuses a mask that is too short for it.
     const WORDS: [usize; 3] = [16, 128, 1024];
     for words in WORDS {
         let mut mask = vec![0_u64; words];
         // SAFETY: the mask has as many bytes as the call is told, and the kernel writes no more.
-        let answer = unsafe {
-            libc::sched_getaffinity(thread, size_of_val(&mask[..]), mask.as_mut_ptr().cast())
-        };
+        let answer =
+            unsafe { libc::sched_getaffinity(0, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
         if answer == 0 {
             let bits = mask.len() * 64;
             return Some(

@@ -8,7 +8,6 @@ use crate::error::BuildError;
 use crate::machine::jobserver::{Jobserver, Token};
 use crate::machine::share::{self, Hold};
 use crate::pool::thread_builder::{self, Report, Reports, SpawnThread, ThreadBuilder};
-use crate::scheduler::spread;
 use crate::scheduler::worker::Worker;
 use crate::sync::Ordering;
 
@@ -97,7 +96,7 @@ impl Registry {
                         .into_iter()
                         .for_each(|worth_it| self.note_search(worth_it));
                 }
-                let rested = self.rest_until(worker, &mut idle, || worker.has_offer());
+                let rested = self.rest_until(&mut idle, || worker.has_offer());
                 if rested && (spare || !self.lingers(worker)) {
                     self.look_at_processors();
                     if spare {
@@ -181,18 +180,15 @@ impl Registry {
     }
 
     /// One step of idling. Returns `true` if it is time to sleep.
-    pub(crate) fn rest(&self, worker: &Worker, idle: &mut u32) -> bool {
-        self.rest_until(worker, idle, || false)
+    pub(crate) fn rest(&self, idle: &mut u32) -> bool {
+        self.rest_until(idle, || false)
     }
 
     /// The same, cut short as soon as the worker has been served. To look at what is its own at
     /// every pause disturbs no other worker, as searching more often would.
-    fn rest_until(&self, worker: &Worker, idle: &mut u32, served: impl Fn() -> bool) -> bool {
+    fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
         let rule = self.config.idle;
         *idle += 1;
-        if *idle == rule.spins + 1 {
-            spread::leave_crowded_cpu(self, worker);
-        }
         if *idle <= rule.spins {
             for _ in 0..1 << (*idle).min(5) {
                 std::hint::spin_loop();

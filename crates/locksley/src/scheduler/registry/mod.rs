@@ -167,11 +167,6 @@ impl Registry {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Returns `true` if there should be a CPU for each worker, and no worker is bound to one.
-    pub(crate) fn may_spread(&self) -> bool {
-        self.size <= self.processors && self.config.pinned_cpus.is_empty()
-    }
-
     /// Returns `true` if two workers can run at the same time.
     pub(crate) fn has_processors(&self) -> bool {
         self.processors > 1

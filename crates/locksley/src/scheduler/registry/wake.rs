@@ -7,12 +7,10 @@ use locksley_queue::barrier;
 use locksley_trace::Activity;
 
 use super::Registry;
-use crate::machine::pinning::here;
 use crate::observe::stats::Event;
 use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::neighbours;
-use crate::scheduler::spread;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, fence};
 use crate::task::job::JobRef;
@@ -65,7 +63,7 @@ impl Registry {
         match self.counts.choose(states) {
             Some(worker) => {
                 self.count(Event::Woken);
-                spread::wake(self, worker);
+                worker.unpark();
             }
             None => self.call_spare(),
         }
@@ -180,7 +178,7 @@ impl Registry {
             // another one.
             worker.summoned.set(true);
         }
-        worker.note_home(here());
+        neighbours::look_where(self, worker);
     }
 
     /// Parks the calling worker, which is asleep, for a while, and looks for work after that. Returns

@@ -15,7 +15,6 @@ use locksley_queue::split::Embedded;
 
 use self::attention::Generosity;
 use self::steal::Asked;
-use crate::machine::pinning::{ThreadNumber, this_thread, wake_on};
 use crate::observe::record::Deck;
 use crate::observe::stats::Counters;
 use crate::observe::trace::{Tracer, Tracing};
@@ -28,7 +27,7 @@ use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::TaskStack;
 use crate::scheduler::victim_order::VictimSelector;
 use crate::strategy::local_queue::{Exposure, LocalQueue, StealHandle, local_queue_for};
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::task::blocks::{Blocks, Depot};
 use crate::task::fifo::FifoQueue;
 use crate::task::ghosts::Ghosts;
@@ -100,8 +99,6 @@ pub struct Worker {
     pub(crate) sleep: SleepState,
     /// The owner's alone.
     pub(crate) linger: Linger,
-    /// When it last moved to another CPU, in nanoseconds of the pool's clock.
-    pub(crate) moved_at: AtomicU64,
     /// The CPU that the worker was last seen on, plus one; 0 if that is not known. Written by the
     /// owner.
     home: AtomicUsize,
@@ -116,7 +113,7 @@ pub struct Worker {
     pub(crate) blocks: Blocks,
     /// Whether the worker is blocked, for those who look. Written by the owner.
     blocked: AtomicBool,
-    thread: OnceLock<(Thread, ThreadNumber)>,
+    thread: OnceLock<Thread>,
     stealer: Option<Box<dyn StealHandle>>,
     /// Notes what the worker does, if that is traced. Others read what it noted.
     pub(crate) tracer: Option<Tracer>,
@@ -159,7 +156,6 @@ impl Worker {
             registry: Cell::new(ptr::null()),
             sleep: SleepState::new(),
             linger: Linger::new(),
-            moved_at: AtomicU64::new(0),
             home: AtomicUsize::new(0),
             task_stack: TaskStack::new(),
             targeted_jobs: Injector::new(),
@@ -204,8 +200,7 @@ impl Worker {
     /// Makes the calling thread this worker until it ceases to be.
     pub(crate) fn become_current(&self) {
         // A thread takes a place once; a spare's place is its own for good.
-        let thread = || (std::thread::current(), this_thread());
-        self.thread.get_or_init(thread);
+        self.thread.get_or_init(std::thread::current);
         CURRENT.set(self);
     }
 
@@ -297,15 +292,9 @@ impl Worker {
 
     /// Wakes the worker's thread if it is parked, or soon will be.
     pub(crate) fn unpark(&self) {
-        if let Some((thread, _)) = self.thread.get() {
+        if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
-    }
-
-    /// Wakes the worker's thread on a CPU. Returns `false`, and does not wake it, if it cannot.
-    pub(crate) fn unpark_on(&self, cpu: usize) -> bool {
-        let number = self.thread.get().map(|&(_, number)| number);
-        number.is_some_and(|number| wake_on(number, cpu, || self.unpark()))
     }
 
     /// Blocks the owner's thread, and lets that be seen.
