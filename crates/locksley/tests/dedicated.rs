@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use locksley::policy::{DealMode, Dealing, Oracle};
 use locksley::{Pool, Strategy};
@@ -133,7 +134,36 @@ fn more_than_fits_is_run_too() {
     assert_eq!(done.into_inner(), 20_000);
 }
 
-/// Detached tasks run before the pool ends, those that exit handlers spawn too.
+/// Tasks that an exit handler spawns run though another worker, which they could be dealt to, has
+/// left.
+#[test]
+fn what_exit_handlers_spawn_is_not_dealt() {
+    let done = std::sync::Arc::new(AtomicUsize::new(0));
+    let (over, count) = (std::sync::mpsc::channel(), done.clone());
+    let ender = std::thread::spawn(move || {
+        let builder = Pool::builder()
+            .workers(2)
+            .strategy(dedicated(Oracle::Simple));
+        let builder = builder.exit_handler(move |index| {
+            // The other worker has left by then, or leaves later: both must do.
+            std::thread::sleep(Duration::from_millis(50) * (1 - index as u32));
+            for _ in 0..4 {
+                let count = count.clone();
+                locksley::spawn_detached(move || {
+                    count.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        drop(builder.build().expect("the pool starts"));
+        over.0.send(()).expect("the test waits");
+    });
+    let ended = over.1.recv_timeout(Duration::from_secs(60));
+    ended.expect("the pool ends");
+    ender.join().expect("it did not panic");
+    assert_eq!(done.load(Ordering::Relaxed), 8);
+}
+
+/// Detached tasks run before the pool ends.
 #[test]
 fn the_end_waits_for_what_was_dealt() {
     for _ in 0..20 {

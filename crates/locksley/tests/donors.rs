@@ -76,10 +76,21 @@ fn a_donor_is_asked_and_told() {
     }
 }
 
-struct Panics;
+/// Panics when it is asked, and once more when it is dropped after that.
+#[derive(Default)]
+struct Panics {
+    asked: bool,
+}
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        assert!(!self.asked, "a panic of a donor that is dropped");
+    }
+}
 
 impl Donor for Panics {
     fn choose(&mut self, _: Opportunity, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+        self.asked = true;
         panic!("a donor's panic")
     }
 
@@ -95,7 +106,7 @@ fn a_donor_that_panics_is_not_asked_again() {
     let pool = Pool::builder()
         .workers(2)
         .strategy(Strategy::sharing(Heuristic::GREEDY))
-        .donor(|_| Panics)
+        .donor(|_| Panics::default())
         .panic_handler(move |_| {
             count.fetch_add(1, Ordering::Relaxed);
         })

@@ -123,6 +123,15 @@ fn a_worker_knows_its_last_thief() {
     }
 }
 
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a panic of a balancer that is dropped");
+    }
+}
+
 #[test]
 fn a_balancer_that_panics_is_not_asked_again() {
     let panics = Arc::new(AtomicUsize::new(0));
@@ -135,7 +144,11 @@ fn a_balancer_that_panics_is_not_asked_again() {
             caught.fetch_add(1, Ordering::Relaxed);
         })
         .balancer(often(), |_| {
-            Asked(|_: Seeker, _: &dyn View| panic!("no idea whom"))
+            let bomb = Bomb;
+            Asked(move |_: Seeker, _: &dyn View| {
+                let _ = &bomb;
+                panic!("no idea whom")
+            })
         })
         .build()
         .unwrap();

@@ -1,6 +1,7 @@
 //! What the builder was told, and how a pool asks for it.
 
 use std::any::Any;
+use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
 use locksley_policy::{Balancer, Donor, Theta, Victims};
@@ -9,6 +10,7 @@ use crate::error::BuildError;
 use crate::machine::pinning::Pinning;
 use crate::observe::record::Recorder;
 use crate::observe::trace::Tracing;
+use crate::scheduler::idle::counts::MOST;
 use crate::scheduler::registry::Registry;
 use crate::strategy::{Idle, Strategy, Waiting};
 use crate::task::job::{Payload, catch, discard};
@@ -114,7 +116,10 @@ impl Config {
     /// The number of spares that there may be.
     pub(crate) fn spares(&self) -> usize {
         match self.waiting {
-            Waiting::Leapfrog => self.spares.unwrap_or(self.workers.max(SPARES)),
+            Waiting::Leapfrog => {
+                let spares = self.spares.unwrap_or(self.workers.max(SPARES));
+                spares.min(MOST - MOST_WORKERS)
+            }
             Waiting::Own | Waiting::TakeAny => 0,
         }
     }
@@ -157,7 +162,8 @@ impl Config {
             return discard(payload);
         };
         if let Err(payload) = catch(|| handler(payload)) {
-            eprintln!("locksley: the panic handler panicked");
+            // Standard error may be closed, which is no reason to panic.
+            let _ = writeln!(std::io::stderr(), "locksley: the panic handler panicked");
             discard(payload);
         }
     }

@@ -9,7 +9,7 @@ use locksley_policy::{Donor, Opportunity, Seeker};
 
 use crate::pool::config::Config;
 use crate::scheduler::worker::Worker;
-use crate::task::job::{Payload, catch};
+use crate::task::job::{Payload, catch, drop_caught};
 
 /// The donor of a worker, if the pool's builder has set one.
 pub(crate) struct DonorSlot {
@@ -84,7 +84,7 @@ impl Worker {
                     pile.decide(chosen);
                 }
             }
-            Err(payload) => self.dismiss_donor(payload),
+            Err(payload) => self.dismiss_donor(donor, payload),
         }
     }
 
@@ -108,13 +108,14 @@ impl Worker {
         };
         match catch(|| donor.offered(donee, accepted)) {
             Ok(()) => self.donor.donor.set(Some(donor)),
-            Err(payload) => self.dismiss_donor(payload),
+            Err(payload) => self.dismiss_donor(donor, payload),
         }
     }
 
     /// A donor that has panicked is not asked again: the worker keeps what it has.
-    fn dismiss_donor(&self, payload: Payload) {
+    fn dismiss_donor(&self, donor: Box<dyn Donor + Send>, payload: Payload) {
         self.donor.is_set.set(false);
+        drop_caught(donor);
         self.registry().config.handle_panic(payload);
     }
 }

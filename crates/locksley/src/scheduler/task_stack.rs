@@ -19,7 +19,7 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | F1 | version becomes odd; fence | Relaxed; Release | F4 | not shown by loom: a thief that steals has synchronised with the push; the fences keep it from taking the entries of a later moment for those of this version | - |
-//! | F2 | version becomes even | Release | F3 | a reader of the new version must see the new entries | `frames::models::a_sighting_is_of_one_moment` |
+//! | F2 | version becomes even | Release | F3 | a reader of the new version must see the new entries | `task_stack::models::a_sighting_is_of_one_moment` |
 //! | F3 | first read of the version | Acquire | F2 | as F2 | as F2 |
 //! | F4 | fence; second read | Acquire; Relaxed | F1 | not shown by loom: as F1 | - |
 

@@ -26,7 +26,7 @@ use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::Worker;
 use crate::sync::{AtomicUsize, Ordering};
-use crate::task::job::{JobRef, catch};
+use crate::task::job::{JobRef, catch, drop_caught};
 
 /// What a worker needs to choose its victims.
 pub(crate) struct VictimSelector {
@@ -122,7 +122,10 @@ impl VictimSelector {
         };
         match told {
             Ok(()) => self.guide.set(Some(guide)),
-            Err(payload) => config.handle_panic(payload),
+            Err(payload) => {
+                drop_caught(guide);
+                config.handle_panic(payload);
+            }
         }
     }
 }
@@ -239,6 +242,7 @@ impl Worker {
                 chosen.map_or(First::Skip, First::With)
             }
             Err(payload) => {
+                drop_caught(guide);
                 self.registry().config.handle_panic(payload);
                 First::InOrder
             }

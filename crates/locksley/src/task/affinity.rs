@@ -19,6 +19,7 @@ use locksley_queue::barrier;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::worker::{Worker, current_num_workers};
+use crate::sync::{Ordering, fence};
 use crate::task::ghosts::Home;
 use crate::task::job::JobRef;
 use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
@@ -101,8 +102,7 @@ impl Worker {
         let Some(pile) = (unsafe { self.pile() }) else {
             return self.push_spawned(job);
         };
-        // No worker may be left that it could be dealt to.
-        let pushed = if pile.is_dedicated() && self.registry().closed() {
+        let pushed = if pile.is_dedicated() && self.registry().may_have_left() {
             Err(job)
         } else {
             pile.push_near(job, near)
@@ -110,6 +110,10 @@ impl Worker {
         self.count_down();
         match pushed {
             Ok(told) => {
+                if told {
+                    // It sees the job if it is woken now, and then does something else.
+                    fence(Ordering::SeqCst); // [Z5]
+                }
                 barrier::light(); // [Z3]
                 if !told || !self.registry().wake_near(near) {
                     self.notify_push();

@@ -21,7 +21,7 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | P1 | take away one | AcqRel | itself, P2 | the thread that finds zero must see what all tasks wrote | `pending::models::the_owner_sees_what_all_wrote` |
+//! | P1 | take away one | AcqRel | itself, P2 | the thread that finds zero must see what all tasks wrote | `count_latch::models::the_owner_sees_what_all_wrote` |
 //! | P2 | the owner's look; settling | Acquire | P1 | as P1 | as P1 |
 
 use crate::sync::{AtomicBool, AtomicIsize, Ordering};

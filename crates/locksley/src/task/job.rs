@@ -43,6 +43,14 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
+/// Drops something of the user's, whose drop may panic: no unwinding may leave a frame with a job in
+/// it.
+pub(crate) fn drop_caught<T>(thing: T) {
+    if let Err(payload) = catch(|| drop(thing)) {
+        discard(payload);
+    }
+}
+
 /// How to run the jobs of one type. Aligned, so that a latch can carry it.
 #[repr(align(8))]
 pub(super) struct Kind {

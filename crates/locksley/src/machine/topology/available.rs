@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::list::CpuList;
-use super::read::allowed_now;
+use super::read::{allowed_now, most_allowed};
 
 /// How many CPUs this process may use, and how that came about. Made by [`available_cpus`].
 ///
@@ -107,6 +107,18 @@ pub fn available_cpus() -> Available {
             None
         },
     }
+}
+
+/// How many processors the workers of a pool have now.
+pub(crate) fn processors_now() -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    let allowed = most_allowed().unwrap_or_else(available);
+    let quota = if cfg!(target_os = "linux") {
+        quota(&|path| std::fs::read_to_string(path).ok())
+    } else {
+        None
+    };
+    quota.map_or(allowed, |quota| allowed.min(quota as usize).max(1))
 }
 
 type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
@@ -260,6 +272,20 @@ mod tests {
             available.to_string(),
             "1 CPU: the affinity mask is not known, no cgroup quota"
         );
+    }
+
+    /// A thread that is bound to one CPU sees as many processors as the others.
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn a_bound_thread_counts_the_processors_of_the_process() {
+        let cpus = allowed_now().expect("Linux tells");
+        let bound = std::thread::spawn(move || {
+            crate::machine::pinning::pin_to(&cpus[..1]).expect("it may run there");
+            (allowed_now().map(|cpus| cpus.len()), processors_now())
+        });
+        let (allowed, processors) = bound.join().expect("it did not panic");
+        assert_eq!(allowed, Some(1));
+        assert_eq!(processors, processors_now());
     }
 
     /// The standard library and this module read the same files.

@@ -27,6 +27,7 @@ use std::sync::OnceLock;
 use crate::machine::insertion;
 use crate::sync::statics::{AtomicUsize, Ordering};
 
+pub(crate) use available::processors_now;
 pub use available::{Available, available_cpus};
 pub(crate) use list::CpuList;
 pub(crate) use read::allowed_now;

@@ -201,13 +201,36 @@ fn caches(cpus: &[usize], read: Read<'_>) -> Vec<Layer> {
 /// The CPUs that the calling thread may run on, if that can be known.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn allowed_now() -> Option<Vec<usize>> {
+    allowed_for(0)
+}
+
+/// How many CPUs the calling thread or the process's first one may run on, whichever are more, if
+/// that can be known. The program may have bound one of them to a CPU.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(super) fn most_allowed() -> Option<usize> {
+    // SAFETY: the call takes nothing and touches no memory of ours.
+    let first = unsafe { libc::getpid() };
+    let counts = [0, first].map(|thread| allowed_for(thread).map_or(0, |cpus| cpus.len()));
+    counts.into_iter().max().filter(|&count| count > 0)
+}
+
+/// The same, where no thread has a mask of its own, or none is known.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(super) fn most_allowed() -> Option<usize> {
+    allowed_now().map(|cpus| cpus.len())
+}
+
+/// The CPUs that a thread of this process may run on; 0 is the calling one.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn allowed_for(thread: libc::pid_t) -> Option<Vec<usize>> {
     /// The kernel refuses a mask that is too short for it.
     const WORDS: [usize; 3] = [16, 128, 1024];
     for words in WORDS {
         let mut mask = vec![0_u64; words];
         // SAFETY: the mask has as many bytes as the call is told, and the kernel writes no more.
-        let answer =
-            unsafe { libc::sched_getaffinity(0, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
+        let answer = unsafe {
+            libc::sched_getaffinity(thread, size_of_val(&mask[..]), mask.as_mut_ptr().cast())
+        };
         if answer == 0 {
             let bits = mask.len() * 64;
             return Some(

@@ -127,8 +127,8 @@ impl Builder {
     }
 
     /// The most spare workers: threads that take the places of blocked ones. Their indices follow
-    /// those of the workers. The default is as many as workers, and 64 at least. None is started
-    /// before it is needed.
+    /// those of the workers. The default is as many as workers, and 64 at least; more than 61,439
+    /// are that many. None is started before it is needed.
     ///
     /// With 0, every index is below [`current_num_workers`](crate::current_num_workers), and two
     /// tasks that run at the same time never have the same one. A worker that waits, and finds no

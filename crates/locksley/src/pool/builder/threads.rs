@@ -42,6 +42,8 @@ impl Builder {
 
     /// Names the workers' threads, by index. The default is `locksley-0` and so on.
     ///
+    /// The function must not use the pool: a spare's name is asked for while its pool starts it.
+    ///
     /// ```
     /// let builder = locksley::Pool::builder().workers(1);
     /// let pool = builder.thread_name(|index| format!("solver-{index}")).build().unwrap();

@@ -15,7 +15,7 @@
 //! |---|---|---|---|---|---|
 //! | K1 | every change | AcqRel | itself | a spare that is called up sees what its caller pushed | `idle::model` has the order; the job is published by its deque |
 //! | K2 | looks | Relaxed | - | what follows from one is decided by a change | |
-//! | K3 | a summons begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen` |
+//! | K3 | a summons begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_behind_a_summons_is_seen`, `a_summons_that_fails_is_not_relied_on` |
 //! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could take a worker to be on its way that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
 //! | K5 | a nap begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 //! | K6 | fence between the end of a nap and the look for work | SeqCst | Z5 | a pusher could leave its job to a sleeper that has looked already | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
@@ -23,7 +23,7 @@
 use crossbeam_utils::CachePadded;
 
 use crate::scheduler::idle::sleep::SleepState;
-use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::{AtomicIsize, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// The largest count.
 pub(crate) const MOST: usize = u16::MAX as usize;
@@ -160,8 +160,8 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct AtomicCounts {
     word: CachePadded<AtomicU64>,
-    /// How many workers were woken to search, and have not got up yet; for a moment, one more.
-    summoned: CachePadded<AtomicUsize>,
+    /// How many workers were woken to search, and have not got up yet; for a moment, fewer.
+    summoned: CachePadded<AtomicIsize>,
     naps: CachePadded<Naps>,
 }
 
@@ -181,7 +181,7 @@ impl AtomicCounts {
     pub(crate) fn new(most_spares: usize) -> AtomicCounts {
         AtomicCounts {
             word: CachePadded::new(AtomicU64::new(Counts::new(most_spares).pack())),
-            summoned: CachePadded::new(AtomicUsize::new(0)),
+            summoned: CachePadded::new(AtomicIsize::new(0)),
             naps: CachePadded::default(),
         }
     }
@@ -219,14 +219,10 @@ impl AtomicCounts {
 
     /// Wakes a worker to look for work. Returns `true` if this call did it.
     pub(crate) fn wake_to_search(&self, state: &SleepState) -> bool {
-        if !state.is_asleep() {
-            return false;
-        }
-        // Before it can get up.
-        self.summoned.fetch_add(1, Ordering::Relaxed); // [K3]
         let woken = self.count_woken(state.wake_to_search());
-        if !woken {
-            self.summoned.fetch_sub(1, Ordering::Relaxed); // [K3]
+        if woken {
+            // Behind the exchange: others rely on it that so many are on their way.
+            self.summoned.fetch_add(1, Ordering::Relaxed); // [K3]
         }
         woken
     }
@@ -234,7 +230,8 @@ impl AtomicCounts {
     /// How many workers were woken to search, and have not got up yet. For a thread that has pushed
     /// a job, and passed a fence since.
     pub(crate) fn summoned(&self) -> usize {
-        self.summoned.load(Ordering::Relaxed) // [K3]
+        // Below 0 while a sleeper has got up that its waker has not counted yet.
+        self.summoned.load(Ordering::Relaxed).max(0) as usize // [K3]
     }
 
     fn count_woken(&self, woken: bool) -> bool {

@@ -46,7 +46,7 @@
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
-//! | Z1 | begin and end of a sleep | Relaxed | - | the barriers order them; one exchange decides; the job itself is published by its deque | |
+//! | Z1 | begin and end of a sleep | Release, Acquire | itself | a change of the counts (K1) could come before the one that it takes back; the barriers order the rest, and one exchange decides | none: loom executes the changes in their order |
 //! | Z2 | heavy barrier behind the calls | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | push: light barrier (`split`, D2) | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z4 | fence between the begin of a sleep and the look for a call | SeqCst | Z5 | a sleeper could take a call to stand that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen` |
@@ -80,7 +80,7 @@ impl SleepState {
     }
 
     pub(crate) fn begin(&self) {
-        self.state.store(ASLEEP, Ordering::Relaxed); // [Z1]
+        self.state.store(ASLEEP, Ordering::Release); // [Z1]
     }
 
     /// Ends the sleep for something else than to look for work. Returns `true` if this call did it.
@@ -96,14 +96,14 @@ impl SleepState {
     /// For the owner: gets up. Returns whether it was still asleep, and whether it was woken to
     /// search.
     pub(crate) fn get_up(&self) -> (bool, bool) {
-        let before = self.state.swap(UP, Ordering::Relaxed); // [Z1]
+        let before = self.state.swap(UP, Ordering::Acquire); // [Z1]
         (before == ASLEEP, before == SEARCH)
     }
 
     /// Replaces a state by another one. Returns `true` if this call did it.
     fn replace(&self, from: usize, to: usize) -> bool {
         self.state
-            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) // [Z1]
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed) // [Z1]
             .is_ok()
     }
 
@@ -114,7 +114,7 @@ impl SleepState {
 
     /// Puts a spare aside until it is called up.
     pub(crate) fn begin_spare(&self) {
-        self.state.store(SPARE, Ordering::Relaxed); // [Z1]
+        self.state.store(SPARE, Ordering::Release); // [Z1]
     }
 
     /// Calls up a spare that was put aside. Returns `true` if this call did it.
@@ -124,7 +124,7 @@ impl SleepState {
 
     /// Returns `true` while the worker is a spare that stands in for no other.
     pub(crate) fn is_spare(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == SPARE // [Z1]
+        self.state.load(Ordering::Acquire) == SPARE // [Z1]
     }
 }
 
@@ -253,6 +253,38 @@ mod models {
             let waits = sleepers.summoned() > 0;
             let seen = woken.join().unwrap();
             assert!(seen || !waits, "each leaves the job to the other");
+        });
+    }
+
+    /// A waker that comes too late leaves no summons that a pusher relies on.
+    #[test]
+    fn a_summons_that_fails_is_not_relied_on() {
+        loom::model(|| {
+            let (state, sleepers, deque) = asleep();
+            let waker = {
+                let (state, sleepers) = (state.clone(), sleepers.clone());
+                thread::spawn(move || sleepers.wake_to_search(&state))
+            };
+            let sleeper = {
+                let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    sleepers.end_sleep(&state);
+                    fence(Ordering::SeqCst); // [K6]
+                    !deque.is_empty()
+                })
+            };
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                deque.push(1_usize);
+                take_call(&deque);
+            }
+            let relied = sleepers.summoned() > 0;
+            let seen = sleeper.join().unwrap();
+            waker.join().unwrap();
+            assert!(
+                seen || !relied,
+                "the job is left to a worker that has looked"
+            );
         });
     }
 

@@ -3,7 +3,7 @@
 use super::Registry;
 use crate::pool::thread_builder;
 use crate::scheduler::worker::Worker;
-use crate::sync::{Ordering, lock};
+use crate::sync::{Ordering, fence, lock};
 use crate::task::outstanding::all_done;
 
 impl Registry {
@@ -51,6 +51,13 @@ impl Registry {
         }
         self.closing.store(true, Ordering::SeqCst);
         self.wake_all();
+    }
+
+    /// Returns `true` if a worker may have left already. For one that is about to deal a job to it.
+    pub(crate) fn may_have_left(&self) -> bool {
+        // Against a worker that has seen no task outstanding: this one's was counted before.
+        fence(Ordering::SeqCst);
+        self.is_closing()
     }
 
     #[inline]

@@ -7,6 +7,7 @@ use super::Registry;
 use crate::error::BuildError;
 use crate::machine::jobserver::{Jobserver, Token};
 use crate::machine::share::{self, Hold};
+use crate::machine::topology::processors_now;
 use crate::pool::thread_builder::{self, Report, Reports, SpawnThread, ThreadBuilder};
 use crate::scheduler::worker::Worker;
 use crate::sync::Ordering;
@@ -63,8 +64,13 @@ impl Registry {
                 self.look_at_processors();
             }
             let may_work = spare || worker.index() < self.share.active() && token.take();
-            if !may_work && self.hold_back(worker, &mut hold) {
-                continue;
+            if may_work {
+                hold = None;
+            } else {
+                token.put_back();
+                if self.hold_back(worker, &mut hold) {
+                    continue;
+                }
             }
             if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
@@ -145,9 +151,8 @@ impl Registry {
 
     /// Looks how many processors there are for the workers, once a second.
     fn look_at_processors(&self) {
-        if self.config.processors.is_none() {
-            let processors = || thread::available_parallelism().map_or(1, usize::from);
-            self.share.look(self.now(), processors);
+        if self.config.processors.is_none() && self.config.pinned_cpus.is_empty() {
+            self.share.look(self.now(), processors_now);
         }
     }
 

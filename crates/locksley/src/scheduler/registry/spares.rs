@@ -119,16 +119,17 @@ impl Registry {
         // Before it starts: a thief that sees what it pushed must know of its queue.
         self.taken.store(index + 1, Ordering::Release);
         // The user's function for names may panic; no unwinding may leave a frame with a job in it.
-        match catch(|| ThreadBuilder::new(self.shared(), index, None).start()) {
-            Ok(Ok(handle)) => {
-                threads.push(handle);
-                true
-            }
-            _ => {
-                self.taken.store(index, Ordering::Release);
-                false
-            }
+        let started = catch(|| ThreadBuilder::new(self.shared(), index, None).start());
+        if let Ok(Ok(handle)) = started {
+            threads.push(handle);
+            return true;
         }
+        self.taken.store(index, Ordering::Release);
+        drop(threads);
+        if let Err(payload) = started {
+            self.config.handle_panic(payload);
+        }
+        false
     }
 
     /// A spare waits until it is called up again.

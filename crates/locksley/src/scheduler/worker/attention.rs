@@ -131,7 +131,8 @@ impl Worker {
                 pile.share_public();
             }
             dealt_to = pile.dealt_to();
-            is_dedicated = pile.is_dedicated();
+            // Any worker may take what is in the deque.
+            is_dedicated = pile.is_dedicated() && self.deque.is_empty();
             wants_call |= pile.wants_call();
         }
         self.inform_donor();

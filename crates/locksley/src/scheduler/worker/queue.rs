@@ -18,8 +18,7 @@ impl Worker {
         self.consult_donor();
         // SAFETY: as above, and nothing below comes back here while it is borrowed.
         let pushed = match unsafe { &mut *self.pile.get() } {
-            // No worker may be left that it could be dealt to.
-            Some(pile) if pile.is_dedicated() && self.registry().closed() => Err(job),
+            Some(pile) if pile.is_dedicated() && self.registry().may_have_left() => Err(job),
             Some(pile) => pile.push(job),
             None => Err(job),
         };

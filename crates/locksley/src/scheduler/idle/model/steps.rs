@@ -402,7 +402,8 @@ impl Program {
 impl Pool {
     /// Returns `true` if a push that may choose leaves its task to a sleeper that naps.
     fn leaves_to_nap(&self, choice: usize) -> bool {
-        let naps = |thread: &Thread| thread.step == Step::Nap && thread.sleep == Sleep::Asleep;
+        // Also one that was woken meanwhile, and has not got up.
+        let naps = |thread: &Thread| thread.step == Step::Nap;
         choice == CHOICES - 1 && self.threads.iter().any(naps)
     }
 
