@@ -31,6 +31,7 @@ use crate::scheduler::descendants::Descendants;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::{Block, Registry};
 use crate::scheduler::worker::Worker;
+use crate::strategy::local_queue::{HANDFUL, StealHandle};
 use crate::task::job::{GroupId, catch};
 use crate::task::latch::{Awaited, Latch};
 
@@ -110,33 +111,34 @@ impl Worker {
         });
     }
 
-    /// Takes a spawned job of a group out of another worker's queue. Jobs that are in the way go to
+    /// Takes a spawned job of a group out of another worker's queues. Jobs that are in the way go to
     /// the pool's queue.
     ///
-    /// A strategy that moves spawned jobs may have put one behind a job that its new owner cannot
-    /// finish: that one wants a lock, say, which the caller holds. No worker that leapfrogs finds it
-    /// there, and spares that look for work take what is in front of it, and stop likewise.
+    /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller holds.
+    /// No worker that leapfrogs finds it there, and spares that look for work take what is around
+    /// it, and stop likewise.
     #[cold]
     fn gather(&self, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
-        let others = (0..registry.workers()).filter(|&index| index != self.index());
-        let stealers = others.filter_map(|index| registry.worker(index).stealer());
-        let mut found = None;
-        for stealer in stealers {
-            for job in stealer.drain() {
-                let owner = UNKNOWN_OWNER;
+        self.begin_search();
+        let mut others = (0..registry.workers()).filter(|&index| index != self.index());
+        others.find_map(|index| {
+            let other = registry.worker(index);
+            let mut found = None;
+            let mut sort = |job, owner| {
                 let queued = QueuedJob { job, owner };
                 if found.is_none() && queued.is_spawned_in(group) {
                     found = Some(queued);
                 } else if !self.drops_ghost(&queued) {
                     registry.inject(queued);
                 }
-            }
-            if found.is_some() {
-                break;
-            }
-        }
-        found
+            };
+            let stolen = std::iter::from_fn(|| self.steal_one(other).success());
+            stolen.take(HANDFUL).for_each(|job| sort(job, index));
+            let moved = other.stealer().map(StealHandle::drain).unwrap_or_default();
+            moved.into_iter().for_each(|job| sort(job, UNKNOWN_OWNER));
+            found
+        })
     }
 
     /// Takes a spawned job of a group from the worker's queue, from the pool's queue, or from the
@@ -151,11 +153,14 @@ impl Worker {
     #[cold]
     pub(crate) fn wait_abroad(&self, abroad: &Registry, latch: &Latch, group: GroupId) {
         let (ready, ready_asleep) = (|| latch.probe(), || latch.probe_or_await());
-        if !self.registry().blocks_alone() {
-            return self.wait_until(ready, ready_asleep);
-        }
+        let handed_back = || self.handed_back(abroad, group);
         self.task_stack.enter_wait(group);
-        self.block_until(&ready, &ready_asleep, &|| self.handed_back(abroad, group));
+        if self.registry().blocks_alone() {
+            self.block_until(&ready, &ready_asleep, &handed_back);
+        } else {
+            let blocks = (!self.registry().takes_any()).then_some(Block::Briefly);
+            self.serve_until(blocks, &ready, &ready_asleep, &handed_back);
+        }
         self.task_stack.leave();
     }
 
@@ -173,8 +178,8 @@ impl Worker {
         if self.registry().blocks_alone() {
             return self.block_until(ready, ready_asleep, &|| None);
         }
-        let blocks = !self.registry().takes_any();
-        self.serve_until(blocks, ready, ready_asleep);
+        let blocks = (!self.registry().takes_any()).then_some(Block::Indefinitely);
+        self.serve_until(blocks, ready, ready_asleep, &|| None);
     }
 
     /// The same in a pool without spares whose waiters take no strangers' work: runs what is
@@ -247,12 +252,14 @@ impl Worker {
         None
     }
 
-    /// The same; only if it `blocks` may a spare take the worker's place.
+    /// The same; only if it `blocks` may a spare take the worker's place. `own` finds jobs that the
+    /// waiter may run, and is asked again now and then by one that blocks briefly.
     pub(crate) fn serve_until(
         &self,
-        blocks: bool,
+        blocks: Option<Block>,
         ready: &dyn Fn() -> bool,
         ready_asleep: &dyn Fn() -> bool,
+        own: &dyn Fn() -> Option<QueuedJob>,
     ) {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
@@ -260,9 +267,12 @@ impl Worker {
         let mut idle = 0;
         while !ready() {
             registry.check_process();
-            if self.read_mail()
-                || blocks && self.block_once(Block::Indefinitely, ready_asleep, thread::park)
-            {
+            if self.read_mail() {
+                idle = 0;
+            } else if let Some(injected) = own() {
+                self.help(injected);
+                idle = 0;
+            } else if blocks.is_some_and(|block| self.block_once(block, ready_asleep)) {
                 idle = 0;
             } else if let Some(injected) = self.take_anything() {
                 self.help(injected);
@@ -276,12 +286,15 @@ impl Worker {
     }
 
     /// Blocks once, with a spare in the worker's place. Returns `false` if no spare can take it.
-    fn block_once(&self, block: Block, ready: impl FnOnce() -> bool, park: impl FnOnce()) -> bool {
+    fn block_once(&self, block: Block, ready: impl FnOnce() -> bool) -> bool {
         self.open_pile();
         let blocked = self.registry().try_blocking(block, || {
             let _parked = self.traced(Activity::Parked);
             if self.targeted_jobs.is_empty() && !ready() {
-                self.seen_blocked(park);
+                self.seen_blocked(|| match block {
+                    Block::Briefly => thread::park_timeout(LOOK_AGAIN),
+                    Block::Indefinitely => thread::park(),
+                });
             }
         });
         if !blocked {
@@ -384,14 +397,13 @@ impl Worker {
         if registry.takes_any() && !self.is_deep() {
             return registry.sleep(self, ready);
         }
-        let park = || thread::park_timeout(LOOK_AGAIN);
-        if self.block_once(Block::Briefly, ready, park) {
+        if self.block_once(Block::Briefly, ready) {
             return;
         }
         // No spare can take its place, so it takes any work rather than stand still. One that is
         // deep gives others the time to do so first.
         if self.is_deep() && !ready() {
-            park();
+            thread::park_timeout(LOOK_AGAIN);
         }
         match self.take_anything() {
             Some(injected) => self.help(injected),

@@ -1,7 +1,7 @@
 //! Tasks that hold a lock while they wait for tasks of their own, and others that want the lock.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use locksley::{Pool, Strategy};
 
@@ -53,7 +53,7 @@ fn with_each(run: impl Fn(&Pool)) {
 fn a_scope_under_a_lock() {
     finishes("locks::a_scope_under_a_lock", || {
         with_each(|pool| {
-            hold_while(pool, 20, |tasks| {
+            hold_while(pool, 8, |tasks| {
                 locksley::scope(|s| {
                     for _ in 0..3 {
                         s.spawn(|_| count(tasks));
@@ -69,7 +69,7 @@ fn a_scope_under_a_lock() {
 fn a_scope_that_grows_under_a_lock() {
     finishes("locks::a_scope_that_grows_under_a_lock", || {
         with_each(|pool| {
-            hold_while(pool, 20, |tasks| {
+            hold_while(pool, 8, |tasks| {
                 locksley::scope(|s| {
                     s.spawn(|s| {
                         count(tasks);
@@ -79,6 +79,78 @@ fn a_scope_that_grows_under_a_lock() {
                     });
                 });
             });
+        });
+    });
+}
+
+/// Spawns tasks that want the lock.
+fn want(lock: &Arc<Mutex<()>>) {
+    for _ in 0..9 {
+        let lock = lock.clone();
+        locksley::spawn_detached(move || drop(lock.lock().unwrap()));
+    }
+}
+
+/// A part that another worker has spawned lies in that one's queue among tasks that want the lock.
+#[test]
+fn a_part_among_tasks_that_want_the_lock() {
+    finishes("locks::a_part_among_tasks_that_want_the_lock", || {
+        with_each(|pool| {
+            for round in 0..2 {
+                // Tasks of the last round may want its lock still.
+                let lock = Arc::new(Mutex::new(()));
+                let (began, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+                let until_it_began = || {
+                    while !began.load(Ordering::Acquire) {
+                        std::thread::yield_now();
+                    }
+                };
+                let (lock, began, done) = (&lock, &began, &done);
+                pool.install(|| {
+                    let _held = lock.lock().unwrap();
+                    if round % 2 == 0 {
+                        locksley::scope(|s| {
+                            s.spawn(|s| {
+                                began.store(true, Ordering::Release);
+                                want(lock);
+                                s.spawn(|_| count(done));
+                                want(lock);
+                            });
+                            until_it_began();
+                        });
+                    } else {
+                        locksley::scope_fifo(|s| {
+                            s.spawn_fifo(|s| {
+                                began.store(true, Ordering::Release);
+                                want(lock);
+                                s.spawn_fifo(|_| count(done));
+                                want(lock);
+                            });
+                            until_it_began();
+                        });
+                    }
+                });
+                assert_eq!(done.load(Ordering::Relaxed), 1);
+            }
+        });
+    });
+}
+
+/// A task that holds the lock calls another pool, which calls back.
+#[test]
+fn a_call_back_under_a_lock() {
+    finishes("locks::a_call_back_under_a_lock", || {
+        with_each(|pool| {
+            let other = Pool::builder().workers(2).build().unwrap();
+            let lock = Arc::new(Mutex::new(()));
+            for _ in 0..10 {
+                let answer = pool.install(|| {
+                    let _held = lock.lock().unwrap();
+                    want(&lock);
+                    other.install(|| pool.install(|| 7))
+                });
+                assert_eq!(answer, 7);
+            }
         });
     });
 }

@@ -179,6 +179,7 @@ mod models {
                         while state.is_asleep() {
                             thread::park();
                         }
+                        sleepers.end_sleep(&state);
                     }
                     assert!(!deque.is_empty(), "woken for nothing");
                 })

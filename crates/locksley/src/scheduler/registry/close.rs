@@ -80,7 +80,7 @@ impl Registry {
                 if !adopted {
                     return;
                 }
-                worker.serve_until(false, &|| self.closed(), &|| self.closed());
+                worker.serve_until(None, &|| self.closed(), &|| self.closed(), &|| None);
             }
             // A worker of another pool runs what is targeted at it, and a spare takes its place: a
             // task of this pool may wait for that one.
