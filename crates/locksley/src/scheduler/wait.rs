@@ -84,9 +84,7 @@ pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
         while !latch.probe() && start.elapsed() < GLANCE {
             std::hint::spin_loop();
         }
-        while !latch.probe() && start.elapsed() < PATIENCE {
-            thread::yield_now();
-        }
+        while !latch.probe() && start.elapsed() < PATIENCE && registry.give_way() {}
     }
     latch.park(thread::park);
 }

@@ -16,6 +16,14 @@ use crate::sync::Ordering;
 /// many processors there are.
 const LOOKS: u32 = 64;
 
+/// How long a yield takes at least if a thread that computes has had the processor, in nanoseconds.
+/// Otherwise it takes less than a microsecond.
+const LONG_YIELD: u64 = 100_000;
+
+/// For how long the pool's threads do not yield after that, in nanoseconds. The first yield after it
+/// may take a time slice of 4 milliseconds again: 4%.
+const CROWDED: u64 = 100_000_000;
+
 impl Registry {
     /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
     pub(crate) fn start(self: &Arc<Self>, spawn: SpawnThread<'_>) -> Result<(), BuildError> {
@@ -136,8 +144,9 @@ impl Registry {
         let worthwhile = linger.is_worthwhile(self.now()) && self.has_processors();
         if worthwhile && (linger.lingers.get() || !self.lingering.swap(true, Ordering::Relaxed)) {
             linger.lingers.set(true);
-            thread::yield_now();
-            return true;
+            if self.give_way() {
+                return true;
+            }
         }
         self.end_linger(worker);
         false
@@ -201,12 +210,28 @@ impl Registry {
                     break;
                 }
             }
-        } else if *idle <= rule.spins + rule.yields {
-            thread::yield_now();
-        } else {
-            return true;
+            return false;
         }
-        false
+        *idle > rule.spins + rule.yields || !self.give_way()
+    }
+
+    /// Lets another thread have the processor for a moment. Returns `false` if the caller had better
+    /// sleep.
+    ///
+    /// Beside a thread that computes, a yield takes that one's time slice, some milliseconds; a
+    /// thread that sleeps gets a processor as soon as it is woken. So after a long yield the pool's
+    /// threads sleep instead, for a while.
+    pub(crate) fn give_way(&self) -> bool {
+        let before = self.now();
+        if before < self.crowded_until.load(Ordering::Relaxed) {
+            return false;
+        }
+        thread::yield_now();
+        let after = self.now();
+        if after - before >= LONG_YIELD {
+            self.crowded_until.store(after + CROWDED, Ordering::Relaxed);
+        }
+        true
     }
 }
 

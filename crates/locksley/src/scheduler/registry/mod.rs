@@ -26,7 +26,7 @@ use crate::scheduler::idle::counts::AtomicCounts;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 use crate::task::blocks::Depot;
 use crate::task::job::GroupId;
 use crate::task::outstanding::TaskCounts;
@@ -62,6 +62,8 @@ pub(crate) struct Registry {
     closing: AtomicBool,
     /// Set while a worker lingers.
     lingering: AtomicBool,
+    /// Until when its threads do not yield, in nanoseconds of its clock: see `give_way`.
+    crowded_until: AtomicU64,
     /// When the pool was made.
     start: Instant,
     /// Threads that the pool has started itself.
@@ -105,6 +107,7 @@ impl Registry {
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
             lingering: AtomicBool::new(false),
+            crowded_until: AtomicU64::new(0),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),
