@@ -21,8 +21,8 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 
 /// After how long such a worker takes a job even if all processors are in use: what uses them may
-/// be other threads of the program.
-const LONGEST: Duration = Duration::from_secs(2);
+/// be other threads of the program, or tasks that wait for that job.
+const LONGEST: Duration = Duration::from_millis(200);
 
 /// How many workers have a processor.
 pub(crate) struct Share {
