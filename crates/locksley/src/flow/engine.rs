@@ -457,7 +457,7 @@ pub(super) fn index_of(worker: Option<&Worker>) -> usize {
     worker.map_or(0, Worker::index)
 }
 
-/// Shows others what is in the worker's pile, if they have asked: it may be long until it forks.
+/// Shows others what is in the worker's queue, if they have asked: it may be long until it forks.
 #[inline]
 pub(crate) fn answer(worker: Option<&Worker>) {
     if let Some(worker) = worker {

@@ -35,48 +35,48 @@ use crate::task::job::JobRef;
 /// Steals public forked jobs of `victim`: as many as the queue wants, but at least `least`.
 fn take(
     thief: &Worker,
-    pile: &mut Box<dyn LocalQueue>,
+    queue: &mut Box<dyn LocalQueue>,
     victim: &Worker,
     least: usize,
     mut sink: impl FnMut(&mut Box<dyn LocalQueue>, JobRef),
 ) -> Steal<usize> {
     let load = thief.load();
     let mut jobs = Vec::new();
-    let amount = |public| pile.amount_of_forks(load, public).max(least);
+    let amount = |public| queue.amount_of_forks(load, public).max(least);
     let answer = victim.deque.steal_some(amount, |job| jobs.push(job));
-    jobs.into_iter().for_each(|job| sink(pile, job));
+    jobs.into_iter().for_each(|job| sink(queue, job));
     answer
 }
 
 impl Worker {
     /// Tries to steal a batch of forked jobs. `None` if the strategy has no batches of them, or the
     /// victim shows nothing.
-    pub(crate) fn haul_forks(&self, victim: usize) -> Option<Steal<QueuedJob>> {
-        // SAFETY: the pile does not come back here.
-        let pile = unsafe { self.pile() }.filter(|pile| pile.moves_forks())?;
+    pub(crate) fn steal_forks(&self, victim: usize) -> Option<Steal<QueuedJob>> {
+        // SAFETY: the queue does not come back here.
+        let queue = unsafe { self.local_queue() }.filter(|queue| queue.moves_forks())?;
         let mut oldest = None;
         let worker = self.registry().worker(victim);
-        let answer = take(self, pile, worker, 1, |pile, job| match oldest {
+        let answer = take(self, queue, worker, 1, |queue, job| match oldest {
             None => oldest = Some(job),
-            Some(_) => pile.keep_moved(job),
+            Some(_) => queue.keep_moved(job),
         });
         let (Steal::Success(count), Some(job)) = (answer, oldest) else {
             return None;
         };
         let answer = Steal::Success(QueuedJob { job, owner: victim });
         self.count_attempt(victim, &answer, false);
-        self.hauled(count - 1);
+        self.note_batch(count - 1);
         Some(answer)
     }
 
     /// Moves forked jobs of `victim` here, for a worker that has work. Returns how many.
     pub(crate) fn balance_forks(&self, victim: usize) -> usize {
-        // SAFETY: the pile does not come back here.
-        let Some(pile) = unsafe { self.pile() }.filter(|pile| pile.moves_forks()) else {
+        // SAFETY: the queue does not come back here.
+        let Some(queue) = unsafe { self.local_queue() }.filter(|queue| queue.moves_forks()) else {
             return 0;
         };
         let worker = self.registry().worker(victim);
-        let answer = take(self, pile, worker, 0, |pile, job| pile.keep_moved(job));
+        let answer = take(self, queue, worker, 0, |queue, job| queue.keep_moved(job));
         answer.success().unwrap_or(0)
     }
 }

@@ -5,10 +5,10 @@ use crate::scheduler::registry::Registry;
 use crate::scheduler::task_stack::Sighting;
 use crate::task::job::GroupId;
 
-/// How many families a search for descendants follows.
+/// How many groups a search for descendants follows.
 const REACH: usize = 16;
 
-/// The families whose descendants a waiter may run.
+/// The groups whose descendants a waiter may run.
 pub(super) struct Descendants {
     pub(super) groups: [GroupId; REACH],
     /// Which worker was seen to wait for each, and inside of which of them; for the first it is the
@@ -19,12 +19,12 @@ pub(super) struct Descendants {
     pub(super) count: usize,
 }
 
-/// A worker that was seen inside of a family, waiting for another one.
+/// A worker that was seen inside of a group, waiting for another one.
 #[derive(Clone, Copy)]
 struct Link {
     worker: usize,
     sighting: Sighting,
-    /// The number of the family that it was inside of.
+    /// The number of the group that it was inside of.
     inside: usize,
 }
 
@@ -50,7 +50,7 @@ impl Descendants {
         number.is_some_and(|number| self.holds(number, registry))
     }
 
-    /// Looks whether a worker is inside of the family of this number, and adds what it waits for
+    /// Looks whether a worker is inside of the group of this number, and adds what it waits for
     /// there.
     pub(super) fn sight(
         &mut self,

@@ -56,11 +56,11 @@ impl Worker {
 
     #[cold]
     fn ask_donor(&self) {
-        // SAFETY: the pile does not come back here.
-        let asked = unsafe { self.pile() }.and_then(|pile| {
+        // SAFETY: the queue does not come back here.
+        let asked = unsafe { self.local_queue() }.and_then(|queue| {
             // An earlier decision is out of date.
-            pile.decide(None);
-            pile.opportunity()
+            queue.decide(None);
+            queue.opportunity()
         });
         let Some((memory, asked)) = asked else {
             return;
@@ -80,8 +80,8 @@ impl Worker {
                 self.donor.donor.set(Some(donor));
                 let chosen = chosen.filter(|&donee| donee != me);
                 // SAFETY: as above.
-                if let Some(pile) = unsafe { self.pile() } {
-                    pile.decide(chosen);
+                if let Some(queue) = unsafe { self.local_queue() } {
+                    queue.decide(chosen);
                 }
             }
             Err(payload) => self.dismiss_donor(donor, payload),
@@ -98,8 +98,8 @@ impl Worker {
 
     #[cold]
     fn tell_donor(&self) {
-        // SAFETY: the pile does not come back here.
-        let outcome = unsafe { self.pile() }.and_then(|pile| pile.take_outcome());
+        // SAFETY: the queue does not come back here.
+        let outcome = unsafe { self.local_queue() }.and_then(|queue| queue.take_outcome());
         let Some((donee, accepted)) = outcome else {
             return;
         };

@@ -11,7 +11,7 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
 use crate::task::job::{GroupId, JobRef};
 
-/// A job, and the worker in whose pile it was pushed first.
+/// A job, and the worker in whose queue it was pushed first.
 #[derive(Clone, Copy)]
 pub(crate) struct QueuedJob {
     pub(crate) job: JobRef,
@@ -28,7 +28,7 @@ impl QueuedJob {
     }
 }
 
-/// The owner of a job that has gone from one pile to another: it is looked for when it must be
+/// The owner of a job that has gone from one queue to another: it is looked for when it must be
 /// woken.
 pub(crate) const UNKNOWN_OWNER: usize = usize::MAX;
 
@@ -59,10 +59,10 @@ impl Injector {
         }
     }
 
-    pub(crate) fn push(&self, injected: QueuedJob) {
+    pub(crate) fn push(&self, queued: QueuedJob) {
         let mut queue = lock(&self.queue);
-        queue.jobs.push_back(injected);
-        if !injected.job.is_spawned() {
+        queue.jobs.push_back(queued);
+        if !queued.job.is_spawned() {
             self.count_forked(usize::wrapping_add);
         }
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl Injector {
     /// Takes the oldest job of a group: a spawned one, or the forked one that the group is.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         // SAFETY: what is in the queue has not been executed.
-        self.take(|injected| unsafe { injected.job.group() } == group)
+        self.take(|queued| unsafe { queued.job.group() } == group)
     }
 
     /// Takes the forked job that this group is. Looks no further while no forked job is here, so

@@ -1,13 +1,13 @@
 //! What a worker is doing, for those who wait for it.
 //!
-//! A worker publishes the families of the stolen jobs that it is executing, and of what it waits
+//! A worker publishes the groups of the stolen jobs that it is executing, and of what it waits
 //! for in between, outermost first:
 //!
 //! ```text
 //!   | root F | wait J | root X |        executing F's task, waiting for J, helping with X
 //! ```
 //!
-//! Everything in its pile that was forked by a join descends from every root here, unless it runs a
+//! Everything in its queue that was forked by a join descends from every root here, unless it runs a
 //! job apart from the rest; so a waiter for F may steal from this worker, and from a worker that
 //! executes a task of J.
 //!
@@ -47,7 +47,7 @@ pub(crate) struct TaskStack {
     runners: [AtomicUsize; LEVELS],
 }
 
-/// A version at which a worker was seen inside a family.
+/// A version at which a worker was seen inside a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting(u64);
 
@@ -80,7 +80,7 @@ impl TaskStack {
         });
     }
 
-    /// The owner starts to execute a job of a family.
+    /// The owner starts to execute a job of a group.
     pub(crate) fn enter_root(&self, group: GroupId) {
         self.enter(group.0);
     }
@@ -307,7 +307,7 @@ mod models {
 
     use super::*;
 
-    /// A worker leaves one family and enters another, forking a job in each; a thief that steals
+    /// A worker leaves one group and enters another, forking a job in each; a thief that steals
     /// between two equal sightings of the first must have got the first one's job.
     #[test]
     fn a_sighting_is_of_one_moment() {

@@ -6,7 +6,7 @@
 //! "Scheduling computations", Algorithm 2): with probability 1 - theta_r the first attempt is at a
 //! random victim, whatever the policy.
 //!
-//! A pile may have its own idea of stealing, and want to do so now and then while there is still
+//! A queue may have its own idea of stealing, and want to do so now and then while there is still
 //! work (`halves`).
 //!
 //! A thief tells its victim who it is (`lastThief`, Algorithm 10) only where a policy wants to
@@ -168,8 +168,8 @@ impl Worker {
     /// Looks for a job in the pool's queue and at the others.
     pub(crate) fn find_work_abroad(&self) -> Option<QueuedJob> {
         let registry = self.registry();
-        if let Some(injected) = registry.injector.pop() {
-            return Some(injected);
+        if let Some(queued) = registry.injector.pop() {
+            return Some(queued);
         }
         if registry.workers() == 1 {
             return None;
@@ -179,8 +179,8 @@ impl Worker {
             First::InOrder => None,
             First::With(victim) => {
                 self.counters.count(Event::Chosen);
-                if let Some(injected) = self.search(victim) {
-                    return Some(injected);
+                if let Some(queued) = self.search(victim) {
+                    return Some(queued);
                 }
                 Some(victim)
             }
@@ -200,8 +200,8 @@ impl Worker {
     }
 
     fn first_victim(&self) -> First {
-        // SAFETY: the pile does not come back here.
-        if unsafe { self.pile() }.is_some_and(|pile| pile.skips_search()) {
+        // SAFETY: the queue does not come back here.
+        if unsafe { self.local_queue() }.is_some_and(|queue| queue.skips_search()) {
             self.pass_on_request();
             return First::Skip;
         }
@@ -251,9 +251,9 @@ impl Worker {
 
     /// Tries to steal from a worker, as part of a search.
     fn search(&self, victim: usize) -> Option<QueuedJob> {
-        let answer = match self.haul_from(victim) {
+        let answer = match self.steal_batch_from(victim) {
             Some(answer @ Steal::Success(_)) => answer,
-            _ => self.haul_forks(victim).unwrap_or_else(|| {
+            _ => self.steal_forks(victim).unwrap_or_else(|| {
                 self.steal_from(victim)
                     .map(|job| QueuedJob { job, owner: victim })
             }),
@@ -265,24 +265,24 @@ impl Worker {
 
     /// Has the worker that the strategy asks to share see that at its next fork.
     fn pass_on_request(&self) {
-        // SAFETY: the pile does not come back here.
-        let asked = unsafe { self.pile() }.and_then(|pile| pile.asked_to_share());
+        // SAFETY: the queue does not come back here.
+        let asked = unsafe { self.local_queue() }.and_then(|queue| queue.asked_to_share());
         // A spare that is being started is called anyway.
         if let Some(asked) = asked.and_then(|asked| self.registry().try_worker(asked)) {
             asked.deque.call();
         }
     }
 
-    /// Tries to steal as the strategy's pile wants it, if it does.
-    fn haul_from(&self, victim: usize) -> Option<Steal<QueuedJob>> {
-        // SAFETY: the pile does not come back here.
-        let pile = unsafe { self.pile() }?;
-        let answer = pile.steal_batch(self.registry().worker(victim).stealer()?)?;
+    /// Tries to steal as the strategy's queue wants it, if it does.
+    fn steal_batch_from(&self, victim: usize) -> Option<Steal<QueuedJob>> {
+        // SAFETY: the queue does not come back here.
+        let queue = unsafe { self.local_queue() }?;
+        let answer = queue.steal_batch(self.registry().worker(victim).stealer()?)?;
         self.pass_on_request();
         let ghost = matches!(&answer, Steal::Success(batch) if is_ghost(batch.job));
         self.count_attempt(victim, &answer, ghost);
         Some(answer.map(|steal_batch| {
-            self.hauled(steal_batch.more);
+            self.note_batch(steal_batch.more);
             let owner = if steal_batch.moved {
                 UNKNOWN_OWNER
             } else {
@@ -297,17 +297,17 @@ impl Worker {
 
     /// Jobs have come into the queue from another one. As after a push, a sleeper may have to be
     /// woken.
-    pub(crate) fn hauled(&self, jobs: usize) {
+    pub(crate) fn note_batch(&self, jobs: usize) {
         if jobs > 0 {
             self.counters.add(Event::BatchStolen, jobs);
             self.notify_push();
         }
     }
 
-    /// Takes a job that another worker had pushed before it came into this one's pile.
+    /// Takes a job that another worker had pushed before it came into this one's queue.
     pub(crate) fn pop_received(&self) -> Option<QueuedJob> {
-        // SAFETY: the pile does not come back here.
-        let moved = unsafe { self.pile() }?.pop_received()?;
+        // SAFETY: the queue does not come back here.
+        let moved = unsafe { self.local_queue() }?.pop_received()?;
         if moved.owner != UNKNOWN_OWNER {
             self.trace_move(Arrow::Dealing, moved.owner);
         }
@@ -317,18 +317,18 @@ impl Worker {
     /// Takes up what another worker has offered to this one. For the main loop: what it gets may be
     /// anything.
     pub(crate) fn receive(&self) -> Option<QueuedJob> {
-        // SAFETY: the pile does not come back here, nor does a steal.
-        let pile = unsafe { self.pile() }?;
-        let received = match pile.take_invitation() {
+        // SAFETY: the queue does not come back here, nor does a steal.
+        let queue = unsafe { self.local_queue() }?;
+        let received = match queue.take_invitation() {
             Some(donor) => {
                 self.begin_search();
                 let stolen = self.steal_one(self.registry().worker(donor)).success();
-                pile.answered(stolen.is_some());
+                queue.answered(stolen.is_some());
                 stolen.map(|job| QueuedJob { job, owner: donor })
             }
             None => None,
         };
-        let received = received.or_else(|| pile.receive())?;
+        let received = received.or_else(|| queue.receive())?;
         self.trace_move(Arrow::Donation, received.owner);
         Some(received)
     }
@@ -338,33 +338,33 @@ impl Worker {
         if self.open.get() {
             return;
         }
-        // SAFETY: the pile does not come back here.
-        if let Some(pile) = unsafe { self.pile() } {
-            self.open.set(pile.open_to_offers());
+        // SAFETY: the queue does not come back here.
+        if let Some(queue) = unsafe { self.local_queue() } {
+            self.open.set(queue.open_to_offers());
         }
     }
 
     /// Returns `true` if another worker has made this one an offer.
     #[inline]
     pub(crate) fn has_offer(&self) -> bool {
-        // SAFETY: the pile does not come back here.
-        self.open.get() && unsafe { self.pile() }.is_some_and(|pile| pile.has_offer())
+        // SAFETY: the queue does not come back here.
+        self.open.get() && unsafe { self.local_queue() }.is_some_and(|queue| queue.has_offer())
     }
 
     /// The worker has something to do, or goes to sleep. What has been offered to it meanwhile
-    /// is in the donor's pile.
+    /// is in the donor's queue.
     #[inline]
     pub(crate) fn close_to_offers(&self) {
         if !self.open.replace(false) {
             return;
         }
-        // SAFETY: the pile does not come back here.
-        if let Some(pile) = unsafe { self.pile() } {
-            pile.close_to_offers();
+        // SAFETY: the queue does not come back here.
+        if let Some(queue) = unsafe { self.local_queue() } {
+            queue.close_to_offers();
         }
     }
 
-    /// A push or a pop: now and then some piles want to balance.
+    /// A push or a pop: now and then some queues want to balance.
     #[inline]
     pub(crate) fn count_down(&self) {
         match self.countdown.get() {
@@ -374,19 +374,19 @@ impl Worker {
         }
     }
 
-    /// Asks the pile whether to balance, after a number of pushes and pops, and does so: the
+    /// Asks the queue whether to balance, after a number of pushes and pops, and does so: the
     /// steal-initiation code of Hendler and Shavit's Figure 2.
     #[cold]
     #[inline(never)]
     fn balance_if_due(&self) {
-        // SAFETY: the pile does not come back here, and its last use is before `hauled`.
-        let Some(pile) = (unsafe { self.pile() }) else {
+        // SAFETY: the queue does not come back here, and its last use is before `note_batch`.
+        let Some(queue) = (unsafe { self.local_queue() }) else {
             return;
         };
-        self.countdown.set(pile.balances_every().unwrap_or(0));
+        self.countdown.set(queue.balances_every().unwrap_or(0));
         let registry = self.registry();
         let mut random = self.selector.random.get();
-        let victim = if pile.should_balance(&mut random) {
+        let victim = if queue.should_balance(&mut random) {
             other(self.index(), registry.workers(), &mut random)
         } else {
             None
@@ -394,11 +394,11 @@ impl Worker {
         self.selector.random.set(random);
         let Some(victim) = victim else { return };
         if let Some(stealer) = registry.worker(victim).stealer() {
-            let answer = pile.balance(stealer);
+            let answer = queue.balance(stealer);
             self.counters.count(Event::Balanced);
             self.count_attempt(victim, &answer, false);
             let moved = answer.success().unwrap_or(0) + self.balance_forks(victim);
-            self.hauled(moved);
+            self.note_batch(moved);
         }
     }
 
@@ -428,9 +428,9 @@ impl Worker {
             let robbed = self.registry().worker(victim);
             robbed.selector.robbed_by(self.index());
         }
-        // SAFETY: the pile does not come back here.
-        if let Some(pile) = unsafe { self.pile() } {
-            pile.stole_from(victim);
+        // SAFETY: the queue does not come back here.
+        if let Some(queue) = unsafe { self.local_queue() } {
+            queue.stole_from(victim);
         }
     }
 }

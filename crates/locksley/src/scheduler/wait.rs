@@ -1,20 +1,20 @@
 //! Waiting that runs only what it waits for.
 //!
 //! A worker whose job was stolen leapfrogs: it steals from a worker that executes a job of the
-//! family that it waits for, or of a family which such a worker waits for in turn. What it takes
+//! group that it waits for, or of a group which such a worker waits for in turn. What it takes
 //! was forked inside the awaited job, so it descends from it. Three facts make that hold:
 //!
 //! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
-//!   of that worker; its pile holds nothing but what was spawned since.
+//!   of that worker; its queue holds nothing but what was spawned since.
 //! - A worker that waits for something else, a scope or a handle, may have jobs of joins further
 //!   out in its queue. What it runs meanwhile it runs apart, and no worker leapfrogs through it
 //!   until that is over.
-//! - So the forked jobs in the pile of a worker through which others leapfrog all descend from the
+//! - So the forked jobs in the queue of a worker through which others leapfrog all descend from the
 //!   job that it stole last. Spawned jobs may belong to a scope further out; a waiter that catches
 //!   one of those hands it to the pool's queue, where the scope's own waiter looks too.
 //!
-//! Whether the victim was still inside the family when the job was stolen, and whether those who
-//! led to the family still waited for it, is checked afterwards (`frames`); if not, the job goes to
+//! Whether the victim was still inside the group when the job was stolen, and whether those who
+//! led to the group still waited for it, is checked afterwards (`frames`); if not, the job goes to
 //! the pool's queue likewise.
 
 use std::panic;
@@ -147,7 +147,7 @@ impl Worker {
             .or_else(|| self.take_back(group, true))
     }
 
-    /// Waits for a family of another pool. The thread that sets the latch unparks the waiter.
+    /// Waits for a group of another pool. The thread that sets the latch unparks the waiter.
     #[cold]
     pub(crate) fn wait_abroad(&self, abroad: &Registry, latch: &Latch, group: GroupId) {
         let (ready, ready_asleep) = (|| latch.probe(), || latch.probe_or_await());
@@ -195,10 +195,10 @@ impl Worker {
         let (mut idle, mut naps) = (0, Naps::default());
         while !ready() {
             registry.check_process();
-            if self.read_mail() {
+            if self.run_targeted() {
                 (idle, naps) = (0, Naps::default());
-            } else if let Some(injected) = own() {
-                self.help(injected);
+            } else if let Some(queued) = own() {
+                self.help(queued);
                 (idle, naps) = (0, Naps::default());
             } else if registry.rest(&mut idle) {
                 // What it has spawned must not wait for it: a waiter may look for it in the pool's
@@ -206,7 +206,7 @@ impl Worker {
                 while let Some(spawned) = self.pop_of(GroupId::NONE) {
                     registry.inject(spawned);
                 }
-                self.open_pile();
+                self.expose_jobs();
                 self.nap_alone(&mut naps, ready_asleep);
             }
         }
@@ -224,7 +224,7 @@ impl Worker {
         }
     }
 
-    /// Takes a job of this pool that a worker of another one waits for inside of a family there.
+    /// Takes a job of this pool that a worker of another one waits for inside of a group there.
     fn handed_back(&self, abroad: &Registry, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
         if registry.injector.is_empty() {
@@ -265,15 +265,15 @@ impl Worker {
         let mut idle = 0;
         while !ready() {
             registry.check_process();
-            if self.read_mail() {
+            if self.run_targeted() {
                 idle = 0;
-            } else if let Some(injected) = own() {
-                self.help(injected);
+            } else if let Some(queued) = own() {
+                self.help(queued);
                 idle = 0;
             } else if blocks.is_some_and(|block| self.block_once(block, ready_asleep)) {
                 idle = 0;
-            } else if let Some(injected) = self.take_anything() {
-                self.help(injected);
+            } else if let Some(queued) = self.take_anything() {
+                self.help(queued);
                 idle = 0;
             } else if registry.rest(&mut idle) {
                 registry.sleep(self, ready_asleep);
@@ -285,7 +285,7 @@ impl Worker {
 
     /// Blocks once, with a spare in the worker's place. Returns `false` if no spare can take it.
     fn block_once(&self, block: Block, ready: impl FnOnce() -> bool) -> bool {
-        self.open_pile();
+        self.expose_jobs();
         let blocked = self.registry().try_blocking(block, || {
             let _parked = self.traced(Activity::Parked);
             if self.targeted_jobs.is_empty() && !ready() {
@@ -304,7 +304,7 @@ impl Worker {
     /// Runs something that blocks this worker, with a spare in its place if there is one.
     pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
         let _pause = record::pause(self);
-        self.open_pile();
+        self.expose_jobs();
         let mut block = Some(block);
         let mut result = None;
         // A panic of the caller's must not leave the worker counted as blocked.
@@ -333,16 +333,16 @@ impl Worker {
         let (mut idle, mut naps, mut look) = (0, Naps::default(), Look::Nearby);
         while !awaited.is_over() {
             registry.check_process();
-            if self.read_mail() || self.takes_next() && self.run_own(group, awaited) {
+            if self.run_targeted() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
-            } else if let Some(injected) = (!self.takes_next()).then(|| own(look)).flatten() {
-                self.run_job(injected);
+            } else if let Some(queued) = (!self.takes_next()).then(|| own(look)).flatten() {
+                self.run_job(queued);
                 (idle, naps, look) = (0, Naps::default(), Look::Nearby);
-            } else if let Some(injected) = self.helpful_job(awaited, group) {
-                self.help(injected);
+            } else if let Some(queued) = self.helpful_job(awaited, group) {
+                self.help(queued);
                 (idle, naps, look) = (0, Naps::default(), Look::Nearby);
             // Nothing may go to the pool's queue that it waits for.
-            } else if registry.rest(&mut idle) && !self.open_pile() {
+            } else if registry.rest(&mut idle) && !self.expose_jobs() {
                 match awaited.latch() {
                     Some(latch) if registry.blocks_alone() => {
                         self.nap_alone(&mut naps, &|| latch.probe_or_await());
@@ -367,8 +367,8 @@ impl Worker {
         self.registry().pass_on_summons(self);
         let mut next = Some(first);
         self.deeper(|| {
-            while let Some(injected) = next.take_if(|injected| injected.is_spawned_in(group)) {
-                self.execute(injected);
+            while let Some(queued) = next.take_if(|queued| queued.is_spawned_in(group)) {
+                self.execute(queued);
                 if awaited.is_over() {
                     break;
                 }
@@ -404,7 +404,7 @@ impl Worker {
             thread::park_timeout(LOOK_AGAIN);
         }
         match self.take_anything() {
-            Some(injected) => self.help(injected),
+            Some(queued) => self.help(queued),
             None => registry.sleep(self, ready),
         }
     }
@@ -454,8 +454,8 @@ impl Worker {
                 None => 0..registry.workers(),
             };
             for victim in victims.filter(|&v| v != self.index()) {
-                if let Some(injected) = self.rob_kin(victim, next, &mut descendants) {
-                    return Some(injected);
+                if let Some(queued) = self.steal_descendant(victim, next, &mut descendants) {
+                    return Some(queued);
                 }
             }
             next += 1;
@@ -463,8 +463,8 @@ impl Worker {
         None
     }
 
-    /// Steals from a worker if it is executing a job of the family of this number.
-    fn rob_kin(
+    /// Steals from a worker if it is executing a job of the group of this number.
+    fn steal_descendant(
         &self,
         victim: usize,
         number: usize,
@@ -479,14 +479,14 @@ impl Worker {
         let Steal::Success(job) = self.steal_from(victim) else {
             return None;
         };
-        let injected = QueuedJob { job, owner: victim };
+        let queued = QueuedJob { job, owner: victim };
         let inside = worker.task_stack.unchanged(sighting) && descendants.holds(number, registry);
         // SAFETY: the job has not been executed.
         if inside && (!job.is_spawned() || descendants.includes(unsafe { job.group() }, registry)) {
             self.counters.count(Event::Leapfrogged);
-            return Some(injected);
+            return Some(queued);
         }
-        registry.inject(injected);
+        registry.inject(queued);
         None
     }
 }

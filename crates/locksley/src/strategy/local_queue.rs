@@ -1,4 +1,4 @@
-//! The seam between the pool and the queues: what a worker's pile is, for each strategy.
+//! The seam between the pool and the queues: what a worker's queue is, for each strategy.
 //!
 //! The default strategy's deque is a field of the worker, and `join` works on it directly. Every
 //! other strategy is a [`LocalQueue`] behind a pointer. To add one: a queue in `locksley-queue`, a
@@ -19,7 +19,7 @@ use crate::strategy::steal_half::{HalfQueue, Halves};
 use crate::strategy::{HAS_STRATEGIES, Strategy, Waiting};
 use crate::task::job::{GroupId, JobRef};
 
-/// The owner's side of a pile.
+/// The owner's side of a queue.
 pub(crate) trait LocalQueue: Send {
     /// Pushes a job, or gives it back if there is no room.
     fn push(&mut self, job: JobRef) -> Result<(), JobRef>;
@@ -43,14 +43,14 @@ pub(crate) trait LocalQueue: Send {
         false
     }
 
-    /// Steals from another pile: one job to run, and perhaps more that stay here. `None` if this
-    /// pile knows nothing better than [`StealHandle::steal`].
+    /// Steals from another queue: one job to run, and perhaps more that stay here. `None` if this
+    /// queue knows nothing better than [`StealHandle::steal`].
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let _ = victim;
         None
     }
 
-    /// Steals from another pile what evens the two out. Gives how many jobs that are.
+    /// Steals from another queue what evens the two out. Gives how many jobs that are.
     fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
         let _ = victim;
         Steal::Empty
@@ -153,7 +153,7 @@ pub(crate) trait LocalQueue: Send {
         None
     }
 
-    /// Takes a spawned job of this family that was dealt to this pile.
+    /// Takes a spawned job of this group that was dealt to this queue.
     fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
         let _ = group;
         None
@@ -246,7 +246,7 @@ pub(crate) struct StolenBatch {
     pub(crate) job: JobRef,
     /// Set if another worker than the victim pushed it.
     pub(crate) moved: bool,
-    /// How many jobs came into the thief's pile besides.
+    /// How many jobs came into the thief's queue besides.
     pub(crate) more: usize,
 }
 
@@ -261,7 +261,7 @@ impl StolenBatch {
     }
 }
 
-/// The thief's side of a pile.
+/// The thief's side of a queue.
 pub(crate) trait StealHandle: Send + Sync {
     /// Takes the oldest of the jobs that the owner pushed.
     fn steal(&self) -> Steal<JobRef>;
@@ -272,7 +272,7 @@ pub(crate) trait StealHandle: Send + Sync {
         jobs.take(HANDFUL).collect()
     }
 
-    /// The two deques of a pile of the strategy `steal-half`.
+    /// The two deques of a queue of the strategy `steal-half`.
     fn halves(&self) -> Option<&Halves> {
         None
     }
@@ -283,7 +283,7 @@ pub(crate) trait StealHandle: Send + Sync {
     }
 
     /// The place of a worker under the strategy `dealing`.
-    fn stand(&self) -> Option<&DealingStealer> {
+    fn as_dealing(&self) -> Option<&DealingStealer> {
         None
     }
 
@@ -348,7 +348,7 @@ impl Exposure {
     }
 }
 
-/// How many jobs fit in a bounded pile: the depth of a recursion that doubles 2^13 times is beyond
+/// How many jobs fit in a bounded queue: the depth of a recursion that doubles 2^13 times is beyond
 /// any machine, and a loop that spawns more falls back to the injector.
 pub(crate) const BOUNDED: usize = if cfg!(loom) { 4 } else { 1 << 13 };
 
@@ -384,7 +384,7 @@ fn sharing_queue(index: usize, config: &Config, policy: Sharing, is_eager: bool)
     SharingQueue::new(index, peers, policy, donor, config.seed)
 }
 
-/// The pile of a strategy other than the default, and its other side. `is_eager` if a user's donor
+/// The queue of a strategy other than the default, and its other side. `is_eager` if a user's donor
 /// is.
 pub(crate) fn local_queue_for(
     index: usize,
@@ -407,27 +407,27 @@ pub(crate) fn local_queue_for(
         Strategy::ChaseLev => both(chase_lev::Deque::new()),
         Strategy::StealHalf(policy) => {
             // Why not otherwise: see `scheduler::batch`.
-            let pile = HalfQueue::new(policy, config.waiting == Waiting::TakeAny);
-            let stealer = pile.halves();
-            Some((Box::new(pile), Box::new(stealer)))
+            let queue = HalfQueue::new(policy, config.waiting == Waiting::TakeAny);
+            let stealer = queue.halves();
+            Some((Box::new(queue), Box::new(stealer)))
         }
         // Beyond that, workers are stolen from, and share nothing.
         Strategy::Sharing(_) if index >= MAX_WORKERS => both(chase_lev::Deque::new()),
         Strategy::Sharing(policy) => {
-            let pile = sharing_queue(index, config, policy, is_eager);
-            let stealer = pile.peer();
-            Some((Box::new(pile), Box::new(stealer)))
+            let queue = sharing_queue(index, config, policy, is_eager);
+            let stealer = queue.peer();
+            Some((Box::new(queue), Box::new(stealer)))
         }
         Strategy::Dealing(policy) => {
             let new = || Table::new(config.workers, config.spares(), policy);
             let table = shared(config, new);
             if config.strategy.is_dedicated() {
-                let pile = DedicatedQueue::new(index, table, policy, config.seed);
-                return Some((Box::new(pile), Box::new(Closed)));
+                let queue = DedicatedQueue::new(index, table, policy, config.seed);
+                return Some((Box::new(queue), Box::new(Closed)));
             }
-            let pile = DealingQueue::new(index, table, policy, config.seed);
-            let stealer = pile.stand();
-            Some((Box::new(pile), Box::new(stealer)))
+            let queue = DealingQueue::new(index, table, policy, config.seed);
+            let stealer = queue.as_dealing();
+            Some((Box::new(queue), Box::new(stealer)))
         }
         Strategy::Abp => both(abp::Deque::with_capacity(BOUNDED)),
     }

@@ -13,9 +13,9 @@ use locksley_policy::{
     Target, TextForm, Theta, Victims, When, Writer,
 };
 
-/// A way of scheduling: a kind of work pile and the policies that go with it.
+/// A way of scheduling: a kind of work queue and the policies that go with it.
 ///
-/// | text | pile | policies |
+/// | text | queue | policies |
 /// |---|---|---|
 /// | `stealing` | the pool's split deque: private until a thief asks, or forces it | |
 /// | `chase-lev` | Chase and Lev's deque | |
@@ -40,13 +40,13 @@ use locksley_policy::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Work stealing in which the thief pays: the owner of a pile issues no fence and no
+    /// Work stealing in which the thief pays: the owner of a queue issues no fence and no
     /// compare-and-swap, and no task is ever hidden. The default.
     #[default]
     Stealing,
     /// Lock-free work stealing on the growable deque of Chase and Lev.
     ChaseLev,
-    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a pile is
+    /// Lock-free work stealing on the bounded deque of Arora, Blumofe and Plaxton. Where a queue is
     /// full, a join runs its second closure itself, and a spawn goes through the pool's injector.
     Abp,
     /// Work stealing on semi-private deques: thieves ask, and the owner exposes at its next fork.
@@ -56,13 +56,13 @@ pub enum Strategy {
     /// [`Builder::balancer`](crate::Builder::balancer) overrule it.
     Flexible(Flexible),
     /// Work stealing on the extended deque of Hendler and Shavit, of which a thief takes up to half
-    /// at once. Workers can also be told to balance while they have work. The pile is bounded:
+    /// at once. Workers can also be told to balance while they have work. The queue is bounded:
     /// where it is full, a join runs its second closure itself, and a spawn goes through the pool's
     /// injector.
     StealHalf(StealHalf),
     /// Lock-free work stealing in which busy workers also give: what they fork or spawn is offered
     /// to an idle worker when a policy says so (Rito, "Scheduling computations", CFWSS). For
-    /// programs in which one task makes all the work, or little is there to steal. The pile is
+    /// programs in which one task makes all the work, or little is there to steal. The queue is
     /// bounded: where it is full, a join runs its second closure itself, and a spawn goes through
     /// the pool's injector.
     Sharing(Sharing),

@@ -1,4 +1,4 @@
-//! The pile of the strategy `steal-half`: two extended deques (Hendler and Shavit, "Non-Blocking
+//! The queue of the strategy `steal-half`: two extended deques (Hendler and Shavit, "Non-Blocking
 //! Steal-Half Work Queues"), of which a thief takes up to half at once.
 //!
 //! ```text
@@ -83,7 +83,7 @@ impl HalfQueue {
         Owner::len(&self.own) + Owner::len(&self.moved)
     }
 
-    /// Takes as much as the policy says from the longer deque of a pile, or else from the other.
+    /// Takes as much as the policy says from the longer deque of a queue, or else from the other.
     /// `most` is what there is room for; `least` is what the thief can do with in any case.
     fn take(&mut self, victim: &Halves, least: usize, most: usize) -> Steal<StolenBatch> {
         let (load, policy, joins_move) = (self.load(), self.policy, self.joins_move);
@@ -265,22 +265,22 @@ mod tests {
     use super::dummies::Dummies;
     use super::*;
 
-    fn pile(amount: Amount) -> HalfQueue {
+    fn queue(amount: Amount) -> HalfQueue {
         let when = When::PROBABILISTIC;
         HalfQueue::new(StealHalf { when, amount }, true)
     }
 
     fn filled(amount: Amount, jobs: &Dummies, numbers: std::ops::Range<usize>) -> HalfQueue {
-        let mut pile = pile(amount);
+        let mut queue = queue(amount);
         for number in numbers {
-            assert!(pile.push(jobs.job(number)).is_ok());
+            assert!(queue.push(jobs.job(number)).is_ok());
         }
-        pile
+        queue
     }
 
     /// The numbers of the jobs in the part for what was moved, newest first.
-    fn moved(pile: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
-        std::iter::from_fn(|| pile.pop_received())
+    fn moved(queue: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
+        std::iter::from_fn(|| queue.pop_received())
             .map(|moved| jobs.number(moved.job))
             .collect()
     }
@@ -294,7 +294,7 @@ mod tests {
             (Amount::Difference, 3, vec![2, 1, 0]),
         ] {
             let victim = filled(Amount::Half, &jobs, 0..8);
-            let mut thief = pile(amount);
+            let mut thief = queue(amount);
             let Some(Steal::Success(steal_batch)) = thief.steal_batch(&victim.halves()) else {
                 panic!("there is something to steal");
             };
@@ -357,7 +357,7 @@ mod tests {
     fn what_was_moved_can_be_stolen_on() {
         let jobs = Dummies::new(16);
         let first = filled(Amount::Half, &jobs, 0..16);
-        let (mut second, mut third) = (pile(Amount::Half), pile(Amount::Half));
+        let (mut second, mut third) = (queue(Amount::Half), queue(Amount::Half));
         assert_eq!(second.balance(&first.halves()), Steal::Success(8));
         let Some(Steal::Success(steal_batch)) = third.steal_batch(&second.halves()) else {
             panic!("there is something to steal");
@@ -374,11 +374,11 @@ mod tests {
     fn a_batch_is_no_larger_than_the_room_for_it() {
         let jobs = Dummies::new(1);
         let full = |jobs: &Dummies| {
-            let mut pile = pile(Amount::Half);
-            while pile.push(jobs.job(0)).is_ok() {}
-            pile
+            let mut queue = queue(Amount::Half);
+            while queue.push(jobs.job(0)).is_ok() {}
+            queue
         };
-        let (victims, mut thief) = ([full(&jobs), full(&jobs), full(&jobs)], pile(Amount::Half));
+        let (victims, mut thief) = ([full(&jobs), full(&jobs), full(&jobs)], queue(Amount::Half));
         for victim in &victims {
             while thief.balance(&victim.halves()).is_success() {}
         }
@@ -398,13 +398,15 @@ mod tests {
         let jobs = Dummies::new(4);
         for when in When::ALL {
             let amount = Amount::Half;
-            let mut pile = HalfQueue::new(StealHalf { when, amount }, true);
-            assert_eq!(pile.balances_every().is_some(), when != When::Empty);
-            assert!(pile.should_balance(&mut random), "{when}: it has nothing");
+            let mut queue = HalfQueue::new(StealHalf { when, amount }, true);
+            assert_eq!(queue.balances_every().is_some(), when != When::Empty);
+            assert!(queue.should_balance(&mut random), "{when}: it has nothing");
             for number in 0..4 {
-                assert!(pile.push(jobs.job(number)).is_ok());
+                assert!(queue.push(jobs.job(number)).is_ok());
             }
-            let answers: Vec<bool> = (0..100).map(|_| pile.should_balance(&mut random)).collect();
+            let answers: Vec<bool> = (0..100)
+                .map(|_| queue.should_balance(&mut random))
+                .collect();
             let yes = answers.iter().filter(|&&yes| yes).count();
             match when {
                 When::Empty => assert_eq!(yes, 0),
@@ -424,7 +426,7 @@ mod models {
     use super::dummies::Dummies;
     use super::*;
 
-    fn pile() -> HalfQueue {
+    fn local_queue() -> HalfQueue {
         let (when, amount) = (When::Empty, Amount::Difference);
         HalfQueue::new(StealHalf { when, amount }, true)
     }
@@ -438,26 +440,26 @@ mod models {
         got
     }
 
-    fn drain(pile: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
-        let moved = |pile: &mut HalfQueue| pile.pop_received().map(|moved| moved.job);
-        let popped = std::iter::from_fn(|| pile.pop().or_else(|| moved(pile)));
+    fn drain(queue: &mut HalfQueue, jobs: &Dummies) -> Vec<usize> {
+        let moved = |queue: &mut HalfQueue| queue.pop_received().map(|moved| moved.job);
+        let popped = std::iter::from_fn(|| queue.pop().or_else(|| moved(queue)));
         popped.map(|job| jobs.number(job)).collect()
     }
 
-    /// One worker moves half of another's jobs into its pile and pops from that, while a third
+    /// One worker moves half of another's jobs into its queue and pops from that, while a third
     /// steals from it. Every job goes to one of them.
     #[test]
     fn moved_jobs_are_run_once() {
         loom::model(|| {
             let jobs = Arc::new(Dummies::new(4));
-            let (mut first, mut second) = (pile(), pile());
+            let (mut first, mut second) = (local_queue(), local_queue());
             for number in 0..4 {
                 assert!(first.push(jobs.job(number)).is_ok());
             }
             let middle = second.halves();
             let third = {
                 let jobs = jobs.clone();
-                thread::spawn(move || steal_batch(&mut pile(), &middle, &jobs))
+                thread::spawn(move || steal_batch(&mut local_queue(), &middle, &jobs))
             };
             let mut all = steal_batch(&mut second, &first.halves(), &jobs);
             all.extend(drain(&mut second, &jobs));

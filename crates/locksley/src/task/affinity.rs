@@ -98,14 +98,14 @@ pub(crate) fn push_near(registry: &Registry, near: usize, job: JobRef) {
 impl Worker {
     /// [`push_spawned`](Worker::push_spawned) of a job that had better run on a certain worker.
     fn push_near(&self, near: usize, job: JobRef) {
-        // SAFETY: the pile does not come back here.
-        let Some(pile) = (unsafe { self.pile() }) else {
+        // SAFETY: the queue does not come back here.
+        let Some(queue) = (unsafe { self.local_queue() }) else {
             return self.push_spawned(job);
         };
-        let pushed = if pile.is_dedicated() && self.registry().may_have_left() {
+        let pushed = if queue.is_dedicated() && self.registry().may_have_left() {
             Err(job)
         } else {
-            pile.push_near(job, near)
+            queue.push_near(job, near)
         };
         self.count_down();
         match pushed {

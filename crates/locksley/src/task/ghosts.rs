@@ -223,15 +223,15 @@ impl Worker {
     fn trim_injector(&self) {
         let dealt = self.registry().injector.left_ghost();
         // SAFETY: the queue does not come back here.
-        if let Some(pile) = unsafe { self.pile() } {
-            (0..dealt).for_each(|_| pile.executed(false));
+        if let Some(queue) = unsafe { self.local_queue() } {
+            (0..dealt).for_each(|_| queue.executed(false));
         }
     }
 
     /// Frees the ghosts among what this worker has dealt to others.
     fn sweep_dealt(&self) {
         // SAFETY: the queue does not come back here.
-        let ghosts = unsafe { self.pile() }.map(|pile| pile.take_ghosts());
+        let ghosts = unsafe { self.local_queue() }.map(|queue| queue.take_ghosts());
         if let Some(ghosts) = ghosts {
             ghosts.into_iter().for_each(|job| self.free_ghost(job));
             // What was in its hands meanwhile, no other worker could see.

@@ -54,7 +54,7 @@ pub(crate) fn drop_caught<T>(thing: T) {
 /// How to run the jobs of one type. Aligned, so that a latch can carry it.
 #[repr(align(8))]
 pub(super) struct Kind {
-    /// The arguments are the job, the worker that runs it, and the index of the worker whose pile
+    /// The arguments are the job, the worker that runs it, and the index of the worker whose queue
     /// it was in.
     pub(super) execute: unsafe fn(NonNull<Header>, &Worker, usize),
     /// The job starts with a [`PacketHead`].
@@ -131,7 +131,7 @@ impl JobRef {
         JobRef::is_spawned_word(self.into_word())
     }
 
-    /// The same for a word in a pile, whatever has become of the job.
+    /// The same for a word in a queue, whatever has become of the job.
     #[inline]
     pub(crate) fn is_spawned_word(word: *mut ()) -> bool {
         word.addr() & SPAWNED != 0
@@ -255,7 +255,7 @@ impl JobRef {
     /// # Safety
     ///
     /// The job has not been executed, and no other worker executes it. `owner` is the index of the
-    /// worker in whose pile it was.
+    /// worker in whose queue it was.
     pub(crate) unsafe fn execute(self, worker: &Worker, owner: usize) {
         let header = self.header();
         // SAFETY: the job is alive until it is executed, and its latch is set only then.
@@ -316,7 +316,7 @@ where
     ///
     /// # Safety
     ///
-    /// The job is in no pile, and was not executed. The closure is taken once.
+    /// The job is in no queue, and was not executed. The closure is taken once.
     #[inline(always)]
     pub(crate) unsafe fn take(&self) -> F {
         // SAFETY: no other thread can reach the job, and the closure is taken once.
@@ -350,7 +350,7 @@ where
         // SAFETY: the frame keeps the job alive until its latch is set, which happens below.
         let job = unsafe { this.as_ref() };
         job.header.latch.note_runner(worker.index());
-        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
+        // SAFETY: the job was taken from a queue, so it is executed here and nowhere else.
         let func = unsafe { job.take() };
         let result = catch(|| func(worker, true));
         // SAFETY: the frame reads the result only after the latch is set.

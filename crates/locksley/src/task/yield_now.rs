@@ -84,12 +84,12 @@ impl Worker {
     /// Runs one job that was sent to this worker, or else what `find` finds.
     fn give_way(&self, find: impl Fn(&Worker) -> Option<QueuedJob>) -> Yield {
         let _pause = record::pause(self);
-        if self.read_mail() {
+        if self.run_targeted() {
             return Yield::Executed;
         }
-        while let Some(injected) = find(self) {
-            if !self.drops_ghost(&injected) {
-                self.run_foreign(injected);
+        while let Some(queued) = find(self) {
+            if !self.drops_ghost(&queued) {
+                self.run_foreign(queued);
                 return Yield::Executed;
             }
         }

@@ -65,10 +65,10 @@ events! {
     Private, private, "private";
     /// Jobs got while waiting that descend from what was waited for. Contained in `steals`.
     Leapfrogged, leapfrogged, "leapfrog";
-    /// Attempts made by a worker that had work, to even the piles out (strategy `steal-half`).
+    /// Attempts made by a worker that had work, to even the queues out (strategy `steal-half`).
     /// Contained in `steal_attempts`.
     Balanced, balanced, "balanced";
-    /// Jobs that came from another's pile into the worker's own: with a stolen one, or by balancing
+    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by balancing
     /// (strategy `steal-half`).
     BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
@@ -102,9 +102,9 @@ events! {
     Handed, handed, "handed";
     /// Jobs made public on demand (strategy `semi-private`).
     Exposed, exposed, "exposed";
-    /// Sequentially consistent fences in the piles.
+    /// Sequentially consistent fences in the queues.
     Fence, fences, "fences";
-    /// Atomic read-modify-writes in the piles: compare-and-swap, swap, fetch-and-add.
+    /// Atomic read-modify-writes in the queues: compare-and-swap, swap, fetch-and-add.
     Rmw, rmws, "rmws";
     /// `membarrier` system calls: of steals, and before sleeping.
     Membarrier, membarriers, "membar";

@@ -116,9 +116,9 @@ with_events!(worker_stats);
 /// | `chosen`, `skipped` | searches in which a policy chose whom to try first, or that it skipped (strategy `flexible`) |
 /// | `steals`, `empty`, `retried`, `private` | what came of them |
 /// | `leapfrog` | jobs stolen while waiting that descend from what was waited for |
-/// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from pile to pile (strategy `steal-half`) |
+/// | `balanced`, `batch` | attempts to balance while there was work; jobs that went from queue to queue (strategy `steal-half`) |
 /// | `offered`, `refused`, `mailed` | jobs offered to others; attempts that found no idle worker; offers left in mailboxes (strategy `sharing`) |
-/// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's pile (strategy `sharing`) |
+/// | `accepted`, `late`, `ghosts` | offers taken up; offers that came too late; what accepted jobs left in the donor's queue (strategy `sharing`) |
 /// | `dealt`, `kept`, `collected`, `recalled` | jobs dealt to others; to itself; taken from its buffers; taken back from those of others (strategy `dealing`) |
 /// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
 /// | `handed` | jobs handed to the pool's queue |

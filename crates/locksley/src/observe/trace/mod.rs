@@ -11,7 +11,7 @@
 //! the workers go on, and makes slices and arrows of the entries (`render`). What was overwritten
 //! before it was read is counted as lost.
 //!
-//! **What is noted**: jobs that came from a pile, the pool's queue or the mail, not what a join
+//! **What is noted**: jobs that came from a queue, the pool's queue or the mail, not what a join
 //! takes back and runs inlined; waits for what others do; the time without work, from the first
 //! search in vain on; parking. And each job that came from another worker: stolen, donated, dealt.
 //! An entry takes a reading of the clock and a few stores.

@@ -30,7 +30,7 @@ impl Registry {
     /// Returns `true` if no spawned task was outstanding at some time during the call.
     fn has_no_tasks(&self) -> bool {
         all_done(|| {
-            let workers = self.furnished(0..self.workers());
+            let workers = self.workers_in(0..self.workers());
             let inside = workers.map(|worker| &worker.tasks);
             inside.chain([&*self.outside_tasks])
         })

@@ -82,18 +82,18 @@ impl Registry {
             }
             if spare && worker.was_refused() && self.counts.get().has_spare_left_over() {
                 // It was called up for work that it had to leave alone, and need not wait for more.
-                self.lie_down(worker);
+                self.put_aside(worker);
             }
-            if worker.read_mail() {
+            if worker.run_targeted() {
                 self.end_pause(worker, &mut idle);
-            } else if let Some(injected) = worker.find_work() {
+            } else if let Some(queued) = worker.find_work() {
                 self.end_pause(worker, &mut idle);
-                worker.run_job(injected);
+                worker.run_job(queued);
                 worker.end_work();
                 if !spare {
                     worker.run_newest();
                 } else if self.counts.get().has_spare_left_over() {
-                    self.lie_down(worker);
+                    self.put_aside(worker);
                 }
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
@@ -115,7 +115,7 @@ impl Registry {
                     self.look_at_processors();
                     if spare {
                         self.nap(worker, worker.was_refused());
-                        self.lie_down(worker);
+                        self.put_aside(worker);
                     } else {
                         token.put_back();
                         self.sleep(worker, || self.closed())

@@ -38,7 +38,7 @@ pub(crate) struct Registry {
     /// The number of the process that built the pool.
     generation: usize,
     /// The workers, and behind them the spares.
-    /// A place is furnished when it is first taken.
+    /// A place is workers_in when it is first taken.
     places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
     size: usize,
     pub(crate) injector: Injector,
@@ -132,7 +132,7 @@ impl Registry {
     }
 
     /// The workers of these places, which have been taken.
-    pub(super) fn furnished(&self, places: Range<usize>) -> impl Iterator<Item = &Worker> {
+    pub(super) fn workers_in(&self, places: Range<usize>) -> impl Iterator<Item = &Worker> {
         places.map(|index| self.worker(index))
     }
 
@@ -218,7 +218,7 @@ impl Registry {
         if owner != UNKNOWN_OWNER {
             return self.unpark(owner);
         }
-        for worker in self.furnished(0..self.workers()) {
+        for worker in self.workers_in(0..self.workers()) {
             if worker.task_stack.may_wait_for(job) {
                 worker.unpark();
             }
@@ -242,7 +242,7 @@ impl Registry {
         if let Some(worker) = Worker::current_in(self) {
             worker.publish_counts();
         }
-        let workers = self.furnished(0..self.workers());
+        let workers = self.workers_in(0..self.workers());
         let snapshots = workers.map(|worker| worker.counters.snapshot());
         crate::observe::stats::Stats::new(self.size, snapshots.collect(), self.outside.snapshot())
     }

@@ -73,16 +73,16 @@ impl Registry {
     /// Calls up a spare if one is wanted.
     pub(super) fn call_spare(&self) {
         if self.counts.try_change(Counts::call_spare) {
-            self.rouse_spare();
+            self.wake_spare();
         }
     }
 
     /// Wakes a spare that lies down, or starts a new one. One is counted as up already.
     #[cold]
-    fn rouse_spare(&self) {
+    fn wake_spare(&self) {
         self.count(Event::Spare);
         let taken = self.workers();
-        let mut spares = self.furnished(self.size..taken);
+        let mut spares = self.workers_in(self.size..taken);
         if let Some(worker) = spares.find(|worker| worker.sleep.end_spare()) {
             worker.unpark();
         } else if !self.start_spare() {
@@ -103,7 +103,7 @@ impl Registry {
             return;
         }
         fence(Ordering::SeqCst);
-        for worker in self.furnished(0..self.workers()) {
+        for worker in self.workers_in(0..self.workers()) {
             worker.unpark();
         }
     }
@@ -133,8 +133,8 @@ impl Registry {
     }
 
     /// A spare waits until it is called up again.
-    pub(super) fn lie_down(&self, worker: &Worker) {
-        worker.open_pile();
+    pub(super) fn put_aside(&self, worker: &Worker) {
+        worker.expose_jobs();
         worker.sleep.begin_spare();
         self.counts.change(Counts::lower_spare);
         // A push that came before that has not called it up.

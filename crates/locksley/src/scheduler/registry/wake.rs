@@ -27,11 +27,11 @@ const SETTLE: u32 = 16;
 
 impl Registry {
     /// Hands a job to the pool.
-    pub(crate) fn inject(&self, injected: QueuedJob) {
+    pub(crate) fn inject(&self, queued: QueuedJob) {
         self.check_process();
         self.count(Event::Handed);
-        let job = injected.job.anywhere();
-        self.injector.push(QueuedJob { job, ..injected });
+        let job = queued.job.anywhere();
+        self.injector.push(QueuedJob { job, ..queued });
         fence(Ordering::SeqCst);
         self.wake_one();
     }
@@ -58,7 +58,7 @@ impl Registry {
             return self.counts.get().wants_work();
         }
         // A spare that waits sleeps like any other worker.
-        let workers = self.furnished(0..self.workers());
+        let workers = self.workers_in(0..self.workers());
         let states = workers.map(|worker| (worker, &worker.sleep));
         match self.counts.choose(states) {
             Some(worker) => {
@@ -109,14 +109,14 @@ impl Registry {
     pub(super) fn work_in_sight(&self) -> bool {
         !self.injector.is_empty()
             || self
-                .furnished(0..self.workers())
+                .workers_in(0..self.workers())
                 .any(|worker| !worker.seems_empty())
     }
 
     /// Leaves a call at every worker, so that its next push wakes a sleeper, and looks whether
     /// there is work. A push whose store is on its way just then may be missed.
     pub(super) fn call_and_look(&self) -> bool {
-        self.furnished(0..self.workers())
+        self.workers_in(0..self.workers())
             .for_each(|worker| leave_call(&worker.deque));
         for _ in 0..SETTLE {
             std::hint::spin_loop();
@@ -129,7 +129,7 @@ impl Registry {
     pub(super) fn call_for_work(&self) -> Option<bool> {
         loop {
             let count = self.workers();
-            for worker in self.furnished(0..count) {
+            for worker in self.workers_in(0..count) {
                 leave_call(&worker.deque);
             }
             let ordered = barrier::heavy(); // [Z2]
@@ -266,7 +266,7 @@ impl Registry {
     pub(super) fn wake_all(&self) {
         // Against `sleep`, which looks whether the pool closes after its heavy barrier.
         fence(Ordering::SeqCst);
-        for worker in self.furnished(0..self.workers()) {
+        for worker in self.workers_in(0..self.workers()) {
             if worker.index() < self.size {
                 self.counts.wake(&worker.sleep);
             } else {

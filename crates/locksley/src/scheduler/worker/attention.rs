@@ -126,14 +126,14 @@ impl Worker {
         let (mut dealt_to, mut is_dedicated) = (None, false);
         let mut wants_call = self.reference;
         // SAFETY: as in `push_spawned`.
-        if let Some(pile) = unsafe { &mut *self.pile.get() } {
+        if let Some(queue) = unsafe { &mut *self.local_queue.get() } {
             if gives {
-                pile.share_public();
+                queue.share_public();
             }
-            dealt_to = pile.dealt_to();
+            dealt_to = queue.dealt_to();
             // Any worker may take what is in the deque.
-            is_dedicated = pile.is_dedicated() && self.deque.is_empty();
-            wants_call |= pile.wants_call();
+            is_dedicated = queue.is_dedicated() && self.deque.is_empty();
+            wants_call |= queue.wants_call();
         }
         self.inform_donor();
         if wants_call {

@@ -63,8 +63,8 @@ pub struct Worker {
     /// request is how others ask for the worker's attention.
     pub(crate) deque: Embedded<JobRef>,
     /// What a strategy has besides. The owner's alone.
-    pile: UnsafeCell<Option<Box<dyn LocalQueue>>>,
-    /// Whether forks go to the pile too.
+    local_queue: UnsafeCell<Option<Box<dyn LocalQueue>>>,
+    /// Whether forks go to the queue too.
     reference: bool,
     /// How many items to expose on request.
     exposure: Exposure,
@@ -81,7 +81,7 @@ pub struct Worker {
     sealed: AtomicBool,
     pub(crate) selector: VictimSelector,
     pub(crate) donor: DonorSlot,
-    /// After how many more pushes and pops to ask the pile whether to balance; 0 for never. The
+    /// After how many more pushes and pops to ask the queue whether to balance; 0 for never. The
     /// owner's alone.
     pub(crate) countdown: Cell<u32>,
     /// Set from when it is woken to look for work until it takes something up. The owner's alone.
@@ -126,13 +126,13 @@ impl Worker {
     pub(crate) fn new(index: usize, config: &Config) -> Worker {
         let deque = Embedded::new();
         let (donor, is_eager) = DonorSlot::new(index, config);
-        let (pile, stealer) = local_queue_for(index, config, is_eager).unzip();
+        let (queue, stealer) = local_queue_for(index, config, is_eager).unzip();
         let reference = config.strategy.is_reference();
-        let wants_call = pile.as_ref().is_some_and(|pile| pile.wants_call());
+        let wants_call = queue.as_ref().is_some_and(|queue| queue.wants_call());
         if reference || wants_call {
             deque.call();
         }
-        let every = pile.as_ref().and_then(|pile| pile.balances_every());
+        let every = queue.as_ref().and_then(|queue| queue.balances_every());
         Worker {
             deque,
             reference,
@@ -144,7 +144,7 @@ impl Worker {
             has_worked: Cell::new(false),
             sealed: AtomicBool::new(false),
             countdown: Cell::new(every.unwrap_or(0)),
-            pile: UnsafeCell::new(pile),
+            local_queue: UnsafeCell::new(queue),
             selector: VictimSelector::new(index, config),
             donor,
             summoned: Cell::new(false),

@@ -12,14 +12,14 @@ impl Worker {
     /// Pushes a spawned job. If there is no room, it goes to the pool's queue.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`.
-        if unsafe { &*self.pile.get() }.is_none() {
+        if unsafe { &*self.local_queue.get() }.is_none() {
             return self.push_marked(job);
         }
         self.consult_donor();
         // SAFETY: as above, and nothing below comes back here while it is borrowed.
-        let pushed = match unsafe { &mut *self.pile.get() } {
-            Some(pile) if pile.is_dedicated() && self.registry().may_have_left() => Err(job),
-            Some(pile) => pile.push(job),
+        let pushed = match unsafe { &mut *self.local_queue.get() } {
+            Some(queue) if queue.is_dedicated() && self.registry().may_have_left() => Err(job),
+            Some(queue) => queue.push(job),
             None => Err(job),
         };
         self.inform_donor();
@@ -68,15 +68,15 @@ impl Worker {
     /// Returns `true` if the job of the next fork is to be offered itself: the strategy gives, and
     /// waiters take any work. Where they leapfrog, the oldest job is given instead.
     pub(crate) fn gives_newest(&self) -> bool {
-        // SAFETY: the pile does not come back here.
-        let gives = || unsafe { self.pile() }.is_some_and(|pile| pile.gives_newest());
+        // SAFETY: the queue does not come back here.
+        let gives = || unsafe { self.local_queue() }.is_some_and(|queue| queue.gives_newest());
         !self.registry().leapfrogs() && gives()
     }
 
     /// Returns `true` if all that the worker pushes is in its deque.
     pub(crate) fn has_deque_alone(&self) -> bool {
         // SAFETY: only the owner's thread has a `&Worker`.
-        unsafe { &*self.pile.get() }.is_none()
+        unsafe { &*self.local_queue.get() }.is_none()
     }
 
     /// Pushes a join's job the slow way, and returns its place if it is in the deque. It may come
@@ -92,8 +92,8 @@ impl Worker {
         }
         self.consult_donor();
         // SAFETY: as in `push_spawned`.
-        if let Some(pile) = unsafe { &mut *self.pile.get() } {
-            pile.push(job)?;
+        if let Some(queue) = unsafe { &mut *self.local_queue.get() } {
+            queue.push(job)?;
         }
         self.inform_donor();
         self.count_down();
@@ -117,38 +117,38 @@ impl Worker {
     /// Takes the newest job of the strategy's queue, if it has one.
     fn pop_spawned(&self) -> Option<JobRef> {
         // SAFETY: as in `push_spawned`.
-        let job = unsafe { &mut *self.pile.get() }.as_mut()?.pop();
+        let job = unsafe { &mut *self.local_queue.get() }.as_mut()?.pop();
         self.count_down();
         job
     }
 
     /// Hides nothing: the worker is about to block. What others had pushed goes to the pool's
     /// queue, where those that wait for it look. Returns `true` if anything went there.
-    pub(crate) fn open_pile(&self) -> bool {
+    pub(crate) fn expose_jobs(&self) -> bool {
         self.close_to_offers();
         // SAFETY: only the owner's thread has a `&Worker`.
         unsafe { self.deque.expose(usize::MAX) };
         self.trace_resting();
         let mut any = false;
-        while let Some(injected) = self.pop_received() {
-            self.registry().inject(injected);
+        while let Some(queued) = self.pop_received() {
+            self.registry().inject(queued);
             any = true;
         }
         any
     }
 
-    /// The pile, for what the worker itself does with it.
+    /// The queue, for what the worker itself does with it.
     ///
     /// # Safety
     ///
-    /// The reference is not kept while anything else runs that may use the pile.
+    /// The reference is not kept while anything else runs that may use the queue.
     #[allow(
         clippy::mut_from_ref,
         reason = "the type is not `Sync`, and borrows are short"
     )]
-    pub(crate) unsafe fn pile(&self) -> Option<&mut Box<dyn LocalQueue>> {
+    pub(crate) unsafe fn local_queue(&self) -> Option<&mut Box<dyn LocalQueue>> {
         // SAFETY: only the owner's thread has a `&Worker`; the caller keeps no other reference.
-        unsafe { (*self.pile.get()).as_mut() }
+        unsafe { (*self.local_queue.get()).as_mut() }
     }
 
     /// Takes the oldest job of the worker's own.
@@ -161,10 +161,10 @@ impl Worker {
         oldest.or_else(|| self.stealer.as_ref()?.steal().success())
     }
 
-    /// Takes a job of the worker's own pile, though a join may be about to take it back.
+    /// Takes a job of the worker's own queue, though a join may be about to take it back.
     pub(crate) fn take_own(&self) -> Option<QueuedJob> {
         // SAFETY: only the owner's thread has a `&Worker`.
-        if unsafe { &*self.pile.get() }.is_none() && self.deque.is_empty() {
+        if unsafe { &*self.local_queue.get() }.is_none() && self.deque.is_empty() {
             return None;
         }
         let oldest = if self.registry().config.breadth_first {
@@ -185,18 +185,18 @@ impl Worker {
     #[inline]
     pub(crate) fn pop_newest(&self) -> Option<JobRef> {
         // SAFETY: only the owner's thread has a `&Worker`.
-        match unsafe { &*self.pile.get() } {
+        match unsafe { &*self.local_queue.get() } {
             // SAFETY: as above.
             None => unsafe { self.deque.pop() },
             Some(_) => self.pop_spawned(),
         }
     }
 
-    /// Takes the newest job of the worker's own pile if it is a spawned one of this family.
+    /// Takes the newest job of the worker's own queue if it is a spawned one of this group.
     /// Spawned jobs of others that are in the way go to the pool's queue.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
         while let Some(job) = self.pop_newest() {
-            let injected = QueuedJob {
+            let queued = QueuedJob {
                 job,
                 owner: self.index,
             };
@@ -207,14 +207,14 @@ impl Worker {
             }
             // SAFETY: the job has not been executed.
             if unsafe { job.group() } == group {
-                return Some(injected);
+                return Some(queued);
             }
-            if !self.drops_ghost(&injected) {
-                self.registry().inject(injected);
+            if !self.drops_ghost(&queued) {
+                self.registry().inject(queued);
             }
         }
-        // SAFETY: the pile does not come back here.
-        let dealt = unsafe { self.pile() }?.pop_of(group)?;
+        // SAFETY: the queue does not come back here.
+        let dealt = unsafe { self.local_queue() }?.pop_of(group)?;
         self.trace_move(Arrow::Dealing, dealt.owner);
         Some(dealt)
     }
@@ -222,7 +222,7 @@ impl Worker {
     /// Pushes a job that [`pop_newest`](Worker::pop_newest) has popped.
     fn put_back_newest(&self, job: JobRef) {
         // SAFETY: only the owner's thread has a `&Worker`.
-        match unsafe { &*self.pile.get() } {
+        match unsafe { &*self.local_queue.get() } {
             None => self.push_marked(job),
             Some(_) => self.push_spawned(job),
         }
@@ -239,8 +239,8 @@ impl Worker {
 
     /// Takes back a job of a group that this worker dealt to another one, and that has not begun.
     pub(crate) fn take_back(&self, group: GroupId, spawned: bool) -> Option<QueuedJob> {
-        // SAFETY: the pile does not come back here.
-        let (found, moved) = unsafe { self.pile() }?.take_back(group, spawned);
+        // SAFETY: the queue does not come back here.
+        let (found, moved) = unsafe { self.local_queue() }?.take_back(group, spawned);
         if moved {
             // No other worker could see what it held meanwhile.
             self.notify_push();
@@ -250,19 +250,19 @@ impl Worker {
 
     /// Returns `true` if there is something that this worker alone may take.
     pub(crate) fn has_received(&self) -> bool {
-        // SAFETY: the pile does not come back here.
-        unsafe { self.pile() }.is_some_and(|pile| pile.has_received())
+        // SAFETY: the queue does not come back here.
+        unsafe { self.local_queue() }.is_some_and(|queue| queue.has_received())
     }
 
     /// Returns `true` if the last search saw work that this worker may not take yet.
     pub(crate) fn was_refused(&self) -> bool {
-        // SAFETY: the pile does not come back here.
-        unsafe { self.pile() }.is_some_and(|pile| pile.was_refused())
+        // SAFETY: the queue does not come back here.
+        unsafe { self.local_queue() }.is_some_and(|queue| queue.was_refused())
     }
 
     /// Returns `true` if everything is done that was dealt.
     pub(crate) fn has_settled(&self) -> bool {
-        // SAFETY: the pile does not come back here.
-        unsafe { self.pile() }.is_none_or(|pile| pile.is_settled())
+        // SAFETY: the queue does not come back here.
+        unsafe { self.local_queue() }.is_none_or(|queue| queue.is_settled())
     }
 }

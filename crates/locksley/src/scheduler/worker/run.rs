@@ -9,11 +9,11 @@ use crate::task::job::JobRef;
 
 impl Worker {
     /// Runs a job of another worker while this one waits.
-    pub(crate) fn help(&self, injected: QueuedJob) {
+    pub(crate) fn help(&self, queued: QueuedJob) {
         self.deeper(|| match self.seems_empty() {
-            true => self.run_job(injected),
+            true => self.run_job(queued),
             // What lies there was pushed before, and need not descend from the job.
-            false => self.run_apart(injected),
+            false => self.run_apart(queued),
         });
     }
 
@@ -36,28 +36,28 @@ impl Worker {
     pub(crate) fn publish_counts(&self) {
         if Counters::ON {
             // SAFETY: as in `push_spawned`.
-            let pile = unsafe { &*self.pile.get() }.as_ref();
+            let queue = unsafe { &*self.local_queue.get() }.as_ref();
             // SAFETY: as above.
             let exposed = unsafe { self.deque.exposed() };
             self.counters.publish(exposed);
-            if let Some(pile) = pile {
-                self.counters.publish_transfers(pile.transfers());
+            if let Some(queue) = queue {
+                self.counters.publish_transfers(queue.transfers());
             }
         }
     }
 
     /// Runs a job from the worker's main loop or on behalf of a waiter.
-    pub(crate) fn run_job(&self, injected: QueuedJob) {
-        if self.drops_ghost(&injected) {
+    pub(crate) fn run_job(&self, queued: QueuedJob) {
+        if self.drops_ghost(&queued) {
             return;
         }
         self.registry().end_search(self);
         self.close_to_offers();
         self.publish_counts();
-        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
-        let group = unsafe { injected.job.group() };
+        // SAFETY: the job was taken from a queue, so it is executed here and nowhere else.
+        let group = unsafe { queued.job.group() };
         self.task_stack.enter_root(group);
-        self.execute(injected);
+        self.execute(queued);
         self.task_stack.leave();
     }
 
@@ -85,12 +85,12 @@ impl Worker {
 
     /// Executes a job within what the frames say already.
     #[inline]
-    pub(crate) fn execute(&self, injected: QueuedJob) {
+    pub(crate) fn execute(&self, queued: QueuedJob) {
         self.counters.count(Event::Task);
         let _work = self.traced(Activity::Work);
-        // SAFETY: the job was taken from a pile, so it is executed here and nowhere else.
-        unsafe { injected.job.execute(self, injected.owner) };
-        self.count_executed(injected.job);
+        // SAFETY: the job was taken from a queue, so it is executed here and nowhere else.
+        unsafe { queued.job.execute(self, queued.owner) };
+        self.count_executed(queued.job);
     }
 
     /// Tells the strategy's queue that a job of it is done with, if it was dealt.
@@ -99,34 +99,34 @@ impl Worker {
         if !job.is_dealt() {
             return;
         }
-        // SAFETY: the pile does not come back here.
-        if let Some(pile) = unsafe { self.pile() } {
-            pile.executed(job.is_near());
+        // SAFETY: the queue does not come back here.
+        if let Some(queue) = unsafe { self.local_queue() } {
+            queue.executed(job.is_near());
         }
     }
 
     /// Runs a job on top of whatever the worker is doing.
-    pub(crate) fn run_foreign(&self, injected: QueuedJob) {
+    pub(crate) fn run_foreign(&self, queued: QueuedJob) {
         // An adopted thread may have forked outside of any job.
         if self.task_stack.depth() == 0 && self.seems_empty() {
-            return self.run_job(injected);
+            return self.run_job(queued);
         }
-        self.run_apart(injected);
+        self.run_apart(queued);
     }
 
-    fn run_apart(&self, injected: QueuedJob) {
+    fn run_apart(&self, queued: QueuedJob) {
         self.task_stack.enter_foreign();
-        self.run_job(injected);
+        self.run_job(queued);
         self.task_stack.leave_foreign();
     }
 
     /// Runs a job that was sent to this very worker. Returns `true` if there was one.
-    pub(crate) fn read_mail(&self) -> bool {
+    pub(crate) fn run_targeted(&self) -> bool {
         let letter = self.targeted_jobs.pop();
         letter.map(|letter| self.run_foreign(letter)).is_some()
     }
 
-    /// Looks for a job anywhere: in the worker's own pile, among what it was offered, in the pool's
+    /// Looks for a job anywhere: in the worker's own queue, among what it was offered, in the pool's
     /// queue, at the others.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
         let breadth_first = self.registry().config.breadth_first;
@@ -143,7 +143,7 @@ impl Worker {
     }
 
     /// [`find_work`](Worker::find_work) for a worker that is inside of a job: what it finds in
-    /// its pile may be that of a join which it is inside of.
+    /// its queue may be that of a join which it is inside of.
     pub(crate) fn take_anything(&self) -> Option<QueuedJob> {
         self.take_own().or_else(|| self.find_work_abroad())
     }

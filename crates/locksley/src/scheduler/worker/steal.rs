@@ -33,7 +33,7 @@ impl Asked {
 }
 
 impl Worker {
-    /// The other side of the pile, unless it is the default strategy's. For other workers.
+    /// The other side of the queue, unless it is the default strategy's. For other workers.
     pub(crate) fn stealer(&self) -> Option<&dyn StealHandle> {
         self.stealer.as_deref()
     }

@@ -92,7 +92,7 @@ impl Inbox {
     }
 
     /// Takes the oldest item that `from` has dealt to this place, if it is a spawned one of this
-    /// family.
+    /// group.
     pub(super) fn consume_of(
         &mut self,
         table: &Table,
@@ -153,7 +153,7 @@ impl Inbox {
     }
 
     /// For the one who dealt them: takes items out of its buffer to this place, which is that of
-    /// `me`, as long as they fit, and so many at most, or up to the fork of this family.
+    /// `me`, as long as they fit, and so many at most, or up to the fork of this group.
     pub(super) fn give_back(
         &mut self,
         table: &Table,

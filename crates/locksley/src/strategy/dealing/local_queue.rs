@@ -39,7 +39,7 @@ impl LocalQueue for DealingQueue {
     }
 
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
-        let victim = victim.stand()?;
+        let victim = victim.as_dealing()?;
         Some(if self.dealer.is_some() && self.searches <= PATIENCE {
             self.ask(victim)
         } else {
@@ -181,7 +181,7 @@ impl StealHandle for DealingStealer {
         taken.unwrap_or_default()
     }
 
-    fn stand(&self) -> Option<&DealingStealer> {
+    fn as_dealing(&self) -> Option<&DealingStealer> {
         Some(self)
     }
 

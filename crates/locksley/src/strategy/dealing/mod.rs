@@ -1,4 +1,4 @@
-//! The pile of the strategy `dealing`: Hendler and Shavit, "Work Dealing" (SPAA 2002), in which
+//! The queue of the strategy `dealing`: Hendler and Shavit, "Work Dealing" (SPAA 2002), in which
 //! the worker that makes work deals it out, and none has to steal.
 //!
 //! ```text
@@ -160,7 +160,7 @@ pub(crate) struct DealingStealer {
 }
 
 impl DealingQueue {
-    /// The pile of the worker with this index, which sits down at the table.
+    /// The queue of the worker with this index, which sits down at the table.
     pub(crate) fn new(index: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DealingQueue {
         let process = table.process(index);
         let members = table.members();
@@ -194,7 +194,7 @@ impl DealingQueue {
     }
 
     /// The other side.
-    pub(crate) fn stand(&self) -> DealingStealer {
+    pub(crate) fn as_dealing(&self) -> DealingStealer {
         DealingStealer {
             index: self.me,
             seat: self.seat.clone(),
@@ -384,7 +384,7 @@ impl DealingQueue {
         }
     }
 
-    /// Takes items back out of the buffer to this worker. One of the family is returned, and with
+    /// Takes items back out of the buffer to this worker. One of the group is returned, and with
     /// it whether there were any at all.
     fn take_back_from(
         &mut self,

@@ -46,14 +46,15 @@ fn others_take_turns() {
 
 fn pair() -> (DealingQueue, DealingQueue) {
     let table = Arc::new(Table::new(2, 0, Dealing::default()));
-    let pile = |index| DealingQueue::new(index, table.clone(), Dealing::default(), 1);
-    (pile(0), pile(1))
+    let queue = |index| DealingQueue::new(index, table.clone(), Dealing::default(), 1);
+    (queue(0), queue(1))
 }
 
 /// Deals a job to the other one of a pair.
-fn deal(pile: &mut DealingQueue, to: usize, job: JobRef) {
-    let (me, table) = (pile.me, pile.table.clone());
-    pile.hand
+fn deal(queue: &mut DealingQueue, to: usize, job: JobRef) {
+    let (me, table) = (queue.me, queue.table.clone());
+    queue
+        .hand
         .with(|hand| hand.produce(&table, me, to, job.dealt(false)));
 }
 
@@ -65,7 +66,7 @@ fn a_dealt_job_is_taken_once() {
         let jobs = Shared::new(Dummies::new(2));
         let (mut dealer, mut consumer) = pair();
         deal(&mut dealer, 1, jobs.job(0));
-        let stand = consumer.stand();
+        let stand = consumer.as_dealing();
         let fetcher = {
             let jobs = jobs.clone();
             thread::spawn(move || {
@@ -103,7 +104,7 @@ fn a_dealt_job_wakes_its_consumer() {
                 while consumer.collect().is_none() {
                     sleepers.begin_sleep(&state);
                     deque.call();
-                    if !barrier::heavy() || !StealHandle::is_empty(&consumer.stand()) {
+                    if !barrier::heavy() || !StealHandle::is_empty(&consumer.as_dealing()) {
                         sleepers.end_sleep(&state);
                         thread::yield_now();
                         continue;

@@ -3,7 +3,7 @@
 //!
 //! # Termination
 //!
-//! The paper leaves it out: "after traversing and finding all of its n work-pile PCBs empty, a
+//! The paper leaves it out: "after traversing and finding all of its n work-queue PCBs empty, a
 //! process becomes idle and initiates a termination detection protocol". Here each worker counts
 //! what it has dealt, and what it has executed of what was dealt; each count has one writer and
 //! only grows. An item is counted as dealt before it can be seen, and as executed when everything
@@ -188,7 +188,7 @@ impl Table {
     /// A worker sits down, if it is one that is dealt to.
     pub(super) fn sit_down(&self, index: usize, seat: Arc<PeerState>) {
         if let Some(place) = self.seats.get(index) {
-            // A place is furnished once.
+            // A place is workers_in once.
             let _ = place.set(seat);
         }
     }

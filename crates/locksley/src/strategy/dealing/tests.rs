@@ -12,8 +12,8 @@ fn table(count: usize, policy: &str) -> Vec<DealingQueue> {
         .collect()
 }
 
-fn push(pile: &mut DealingQueue, job: JobRef) {
-    assert!(pile.push(job).is_ok(), "there is always room");
+fn push(queue: &mut DealingQueue, job: JobRef) {
+    assert!(queue.push(job).is_ok(), "there is always room");
 }
 
 /// Which one it is, whatever its tags say.
@@ -23,14 +23,14 @@ fn number(jobs: &Dummies, job: JobRef) -> usize {
 }
 
 /// The numbers and owners of what a worker was dealt.
-fn collected(pile: &mut DealingQueue, jobs: &Dummies) -> Vec<(usize, usize)> {
-    std::iter::from_fn(|| pile.collect())
-        .map(|injected| (number(jobs, injected.job), injected.owner))
+fn collected(queue: &mut DealingQueue, jobs: &Dummies) -> Vec<(usize, usize)> {
+    std::iter::from_fn(|| queue.collect())
+        .map(|queued| (number(jobs, queued.job), queued.owner))
         .collect()
 }
 
-fn popped(pile: &mut DealingQueue, jobs: &Dummies) -> Vec<usize> {
-    std::iter::from_fn(|| pile.pop())
+fn popped(queue: &mut DealingQueue, jobs: &Dummies) -> Vec<usize> {
+    std::iter::from_fn(|| queue.pop())
         .map(|job| number(jobs, job))
         .collect()
 }
@@ -39,65 +39,65 @@ fn popped(pile: &mut DealingQueue, jobs: &Dummies) -> Vec<usize> {
 #[test]
 fn spawned_jobs_are_dealt_in_turn() {
     let jobs = Dummies::new(9);
-    let mut piles = table(4, "dealing:simple");
+    let mut queues = table(4, "dealing:simple");
     for job in 0..9 {
-        push(&mut piles[2], jobs.as_spawned(job));
+        push(&mut queues[2], jobs.as_spawned(job));
     }
-    assert_eq!(collected(&mut piles[3], &jobs), [(1, 2), (5, 2)]);
-    assert_eq!(collected(&mut piles[0], &jobs), [(2, 2), (6, 2)]);
-    assert_eq!(collected(&mut piles[1], &jobs), [(3, 2), (7, 2)]);
+    assert_eq!(collected(&mut queues[3], &jobs), [(1, 2), (5, 2)]);
+    assert_eq!(collected(&mut queues[0], &jobs), [(2, 2), (6, 2)]);
+    assert_eq!(collected(&mut queues[1], &jobs), [(3, 2), (7, 2)]);
     assert_eq!(
-        popped(&mut piles[2], &jobs),
+        popped(&mut queues[2], &jobs),
         [8, 4, 0],
         "its own, newest first"
     );
-    let transfers = piles[2].transfers();
+    let transfers = queues[2].transfers();
     assert_eq!((transfers.dealt, transfers.kept), (6, 3));
-    assert_eq!(piles[0].transfers().collected, 2);
+    assert_eq!(queues[0].transfers().collected, 2);
 }
 
 #[test]
 fn what_was_dealt_once_is_not_dealt_again() {
     let jobs = Dummies::new(4);
-    let mut piles = table(2, "dealing:simple");
+    let mut queues = table(2, "dealing:simple");
     for job in 0..4 {
-        push(&mut piles[0], jobs.as_spawned(job));
+        push(&mut queues[0], jobs.as_spawned(job));
     }
     // As a join does that looks for its job.
-    let above: Vec<JobRef> = std::iter::from_fn(|| piles[0].pop()).collect();
+    let above: Vec<JobRef> = std::iter::from_fn(|| queues[0].pop()).collect();
     for &job in above.iter().rev() {
-        push(&mut piles[0], job);
+        push(&mut queues[0], job);
     }
-    assert_eq!(popped(&mut piles[0], &jobs), [2, 0]);
-    assert_eq!(collected(&mut piles[1], &jobs), [(1, 0), (3, 0)]);
+    assert_eq!(popped(&mut queues[0], &jobs), [2, 0]);
+    assert_eq!(collected(&mut queues[1], &jobs), [(1, 0), (3, 0)]);
 }
 
 #[test]
 fn forks_stay_until_somebody_asks() {
     let jobs = Dummies::new(4);
-    let mut piles = table(2, "dealing:simple");
+    let mut queues = table(2, "dealing:simple");
     for job in 0..3 {
-        push(&mut piles[0], jobs.job(job));
+        push(&mut queues[0], jobs.job(job));
     }
-    assert!(piles[1].collect().is_none());
-    let victim = piles[0].stand();
-    assert!(!piles[1].skips_search());
+    assert!(queues[1].collect().is_none());
+    let victim = queues[0].as_dealing();
+    assert!(!queues[1].skips_search());
     assert!(
-        piles[1]
+        queues[1]
             .steal_batch(&victim)
             .is_some_and(|got| got.is_private())
     );
-    push(&mut piles[0], jobs.job(3));
+    push(&mut queues[0], jobs.job(3));
     assert_eq!(
-        collected(&mut piles[1], &jobs),
+        collected(&mut queues[1], &jobs),
         [(0, 0)],
         "one, and the oldest"
     );
     // It has something to do now, and a question that is left is not answered.
-    piles[0].seat.ask(1);
-    push(&mut piles[0], jobs.job(0));
-    assert!(piles[1].collect().is_none());
-    assert_eq!(popped(&mut piles[0], &jobs), [0, 3, 2, 1]);
+    queues[0].seat.ask(1);
+    push(&mut queues[0], jobs.job(0));
+    assert!(queues[1].collect().is_none());
+    assert_eq!(popped(&mut queues[0], &jobs), [0, 3, 2, 1]);
 }
 
 /// Searches until something is got: the job's number, whether it was dealt, and how many came
@@ -123,114 +123,114 @@ fn fetched(
 #[test]
 fn who_is_out_of_work_fetches_in_the_end() {
     let jobs = Dummies::new(10);
-    let mut piles = table(3, "dealing:simple");
+    let mut queues = table(3, "dealing:simple");
     for job in 0..9 {
-        push(&mut piles[0], jobs.as_spawned(job));
+        push(&mut queues[0], jobs.as_spawned(job));
     }
-    push(&mut piles[1], jobs.job(9));
-    let busy = piles[1].stand();
+    push(&mut queues[1], jobs.job(9));
+    let busy = queues[1].as_dealing();
     assert_eq!(StealHandle::len(&busy), 4);
     // Half of three in the buffer, then the other, and at last the fork.
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((1, true, 1)));
-    assert_eq!(popped(&mut piles[2], &jobs), [4]);
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((7, true, 0)));
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((9, false, 0)));
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), None);
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((1, true, 1)));
+    assert_eq!(popped(&mut queues[2], &jobs), [4]);
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((7, true, 0)));
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((9, false, 0)));
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), None);
     assert!(StealHandle::is_empty(&busy));
 }
 
 #[test]
 fn what_has_better_be_where_it_is_is_left_there() {
     let jobs = Dummies::new(3);
-    let mut piles = table(3, "dealing:locality");
+    let mut queues = table(3, "dealing:locality");
     for job in 0..2 {
-        assert!(piles[0].push_near(jobs.as_spawned(job), 1).is_ok());
+        assert!(queues[0].push_near(jobs.as_spawned(job), 1).is_ok());
     }
-    let busy = piles[1].stand();
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), None);
-    assert!(piles[2].was_refused());
+    let busy = queues[1].as_dealing();
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), None);
+    assert!(queues[2].was_refused());
     // No worker has seen it move for long.
     let early = Instant::now().checked_sub(2 * STUCK).expect("later");
-    let watch = piles[2].watches[1].as_mut().expect("it was seen");
+    let watch = queues[2].watches[1].as_mut().expect("it was seen");
     watch.since = early;
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((0, true, 0)));
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), None, "one at a time");
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((0, true, 0)));
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), None, "one at a time");
     // A fork may be had.
-    push(&mut piles[1], jobs.job(2));
-    assert_eq!(fetched(&mut piles[2], &busy, &jobs), Some((2, false, 0)));
-    let own = piles[1].collect().expect("it is still there");
+    push(&mut queues[1], jobs.job(2));
+    assert_eq!(fetched(&mut queues[2], &busy, &jobs), Some((2, false, 0)));
+    let own = queues[1].collect().expect("it is still there");
     assert!(own.job.is_near() && number(&jobs, own.job) == 1);
-    assert_eq!(piles[0].transfers().near, 2);
+    assert_eq!(queues[0].transfers().near, 2);
 }
 
 #[test]
 fn a_waiter_gets_its_fork_back() {
     let jobs = Dummies::new(3);
-    let mut piles = table(2, "dealing:simple");
-    piles[1].skips_search();
+    let mut queues = table(2, "dealing:simple");
+    queues[1].skips_search();
     for job in 0..2 {
-        push(&mut piles[0], jobs.job(job));
-        piles[0].seat.ask(1);
-        push(&mut piles[0], jobs.job(2));
-        assert!(piles[0].pop() == Some(jobs.job(2)));
+        push(&mut queues[0], jobs.job(job));
+        queues[0].seat.ask(1);
+        push(&mut queues[0], jobs.job(2));
+        assert!(queues[0].pop() == Some(jobs.job(2)));
     }
-    assert_eq!(piles[0].transfers().dealt, 2);
+    assert_eq!(queues[0].transfers().dealt, 2);
     // SAFETY: they are not executed.
     let group = unsafe { jobs.job(1).group() };
     for _ in 1..RECALL {
-        assert!(!piles[0].take_back(group, false).1, "it waits a little");
+        assert!(!queues[0].take_back(group, false).1, "it waits a little");
     }
-    let (back, moved) = piles[0].take_back(group, false);
+    let (back, moved) = queues[0].take_back(group, false);
     assert!(moved);
     let back = back.expect("it was dealt");
     assert_eq!((number(&jobs, back.job), back.owner), (1, 0));
     assert!(back.job.is_dealt(), "so its execution is counted");
     // What lay before it is still dealt.
-    assert_eq!(collected(&mut piles[1], &jobs), [(0, 0)]);
+    assert_eq!(collected(&mut queues[1], &jobs), [(0, 0)]);
 }
 
 #[test]
 fn a_scope_gets_its_tasks_and_no_others() {
     let jobs = Dummies::new(1);
-    let mut piles = table(2, "dealing:simple");
+    let mut queues = table(2, "dealing:simple");
     // Jobs of two scopes, in turn; every second one is dealt to the other worker.
     let [ours, theirs] = [GroupId(64), GroupId(128)];
     // SAFETY: the closure borrows nothing. It is not executed, but leaked, like all here.
     let spawned = |group| unsafe { crate::task::job::HeapJob::new_ref(None, group, |_| ()) };
     for group in [ours, ours, theirs, ours, theirs, theirs] {
-        push(&mut piles[0], spawned(group));
+        push(&mut queues[0], spawned(group));
     }
-    let group = |injected: QueuedJob| {
+    let group = |queued: QueuedJob| {
         // SAFETY: they are not executed.
-        unsafe { injected.job.group() }
+        unsafe { queued.job.group() }
     };
-    assert_eq!(piles[1].pop_of(ours).map(group), Some(ours));
-    assert_eq!(piles[1].pop_of(ours).map(group), Some(ours));
-    assert!(piles[1].pop_of(ours).is_none(), "the next is another's");
+    assert_eq!(queues[1].pop_of(ours).map(group), Some(ours));
+    assert_eq!(queues[1].pop_of(ours).map(group), Some(ours));
+    assert!(queues[1].pop_of(ours).is_none(), "the next is another's");
     for _ in 1..RECALL {
-        assert!(!piles[0].take_back(theirs, true).1, "it waits a little");
+        assert!(!queues[0].take_back(theirs, true).1, "it waits a little");
     }
-    let (back, moved) = piles[0].take_back(theirs, true);
+    let (back, moved) = queues[0].take_back(theirs, true);
     assert_eq!((back.map(group), moved), (Some(theirs), true));
-    assert_eq!(StealHandle::len(&piles[1].stand()), 0);
-    assert!(collected(&mut piles[1], &jobs).is_empty());
+    assert_eq!(StealHandle::len(&queues[1].as_dealing()), 0);
+    assert!(collected(&mut queues[1], &jobs).is_empty());
 }
 
 #[test]
 fn settled_means_executed() {
     let jobs = Dummies::new(4);
-    let mut piles = table(2, "dealing:simple");
-    assert!(piles[0].is_settled());
+    let mut queues = table(2, "dealing:simple");
+    assert!(queues[0].is_settled());
     for job in 0..4 {
-        push(&mut piles[0], jobs.as_spawned(job));
+        push(&mut queues[0], jobs.as_spawned(job));
     }
     for _ in 0..2 {
-        assert!(piles[1].collect().is_some());
-        assert!(!piles[0].is_settled());
-        piles[1].executed(false);
-        assert!(piles[0].pop().is_some());
-        assert!(!piles[1].is_settled());
-        piles[0].executed(false);
+        assert!(queues[1].collect().is_some());
+        assert!(!queues[0].is_settled());
+        queues[1].executed(false);
+        assert!(queues[0].pop().is_some());
+        assert!(!queues[1].is_settled());
+        queues[0].executed(false);
     }
-    assert!(piles[0].is_settled() && piles[1].is_settled());
+    assert!(queues[0].is_settled() && queues[1].is_settled());
 }

@@ -100,7 +100,7 @@ pub(crate) struct SharingQueue {
 }
 
 impl SharingQueue {
-    /// The pile of the worker with this index, which joins the circle.
+    /// The queue of the worker with this index, which joins the circle.
     pub(crate) fn new(
         index: usize,
         peers: Arc<Peers>,
@@ -382,8 +382,8 @@ impl LocalQueue for SharingQueue {
 
     fn receive(&mut self) -> Option<QueuedJob> {
         let offer = self.me.take_offer();
-        if let Some(injected) = offer.and_then(|offer| self.accept(offer)) {
-            return Some(injected);
+        if let Some(queued) = offer.and_then(|offer| self.accept(offer)) {
+            return Some(queued);
         }
         while let Some(offer) = self.mailbox.consume() {
             let received = self.accept(offer);

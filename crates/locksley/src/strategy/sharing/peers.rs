@@ -198,7 +198,7 @@ impl Peers {
 
     /// A worker enters. Places are taken in order.
     pub(super) fn enter(&self, index: usize, peer: Arc<Peer>) {
-        // A place is furnished once.
+        // A place is workers_in once.
         let _ = self.members[index].set(peer);
         self.count.fetch_max(index + 1, Ordering::Release);
     }

@@ -14,19 +14,19 @@ fn peers(count: usize, policy: &str) -> Vec<SharingQueue> {
 }
 
 fn pair(policy: &str) -> (SharingQueue, SharingQueue) {
-    let mut piles = peers(2, policy);
-    let donee = piles.pop().expect("two");
-    (piles.pop().expect("two"), donee)
+    let mut queues = peers(2, policy);
+    let donee = queues.pop().expect("two");
+    (queues.pop().expect("two"), donee)
 }
 
-fn push(pile: &mut SharingQueue, job: JobRef) {
-    assert!(pile.push(job).is_ok(), "there is room");
+fn push(queue: &mut SharingQueue, job: JobRef) {
+    assert!(queue.push(job).is_ok(), "there is room");
 }
 
-/// The number of the job that a pile receives, and whose it was.
-fn received(pile: &mut SharingQueue, jobs: &Dummies) -> Option<(usize, usize)> {
-    let injected = pile.receive()?;
-    Some((jobs.number(injected.job), injected.owner))
+/// The number of the job that a queue receives, and whose it was.
+fn received(queue: &mut SharingQueue, jobs: &Dummies) -> Option<(usize, usize)> {
+    let queued = queue.receive()?;
+    Some((jobs.number(queued.job), queued.owner))
 }
 
 #[cfg(not(loom))]
@@ -35,8 +35,8 @@ mod alone {
 
     use super::*;
 
-    fn popped(pile: &mut SharingQueue, jobs: &Dummies) -> Option<usize> {
-        pile.pop().map(|job| jobs.number(job))
+    fn popped(queue: &mut SharingQueue, jobs: &Dummies) -> Option<usize> {
+        queue.pop().map(|job| jobs.number(job))
     }
 
     #[test]
@@ -73,19 +73,19 @@ mod alone {
     #[test]
     fn a_thief_goes_past_a_ghost() {
         let jobs = Dummies::new(3);
-        let mut piles = peers(3, "sharing:greedy,target=shortest,l_p=2");
-        piles[1].open_to_offers();
+        let mut queues = peers(3, "sharing:greedy,target=shortest,l_p=2");
+        queues[1].open_to_offers();
         for number in 0..3 {
-            push(&mut piles[0], jobs.job(number));
+            push(&mut queues[0], jobs.job(number));
         }
-        assert_eq!(received(&mut piles[1], &jobs), Some((0, 0)));
-        let victim = piles[0].peer();
-        let Some(Steal::Success(steal_batch)) = piles[2].steal_batch(&victim) else {
+        assert_eq!(received(&mut queues[1], &jobs), Some((0, 0)));
+        let victim = queues[0].peer();
+        let Some(Steal::Success(steal_batch)) = queues[2].steal_batch(&victim) else {
             panic!("there is something to steal");
         };
         assert_eq!(jobs.number(steal_batch.job), 1);
         assert!(!steal_batch.moved);
-        assert_eq!(piles[0].transfers().ghosts, 1);
+        assert_eq!(queues[0].transfers().ghosts, 1);
     }
 
     #[test]
@@ -183,58 +183,58 @@ mod alone {
     fn spread_back_goes_to_the_last_thief() {
         let jobs = Dummies::new(2);
         let policy = "sharing:greedy,theta_s=0.999999,target=spread-back";
-        let mut piles = peers(4, policy);
-        push(&mut piles[0], jobs.job(0));
-        let victim = piles[0].peer();
+        let mut queues = peers(4, policy);
+        push(&mut queues[0], jobs.job(0));
+        let victim = queues[0].peer();
         assert!(matches!(
-            piles[2].steal_batch(&victim),
+            queues[2].steal_batch(&victim),
             Some(Steal::Success(_))
         ));
         // As the thief's worker does after every success.
-        piles[2].stole_from(0);
-        for donee in &mut piles[1..] {
+        queues[2].stole_from(0);
+        for donee in &mut queues[1..] {
             donee.open_to_offers();
         }
-        push(&mut piles[0], jobs.job(1));
-        assert!(piles[1].receive().is_none() && piles[3].receive().is_none());
-        assert_eq!(received(&mut piles[2], &jobs), Some((1, 0)));
+        push(&mut queues[0], jobs.job(1));
+        assert!(queues[1].receive().is_none() && queues[3].receive().is_none());
+        assert_eq!(received(&mut queues[2], &jobs), Some((1, 0)));
     }
 
     #[test]
     fn letters_reach_who_they_are_for() {
         let jobs = Dummies::new(3);
-        let mut piles = peers(3, "sharing:tit-for-tat");
+        let mut queues = peers(3, "sharing:tit-for-tat");
         for number in 0..2 {
-            let sent = piles[0].push_near(jobs.as_spawned(number), 2);
+            let sent = queues[0].push_near(jobs.as_spawned(number), 2);
             assert!(sent == Ok(true), "there is room");
         }
-        let sent = piles[0].push_near(jobs.as_spawned(2), 7);
+        let sent = queues[0].push_near(jobs.as_spawned(2), 7);
         assert!(sent == Ok(false), "there is no such worker");
-        assert!(piles[1].receive().is_none());
-        assert!(piles[0].pop() == Some(jobs.as_spawned(2)));
-        assert!(piles[0].pop() == Some(jobs.as_spawned(1)));
-        let letter = piles[2].receive().expect("a letter");
+        assert!(queues[1].receive().is_none());
+        assert!(queues[0].pop() == Some(jobs.as_spawned(2)));
+        assert!(queues[0].pop() == Some(jobs.as_spawned(1)));
+        let letter = queues[2].receive().expect("a letter");
         assert!(letter.job == jobs.as_spawned(0) && letter.owner == 0);
-        assert!(piles[2].receive().is_none(), "the donor was quicker");
-        assert!(piles[0].pop().is_none());
+        assert!(queues[2].receive().is_none(), "the donor was quicker");
+        assert!(queues[0].pop().is_none());
         assert_eq!(
-            (piles[2].transfers().accepted, piles[2].transfers().late),
+            (queues[2].transfers().accepted, queues[2].transfers().late),
             (1, 1)
         );
-        assert_eq!(piles[0].transfers().mailed, 2);
+        assert_eq!(queues[0].transfers().mailed, 2);
     }
 
     #[test]
     fn a_full_pile_gives_back() {
         let jobs = Dummies::new(1);
-        let mut pile = peers(1, "sharing").pop().expect("one");
+        let mut queue = peers(1, "sharing").pop().expect("one");
         for _ in 0..BOUNDED {
-            push(&mut pile, jobs.job(0));
+            push(&mut queue, jobs.job(0));
         }
-        assert!(pile.push(jobs.job(0)).is_err());
-        assert!(pile.push_near(jobs.job(0), 0).is_err());
-        assert!(pile.pop().is_some());
-        push(&mut pile, jobs.job(0));
+        assert!(queue.push(jobs.job(0)).is_err());
+        assert!(queue.push_near(jobs.job(0), 0).is_err());
+        assert!(queue.pop().is_some());
+        push(&mut queue, jobs.job(0));
     }
 }
 
@@ -245,8 +245,8 @@ mod models {
 
     use super::*;
 
-    fn drain(pile: &mut SharingQueue, jobs: &Dummies) -> Vec<usize> {
-        std::iter::from_fn(|| pile.pop())
+    fn drain(queue: &mut SharingQueue, jobs: &Dummies) -> Vec<usize> {
+        std::iter::from_fn(|| queue.pop())
             .map(|job| jobs.number(job))
             .collect()
     }
@@ -256,9 +256,9 @@ mod models {
     fn each_of_two_jobs_goes_to_one() {
         loom::model(|| {
             let jobs = Arc::new(Dummies::new(2));
-            let mut piles = peers(2, "sharing:greedy");
-            let mut donee = piles.pop().expect("two");
-            let mut donor = piles.pop().expect("two");
+            let mut queues = peers(2, "sharing:greedy");
+            let mut donee = queues.pop().expect("two");
+            let mut donor = queues.pop().expect("two");
             donee.open_to_offers();
             let theirs = jobs.clone();
             let other = thread::spawn(move || {
@@ -285,9 +285,9 @@ mod models {
     fn donee_thief_and_owner_get_one_job_once() {
         loom::model(|| {
             let jobs = Arc::new(Dummies::new(1));
-            let mut piles = peers(2, "sharing:greedy");
-            let mut donee = piles.pop().expect("two");
-            let mut donor = piles.pop().expect("two");
+            let mut queues = peers(2, "sharing:greedy");
+            let mut donee = queues.pop().expect("two");
+            let mut donor = queues.pop().expect("two");
             donee.open_to_offers();
             let stealer = donor.peer();
             let theirs = jobs.clone();
