@@ -20,6 +20,7 @@ const COSTS: Costs = Costs {
     expose: 20,
     barrier: 10_000,
     interrupt: 1000,
+    miss: 0,
 };
 
 /// Forks everywhere; one generator that can feed all, and one that cannot; phases; and forks on
