@@ -42,7 +42,9 @@ const fn program(name: &'static str, dag: &'static str, far: u32, miss: u32) -> 
     }
 }
 
-const PROGRAMS: [Program; 7] = [
+/// What an item takes longer whose 64 KiB another core has written was measured as 1.6 to 2 us, on
+/// cores that share a third-level cache. How long a message takes between sockets is an assumption.
+const PROGRAMS: [Program; 6] = [
     program("forks everywhere", "fib:n=22", 0, 0),
     program(
         "a generator for all",
@@ -64,12 +66,6 @@ const PROGRAMS: [Program; 7] = [
         2000,
     ),
     program("forks, far sockets", "fib:n=22", 2000, 0),
-    program(
-        "short bursts, far sockets",
-        "chain:periods=20,serial=500,parallel=5000",
-        2000,
-        0,
-    ),
 ];
 
 const STRATEGIES: [&str; 11] = [
@@ -109,7 +105,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     ..COSTS
                 },
                 topology: Topology::sockets(8, program.far),
-                mailbox: 64,
+                // As in the pool: for tasks that say where they had better run.
+                mailbox: if program.miss > 0 { 64 } else { 0 },
                 ..Setup::new(PROCESSORS, strategy.parse::<Strategy>()?)
             };
             if let Some(efficiency) = dag.build(Efficiency(&setup))? {
