@@ -10,6 +10,16 @@
 //!             ------+---------------             and that of the sort Theta(log^3 n)
 //!   out       below | x | above
 //! ```
+//!
+//! Its searches are one after the other, a search on each level. Along the *merge path* they are
+//! beside each other: the output is cut into blocks, and each block finds by bisection, on its own,
+//! where its numbers begin in both halves (Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path").
+//! Then the span of a merge is Theta(log n), and that of the sort Theta(log^2 n).
+//!
+//! Theta(log n) for the whole sort cannot be had in this way. Where a merge begins when both halves
+//! are sorted, each of log n levels takes at least the Theta(log n) that it takes to fork a strand
+//! for each block. Cole's merge sort has that span because its merges begin before the merges that
+//! they depend on have ended, and that is no computation of forks and joins.
 
 use crate::fork::{Fork, Task};
 use crate::program::{Mismatch, Program, expect};
@@ -39,6 +49,8 @@ pub enum Merge {
     Serial,
     /// In parallel, by splitting both halves at the median of the larger one.
     Parallel,
+    /// In parallel, by splitting the output into blocks.
+    Path,
 }
 
 /// Sorts pseudo-random numbers. An operation is a number.
@@ -165,6 +177,16 @@ impl Task for SortTask<'_> {
         match merge {
             Merge::Serial => merge_serially(left, right, out),
             Merge::Parallel => MergeTask { left, right, out }.run(fork),
+            Merge::Path => {
+                let first = 0;
+                PathTask {
+                    left,
+                    right,
+                    out,
+                    first,
+                }
+                .run(fork);
+            }
         }
     }
 }
@@ -212,7 +234,57 @@ impl Task for MergeTask<'_> {
     }
 }
 
-/// Merges two sorted slices. Which side a number comes from is hard to predict, so the loop
+/// Merges what belongs into a part of the output of two sorted slices.
+struct PathTask<'a> {
+    left: &'a [u64],
+    right: &'a [u64],
+    out: &'a mut [u64],
+    /// The place of the part in the whole output.
+    first: usize,
+}
+
+impl Task for PathTask<'_> {
+    type Output = ();
+
+    fn run<F: Fork>(self, fork: F) {
+        let PathTask {
+            left,
+            right,
+            out,
+            first,
+        } = self;
+        if out.len() <= MERGE_BASE {
+            let from_left = path(left, right, first);
+            return merge_serially(&left[from_left..], &right[first - from_left..], out);
+        }
+        let middle = out.len() / 2;
+        let (below, above) = out.split_at_mut(middle);
+        let part = |out, first| PathTask {
+            left,
+            right,
+            out,
+            first,
+        };
+        fork.fork(part(below, first), part(above, first + middle));
+    }
+}
+
+/// How many of the first `count` numbers of the output come from the left slice; equal numbers come
+/// from the left first.
+fn path(left: &[u64], right: &[u64], count: usize) -> usize {
+    let (mut low, mut high) = (count.saturating_sub(right.len()), count.min(left.len()));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if left[middle] <= right[count - middle - 1] {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Merges two sorted slices, as much of them as fits. Which side a number comes from is hard to predict, so the loop
 /// selects instead of branching.
 fn merge_serially(left: &[u64], right: &[u64], out: &mut [u64]) {
     let (mut i, mut j) = (0, 0);
@@ -239,7 +311,7 @@ mod tests {
     #[test]
     fn every_length_is_sorted() {
         for length in (0..300).chain([1000, 4097, 20_000]) {
-            for merge in [Merge::Serial, Merge::Parallel] {
+            for merge in [Merge::Serial, Merge::Parallel, Merge::Path] {
                 let mut sort = Sort::with_merge(length, 42, merge);
                 sort.task().run(Serial);
                 assert_eq!(sort.check(()), Ok(()), "{length} {merge:?}");
@@ -265,7 +337,29 @@ mod tests {
         let mut out = vec![0; left.len() + right.len()];
         let (left, right, out) = (&left[..], &right[..], &mut out[..]);
         MergeTask { left, right, out }.run(Serial);
-        assert!(out.is_sorted() && out.iter().filter(|value| **value == 5).count() == 10_300);
+        let is_merged = |out: &[u64]| {
+            out.is_sorted() && out.iter().filter(|value| **value == 5).count() == 10_300
+        };
+        assert!(is_merged(out));
+        out.fill(0);
+        PathTask {
+            left,
+            right,
+            out,
+            first: 0,
+        }
+        .run(Serial);
+        assert!(is_merged(out));
+    }
+
+    #[test]
+    fn a_path_is_where_a_merge_gets_to() {
+        let (left, right) = ([1, 3, 3, 5, 8], [2, 3, 3, 9]);
+        let from_left = [0, 1, 1, 2, 3, 3, 3, 4, 5, 5];
+        for (count, expected) in from_left.into_iter().enumerate() {
+            assert_eq!(path(&left, &right, count), expected, "{count}");
+        }
+        assert_eq!((path(&[], &right, 3), path(&left, &[], 3)), (0, 3));
     }
 
     #[test]

@@ -91,6 +91,7 @@ const COSTS: Costs = Costs {
     expose: 0,
     barrier: 0,
     interrupt: 0,
+    miss: 0,
 };
 
 /// Deep enough for UTS T3.

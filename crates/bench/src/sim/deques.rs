@@ -30,6 +30,7 @@ const COSTS: Costs = Costs {
     expose: 20,
     barrier: 10_000,
     interrupt: 1000,
+    miss: 0,
 };
 
 const PROCESSORS: [(&str, usize); 8] = [

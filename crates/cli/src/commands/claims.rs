@@ -19,7 +19,7 @@ const MEANINGS: [Meaning; 24] = [
         name: "painted bins",
         paper: "Rito, \"Scheduling computations\", problem 3.1 (open there)",
         meaning: "how many idle processors are given work in a round in which stealing comes first: \
-                  the limit for many processors",
+                  between bounds that are less than one processor apart",
     },
     Meaning {
         name: "gains of sharing",

@@ -30,7 +30,7 @@ impl Groups {
     }
 }
 
-const COSTS: [&str; 10] = [
+const COSTS: [&str; 11] = [
     "node",
     "steal",
     "cas",
@@ -41,6 +41,7 @@ const COSTS: [&str; 10] = [
     "expose",
     "barrier",
     "interrupt",
+    "miss",
 ];
 
 /// Parses `node=1,steal=10`. Costs that are not named are those of the thesis's model.
@@ -59,6 +60,7 @@ pub(crate) fn costs(text: &str) -> Result<Costly, String> {
             "expose" => &mut costs.expose,
             "barrier" => &mut costs.barrier,
             "interrupt" => &mut costs.interrupt,
+            "miss" => &mut costs.miss,
             name => {
                 let near = meant(&nearest(name, COSTS));
                 return Err(format!(
@@ -171,6 +173,10 @@ mod tests {
     fn costs_are_read() {
         let Costly(read) = costs("steal=10,fence=2").unwrap();
         assert_eq!((read.node, read.steal, read.fence), (1, 10, 2));
+        for name in COSTS {
+            let Costly(read) = costs(&format!("{name}=77")).unwrap();
+            assert_ne!(read, Costs::default(), "{name}");
+        }
         assert!(
             costs("stael=10")
                 .unwrap_err()

@@ -72,7 +72,7 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "sharing",
-        "busy workers give tasks to idle ones, and idle ones steal. A reference",
+        "busy workers give tasks to idle ones, and idle ones steal. Best where tasks had better run where their data is: phases (simulated, 64 processors); else a reference",
     ),
     (
         "private-sharing",
@@ -84,7 +84,7 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "dealing",
-        "tasks are dealt out to workers as they arise. For tasks that had better run where their data is; else a reference",
+        "tasks are dealt out to workers as they arise. For tasks that must run where their data is; else a reference",
     ),
     (
         "auto",

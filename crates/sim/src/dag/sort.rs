@@ -1,4 +1,4 @@
-//! Merge sort, with a serial and with a parallel merge.
+//! Merge sort, with a serial and with parallel merges.
 
 use std::collections::HashMap;
 
@@ -24,6 +24,9 @@ pub enum Merge {
         /// The share that is below.
         split: f64,
     },
+    /// The output is cut into blocks; each is searched for in both halves, and merged, by a strand
+    /// of its own.
+    Path,
 }
 
 /// Merge sort of 2^k numbers.
@@ -35,6 +38,10 @@ pub enum Merge {
 /// forks the two merges, if they are of more than one number. Merging 2^k numbers that split evenly
 /// has span k (k + 1) / 2, and sorting them k (k + 1)(k + 2) / 6, and one more for the leaf, for
 /// each level of forks, and for the sink that a computation needs.
+///
+/// Along the merge path, merging 2^k numbers is a tree of forks whose leaves are blocks of 2^b
+/// numbers, 2^b being the largest power of two up to k: searches of k nodes, and 2^b nodes that
+/// merge. So the span of a merge is (k - b) + k + 2^b, at most 3 k, and that of the sort Theta(k^2).
 ///
 /// ```
 /// use locksley_sim::dag::{Merge, SeriesParallel, Size, Sort};
@@ -61,6 +68,15 @@ pub enum Task {
     Sort(u32),
     /// A serial merge, or sort of few numbers, that many nodes before its end.
     Copy(u64),
+    /// A tree of forks of that many levels, over blocks of a merge.
+    Path {
+        /// How many levels are left.
+        levels: u32,
+        /// How many nodes each block has.
+        block: u64,
+        /// `true` for the root of the merge that leads to the sink.
+        last: bool,
+    },
     /// A merge of that many numbers, that many nodes before it forks; the last merge of all leads
     /// to the sink.
     Search {
@@ -119,6 +135,10 @@ impl Sort {
         match self.merge {
             Merge::Serial => Task::Copy((1 << k) - 1),
             Merge::Parallel { .. } => search(1 << k, last),
+            Merge::Path => {
+                let (levels, block) = blocks(k);
+                path(levels, block, last)
+            }
         }
     }
 
@@ -132,6 +152,23 @@ impl Sort {
             (a, b) if last => Step::ForkJoin(search(a, false), search(b, false), Task::Sink),
             (a, b) => Step::Fork(search(a, false), search(b, false)),
         }
+    }
+}
+
+/// The levels of forks in a merge of 2^k numbers along the merge path, and the nodes of a block.
+fn blocks(k: u32) -> (u32, u64) {
+    let block = k.max(1).ilog2();
+    (k - block, u64::from(k) + (1 << block))
+}
+
+fn path(levels: u32, block: u64, last: bool) -> Task {
+    if levels == 0 {
+        return Task::Copy(block);
+    }
+    Task::Path {
+        levels,
+        block,
+        last,
     }
 }
 
@@ -166,6 +203,13 @@ fn merge_size(merge: Merge, numbers: u64, known: &mut HashMap<u64, Size>) -> Siz
             return Size {
                 work: numbers - 1,
                 span: numbers - 1,
+            };
+        }
+        Merge::Path => {
+            let (levels, block) = blocks(numbers.trailing_zeros());
+            return Size {
+                work: (1 << levels) - 1 + (block << levels),
+                span: u64::from(levels) + block,
             };
         }
         Merge::Parallel { split } => split,
@@ -208,6 +252,18 @@ impl SeriesParallel for Sort {
                 Step::ForkJoin(half, half, self.merge(k, false))
             }
             Task::Copy(rest) => Step::Next(Task::Copy(rest - 1)),
+            Task::Path {
+                levels,
+                block,
+                last,
+            } => {
+                let half = path(levels - 1, block, false);
+                if last {
+                    Step::ForkJoin(half, half, Task::Sink)
+                } else {
+                    Step::Fork(half, half)
+                }
+            }
             Task::Search {
                 numbers,
                 rest: 1,
@@ -230,6 +286,7 @@ impl SeriesParallel for Sort {
         match task {
             Task::Sort(k) => self.work[k as usize],
             Task::Copy(rest) => rest,
+            Task::Path { .. } => 1,
             Task::Search { rest, .. } => u64::from(rest),
             Task::Whole | Task::Sink => 1,
         }
@@ -244,6 +301,7 @@ impl SeriesParallel for Sort {
         // The last merge's strands need a sink if there is more than one of them.
         let last = match self.merge {
             Merge::Parallel { split } if self.k > self.base => u64::from(forks(1 << self.k, split)),
+            Merge::Path if self.k > self.base => u64::from(blocks(self.k).0 > 0),
             _ => 0,
         };
         Size {
@@ -269,9 +327,15 @@ mod tests {
     use super::*;
     use crate::dag::{Strands, explore, levels};
 
-    fn merges() -> [Merge; 4] {
+    fn merges() -> [Merge; 5] {
         let parallel = |split| Merge::Parallel { split };
-        [Merge::Serial, parallel(0.5), parallel(0.75), parallel(0.25)]
+        [
+            Merge::Serial,
+            parallel(0.5),
+            parallel(0.75),
+            parallel(0.25),
+            Merge::Path,
+        ]
     }
 
     #[test]
@@ -308,6 +372,18 @@ mod tests {
             assert_eq!(merge, k * (k + 1) / 2);
             let sort = Sort::new(levels_of_forks, even).size().span;
             assert_eq!(sort, k * (k + 1) * (k + 2) / 6 + k + 2);
+        }
+    }
+
+    /// Each merge of 2^k numbers takes 3 k at most, so that the sort takes at most 3 k (k + 1) / 2,
+    /// a fork for each level, the leaf and the sink.
+    #[test]
+    fn along_the_merge_path_the_span_is_quadratic_in_k() {
+        for k in 1_u32..40 {
+            let span = Sort::new(k, Merge::Path).size().span;
+            let k = u64::from(k);
+            assert!(span <= 3 * k * (k + 1) / 2 + k + 2, "{k}: {span}");
+            assert!(span >= k * k, "{k}: {span}");
         }
     }
 }

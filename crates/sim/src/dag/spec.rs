@@ -49,7 +49,7 @@ pub trait Visitor {
 /// | `balanced:depth=10,grain=1` | [`Balanced`] |
 /// | `random:nodes=100000,fork=0.5,seed=1` | [`RandomTree`] |
 /// | `uts:T3` | [`Uts`], one of T1, T2, T3, T4, T5, T1L, T2L, T3L, T1XL |
-/// | `sort:k=16,base=0,merge=serial`, `sort:k=16,merge=parallel,split=0.5` | [`Sort`] |
+/// | `sort:k=16,base=0,merge=serial`, `sort:k=16,merge=parallel,split=0.5`, `sort:k=16,merge=path` | [`Sort`] |
 /// | `chain:periods=1000,serial=90,parallel=10` | [`Chain`] |
 /// | `generator:tasks=10000,grain=50,gap=1` | [`Generator`] |
 /// | `phased:phases=8,items=1000,shortest=10,longest=30,seed=1` | [`Phased`] |

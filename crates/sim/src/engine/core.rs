@@ -122,7 +122,10 @@ impl<'a, C: Computation> Core<'a, C> {
             self.busy.insert(p);
             self.sampler.busy(p, from);
         }
-        let end = self.after(p, from, self.costs.node);
+        let cost = self
+            .costs
+            .of_node(self.computation, node, p, self.nodes.len());
+        let end = self.after(p, from, cost);
         self.wheel.push(end, p as u32);
     }
 

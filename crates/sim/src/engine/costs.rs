@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::dealing::home;
+use crate::dag::Computation;
+
 /// What things cost, in ticks of simulated time.
 ///
 /// The default is the thesis's model: a node takes one step, an idle iteration takes one step, and
@@ -41,6 +44,30 @@ pub struct Costs {
     /// What it costs each processor that such a barrier interrupts.
     #[serde(default)]
     pub interrupt: u32,
+    /// Executing the first node of an item away from the processor that it has affinity to: added
+    /// to the node, for fetching the item's data.
+    #[serde(default)]
+    pub miss: u32,
+}
+
+impl Costs {
+    /// What it costs a processor of `count` to execute a node.
+    #[inline]
+    pub(super) fn of_node<C: Computation>(
+        &self,
+        computation: &C,
+        node: C::Node,
+        p: usize,
+        count: usize,
+    ) -> u32 {
+        if self.miss == 0 {
+            return self.node;
+        }
+        match computation.affinity(node) {
+            Some(key) if home(key, count) != p => self.node.saturating_add(self.miss),
+            _ => self.node,
+        }
+    }
 }
 
 impl Default for Costs {
@@ -56,6 +83,7 @@ impl Default for Costs {
             expose: 0,
             barrier: 0,
             interrupt: 0,
+            miss: 0,
         }
     }
 }

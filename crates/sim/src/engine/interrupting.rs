@@ -270,6 +270,7 @@ mod tests {
         expose: 20,
         barrier: 10_000,
         interrupt: 1000,
+        miss: 0,
     };
 
     fn report(strategy: Strategy, processors: usize, costs: Costs) -> crate::Report {

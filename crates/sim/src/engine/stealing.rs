@@ -199,6 +199,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     /// Lets a processor complete all nodes up to and including this time.
     #[inline]
     fn run_until(&mut self, p: usize, until: u64) -> Run {
+        let count = self.processors.len();
         let Processor {
             node, clock, pile, ..
         } = &mut self.processors[p];
@@ -209,7 +210,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 break Run::On;
             }
             executed += 1;
-            let mut cost = costs.node;
+            let mut cost = 0;
             match self.computation.execute(at) {
                 Enabled::One(next) => at = next,
                 Enabled::Two(next, other) => {
@@ -227,6 +228,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
                 Enabled::End => break Run::End(now),
             }
             cost += pile.before(costs, tally);
+            cost += costs.of_node(self.computation, at, p, count);
             now = self.speeds.after(p, now, u64::from(cost));
         };
         (*node, *clock) = (at, now);
@@ -272,7 +274,9 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
 
     /// Gives an idle processor a node to execute from a time on.
     fn assign(&mut self, p: usize, node: C::Node, from: u64) {
-        let clock = self.speeds.after(p, from, u64::from(self.costs.node));
+        let count = self.processors.len();
+        let cost = self.costs.of_node(self.computation, node, p, count);
+        let clock = self.speeds.after(p, from, u64::from(cost));
         let processor = &mut self.processors[p];
         processor.node = node;
         processor.clock = clock;

@@ -89,6 +89,7 @@ fn machines(processors: usize, strategy: &str) -> [Setup; 3] {
             expose: 2,
             barrier: 30,
             interrupt: 10,
+            miss: 6,
         },
         topology: Topology::nested(&[(2, 1), (8, 20)], 50),
         mailbox: 3,

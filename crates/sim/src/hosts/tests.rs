@@ -11,11 +11,14 @@ fn cluster(hosts: usize, nodes: u64, protocol: &str) -> Cluster {
     }
 }
 
-const PROTOCOLS: [&str; 4] = [
+const PROTOCOLS: [&str; 7] = [
     "uniform:floor=4",
     "nearest:floor=2,theta_r=0.75",
     "lifelines:floor=4",
     "steal-back:lifelines,w=0,base=4,floor=0,amount=one",
+    "sending:random,floor=4",
+    "sending:threshold,floor=4",
+    "sending:shortest,l_p=2,floor=2",
 ];
 
 /// The protocol itself would complain about work that comes after the end, or messages out of
@@ -45,6 +48,40 @@ fn all_work_is_done_on_every_network() {
                 assert!((sum - 1.0).abs() < 1e-9, "{outcome:?}");
             }
         }
+    }
+}
+
+/// Eager et al.: no host asks for work, and yet all of them work.
+#[test]
+fn hosts_that_send_are_not_asked() {
+    for protocol in &PROTOCOLS[4..] {
+        let setup = cluster(16, 20_000_000, protocol);
+        let outcome = simulate(&setup).unwrap();
+        let counts = outcome.counts;
+        assert_eq!(counts.requests, 0, "{protocol}");
+        assert!(
+            counts.probes >= counts.gifts && counts.gifts > 0,
+            "{counts:?}"
+        );
+        // One host alone would have 1/16.
+        assert!(outcome.efficiency() > 0.5, "{protocol}: {outcome:?}");
+    }
+}
+
+/// Every second host has a quarter of the speed: it gets that much less to do. If all hosts did the
+/// same part, the slow ones would take 2.5 times the ideal.
+#[test]
+fn slow_hosts_do_less() {
+    for protocol in ["uniform:floor=2", "lifelines:floor=2"] {
+        let setup = Cluster {
+            speeds: vec![NOMINAL, NOMINAL / 4],
+            ..cluster(8, 20_000_000, protocol)
+        };
+        let outcome = simulate(&setup).unwrap();
+        let over = outcome.makespan as f64 / setup.ideal();
+        assert!((1.0..1.5).contains(&over), "{protocol}: {over}");
+        let equal = simulate(&cluster(8, 20_000_000, protocol)).unwrap();
+        assert!(outcome.makespan > equal.makespan, "{protocol}");
     }
 }
 

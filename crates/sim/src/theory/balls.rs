@@ -1,4 +1,4 @@
-//! Balls and bins: lemmas 3.1 to 3.5 of the thesis.
+//! Balls and bins: lemmas 3.1 to 3.5 of the thesis, and its problem 3.1.
 
 use locksley_policy::Source;
 
@@ -8,13 +8,18 @@ use crate::CounterRng;
 /// How many bins.
 const BINS: usize = 500;
 
+/// Tosses so many balls into [`BINS`] bins: see [`toss_into`].
+fn toss(balls: usize, theta: f64, draw: &mut CounterRng) -> Vec<u32> {
+    toss_into(BINS, balls, theta, draw)
+}
+
 /// Tosses so many balls, each of which is discarded with probability `theta`, and counts those in
 /// each bin.
-fn toss(balls: usize, theta: f64, draw: &mut CounterRng) -> Vec<u32> {
-    let mut bins = vec![0; BINS];
+fn toss_into(count: usize, balls: usize, theta: f64, draw: &mut CounterRng) -> Vec<u32> {
+    let mut bins = vec![0; count];
     for _ in 0..balls {
         if draw.unit() >= theta {
-            bins[draw.below(BINS)] += 1;
+            bins[draw.below(count)] += 1;
         }
     }
     bins
@@ -151,33 +156,79 @@ fn pyramids(alpha: f64, theta_r: f64, theta_s: f64, trials: usize) -> Finding {
 /// Problem 3.1, which the thesis leaves open: the bins that are painted give as many balls, which
 /// are tossed once more.
 ///
-/// The number c of painted bins, as a share of all, is concentrated at (1 - a)(1 - e^(-a (1 -
-/// theta_r))), by the method of bounded differences: a cube more or less changes it by at most one.
-/// Given c, the rest is lemma 3.3 with c (1 - theta_s) balls for each bin. So for many bins the
-/// expectation tends to (a - c)(1 - e^(-c (1 - theta_s))).
+/// Of B bins R are red and G green. Let p = 1 - (1 - (1 - theta_r) / B)^R, the probability that a
+/// green bin is hit by a cube, N the number of those that are, and q = 1 - (1 - theta_s) / B. Given
+/// N, R - N bins are still red, and each is hit with probability 1 - q^N. So the answer is the
+/// expectation of f(N), f(n) = (R - n)(1 - q^n).
+///
+/// f is concave up to R, and N is at most R. So the answer is at most f(G p), by Jensen's
+/// inequality; and it is at least f(G p) - max |f''| Var(N) / 2. With l = ln(1/q), |f''| is at most
+/// R l^2 + 2 l. The indicators of hit bins are negatively associated, so Var(N) is at most G p (1 -
+/// p). Both bounds are less than one bin apart.
+struct Painted {
+    bins: usize,
+    red: usize,
+    theta_r: f64,
+    theta_s: f64,
+}
+
+impl Painted {
+    fn new(bins: usize, alpha: f64, theta_r: f64, theta_s: f64) -> Painted {
+        Painted {
+            bins,
+            red: (alpha * bins as f64).round() as usize,
+            theta_r,
+            theta_s,
+        }
+    }
+
+    /// The least and the most that the expectation can be, in bins.
+    fn bounds(&self) -> (f64, f64) {
+        let (bins, red) = (self.bins as f64, self.red as f64);
+        let green = bins - red;
+        let hit = 1.0 - (1.0 - (1.0 - self.theta_r) / bins).powf(red);
+        let missed = 1.0 - (1.0 - self.theta_s) / bins;
+        let painted = green * hit;
+        let most = (red - painted) * (1.0 - missed.powf(painted));
+        let l = -missed.ln();
+        let bend = red * l * l + 2.0 * l;
+        (most - bend * green * hit * (1.0 - hit) / 2.0, most)
+    }
+
+    /// How many bins are still red and hit, in one trial.
+    fn trial(&self, number: usize) -> f64 {
+        let draw = &mut CounterRng::at(31, number, (self.bins * 1000 + self.red) as u64);
+        let cubes = toss_into(self.bins, self.red, self.theta_r, draw);
+        let painted = cubes[self.red..].iter().filter(|cubes| **cubes > 0).count();
+        let balls = toss_into(self.bins, painted, self.theta_s, draw);
+        let hit = balls[painted..self.red].iter().filter(|balls| **balls > 0);
+        hit.count() as f64
+    }
+}
+
 pub(super) fn check_open(effort: Effort) -> Vec<Finding> {
-    let trials = effort.choose(200, 5000);
+    let trials = effort.choose(1000, 20_000);
     let cases = [
-        (0.3, 0.0, 0.0),
-        (0.6, 0.0, 0.0),
-        (0.9, 0.0, 0.0),
-        (0.6, 0.5, 0.5),
+        Painted::new(10, 0.5, 0.0, 0.0),
+        Painted::new(BINS, 0.3, 0.0, 0.0),
+        Painted::new(BINS, 0.6, 0.0, 0.0),
+        Painted::new(BINS, 0.9, 0.0, 0.0),
+        Painted::new(BINS, 0.6, 0.5, 0.5),
     ];
-    let check = |(alpha, theta_r, theta_s): (f64, f64, f64)| {
-        let red = (alpha * BINS as f64) as usize;
-        let hit = (0..trials).map(|trial| {
-            let draw = &mut CounterRng::at(31, trial, red as u64);
-            let cubes = toss(red, theta_r, draw);
-            let painted = cubes[red..].iter().filter(|cubes| **cubes > 0).count();
-            red_and_hit(red, painted, painted, theta_s, draw)
-        });
-        let painted = (1.0 - alpha) * (1.0 - (-alpha * (1.0 - theta_r)).exp());
-        let limit = (alpha - painted) * (1.0 - (-painted * (1.0 - theta_s)).exp());
+    let check = |case: Painted| {
+        let hit: Mean = (0..trials).map(|number| case.trial(number)).collect();
+        let (least, most) = case.bounds();
+        let slack = 5.0 * hit.error();
         Finding::new(format!(
-            "problem 3.1, alpha {alpha}, thetas {theta_r} {theta_s}: red and hit"
+            "problem 3.1, {} of {} bins red, thetas {} {}: bins still red and hit",
+            case.red, case.bins, case.theta_r, case.theta_s
         ))
-        .sampled(sample(trials))
-        .equals(limit, &hit.collect(), 0.01)
+        .sampled(format!("{trials} trials; within the bounds + 5 s.e."))
+        .says(
+            format!("{least:.3} to {most:.3}"),
+            hit.to_string(),
+            most - least < 1.0 && hit.mean() >= least - slack && hit.mean() <= most + slack,
+        )
     };
     cases.into_iter().map(check).collect()
 }

@@ -7,6 +7,7 @@
 
 use locksley_policy::{Heuristic, Sharing, Theta, Victims};
 
+use super::statistics::largest;
 use super::{Effort, Finding, Mean};
 use crate::dag::{Computation, Dag, Generator, Strands, Visitor};
 use crate::{Costs, NOMINAL, Report, Setup, Speed, Speeds, Strategy, simulate};
@@ -35,25 +36,27 @@ impl Visitor for Run<'_> {
     }
 }
 
-/// All computations on some numbers of processors, with some seeds.
+/// All computations on some numbers of processors, with some seeds; nothing if one of them fails.
 fn runs(effort: Effort, setup: impl Fn(usize) -> Setup) -> Vec<Report> {
+    try_runs(effort, setup).unwrap_or_default()
+}
+
+fn try_runs(effort: Effort, setup: impl Fn(usize) -> Setup) -> Option<Vec<Report>> {
     let seeds = effort.choose(1, 3);
     let mut reports = Vec::new();
     for dag in DAGS {
-        let Ok(dag) = dag.parse::<Dag>() else {
-            continue;
-        };
+        let dag: Dag = dag.parse().ok()?;
         for processors in effort.choose(&[3, 40][..], &[2, 8, 64, 400]) {
             for seed in 0..seeds {
                 let setup = Setup {
                     seed: 100 + seed,
                     ..setup(*processors)
                 };
-                reports.extend(dag.build(Run(&setup)).ok().flatten());
+                reports.push(dag.build(Run(&setup)).ok()??);
             }
         }
     }
-    reports
+    Some(reports)
 }
 
 fn sample(reports: &[Report]) -> String {
@@ -61,7 +64,7 @@ fn sample(reports: &[Report]) -> String {
 }
 
 fn most(reports: &[Report], of: impl Fn(&Report) -> f64) -> f64 {
-    reports.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
+    largest(reports.iter().map(of))
 }
 
 /// P Tinf.
@@ -254,10 +257,11 @@ pub(super) fn check_generator(effort: Effort) -> Vec<Finding> {
     .collect()
 }
 
-/// When nine of ten processors are busy for the first time.
+/// When nine of ten processors are busy for the first time; infinity if they never are.
 fn all_busy(strategy: Strategy, seeds: u64) -> Mean {
     let first = |seed| {
-        let mut generator = Strands::new(Generator::new(150, 200, 1));
+        // No task ends before all have one, so that there are enough.
+        let mut generator = Strands::new(Generator::new(100, 1000, 1));
         let setup = Setup {
             seed,
             sample: 1,
@@ -267,7 +271,9 @@ fn all_busy(strategy: Strategy, seeds: u64) -> Mean {
         let busy = report.loads.iter().find(|load| load.busy >= 58)?;
         Some(busy.time as f64)
     };
-    (0..seeds).filter_map(first).collect()
+    (0..seeds)
+        .map(|seed| first(seed).unwrap_or(f64::INFINITY))
+        .collect()
 }
 
 /// Machines whose processors are slow and fast in turns, or taken away and given back.

@@ -5,7 +5,12 @@ use crate::dag::{Merge, SeriesParallel, Size, Sort, explore};
 
 pub(super) fn check(effort: Effort) -> Vec<Finding> {
     let most = effort.choose(10, 18);
-    vec![serial(most), parallel(most), uneven(effort.choose(20, 30))]
+    vec![
+        serial(most),
+        parallel(most),
+        uneven(effort.choose(20, 30)),
+        path(most),
+    ]
 }
 
 /// What is walked through agrees with a formula for 2^1 .. 2^most numbers.
@@ -57,6 +62,29 @@ fn uneven(k: u32) -> Finding {
             format!("{share:.3}"),
             (share / limit - 1.0).abs() < 0.15,
         )
+}
+
+/// Every search of a merge beside the others: the sort's depth is Theta(k^2).
+fn path(most: u32) -> Finding {
+    let (predicted, measured, holds) = agrees(most, Merge::Path, |k| {
+        // A merge of 2^k: forks over 2^(k - b) blocks, a search of k and a merge of 2^b in each.
+        let merge = |k: u64| {
+            let b = u64::from(k.ilog2());
+            (1 << (k - b), (k - b) + k + (1 << b), k + (1 << b))
+        };
+        let forks_and_merges = (1..=k).map(|level| {
+            let (blocks, span, block) = merge(level);
+            ((1 + blocks - 1 + blocks * block) << (k - level), 1 + span)
+        });
+        let (work, span) = forks_and_merges.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        Size {
+            work: work + (1 << k) + 1,
+            span: span + 2,
+        }
+    });
+    Finding::new("merge sort along the merge path: D = sum of 2k - b + 2^b + 1, b = floor(log2 k)")
+        .sampled(format!("n = 2 .. 2^{most}, every node visited; exact"))
+        .says(show(predicted), show(measured), holds)
 }
 
 fn show(size: Size) -> String {

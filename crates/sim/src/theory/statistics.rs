@@ -67,6 +67,20 @@ impl Mean {
     }
 }
 
+/// The largest of these values. NaN if there are none, or if one is NaN, as of a run that has
+/// failed: no bound holds for it.
+pub(super) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    let larger = |most: f64, value: f64| if value <= most { most } else { value };
+    let worse = |most: f64, value: f64| {
+        if most.is_nan() {
+            most
+        } else {
+            larger(most, value)
+        }
+    };
+    values.into_iter().reduce(worse).unwrap_or(f64::NAN)
+}
+
 impl FromIterator<f64> for Mean {
     fn from_iter<I: IntoIterator<Item = f64>>(samples: I) -> Mean {
         let mut mean = Mean::default();
@@ -78,5 +92,18 @@ impl FromIterator<f64> for Mean {
 impl fmt::Display for Mean {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.4} +- {:.4}", self.mean, self.error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_run_is_never_within_a_bound() {
+        assert_eq!(largest([1.0, 3.0, 2.0]), 3.0);
+        for values in [&[][..], &[f64::NAN, 1.0], &[1.0, f64::NAN, 2.0]] {
+            assert!(largest(values.iter().copied()).is_nan(), "{values:?}");
+        }
     }
 }

@@ -80,6 +80,7 @@ impl Spec {
     pub(super) fn sort(&self) -> Sort {
         let merge = match self.word("merge") {
             Some("parallel") => Merge::Parallel,
+            Some("path") => Merge::Path,
             _ => Merge::Serial,
         };
         Sort::with_merge(self.size("n"), self.long("seed"), merge)

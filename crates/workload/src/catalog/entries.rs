@@ -183,7 +183,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "sort",
-        about: "merge sort, with a merge that is serial or parallel",
+        about: "merge sort; merges are serial, parallel, or parallel along the merge path",
         source: "Danjean, Work stealing (lecture): merge sort with parallel merge",
         parameters: &[
             numbers(
@@ -195,7 +195,7 @@ pub(super) static ENTRIES: &[Entry] = &[
             words(
                 "merge",
                 "how halves are merged",
-                &["serial", "parallel"],
+                &["serial", "parallel", "path"],
                 ["serial", "serial"],
             ),
             SEED,

@@ -14,7 +14,7 @@ use super::{all, find};
 /// assert_eq!(
 ///     error.to_string(),
 ///     "`merge=paralel` (character 6 of `sort:merge=paralel`) is not possible: did you mean \
-///      `parallel`? give serial or parallel",
+///      `parallel`? give serial, parallel or path",
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq)]

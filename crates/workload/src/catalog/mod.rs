@@ -103,7 +103,7 @@ pub struct Entry {
 /// use locksley_workload::catalog::{self, Scale, Value};
 ///
 /// let merge = catalog::find("sort").unwrap().parameter("merge").unwrap();
-/// assert_eq!(merge.values.to_string(), "serial or parallel");
+/// assert_eq!(merge.values.to_string(), "serial, parallel or path");
 /// assert_eq!(merge.default(Scale::Quick), Value::Word("serial"));
 /// ```
 #[derive(Debug)]

@@ -224,6 +224,19 @@ mod alone {
         assert_eq!(queues[0].transfers().mailed, 2);
     }
 
+    /// As in the simulator (`what_wants_to_stay_is_not_spread`).
+    #[test]
+    fn what_prefers_its_donor_is_not_offered() {
+        let jobs = Dummies::new(2);
+        let (mut donor, mut donee) = pair("sharing:greedy");
+        donee.open_to_offers();
+        assert!(donor.push_near(jobs.as_spawned(0), 0) == Ok(false));
+        assert!(!donee.has_offer() && donee.receive().is_none());
+        assert_eq!(donor.transfers().offered, 0);
+        push(&mut donor, jobs.as_spawned(1));
+        assert!(donee.has_offer(), "the flag is still set");
+    }
+
     #[test]
     fn a_full_pile_gives_back() {
         let jobs = Dummies::new(1);

@@ -30,7 +30,7 @@ pub(super) const EXAMPLES: [&str; 11] = [
     "balanced:depth=10,grain=1",
     "random:nodes=100000,fork=0.5,seed=1",
     "uts:T3",
-    "sort:k=16,base=0,merge=serial or sort:k=16,merge=parallel,split=0.5",
+    "sort:k=16,base=0,merge=serial, sort:k=16,merge=parallel,split=0.5 or sort:k=16,merge=path",
     "chain:periods=1000,serial=90,parallel=10",
     "generator:tasks=10000,grain=50,gap=1",
     "phased:phases=8,items=1000,shortest=10,longest=30,seed=1",
@@ -74,6 +74,7 @@ impl Parameters<'_> {
             "parallel" => Ok(Merge::Parallel {
                 split: self.share("split", 0.5)?,
             }),
+            "path" => Ok(Merge::Path),
             other => Err(wrong(self.name, "merge", other)),
         }
     }
@@ -209,6 +210,11 @@ impl fmt::Display for Dag {
             Dag::Sort {
                 k,
                 base,
+                merge: Merge::Path,
+            } => write!(f, "sort:k={k},base={base},merge=path"),
+            Dag::Sort {
+                k,
+                base,
                 merge: Merge::Parallel { split },
             } => write!(f, "sort:k={k},base={base},merge=parallel,split={split}"),
             Dag::Chain {
@@ -294,6 +300,7 @@ mod tests {
             "random:nodes=999",
             "sort:k=6",
             "sort:k=6,merge=parallel,split=0.6",
+            "sort:k=6,merge=path",
             "chain:periods=9",
             "generator:tasks=99",
             "phased:items=9",

@@ -213,3 +213,27 @@ fn a_letter_does_not_make_a_node_run_twice_or_late() {
         }
     }
 }
+
+/// A miss costs what an item's data costs. Dealing that sends every item where it wants has a few,
+/// those items of the first phase that their producer goes on with; thieves pay for nearly all of
+/// theirs.
+#[test]
+fn a_miss_is_paid_for_by_those_that_miss() {
+    let makespan = |strategy: &str, miss| {
+        let setup = Setup {
+            costs: Costs {
+                miss,
+                ..Costs::default()
+            },
+            ..Setup::new(16, strategy.parse().unwrap())
+        };
+        run("phased:phases=4,items=200", &setup, Pacing::Lazy).makespan
+    };
+    let longer = |strategy: &str| makespan(strategy, 50) - makespan(strategy, 0);
+    assert!(longer("dealing:locality,l=inf") < 500);
+    for strategy in ["lock-free", "split", "steal-half", "dealing:simple"] {
+        // 800 items of which fifteen of sixteen miss, on 16 processors: 2300 ticks.
+        let longer = longer(strategy);
+        assert!((1500..4000).contains(&longer), "{strategy}: {longer}");
+    }
+}
