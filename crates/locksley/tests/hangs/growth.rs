@@ -269,7 +269,7 @@ fn loops_whose_rule_takes_one_item_off() {
                 let items = items.par().split_where(rule);
                 items.map(|&n| slowly(n)).sum::<u32>()
             });
-            assert_eq!(sum, items.iter().sum());
+            assert_eq!(sum, items.iter().sum::<u32>());
         }
     });
 }
