@@ -24,7 +24,9 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +44,10 @@ const RUNNING: &str = "locksley:running";
 
 /// Shortest wait for a delayed task.
 const SOON: Duration = Duration::from_millis(5);
+
+/// So many leases are renewed by one script: Lua passes 8000 values to a call at most, and each lease
+/// is two of them.
+const RENEWED: usize = 1000;
 
 /// So many jobs are remembered that are over, or not ours any more.
 const KNOWN: usize = 4096;
@@ -84,6 +90,12 @@ scripts!(
     workers: beat renew live leave workers;
     jobs: submit lease complete give_up reclaim compact cancel status retry_dead
 );
+
+/// Gap before the number of the next delivery: from 1 to 2^20, so that 2^33 deliveries of a job
+/// have numbers that Lua represents.
+fn stride() -> u64 {
+    1 + RandomState::new().hash_one(()) % (1 << 20)
+}
 
 fn key(job: &JobId, what: &str) -> String {
     format!("locksley:{{{job}}}:{what}")
@@ -164,7 +176,7 @@ impl Redis {
     ) -> Result<(Vec<Lease>, Option<Duration>), Trouble> {
         let mut ask = self.scripts.lease.prepare_invoke();
         ask.arg(&worker.name).arg(worker.build.to_string());
-        ask.arg(at_most).arg(u8::from(suspect));
+        ask.arg(at_most).arg(u8::from(suspect)).arg(stride());
         let mut reply = values::array(self.script(&ask)?).into_iter();
         let mut next = || reply.next().unwrap_or_default();
         let delivered = values::delivered(next());
@@ -176,12 +188,12 @@ impl Redis {
         &self,
         ticket: &Ticket,
         completion: &Completion,
-        more: bool,
+        stride: u64,
     ) -> Result<(Completed, Vec<values::Delivered>), Trouble> {
         let mut ask = self.ticketed(&self.scripts.complete, ticket);
         ask.arg(ticket.step)
             .arg(u8::from(completion.kept.is_some()));
-        ask.arg(u8::from(more)).arg(completion.tasks);
+        ask.arg(stride).arg(completion.tasks);
         ask.arg(completion.results.len());
         ask.arg(completion.children.len());
         ask.arg(completion.aside.len());
@@ -322,16 +334,20 @@ impl LeasePool for Redis {
             jobs.entry(&ticket.job).or_default().push(place);
         }
         let mut good = vec![false; tickets.len()];
-        for (job, places) in jobs {
+        let parts = jobs.iter().flat_map(|(job, places)| {
+            let parts = places.chunks(RENEWED);
+            parts.map(move |places| (*job, places))
+        });
+        for (job, places) in parts {
             let mut ask = self.about(&self.scripts.renew, job);
-            for &place in &places {
+            for &place in places {
                 let ticket = &tickets[place];
                 ask.arg(&ticket.entry)
                     .arg(&ticket.worker)
                     .arg(ticket.delivery);
             }
             let answers = values::array(self.script(&ask)?);
-            for (place, answer) in places.into_iter().zip(answers) {
+            for (&place, answer) in places.iter().zip(answers) {
                 good[place] = values::number(answer) == 1;
             }
         }
@@ -339,7 +355,7 @@ impl LeasePool for Redis {
     }
 
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
-        Ok(self.completed(ticket, completion, false)?.0)
+        Ok(self.completed(ticket, completion, 0)?.0)
     }
 
     fn complete_and_lease(
@@ -347,7 +363,7 @@ impl LeasePool for Redis {
         lease: &Lease,
         completion: &Completion,
     ) -> Result<(Completed, Option<Lease>), Trouble> {
-        let (completed, next) = self.completed(&lease.ticket, completion, true)?;
+        let (completed, next) = self.completed(&lease.ticket, completion, stride())?;
         // It is counted: whatever comes of the next one must not make it look otherwise.
         let next = self.leases(&lease.ticket.worker, next).unwrap_or_default();
         Ok((completed, next.into_iter().next()))
@@ -452,7 +468,9 @@ impl LeasePool for Redis {
         tickets: &[Ticket],
     ) -> Result<(Crowd, Vec<bool>), Trouble> {
         let one_job = tickets.first().map(|first| &first.job);
-        let one_job = one_job.filter(|job| tickets.iter().all(|ticket| ticket.job == **job));
+        let one_job = one_job
+            .filter(|job| tickets.iter().all(|ticket| ticket.job == **job))
+            .filter(|_| tickets.len() <= RENEWED);
         let Some(job) = one_job else {
             let crowd = self.beat(present, alive_for)?;
             return Ok((crowd, self.renew(tickets)?));

@@ -241,8 +241,79 @@ fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
     let status = status.expect("it is known");
     assert_eq!((status.state, status.aside), (State::Done, 1010));
     assert_eq!(status.reasons[0].reason, "\\u{1b}[2Jno");
-    let kept = raw(&redis, &["XLEN", "locksley:{job}:aside"]);
-    assert_eq!(values::number(kept), 1000);
+    let kept = || values::number(raw(&redis, &["XLEN", "locksley:{job}:aside"]));
+    assert_eq!(kept(), 1000);
+    // What fails again is kept again, whatever else was set aside.
+    assert_eq!(redis.retry_dead(&order.job.id, &[]), Ok(Some(1000)));
+    let leases = redis.lease(&worker(1), 1010, false, Duration::ZERO);
+    for lease in leases.expect("they wait") {
+        assert_eq!(redis.give_up(&lease.ticket, &why), Ok(true));
+    }
+    let status = redis.status(&order.job.id).expect("it is there");
+    assert_eq!(status.expect("it is known").aside, 1010);
+    assert_eq!(kept(), 1000);
+}
+
+/// The replica stands for a server that is restarted without its last second.
+#[test]
+fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    redis.submit(&order(1, 2)).expect("it is new");
+    let second = Started::new(&[]).expect("the first one was there");
+    let replica = Redis::connect(second.server()).expect("it is there");
+    let port = _server.port.to_string();
+    raw(&replica, &["REPLICAOF", "127.0.0.1", &port]);
+    let mut seen = Value::Nil;
+    while seen == Value::Nil {
+        sleep(Duration::from_millis(10));
+        // While it loads what it got, it answers nothing else.
+        let mut ask = redis::cmd("HGET");
+        ask.arg("locksley:{job}:job").arg("submitted");
+        seen = replica.connections.query(&ask).unwrap_or(Value::Nil);
+    }
+    raw(&replica, &["REPLICAOF", "NO", "ONE"]);
+    let lease = |redis: &Redis| {
+        let leases = redis.lease(&worker(1), 2, false, Duration::ZERO);
+        leases.expect("they wait")
+    };
+    let (before, after) = (lease(&redis), lease(&replica));
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(before.ticket.entry, after.ticket.entry);
+        assert_ne!(before.ticket, after.ticket, "it is the same worker's");
+        let kept = Completion {
+            kept: Some(b"rest".to_vec()),
+            ..Completion::default()
+        };
+        let late = replica.complete(&before.ticket, &kept);
+        assert_eq!(late, Ok(Completed::Fenced));
+        assert_eq!(replica.renew(&[after.ticket.clone()]), Ok(vec![true]));
+    }
+    assert_eq!((before.len(), after.len()), (2, 2));
+}
+
+#[test]
+fn a_worker_may_hold_thousands_of_leases() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let mut order = order(1, 9000);
+    order.job.terms.limits.children = 9000;
+    redis.submit(&order).expect("it is new");
+    let leases = redis.lease(&worker(1), 9000, false, Duration::ZERO);
+    let leases = leases.expect("they wait").into_iter();
+    let mut tickets: Vec<Ticket> = leases.map(|lease| lease.ticket).collect();
+    tickets[4321].delivery += 1;
+    let present = Present {
+        worker: worker(1),
+        slots: 9000,
+    };
+    let renewed = redis.live(&present, Duration::from_secs(60), &tickets);
+    let (crowd, good) = renewed.expect("it is there");
+    assert_eq!((crowd.workers, good.len()), (1, 9000));
+    let lost: Vec<usize> = (0..9000).filter(|place| !good[*place]).collect();
+    assert_eq!(lost, [4321]);
 }
 
 #[test]
