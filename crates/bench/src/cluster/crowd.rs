@@ -2,9 +2,11 @@
 //! hold none: what they cost a Redis server.
 //!
 //! A few threads stand for them, and ask what they would ask, as often as they would ([`pace`]),
-//! each for its part of them. What is measured is the processor time of the server, as a part of
-//! the time that passes.
+//! each for its part of them. Workers that ask for work block on the server: of these a thread
+//! stands for [`TOGETHER`], and blocks for that part of the time. What is measured is the processor
+//! time of the server, as a part of the time that passes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,8 +25,12 @@ const LEASES: usize = 8;
 const THREADS: usize = 4;
 const BUILD: Build = Build(1);
 
-/// So long a worker blocks that asks for work.
-const SHORT: Duration = Duration::from_millis(1);
+/// Of so many workers that ask for work at most one blocks at a time. It blocks for hundreds of
+/// milliseconds: an idle server ends a wait a tenth of a second late.
+const TOGETHER: usize = 20;
+
+/// At least this part of the questions must have been asked, or the clients were too slow.
+const ASKED: f64 = 0.75;
 
 /// The part of a processor that the server takes, the larger of the two; nothing where there is no
 /// server.
@@ -109,16 +115,48 @@ fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Resu
         }
         Ok((server.used(None) - before, start.elapsed()))
     };
-    let parts = thread::scope(|scope| {
-        let part = &part;
-        let threads: Vec<_> = (0..THREADS)
+    let over = AtomicBool::new(false);
+    // Asks for work in the name of one worker after the other. Returns how often.
+    let ask = |number: usize| -> Result<u64, Trouble> {
+        let redis = connect()?;
+        let wait = pace::wait(workers as u32) / TOGETHER as u32;
+        let names = (number * TOGETHER..workers).take(TOGETHER);
+        let mut asked = 0;
+        for number in names.cycle() {
+            if over.load(Ordering::Relaxed) {
+                break;
+            }
+            redis.lease(&worker(number), LEASES, true, wait)?;
+            asked += 1;
+        }
+        Ok(asked)
+    };
+    let askers = if leases == 0 {
+        workers.div_ceil(TOGETHER)
+    } else {
+        0
+    };
+    let began = Instant::now();
+    let (parts, asked) = thread::scope(|scope| {
+        let (part, ask) = (&part, &ask);
+        let asking: Vec<_> = (0..askers)
+            .map(|number| scope.spawn(move || ask(number)))
+            .collect();
+        let parts: Vec<_> = (0..THREADS)
             .map(|number| scope.spawn(move || part(number)))
             .collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended
-            .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect::<Result<Vec<_>, _>>()
-    })?;
+        let parts: Vec<_> = parts.into_iter().map(joined).collect();
+        over.store(true, Ordering::Relaxed);
+        let asked: Vec<_> = asking.into_iter().map(joined).collect();
+        (parts, asked)
+    });
+    let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let asked = asked.into_iter().sum::<Result<u64, _>>()? as f64;
+    let rate = workers as f64 / pace::wait(workers as u32).as_secs_f64();
+    if askers > 0 && asked < ASKED * rate * began.elapsed().as_secs_f64() {
+        let why = format!("{asked} questions were asked, too few: the clients were too slow");
+        return Err(Trouble::Refused(why));
+    }
     // Those that were ready first saw the others come. The last one saw none.
     let (used, passed) = parts
         .into_iter()
@@ -127,50 +165,47 @@ fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Resu
     Ok(used / passed.as_secs_f64())
 }
 
-/// A worker that holds leases.
+fn worker(number: usize) -> WorkerId {
+    WorkerId {
+        name: format!("worker-{number}"),
+        build: BUILD,
+    }
+}
+
+/// What a thread came to.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    let ended = thread.join();
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A worker that holds leases, or none.
 struct Simulated {
     present: Present,
     tickets: Vec<Ticket>,
     beat: Instant,
-    /// When it asks for work, if it has none.
-    ask: Option<Instant>,
 }
 
 impl Simulated {
     fn begin(redis: &Redis, number: usize, leases: usize) -> Result<Simulated, Trouble> {
-        let worker = WorkerId {
-            name: format!("worker-{number}"),
-            build: BUILD,
-        };
         let present = Present {
-            worker,
+            worker: worker(number),
             slots: LEASES as u32,
         };
         redis.beat(&present, Duration::from_secs(60))?;
-        let idle = leases == 0;
         let leases = redis.lease(&present.worker, leases, false, Duration::ZERO)?;
         Ok(Simulated {
             present,
             tickets: leases.into_iter().map(|lease| lease.ticket).collect(),
             beat: Instant::now(),
-            ask: idle.then(Instant::now),
         })
     }
 
-    /// Lets it be anywhere between two beats, and between two questions.
+    /// Lets it be anywhere between two beats.
     fn spread(&mut self, part: f64, crowd: u32) {
-        let now = Instant::now();
-        self.beat = now + pace::beat(crowd).mul_f64(part);
-        self.ask = self.ask.map(|_| now + pace::wait(crowd).mul_f64(part));
+        self.beat = Instant::now() + pace::beat(crowd).mul_f64(part);
     }
 
     fn go_on(&mut self, redis: &Redis, crowd: u32) -> Result<(), Trouble> {
-        if let Some(ask) = self.ask.filter(|ask| *ask <= Instant::now()) {
-            // A thread stands for thousands, so it does not block as long as a worker does. The
-            // server has the same to do: to look, to block the client, and to let it go.
-            self.ask = Some(ask + pace::wait(crowd));
-            redis.lease(&self.present.worker, LEASES, true, SHORT)?;
-        }
         if Instant::now() < self.beat {
             return Ok(());
         }

@@ -12,7 +12,8 @@
 //! that have nothing to do block on a list; a script that adds tasks puts elements there, as many
 //! as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the
 //! next. An element that is lost, with a worker that dies, costs a second: no worker blocks for
-//! long without a look.
+//! long without a look. A worker that has had nothing to do looks first whether any queue of its
+//! build exists, and runs no script if none does.
 //!
 //! A delayed task is an entry of a sorted set, by when it may be leased. Each script that leases
 //! moves those whose time has come to the lists of tasks that wait, and says when the next one's
@@ -27,6 +28,7 @@ mod tests;
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -60,6 +62,8 @@ pub struct Redis {
     /// its submission is a part of the key.
     known: Mutex<HashMap<(JobId, u64), Arc<JobInfo>>>,
     scripts: Scripts,
+    /// Whether the last request for tasks that waited got none.
+    idle: AtomicBool,
 }
 
 macro_rules! scripts {
@@ -119,7 +123,18 @@ impl Redis {
             connections: Connections::new(server),
             known: Mutex::default(),
             scripts: Scripts::default(),
+            idle: AtomicBool::new(false),
         }
+    }
+
+    /// Returns `true` if tasks of a build may wait, or begin later. It costs the server a small part
+    /// of what a look for tasks costs, and thousands of idle workers ask.
+    fn may_have_tasks(&self, build: Build) -> Result<bool, Trouble> {
+        let mut ask = redis::cmd("EXISTS");
+        for queue in ["ready", "urgent", "suspects", "later"] {
+            ask.arg(format!("locksley:{queue}:{build}"));
+        }
+        Ok(values::number(self.connections.query(&ask)?) > 0)
     }
 
     fn script(&self, invocation: &ScriptInvocation<'_>) -> Result<Value, Trouble> {
@@ -303,9 +318,17 @@ impl LeasePool for Redis {
         suspect: bool,
         wait: Duration,
     ) -> Result<Vec<Lease>, Trouble> {
-        let (leases, later) = self.take(worker, at_most, suspect)?;
-        if !leases.is_empty() || wait.is_zero() {
-            return Ok(leases);
+        let in_vain = !wait.is_zero()
+            && self.idle.load(Ordering::Relaxed)
+            && !self.may_have_tasks(worker.build)?;
+        let mut later = None;
+        if !in_vain {
+            let leases;
+            (leases, later) = self.take(worker, at_most, suspect)?;
+            self.idle.store(leases.is_empty(), Ordering::Relaxed);
+            if !leases.is_empty() || wait.is_zero() {
+                return Ok(leases);
+            }
         }
         let until = later
             .map(|later| later.max(SOON))
@@ -320,7 +343,9 @@ impl LeasePool for Redis {
         if woken == Value::Nil && until.is_none() {
             return Ok(Vec::new());
         }
-        Ok(self.take(worker, at_most, suspect)?.0)
+        let leases = self.take(worker, at_most, suspect)?.0;
+        self.idle.store(leases.is_empty(), Ordering::Relaxed);
+        Ok(leases)
     }
 
     fn reclaim(&self) -> Result<Reclaimed, Trouble> {
