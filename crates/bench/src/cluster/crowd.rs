@@ -56,8 +56,14 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
             return Ok(None);
         };
         let wrong = |why: String| Wrong::new(NAME, "a crowd", "a load".into(), why);
-        let load = load(&server, workers, leases, time);
-        let load = load.map_err(|trouble| wrong(trouble.to_string()))?;
+        let crowd = Crowd {
+            server: &server,
+            workers,
+            leases,
+            time,
+            over: AtomicBool::new(false),
+        };
+        let load = crowd.load().map_err(|trouble| wrong(trouble.to_string()))?;
         figures.add(hold, load);
         most = most.max(load);
     }
@@ -65,46 +71,64 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
     Ok(Some(most))
 }
 
-fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Result<f64, Trouble> {
-    let connect = || {
-        let found = Server::find(Some(&server.url()));
+/// Workers that are the same.
+struct Crowd<'a> {
+    server: &'a Started,
+    workers: usize,
+    /// How many leases each of them holds.
+    leases: usize,
+    /// How long they are measured.
+    time: Duration,
+    /// Set when they have been.
+    over: AtomicBool,
+}
+
+impl Crowd<'_> {
+    fn connect(&self) -> Result<Redis, Trouble> {
+        let found = Server::find(Some(&self.server.url()));
         Redis::connect(found.map_err(|bad| Trouble::Refused(bad.to_string()))?)
-    };
-    let redis = connect()?;
-    let job = JobInfo {
-        id: "crowd"
-            .parse()
-            .map_err(|_| Trouble::Refused("a name".to_owned()))?,
-        build: BUILD,
-        program: "crowd".to_owned(),
-        terms: Terms::default(),
-    };
-    let chunks = (workers * leases).div_ceil(job.terms.limits.children);
-    for chunk in 0..chunks {
-        let left = workers * leases - chunk * job.terms.limits.children;
-        redis.submit(&Order {
-            job: job.clone(),
-            tasks: vec![b"task".to_vec(); left.min(job.terms.limits.children)],
-            chunk: chunk as u64,
-            last: chunk + 1 == chunks,
-            urgent: false,
-        })?;
     }
-    let part = |number: usize| -> Result<(f64, Duration), Trouble> {
-        let redis = connect()?;
-        let numbers = (number..workers).step_by(THREADS);
+
+    /// Submits the tasks that they hold.
+    fn submit(&self) -> Result<(), Trouble> {
+        let redis = self.connect()?;
+        let id = "crowd".parse();
+        let job = JobInfo {
+            id: id.map_err(|_| Trouble::Refused("a name".to_owned()))?,
+            build: BUILD,
+            program: "crowd".to_owned(),
+            terms: Terms::default(),
+        };
+        let (tasks, most) = (self.workers * self.leases, job.terms.limits.children);
+        let chunks = tasks.div_ceil(most);
+        for chunk in 0..chunks {
+            redis.submit(&Order {
+                job: job.clone(),
+                tasks: vec![b"task".to_vec(); (tasks - chunk * most).min(most)],
+                chunk: chunk as u64,
+                last: chunk + 1 == chunks,
+                urgent: false,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stands for a part of them, and lets them be alive. Returns the processor time of the server
+    /// from when all of this part had come, and the time that passed.
+    fn live(&self, number: usize) -> Result<(f64, Duration), Trouble> {
+        let redis = self.connect()?;
+        let numbers = (number..self.workers).step_by(THREADS);
         let mut all = numbers
-            .map(|number| Simulated::begin(&redis, number, leases))
+            .map(|number| Simulated::begin(&redis, number, self.leases))
             .collect::<Result<Vec<_>, _>>()?;
         // All of them have come, and are taken to be alive. From now on they go on as they would.
-        let (before, start) = (server.used(None), Instant::now());
-        let crowd = workers as u32;
-        let length = all.len();
+        let (before, start) = (self.server.used(None), Instant::now());
+        let (crowd, length) = (self.workers as u32, all.len());
         for (place, one) in all.iter_mut().enumerate() {
             one.spread(place as f64 / length as f64, crowd);
         }
         let mut look = start;
-        while start.elapsed() < time {
+        while start.elapsed() < self.time {
             for one in &mut all {
                 one.go_on(&redis, crowd)?;
             }
@@ -113,56 +137,60 @@ fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Resu
             }
             thread::sleep(Duration::from_millis(2));
         }
-        Ok((server.used(None) - before, start.elapsed()))
-    };
-    let over = AtomicBool::new(false);
-    // Asks for work in the name of one worker after the other. Returns how often.
-    let ask = |number: usize| -> Result<u64, Trouble> {
-        let redis = connect()?;
-        let wait = pace::wait(workers as u32) / TOGETHER as u32;
-        let names = (number * TOGETHER..workers).take(TOGETHER);
+        Ok((self.server.used(None) - before, start.elapsed()))
+    }
+
+    /// Asks for work in the name of one worker after the other. Returns how often.
+    fn ask(&self, number: usize) -> Result<u64, Trouble> {
+        let redis = self.connect()?;
+        let wait = pace::wait(self.workers as u32) / TOGETHER as u32;
+        let names = (number * TOGETHER..self.workers).take(TOGETHER);
         let mut asked = 0;
         for number in names.cycle() {
-            if over.load(Ordering::Relaxed) {
+            if self.over.load(Ordering::Relaxed) {
                 break;
             }
             redis.lease(&worker(number), LEASES, true, wait)?;
             asked += 1;
         }
         Ok(asked)
-    };
-    let askers = if leases == 0 {
-        workers.div_ceil(TOGETHER)
-    } else {
-        0
-    };
-    let began = Instant::now();
-    let (parts, asked) = thread::scope(|scope| {
-        let (part, ask) = (&part, &ask);
-        let asking: Vec<_> = (0..askers)
-            .map(|number| scope.spawn(move || ask(number)))
-            .collect();
-        let parts: Vec<_> = (0..THREADS)
-            .map(|number| scope.spawn(move || part(number)))
-            .collect();
-        let parts: Vec<_> = parts.into_iter().map(joined).collect();
-        over.store(true, Ordering::Relaxed);
-        let asked: Vec<_> = asking.into_iter().map(joined).collect();
-        (parts, asked)
-    });
-    let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let asked = asked.into_iter().sum::<Result<u64, _>>()? as f64;
-    let rate = workers as f64 / pace::wait(workers as u32).as_secs_f64();
-    if askers > 0 && asked < ASKED * rate * began.elapsed().as_secs_f64() {
-        let why = format!("{asked} questions were asked, too few: the clients were too slow");
-        return Err(Trouble::Refused(why));
     }
-    // Those that were ready first saw the others come. The last one saw none.
-    let (used, passed) = parts
-        .into_iter()
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .unwrap_or_default();
-    Ok(used / passed.as_secs_f64())
+
+    /// The part of a processor that the server takes for them.
+    fn load(&self) -> Result<f64, Trouble> {
+        self.submit()?;
+        let askers = if self.leases == 0 {
+            self.workers.div_ceil(TOGETHER)
+        } else {
+            0
+        };
+        let began = Instant::now();
+        let (parts, asked) = thread::scope(|scope| {
+            let asking: Vec<_> = (0..askers)
+                .map(|number| scope.spawn(move || self.ask(number)))
+                .collect();
+            let parts: Vec<_> = (0..THREADS)
+                .map(|number| scope.spawn(move || self.live(number)))
+                .collect();
+            let parts: Vec<_> = parts.into_iter().map(joined).collect();
+            self.over.store(true, Ordering::Relaxed);
+            let asked: Vec<_> = asking.into_iter().map(joined).collect();
+            (parts, asked)
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let asked = asked.into_iter().sum::<Result<u64, _>>()? as f64;
+        let rate = self.workers as f64 / pace::wait(self.workers as u32).as_secs_f64();
+        if askers > 0 && asked < ASKED * rate * began.elapsed().as_secs_f64() {
+            let why = format!("{asked} questions were asked, too few: the clients were too slow");
+            return Err(Trouble::Refused(why));
+        }
+        // Those that were ready first saw the others come. The last one saw none.
+        let (used, passed) = parts
+            .into_iter()
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or_default();
+        Ok(used / passed.as_secs_f64())
+    }
 }
 
 fn worker(number: usize) -> WorkerId {

@@ -294,6 +294,45 @@ fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
 }
 
 #[test]
+fn a_group_may_have_thousands_of_tasks() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    redis.submit(&order(1, 1)).expect("it is new");
+    let lease = || {
+        let leases = redis.lease(&worker(1), 1, false, Duration::ZERO);
+        leases.expect("it is there").remove(0)
+    };
+    let slots = 2500;
+    let filled = (0..slots).map(|index| (index, index.to_string().into_bytes()));
+    let deferred = crate::continuation::DeferredTask {
+        id: crate::continuation::DeferredId { home: 1, number: 1 },
+        front: b"front".to_vec(),
+        head: b"head".to_vec(),
+        slots,
+        filled: filled.collect(),
+        urgent: false,
+    };
+    let inputs = deferred.filled.iter().map(|(_, input)| input.as_slice());
+    let assembled = deferred.assemble(inputs);
+    let completion = Completion {
+        deferred: vec![deferred],
+        tasks: 1,
+        ..Completion::default()
+    };
+    let completed = redis.complete(&lease().ticket, &completion);
+    let (outstanding, results) = (1, 0);
+    let counted = Completed::Counted {
+        outstanding,
+        results,
+    };
+    assert_eq!(completed, Ok(counted));
+    assert!(lease().task == Some(assembled));
+    let left = raw(&redis, &["HLEN", "locksley:{job}:inputs"]);
+    assert_eq!(values::number(left), 0);
+}
+
+#[test]
 fn a_worker_may_hold_thousands_of_leases() {
     let Some(Real { redis, _server }) = world() else {
         return;

@@ -149,10 +149,17 @@ local function undefer(j, submitted, id, tries, urgent, count)
   end
   local parts = { id .. ' front', id .. ' head', id .. ' slots', id .. ' urgent' }
   local made = redis.call('HMGET', j.inputs, unpack(parts))
-  local argument = { made[2] }
-  for i = 0, tonumber(made[3]) - 1 do
-    argument[#argument + 1] = redis.call('HGET', j.inputs, id .. ' ' .. i) or ''
-    redis.call('HDEL', j.inputs, id .. ' ' .. i)
+  local argument, slots = { made[2] }, tonumber(made[3])
+  -- A thousand slots in a call: a group may have a million, and the server does nothing else.
+  for first = 0, slots - 1, 1000 do
+    local fields = {}
+    for i = first, math.min(first + 999, slots - 1) do
+      fields[#fields + 1] = id .. ' ' .. i
+    end
+    for _, input in ipairs(redis.call('HMGET', j.inputs, unpack(fields))) do
+      argument[#argument + 1] = input or ''
+    end
+    redis.call('HDEL', j.inputs, unpack(fields))
   end
   argument = table.concat(argument)
   local task = made[1] .. varint(#argument) .. argument
