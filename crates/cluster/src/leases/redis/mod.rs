@@ -13,7 +13,7 @@
 //! as tasks or a few, and each wakes one worker. One that finds more than it can take wakes the
 //! next. An element that is lost, with a worker that dies, costs a second: no worker blocks for
 //! long without a look. A worker that has had nothing to do looks first whether any queue of its
-//! build exists, and runs no script if none does.
+//! build exists, and runs no script if none does; of thousands of such workers, one in four does.
 //!
 //! A delayed task is an entry of a sorted set, by when it may be leased. Each script that leases
 //! moves those whose time has come to the lists of tasks that wait, and says when the next one's
@@ -28,7 +28,7 @@ mod tests;
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +47,9 @@ const RUNNING: &str = "locksley:running";
 /// Shortest wait for a delayed task.
 const SOON: Duration = Duration::from_millis(5);
 
+/// From so many workers on, one in four that are idle looks for tasks of which it was not told.
+const CROWD: u32 = 2000;
+
 /// So many leases are renewed by one script: Lua passes 8000 values to a call at most, and each lease
 /// is two of them.
 const RENEWED: usize = 1000;
@@ -62,8 +65,12 @@ pub struct Redis {
     /// its submission is a part of the key.
     known: Mutex<HashMap<(JobId, u64), Arc<JobInfo>>>,
     scripts: Scripts,
-    /// Whether the last request for tasks that waited got none.
+    /// Whether the last look for tasks found none, and none that begin later.
     idle: AtomicBool,
+    /// How often a worker of a crowd has waited since.
+    turns: AtomicU32,
+    /// How many workers there were at the last beat.
+    workers: AtomicU32,
 }
 
 macro_rules! scripts {
@@ -124,7 +131,28 @@ impl Redis {
             known: Mutex::default(),
             scripts: Scripts::default(),
             idle: AtomicBool::new(false),
+            turns: AtomicU32::new(0),
+            workers: AtomicU32::new(0),
         }
+    }
+
+    /// Notes how many workers there are.
+    fn seen(&self, crowd: Crowd) -> Crowd {
+        self.workers.store(crowd.workers, Ordering::Relaxed);
+        crowd
+    }
+
+    /// Notes what a look for tasks found.
+    fn note(&self, leases: &[Lease], later: Option<Duration>) {
+        let nothing = leases.is_empty() && later.is_none();
+        self.idle.store(nothing, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if a worker that is idle just waits to be woken, and leaves the look for tasks
+    /// of which it was not told to the others, of whom there are thousands.
+    fn leaves_look(&self) -> bool {
+        let alone = self.workers.load(Ordering::Relaxed) < CROWD;
+        !alone && !self.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(4)
     }
 
     /// Returns `true` if tasks of a build may wait, or begin later. It costs the server a small part
@@ -320,12 +348,12 @@ impl LeasePool for Redis {
     ) -> Result<Vec<Lease>, Trouble> {
         let in_vain = !wait.is_zero()
             && self.idle.load(Ordering::Relaxed)
-            && !self.may_have_tasks(worker.build)?;
+            && (self.leaves_look() || !self.may_have_tasks(worker.build)?);
         let mut later = None;
         if !in_vain {
             let leases;
             (leases, later) = self.take(worker, at_most, suspect)?;
-            self.idle.store(leases.is_empty(), Ordering::Relaxed);
+            self.note(&leases, later);
             if !leases.is_empty() || wait.is_zero() {
                 return Ok(leases);
             }
@@ -343,8 +371,8 @@ impl LeasePool for Redis {
         if woken == Value::Nil && until.is_none() {
             return Ok(Vec::new());
         }
-        let leases = self.take(worker, at_most, suspect)?.0;
-        self.idle.store(leases.is_empty(), Ordering::Relaxed);
+        let (leases, later) = self.take(worker, at_most, suspect)?;
+        self.note(&leases, later);
         Ok(leases)
     }
 
@@ -483,7 +511,7 @@ impl LeasePool for Redis {
         ask.arg(&present.worker.name)
             .arg(alive_for.as_millis() as u64);
         ask.arg(present.slots).arg(present.worker.build.to_string());
-        Ok(values::crowd(self.script(&ask)?))
+        Ok(self.seen(values::crowd(self.script(&ask)?)))
     }
 
     fn live(
@@ -512,7 +540,7 @@ impl LeasePool for Redis {
         }
         let mut parts = values::array(self.script(&ask)?).into_iter();
         let mut next = || parts.next().unwrap_or_default();
-        let crowd = values::crowd(next());
+        let crowd = self.seen(values::crowd(next()));
         let good = values::array(next()).into_iter();
         Ok((crowd, good.map(|good| values::number(good) == 1).collect()))
     }

@@ -293,6 +293,34 @@ fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
     assert_eq!((before.len(), after.len()), (2, 2));
 }
 
+/// A worker that is idle runs no script, and finds a task of which it was not told all the same.
+#[test]
+fn a_wake_that_is_lost_is_made_up_for() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let soon = Duration::from_millis(10);
+    let lease = || redis.lease(&worker(1), 1, false, soon).map(|all| all.len());
+    let scripts = || {
+        let about = values::text(raw(&redis, &["INFO", "commandstats"]));
+        let line = about.lines().find(|line| line.contains("evalsha"));
+        let calls = line.and_then(|line| line.split(['=', ',']).nth(1));
+        calls.and_then(|calls| calls.parse::<u64>().ok())
+    };
+    assert_eq!(lease(), Ok(0));
+    let before = scripts();
+    assert_eq!((lease(), lease()), (Ok(0), Ok(0)));
+    assert_eq!(scripts(), before);
+    redis.submit(&order(1, 1)).expect("it is new");
+    raw(&redis, &["DEL", &format!("locksley:wake:{}", Build(1))]);
+    assert_eq!(lease(), Ok(1));
+    assert!((0..8).all(|_| !redis.leaves_look()));
+    let (slots, workers) = (1, CROWD);
+    redis.seen(Crowd { slots, workers });
+    let looks = (0..8).filter(|_| !redis.leaves_look());
+    assert_eq!(looks.count(), 2, "in a crowd");
+}
+
 #[test]
 fn a_group_may_have_thousands_of_tasks() {
     let Some(Real { redis, _server }) = world() else {
