@@ -288,7 +288,8 @@ fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
         };
         let late = replica.complete(&before.ticket, &kept);
         assert_eq!(late, Ok(Completed::Fenced));
-        assert_eq!(replica.renew(&[after.ticket.clone()]), Ok(vec![true]));
+        let renewed = replica.renew(std::slice::from_ref(&after.ticket));
+        assert_eq!(renewed, Ok(vec![true]));
     }
     assert_eq!((before.len(), after.len()), (2, 2));
 }
