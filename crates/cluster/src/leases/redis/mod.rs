@@ -50,8 +50,8 @@ const SOON: Duration = Duration::from_millis(5);
 /// From so many workers on, one in four that are idle looks for tasks of which it was not told.
 const CROWD: u32 = 2000;
 
-/// So many leases are renewed by one script: Lua passes 8000 values to a call at most, and each lease
-/// is two of them.
+/// So many leases are renewed by one script: Lua passes 8000 values to a call at most, and each
+/// lease is two of them.
 const RENEWED: usize = 1000;
 
 /// So many jobs are remembered that are over, or not ours any more.
@@ -148,15 +148,15 @@ impl Redis {
         self.idle.store(nothing, Ordering::Relaxed);
     }
 
-    /// Returns `true` if a worker that is idle just waits to be woken, and leaves the look for tasks
-    /// of which it was not told to the others, of whom there are thousands.
+    /// Returns `true` if a worker that is idle just waits to be woken, and leaves the look for
+    /// tasks of which it was not told to the others, of whom there are thousands.
     fn leaves_look(&self) -> bool {
         let alone = self.workers.load(Ordering::Relaxed) < CROWD;
         !alone && !self.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(4)
     }
 
-    /// Returns `true` if tasks of a build may wait, or begin later. It costs the server a small part
-    /// of what a look for tasks costs, and thousands of idle workers ask.
+    /// Returns `true` if tasks of a build may wait, or begin later. It costs the server a small
+    /// part of what a look for tasks costs, and thousands of idle workers ask.
     fn may_have_tasks(&self, build: Build) -> Result<bool, Trouble> {
         let mut ask = redis::cmd("EXISTS");
         for queue in ["ready", "urgent", "suspects", "later"] {
