@@ -99,7 +99,8 @@
 //!
 //! *Numbers of deferred tasks are unique.* A number has two parts: the rank, or the number of the
 //! lease's delivery, which a job never uses twice; and a counter of the process. A server that lost
-//! its last second cannot have a deferred task of a delivery that it does not know.
+//! its last second cannot have a deferred task of a delivery that it does not know, and gives that
+//! delivery's number to no other, since the numbers have random gaps.
 //!
 //! **A task that was set aside** leaves its slot empty. The continuation never runs, and the job
 //! ends without it, as it ends without the task.

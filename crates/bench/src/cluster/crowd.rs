@@ -2,9 +2,11 @@
 //! hold none: what they cost a Redis server.
 //!
 //! A few threads stand for them, and ask what they would ask, as often as they would ([`pace`]),
-//! each for its part of them. What is measured is the processor time of the server, as a part of
-//! the time that passes.
+//! each for its part of them. Workers that ask for work block on the server: of these a thread
+//! stands for [`TOGETHER`], and blocks for that part of the time. What is measured is the processor
+//! time of the server, as a part of the time that passes.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,8 +25,12 @@ const LEASES: usize = 8;
 const THREADS: usize = 4;
 const BUILD: Build = Build(1);
 
-/// So long a worker blocks that asks for work.
-const SHORT: Duration = Duration::from_millis(1);
+/// Of so many workers that ask for work at most one blocks at a time. It blocks for hundreds of
+/// milliseconds: an idle server ends a wait a tenth of a second late.
+const TOGETHER: usize = 20;
+
+/// At least this part of the questions must have been asked, or the clients were too slow.
+const ASKED: f64 = 0.75;
 
 /// The part of a processor that the server takes, the larger of the two; nothing where there is no
 /// server.
@@ -50,8 +56,19 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
             return Ok(None);
         };
         let wrong = |why: String| Wrong::new(NAME, "a crowd", "a load".into(), why);
-        let load = load(&server, workers, leases, time);
-        let load = load.map_err(|trouble| wrong(trouble.to_string()))?;
+        let crowd = Crowd {
+            server: &server,
+            workers,
+            leases,
+            time,
+            come: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+        };
+        let load = crowd.load().map_err(|trouble| wrong(trouble.to_string()))?;
+        let Some(load) = load else {
+            eprintln!("skipped: this machine is too busy to ask as much as {workers} workers do");
+            return Ok(None);
+        };
         figures.add(hold, load);
         most = most.max(load);
     }
@@ -59,46 +76,71 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<Option<f64>,
     Ok(Some(most))
 }
 
-fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Result<f64, Trouble> {
-    let connect = || {
-        let found = Server::find(Some(&server.url()));
+/// Workers that are the same.
+struct Crowd<'a> {
+    server: &'a Started,
+    workers: usize,
+    /// How many leases each of them holds.
+    leases: usize,
+    /// How long they are measured.
+    time: Duration,
+    /// How many of the threads that let them be alive have let all of theirs come.
+    come: AtomicUsize,
+    /// Set when they have been measured.
+    over: AtomicBool,
+}
+
+impl Crowd<'_> {
+    fn connect(&self) -> Result<Redis, Trouble> {
+        let found = Server::find(Some(&self.server.url()));
         Redis::connect(found.map_err(|bad| Trouble::Refused(bad.to_string()))?)
-    };
-    let redis = connect()?;
-    let job = JobInfo {
-        id: "crowd"
-            .parse()
-            .map_err(|_| Trouble::Refused("a name".to_owned()))?,
-        build: BUILD,
-        program: "crowd".to_owned(),
-        terms: Terms::default(),
-    };
-    let chunks = (workers * leases).div_ceil(job.terms.limits.children);
-    for chunk in 0..chunks {
-        let left = workers * leases - chunk * job.terms.limits.children;
-        redis.submit(&Order {
-            job: job.clone(),
-            tasks: vec![b"task".to_vec(); left.min(job.terms.limits.children)],
-            chunk: chunk as u64,
-            last: chunk + 1 == chunks,
-            urgent: false,
-        })?;
     }
-    let part = |number: usize| -> Result<(f64, Duration), Trouble> {
-        let redis = connect()?;
-        let numbers = (number..workers).step_by(THREADS);
+
+    /// Submits the tasks that they hold.
+    fn submit(&self) -> Result<(), Trouble> {
+        let redis = self.connect()?;
+        let id = "crowd".parse();
+        let job = JobInfo {
+            id: id.map_err(|_| Trouble::Refused("a name".to_owned()))?,
+            build: BUILD,
+            program: "crowd".to_owned(),
+            terms: Terms::default(),
+        };
+        let (tasks, most) = (self.workers * self.leases, job.terms.limits.children);
+        let chunks = tasks.div_ceil(most);
+        for chunk in 0..chunks {
+            redis.submit(&Order {
+                job: job.clone(),
+                tasks: vec![b"task".to_vec(); (tasks - chunk * most).min(most)],
+                chunk: chunk as u64,
+                last: chunk + 1 == chunks,
+                urgent: false,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Stands for a part of them, and lets them be alive. Returns the processor time of the server
+    /// from when all of this part had come, and the time that passed.
+    fn live(&self, number: usize) -> Result<(f64, Duration), Trouble> {
+        let redis = self.connect()?;
+        let numbers = (number..self.workers).step_by(THREADS);
         let mut all = numbers
-            .map(|number| Simulated::begin(&redis, number, leases))
+            .map(|number| Simulated::begin(&redis, number, self.leases))
             .collect::<Result<Vec<_>, _>>()?;
+        // The leases of those that came first are short: there was no crowd yet.
+        for one in &all {
+            redis.live(&one.present, Duration::from_secs(60), &one.tickets)?;
+        }
         // All of them have come, and are taken to be alive. From now on they go on as they would.
-        let (before, start) = (server.used(None), Instant::now());
-        let crowd = workers as u32;
-        let length = all.len();
+        self.come.fetch_add(1, Ordering::Relaxed);
+        let (before, start) = (self.server.used(None), Instant::now());
+        let (crowd, length) = (self.workers as u32, all.len());
         for (place, one) in all.iter_mut().enumerate() {
             one.spread(place as f64 / length as f64, crowd);
         }
         let mut look = start;
-        while start.elapsed() < time {
+        while start.elapsed() < self.time {
             for one in &mut all {
                 one.go_on(&redis, crowd)?;
             }
@@ -107,70 +149,112 @@ fn load(server: &Started, workers: usize, leases: usize, time: Duration) -> Resu
             }
             thread::sleep(Duration::from_millis(2));
         }
-        Ok((server.used(None) - before, start.elapsed()))
-    };
-    let parts = thread::scope(|scope| {
-        let part = &part;
-        let threads: Vec<_> = (0..THREADS)
-            .map(|number| scope.spawn(move || part(number)))
-            .collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended
-            .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect::<Result<Vec<_>, _>>()
-    })?;
-    // Those that were ready first saw the others come. The last one saw none.
-    let (used, passed) = parts
-        .into_iter()
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .unwrap_or_default();
-    Ok(used / passed.as_secs_f64())
+        Ok((self.server.used(None) - before, start.elapsed()))
+    }
+
+    /// Asks for work in the name of one worker after the other. Returns how often.
+    fn ask(&self, number: usize) -> Result<u64, Trouble> {
+        let redis = self.connect()?;
+        let wait = pace::wait(self.workers as u32) / TOGETHER as u32;
+        let names = (number * TOGETHER..self.workers).take(TOGETHER);
+        while self.come.load(Ordering::Relaxed) < THREADS && !self.over.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        // The other threads beat for all of them. From a beat it knows how many there are.
+        let first = Present {
+            worker: worker(number * TOGETHER),
+            slots: LEASES as u32,
+        };
+        redis.beat(&first, Duration::from_secs(60))?;
+        let mut asked = 0;
+        for number in names.cycle() {
+            if self.over.load(Ordering::Relaxed) {
+                break;
+            }
+            redis.lease(&worker(number), LEASES, true, wait)?;
+            asked += 1;
+        }
+        Ok(asked)
+    }
+
+    /// The part of a processor that the server takes for them.
+    ///
+    /// Nothing if the clients were too slow on this machine.
+    fn load(&self) -> Result<Option<f64>, Trouble> {
+        self.submit()?;
+        let askers = if self.leases == 0 {
+            self.workers.div_ceil(TOGETHER)
+        } else {
+            0
+        };
+        let (parts, asked) = thread::scope(|scope| {
+            let asking: Vec<_> = (0..askers)
+                .map(|number| scope.spawn(move || self.ask(number)))
+                .collect();
+            let parts: Vec<_> = (0..THREADS)
+                .map(|number| scope.spawn(move || self.live(number)))
+                .collect();
+            let parts: Vec<_> = parts.into_iter().map(joined).collect();
+            self.over.store(true, Ordering::Relaxed);
+            let asked: Vec<_> = asking.into_iter().map(joined).collect();
+            (parts, asked)
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let asked = asked.into_iter().sum::<Result<u64, _>>()? as f64;
+        let rate = self.workers as f64 / pace::wait(self.workers as u32).as_secs_f64();
+        if askers > 0 && asked < ASKED * rate * self.time.as_secs_f64() {
+            return Ok(None);
+        }
+        // Those that were ready first saw the others come. The last one saw none.
+        let (used, passed) = parts
+            .into_iter()
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or_default();
+        Ok(Some(used / passed.as_secs_f64()))
+    }
 }
 
-/// A worker that holds leases.
+fn worker(number: usize) -> WorkerId {
+    WorkerId {
+        name: format!("worker-{number}"),
+        build: BUILD,
+    }
+}
+
+/// What a thread came to.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    let ended = thread.join();
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A worker that holds leases, or none.
 struct Simulated {
     present: Present,
     tickets: Vec<Ticket>,
     beat: Instant,
-    /// When it asks for work, if it has none.
-    ask: Option<Instant>,
 }
 
 impl Simulated {
     fn begin(redis: &Redis, number: usize, leases: usize) -> Result<Simulated, Trouble> {
-        let worker = WorkerId {
-            name: format!("worker-{number}"),
-            build: BUILD,
-        };
         let present = Present {
-            worker,
+            worker: worker(number),
             slots: LEASES as u32,
         };
         redis.beat(&present, Duration::from_secs(60))?;
-        let idle = leases == 0;
         let leases = redis.lease(&present.worker, leases, false, Duration::ZERO)?;
         Ok(Simulated {
             present,
             tickets: leases.into_iter().map(|lease| lease.ticket).collect(),
             beat: Instant::now(),
-            ask: idle.then(Instant::now),
         })
     }
 
-    /// Lets it be anywhere between two beats, and between two questions.
+    /// Lets it be anywhere between two beats.
     fn spread(&mut self, part: f64, crowd: u32) {
-        let now = Instant::now();
-        self.beat = now + pace::beat(crowd).mul_f64(part);
-        self.ask = self.ask.map(|_| now + pace::wait(crowd).mul_f64(part));
+        self.beat = Instant::now() + pace::beat(crowd).mul_f64(part);
     }
 
     fn go_on(&mut self, redis: &Redis, crowd: u32) -> Result<(), Trouble> {
-        if let Some(ask) = self.ask.filter(|ask| *ask <= Instant::now()) {
-            // A thread stands for thousands, so it does not block as long as a worker does. The
-            // server has the same to do: to look, to block the client, and to let it go.
-            self.ask = Some(ask + pace::wait(crowd));
-            redis.lease(&self.present.worker, LEASES, true, SHORT)?;
-        }
         if Instant::now() < self.beat {
             return Ok(());
         }

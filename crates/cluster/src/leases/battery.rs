@@ -192,6 +192,7 @@ macro_rules! battery {
             a_slot_is_filled_once
             deferred_tasks_have_limits
             what_was_set_aside_is_tried_again
+            a_large_task_that_was_set_aside_is_tried_again
             a_delayed_child_waits_for_its_time
             a_job_may_begin_later
             urgent_tasks_go_first

@@ -80,7 +80,7 @@
 //! | the server's clock is set back | it is taken to go on from the last beat of a worker | deadlines are compared with a time that never goes back |
 //! | the server's clock jumps ahead | leases run out early: some work is done twice | as when a worker stops |
 //! | the server is killed and restarted, with an append-only file | clients retry until it is back | scripts are written as a whole; a half-written one at the end of the file is dropped as a whole |
-//! | the server's machine loses power, and with it the last second (`appendfsync everysec`) | what was done in that second is done again; a job may be unknown again, or not be over any more | the state is an earlier one, whole; tickets of what came after fit no entry |
+//! | the server's machine loses power, and with it the last second (`appendfsync everysec`) | what was done in that second is done again; a job may be unknown again, or not be over any more | the state is an earlier one, whole; tickets of what came after fit no entry, since numbers of deliveries have random gaps |
 //! | the server's memory is full (`OOM`) | what would need more is repeated until there is room, and submitters are told; tasks without children end nevertheless, and leases are renewed | a script is refused at its first change, or not at all |
 //! | the server becomes a replica, and another one has its address | connections are made anew, to that one | what the new one had not got is done again, as after a loss of power |
 //! | the tasks of a running job are deleted by hand, or evicted | submitters are told so (`Vanished`); it can be submitted anew | a running job has tasks: the last one ends it in the same step |
@@ -122,7 +122,7 @@ pub use redis::Redis;
 pub use simple::{JobError, ServeError, serve_until_ctrl_c, submit_and_wait};
 #[cfg(test)]
 use submit::submit_chunks;
-pub use submit::{Ended, Progress, follow, submit};
+pub use submit::{Ended, Progress, Submission, follow, submit};
 pub use types::*;
 #[cfg(feature = "redis")]
 pub use url::{BadServer, Server};

@@ -76,6 +76,98 @@ pub(super) fn submit_chunks<T: Task>(
     }
 }
 
+/// Attempts to submit a job to a server that may be away.
+///
+/// After an attempt that failed it is open whether the job was submitted. It may even be over when
+/// the next attempt asks. A submission tells it from one that was over before.
+///
+/// ```
+/// use locksley_cluster::Build;
+/// use locksley_cluster::leases::{JobInfo, Memory, Submission, Submitted, Terms};
+/// use locksley_cluster::programs::uts::Search;
+/// use locksley_workload::UtsTree;
+///
+/// let pool = Memory::default();
+/// let (build, program) = (Build(1), "uts".to_owned());
+/// let job = JobInfo { id: "tree".parse()?, build, program, terms: Terms::default() };
+/// let root = || [Search::whole(UtsTree::named("T1").unwrap())];
+/// let mut submission = Submission::new(&pool, &job, false);
+/// let submitted = loop {
+///     match submission.attempt(root) {
+///         Err(trouble) if trouble.passes() => eprintln!("{trouble}; trying again"),
+///         submitted => break submitted?,
+///     }
+/// };
+/// assert_eq!(submitted, Submitted::New);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Submission<'a> {
+    leases: &'a dyn LeasePool,
+    job: &'a JobInfo,
+    again: bool,
+    /// When the job was submitted that had the name before the first attempt, once that is known;
+    /// nothing if none had it.
+    before: Option<Option<u64>>,
+}
+
+impl<'a> Submission<'a> {
+    /// A submission of a job; if `again`, in place of any job of its name that was over before.
+    pub fn new(leases: &'a dyn LeasePool, job: &'a JobInfo, again: bool) -> Submission<'a> {
+        Submission {
+            leases,
+            job,
+            again,
+            before: None,
+        }
+    }
+
+    /// [Submits](submit) the job, unless an earlier attempt did. The tasks are the same at each
+    /// attempt.
+    ///
+    /// # Errors
+    ///
+    /// See [`LeasePool::submit`].
+    pub fn attempt<T: Task, I: IntoIterator<Item = T>>(
+        &mut self,
+        tasks: impl Fn() -> I,
+    ) -> Result<Submitted, Trouble> {
+        let before = match self.before {
+            Some(before) => before,
+            None => *self
+                .before
+                .insert(self.known()?.map(|(submitted, _)| submitted)),
+        };
+        let outcome = submit(self.leases, self.job, tasks());
+        let ours = match outcome {
+            Ok(Submitted::Over(_)) => true,
+            Err(Trouble::Taken(_)) => false,
+            _ => return outcome,
+        };
+        let Some((submitted, state)) = self.known()? else {
+            // It was forgotten in between.
+            return submit(self.leases, self.job, tasks());
+        };
+        if ours && Some(submitted) != before {
+            return Ok(Submitted::Attached);
+        }
+        if self.again && state != State::Running {
+            self.leases.cancel(&self.job.id, true)?;
+            return submit(self.leases, self.job, tasks());
+        }
+        outcome
+    }
+
+    /// When the job that has the name was submitted, and its state.
+    fn known(&self) -> Result<Option<(u64, State)>, Trouble> {
+        match self.leases.status(&self.job.id) {
+            Ok(status) => Ok(status.map(|status| (status.submitted, status.state))),
+            // Its tasks are gone, and its name is free.
+            Err(Trouble::Vanished(_)) => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+}
+
 /// Bytes of first tasks that are sent at once: a server is busy with them for milliseconds.
 const CHUNK: usize = 4 << 20;
 
@@ -200,4 +292,92 @@ fn look(
         }
     };
     Ok((Progress { status, rate }, results))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use crate::Build;
+    use crate::leases::flaky::Flaky;
+    use crate::leases::{Completion, Memory, Terms, WorkerId};
+    use crate::tangle::Knot;
+
+    fn job() -> JobInfo {
+        JobInfo {
+            id: "job".parse().expect("it is plain"),
+            build: Build(1),
+            program: "tangle".to_owned(),
+            terms: Terms::default(),
+        }
+    }
+
+    /// Ends the job, if it is there. Returns `true` if it was.
+    fn finish(memory: &Memory) -> bool {
+        let (name, build) = ("w".to_owned(), Build(1));
+        let leases = memory.lease(&WorkerId { name, build }, 9, true, Duration::ZERO);
+        let leases = leases.expect("it is in memory");
+        for lease in &leases {
+            let completed = memory.complete(&lease.ticket, &Completion::default());
+            completed.expect("it is in memory");
+        }
+        !leases.is_empty()
+    }
+
+    /// Replies are lost, and the job is over whenever the next attempt asks.
+    #[test]
+    fn a_submission_knows_its_own_job() {
+        for again in [false, true] {
+            let (mut unheard, mut anew) = (0, 0);
+            for seed in 1..200 {
+                let flaky = Flaky {
+                    pool: Memory::default(),
+                    one_in: 3,
+                    random: Mutex::new(seed << 40 | 0x9E37_79B9),
+                    refusals: AtomicU64::new(0),
+                };
+                let job = job();
+                let root = || [Knot::new(1, 1)];
+                if again {
+                    submit(&flaky.pool, &job, root()).expect("it is new");
+                    assert!(finish(&flaky.pool));
+                }
+                let mut submission = Submission::new(&flaky, &job, again);
+                let mut runs = 0;
+                let submitted = loop {
+                    let submitted = submission.attempt(root);
+                    runs += u64::from(finish(&flaky.pool));
+                    match submitted {
+                        Err(trouble) => assert!(trouble.passes(), "{trouble}"),
+                        Ok(submitted) => break submitted,
+                    }
+                };
+                assert_eq!(runs, 1, "it is run once, seed {seed}");
+                match submitted {
+                    Submitted::New => anew += 1,
+                    Submitted::Attached => unheard += 1,
+                    over => panic!("{over:?} with seed {seed}"),
+                }
+            }
+            assert!(unheard > 10 && anew > 10, "{unheard}, {anew}");
+        }
+    }
+
+    #[test]
+    fn a_job_that_was_over_before_is_told() {
+        let (memory, job) = (Memory::default(), job());
+        let root = || [Knot::new(1, 1)];
+        submit(&memory, &job, root()).expect("it is new");
+        finish(&memory);
+        let over = Ok(Submitted::Over(State::Done));
+        assert_eq!(Submission::new(&memory, &job, false).attempt(root), over);
+        // Other tasks under its name take its place if that is wanted.
+        let other = || [Knot::new(2, 1)];
+        let taken = Submission::new(&memory, &job, false).attempt(other);
+        assert_eq!(taken, Err(Trouble::Taken(job.id.clone())));
+        let anew = Submission::new(&memory, &job, true).attempt(other);
+        assert_eq!(anew, Ok(Submitted::New));
+    }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use locksley_cluster::leases::{
-    Aside, Ended, JobId, JobInfo, LeasePool, Progress, Redis, State, Status, Submitted, Terms,
-    Trouble, follow, submit,
+    Aside, Ended, JobId, JobInfo, LeasePool, Progress, Redis, State, Status, Submission, Submitted,
+    Terms, Trouble, follow,
 };
 use serde_json::json;
 
@@ -108,16 +108,9 @@ impl Visitor for Once<'_> {
         let info = submit_options.info(job.program().name())?;
         let id = info.id.clone();
         let began = Instant::now();
-        let hand_in = || {
-            let submitted = submit(&redis, &info, job.first());
-            if submit_options.again && is_over(&redis, &id, &submitted)? {
-                redis.cancel(&id, true)?;
-                return submit(&redis, &info, job.first());
-            }
-            submitted
-        };
+        let mut submission = Submission::new(&redis, &info, submit_options.again);
         let submitted = loop {
-            match hand_in() {
+            match submission.attempt(|| job.first()) {
                 // A request that may not have been heard is repeated: it is the same job.
                 Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
                     eprintln!("{trouble}; trying again");
@@ -180,20 +173,6 @@ fn greeting(title: &str, id: &JobId, submitted: Submitted) -> String {
         }
         Submitted::Over(_) => format!("{title} was submitted as {id} before, and is over"),
     }
-}
-
-/// Returns `true` if the name belongs to a job that is over: this one, or an earlier one with other
-/// arguments or of another build.
-fn is_over(
-    redis: &Redis,
-    id: &JobId,
-    submitted: &Result<Submitted, Trouble>,
-) -> Result<bool, Trouble> {
-    if !matches!(submitted, Err(Trouble::Taken(_))) {
-        return Ok(matches!(submitted, Ok(Submitted::Over(_))));
-    }
-    let status = redis.status(id)?;
-    Ok(status.is_some_and(|status| status.state != State::Running))
 }
 
 /// Why a job that is over is no success.

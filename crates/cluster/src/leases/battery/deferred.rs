@@ -203,3 +203,24 @@ pub(in crate::leases) fn what_was_set_aside_is_tried_again(world: &dyn World) {
     assert_eq!(case.pool.cancel(&case.job.id, true), Ok(Some(State::Done)));
     assert_eq!(retry(&[]), Ok(None));
 }
+
+pub(in crate::leases) fn a_large_task_that_was_set_aside_is_tried_again(world: &dyn World) {
+    let large = "x".repeat(Dead::WHOLE + 1);
+    let mut case = Case::new(world);
+    case.job.terms.limits.task = large.len();
+    assert_eq!(case.submit(&[&large, "b"]), Ok(Submitted::New));
+    for _ in 0..2 {
+        let lease = case.lease("w").expect("it waits");
+        let hopeless = GiveUp::Hopeless("not now".to_owned());
+        assert_eq!(case.pool.give_up(&lease.ticket, &hopeless), Ok(true));
+        let dead = case.pool.dead(&case.job.id).expect("the pool is there");
+        assert_eq!((dead[0].whole, dead[0].task.len()), (true, large.len()));
+        assert_eq!(case.pool.retry_dead(&case.job.id, &[]), Ok(Some(1)));
+        // The other one was there before.
+        let other = case.lease("w").expect("it waits");
+        assert_eq!(
+            case.pool.give_up(&other.ticket, &GiveUp::Stopping),
+            Ok(true)
+        );
+    }
+}

@@ -310,7 +310,10 @@ impl Job {
             reason: shortened(reason),
         };
         let size = entry.task.len();
-        let whole = size <= Dead::WHOLE;
+        let large = |size: &usize| *size > Dead::WHOLE;
+        let taken = self.aside.iter().filter(|dead| dead.whole);
+        let taken: usize = taken.map(|dead| dead.task.len()).filter(large).sum();
+        let whole = !large(&size) || taken + size <= Dead::ROOM;
         let kept = if whole { size } else { Dead::PART };
         self.aside.push(Dead {
             aside,

@@ -241,8 +241,147 @@ fn of_what_is_set_aside_all_is_counted_and_not_all_is_kept() {
     let status = status.expect("it is known");
     assert_eq!((status.state, status.aside), (State::Done, 1010));
     assert_eq!(status.reasons[0].reason, "\\u{1b}[2Jno");
-    let kept = raw(&redis, &["XLEN", "locksley:{job}:aside"]);
-    assert_eq!(values::number(kept), 1000);
+    let kept = || values::number(raw(&redis, &["XLEN", "locksley:{job}:aside"]));
+    assert_eq!(kept(), 1000);
+    // What fails again is kept again, whatever else was set aside.
+    assert_eq!(redis.retry_dead(&order.job.id, &[]), Ok(Some(1000)));
+    let leases = redis.lease(&worker(1), 1010, false, Duration::ZERO);
+    for lease in leases.expect("they wait") {
+        assert_eq!(redis.give_up(&lease.ticket, &why), Ok(true));
+    }
+    let status = redis.status(&order.job.id).expect("it is there");
+    assert_eq!(status.expect("it is known").aside, 1010);
+    assert_eq!(kept(), 1000);
+}
+
+/// The replica stands for a server that is restarted without its last second.
+#[test]
+fn a_server_that_lost_its_last_changes_delivers_under_other_numbers() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    redis.submit(&order(1, 2)).expect("it is new");
+    let second = Started::new(&[]).expect("the first one was there");
+    let replica = Redis::connect(second.server()).expect("it is there");
+    let port = _server.port.to_string();
+    raw(&replica, &["REPLICAOF", "127.0.0.1", &port]);
+    let mut seen = Value::Nil;
+    while seen == Value::Nil {
+        sleep(Duration::from_millis(10));
+        // While it loads what it got, it answers nothing else.
+        let mut ask = redis::cmd("HGET");
+        ask.arg("locksley:{job}:job").arg("submitted");
+        seen = replica.connections.query(&ask).unwrap_or(Value::Nil);
+    }
+    raw(&replica, &["REPLICAOF", "NO", "ONE"]);
+    let lease = |redis: &Redis| {
+        let leases = redis.lease(&worker(1), 2, false, Duration::ZERO);
+        leases.expect("they wait")
+    };
+    let (before, after) = (lease(&redis), lease(&replica));
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(before.ticket.entry, after.ticket.entry);
+        assert_ne!(before.ticket, after.ticket, "it is the same worker's");
+        let kept = Completion {
+            kept: Some(b"rest".to_vec()),
+            ..Completion::default()
+        };
+        let late = replica.complete(&before.ticket, &kept);
+        assert_eq!(late, Ok(Completed::Fenced));
+        let renewed = replica.renew(std::slice::from_ref(&after.ticket));
+        assert_eq!(renewed, Ok(vec![true]));
+    }
+    assert_eq!((before.len(), after.len()), (2, 2));
+}
+
+/// A worker that is idle runs no script, and finds a task of which it was not told all the same.
+#[test]
+fn a_wake_that_is_lost_is_made_up_for() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let soon = Duration::from_millis(10);
+    let lease = || redis.lease(&worker(1), 1, false, soon).map(|all| all.len());
+    let scripts = || {
+        let about = values::text(raw(&redis, &["INFO", "commandstats"]));
+        let line = about.lines().find(|line| line.contains("evalsha"));
+        let calls = line.and_then(|line| line.split(['=', ',']).nth(1));
+        calls.and_then(|calls| calls.parse::<u64>().ok())
+    };
+    assert_eq!(lease(), Ok(0));
+    let before = scripts();
+    assert_eq!((lease(), lease()), (Ok(0), Ok(0)));
+    assert_eq!(scripts(), before);
+    redis.submit(&order(1, 1)).expect("it is new");
+    raw(&redis, &["DEL", &format!("locksley:wake:{}", Build(1))]);
+    assert_eq!(lease(), Ok(1));
+    assert!((0..8).all(|_| !redis.leaves_look()));
+    let (slots, workers) = (1, CROWD);
+    redis.seen(Crowd { slots, workers });
+    let looks = (0..8).filter(|_| !redis.leaves_look());
+    assert_eq!(looks.count(), 2, "in a crowd");
+}
+
+#[test]
+fn a_group_may_have_thousands_of_tasks() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    redis.submit(&order(1, 1)).expect("it is new");
+    let lease = || {
+        let leases = redis.lease(&worker(1), 1, false, Duration::ZERO);
+        leases.expect("it is there").remove(0)
+    };
+    let slots = 2500;
+    let filled = (0..slots).map(|index| (index, index.to_string().into_bytes()));
+    let deferred = crate::continuation::DeferredTask {
+        id: crate::continuation::DeferredId { home: 1, number: 1 },
+        front: b"front".to_vec(),
+        head: b"head".to_vec(),
+        slots,
+        filled: filled.collect(),
+        urgent: false,
+    };
+    let inputs = deferred.filled.iter().map(|(_, input)| input.as_slice());
+    let assembled = deferred.assemble(inputs);
+    let completion = Completion {
+        deferred: vec![deferred],
+        tasks: 1,
+        ..Completion::default()
+    };
+    let completed = redis.complete(&lease().ticket, &completion);
+    let (outstanding, results) = (1, 0);
+    let counted = Completed::Counted {
+        outstanding,
+        results,
+    };
+    assert_eq!(completed, Ok(counted));
+    assert!(lease().task == Some(assembled));
+    let left = raw(&redis, &["HLEN", "locksley:{job}:inputs"]);
+    assert_eq!(values::number(left), 0);
+}
+
+#[test]
+fn a_worker_may_hold_thousands_of_leases() {
+    let Some(Real { redis, _server }) = world() else {
+        return;
+    };
+    let mut order = order(1, 9000);
+    order.job.terms.limits.children = 9000;
+    redis.submit(&order).expect("it is new");
+    let leases = redis.lease(&worker(1), 9000, false, Duration::ZERO);
+    let leases = leases.expect("they wait").into_iter();
+    let mut tickets: Vec<Ticket> = leases.map(|lease| lease.ticket).collect();
+    tickets[4321].delivery += 1;
+    let present = Present {
+        worker: worker(1),
+        slots: 9000,
+    };
+    let renewed = redis.live(&present, Duration::from_secs(60), &tickets);
+    let (crowd, good) = renewed.expect("it is there");
+    assert_eq!((crowd.workers, good.len()), (1, 9000));
+    let lost: Vec<usize> = (0..9000).filter(|place| !good[*place]).collect();
+    assert_eq!(lost, [4321]);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 -- Replaces a task by its results, its children and what is kept of it; and leases another one, if
 -- that is wanted. O(log n) for the lease, O(1) for each child, each result, each slot of a deferred
 -- task.
--- ARGV: name, entry, worker, delivery, step, 1 if something is kept, 1 if another task is wanted,
--- tasks run, then the numbers of results, children, tasks to set aside, deferred tasks and inputs;
+-- ARGV: name, entry, worker, delivery, step, 1 if something is kept, the stride of the delivery of
+-- another task, or 0 if none is wanted, tasks run, then the numbers of results, children, tasks to
+-- set aside, deferred tasks and inputs;
 -- results...; a task, its tries, the number of results in it, its delay and 1 if it is urgent for
 -- each child; a task, its tries, a reason and 1 if it is urgent for each that is set aside; an id, a
 -- front, a head, the number of slots and 1 if it is urgent for each deferred task; an id, an index
 -- and an input for each input; and what is kept
-local id, entry, worker, delivery, step, keeps, more, tasks = unpack(ARGV, 1, 8)
+local id, entry, worker, delivery, step, keeps, stride, tasks = unpack(ARGV, 1, 8)
 local results, children, aside, deferred, inputs = unpack(ARGV, 9, 13)
 local j = keys(id)
 if not held(j, entry, worker, delivery) then
@@ -111,7 +112,7 @@ end
 announce(j, job[1], count)
 local left = tidy(j, job[3])
 local next = {}
-if more == '1' then
-  next = take(worker, job[1], 1, false)
+if stride ~= '0' then
+  next = take(worker, job[1], 1, false, stride)
 end
 return { 1, left, listed, next }

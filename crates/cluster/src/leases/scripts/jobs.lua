@@ -149,10 +149,17 @@ local function undefer(j, submitted, id, tries, urgent, count)
   end
   local parts = { id .. ' front', id .. ' head', id .. ' slots', id .. ' urgent' }
   local made = redis.call('HMGET', j.inputs, unpack(parts))
-  local argument = { made[2] }
-  for i = 0, tonumber(made[3]) - 1 do
-    argument[#argument + 1] = redis.call('HGET', j.inputs, id .. ' ' .. i) or ''
-    redis.call('HDEL', j.inputs, id .. ' ' .. i)
+  local argument, slots = { made[2] }, tonumber(made[3])
+  -- A thousand slots in a call: a group may have a million, and the server does nothing else.
+  for first = 0, slots - 1, 1000 do
+    local fields = {}
+    for i = first, math.min(first + 999, slots - 1) do
+      fields[#fields + 1] = id .. ' ' .. i
+    end
+    for _, input in ipairs(redis.call('HMGET', j.inputs, unpack(fields))) do
+      argument[#argument + 1] = input or ''
+    end
+    redis.call('HDEL', j.inputs, unpack(fields))
   end
   argument = table.concat(argument)
   local task = made[1] .. varint(#argument) .. argument
@@ -211,24 +218,41 @@ local function tidy(j, sealed)
   return left
 end
 
--- Notes a task that no worker can do. All are counted. Of the first ones the first bytes are kept
--- to be looked at: of a program that fails everywhere there may be millions. `urgent` is for what
--- was no entry before. O(1)
+-- Returns true if there is room for a task among those that were set aside. Large ones have 64 MiB
+-- together. A negative size makes room again. O(1)
+local function has_room_aside(j, size)
+  if math.abs(size) <= 65536 then
+    return true
+  end
+  if redis.call('HINCRBY', j.job, 'aside bytes', size) <= 67108864 then
+    return true
+  end
+  redis.call('HINCRBY', j.job, 'aside bytes', -size)
+  return false
+end
+
+-- Notes a task that no worker can do. All are counted. A thousand are kept, and of one that is too
+-- large for the room that is left, the first bytes: of a program that fails everywhere there may be
+-- millions. `urgent` is for what was no entry before. O(1)
 local function set_aside(j, entry, task, attempts, reason, urgent)
-  if redis.call('HINCRBY', j.job, 'aside', 1) <= 1000 then
-    local kept = task or ''
-    local whole = #kept <= 65536 and 1 or 0
-    if whole == 0 then
-      kept = string.sub(kept, 1, 4096)
+  redis.call('HINCRBY', j.job, 'aside', 1)
+  if redis.call('XLEN', j.aside) < 1000 then
+    local kept, whole = task or '', 1
+    if not has_room_aside(j, #kept) then
+      kept, whole = string.sub(kept, 1, 4096), 0
     end
     redis.call('XADD', j.aside, '*', 'entry', entry, 'attempts', attempts, 'reason', reason,
       'task', kept, 'whole', whole, 'urgent', urgent or redis.call('HEXISTS', j.rush, entry))
   end
 end
 
--- Leases an entry. O(log n)
-local function deliver(j, job, entry, worker, at)
-  local delivery = redis.call('HINCRBY', j.job, 'deliveries', 1)
+-- Leases an entry. The numbers of deliveries have gaps as large as `stride`, which the worker drew
+-- at random. A server that lost its last changes counts on from an earlier number, and a worker may
+-- still hold what was delivered in between: it must not get the same number for the same entry
+-- again. O(log n)
+local function deliver(j, job, entry, worker, at, stride)
+  -- As a text, since Lua writes 14 digits of a number.
+  local delivery = string.format('%.0f', redis.call('HINCRBY', j.job, 'deliveries', stride))
   redis.call('HSET', j.holders, entry, worker .. ' ' .. delivery)
   redis.call('ZADD', j.leases, at + lease_of(job[1]), entry)
   redis.call('ZINCRBY', j.holding, 1, worker)
@@ -265,7 +289,7 @@ end
 -- Leases tasks of jobs of a build, urgent ones first, each job in its turn. Gives them, and in how
 -- many milliseconds the next delayed task may be leased, if there is one. O(k log n) for k tasks,
 -- and O(log j) for each of at most 32 jobs
-local function take(worker, build, most, suspect)
+local function take(worker, build, most, suspect, stride)
   local leases, at = {}, now()
   local later = promote(build, at)
   local function from(set, list, count)
@@ -278,7 +302,7 @@ local function take(worker, build, most, suspect)
     -- Of a job that was deleted by hand there is nothing.
     local entries = job[1] and redis.call('LPOP', j[list], count) or {}
     for _, entry in ipairs(entries) do
-      leases[#leases + 1] = deliver(j, job, entry, worker, at)
+      leases[#leases + 1] = deliver(j, job, entry, worker, at, stride)
     end
     if redis.call('EXISTS', j[list]) == 1 and job[1] then
       in_turn(set, id)

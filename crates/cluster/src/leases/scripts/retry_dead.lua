@@ -19,6 +19,7 @@ for _, item in ipairs(redis.call('XRANGE', j.aside, '-', '+', 'COUNT', 1000)) do
   if about.whole == '1' and (#ARGV == 1 or chosen[about.entry]) then
     local urgent = job[6] == '1' and '1' or about.urgent
     line_up(j, add(j, job[3], about.task, urgent), 0, tonumber(job[4]), count)
+    has_room_aside(j, -#about.task)
     redis.call('XDEL', j.aside, item[1])
     redis.call('HINCRBY', j.job, 'aside', -1)
     again = again + 1

@@ -91,7 +91,8 @@ pub struct Aside {
 pub struct Dead {
     /// What is known of it.
     pub aside: Aside,
-    /// The task, encoded; of one that is larger than 64 KiB, the beginning.
+    /// The task, encoded; of one for which there was no room, the beginning. Tasks larger than
+    /// 64 KiB have 64 MiB together.
     pub task: Vec<u8>,
     /// Whether all of the task is there, so that it can be tried again.
     pub whole: bool,
@@ -100,10 +101,13 @@ pub struct Dead {
 }
 
 impl Dead {
-    /// The largest task that is kept whole: there may be a thousand of them.
+    /// The largest task that is always kept whole: there may be a thousand of them.
     pub(crate) const WHOLE: usize = 64 << 10;
 
-    /// How much is kept of a larger one.
+    /// How many bytes larger ones have together.
+    pub(crate) const ROOM: usize = 64 << 20;
+
+    /// How much is kept of one for which there is no room.
     pub(crate) const PART: usize = 4 << 10;
 
     /// The name of its kind, if it is a task.
