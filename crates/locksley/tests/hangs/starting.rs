@@ -10,7 +10,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::Pool;
+use locksley::{Idle, Pool};
 
 use crate::child::finishes;
 
@@ -58,6 +58,29 @@ fn tasks_that_meet_their_parent() {
                 barrier.wait();
             });
             println!("met after {:?}", start.elapsed());
+        }
+    });
+}
+
+/// The same in a pool whose workers hardly look for work before they sleep: one that was woken, and
+/// cannot get at what it was woken for at once, still wakes the next when it does.
+#[test]
+fn tasks_that_meet_among_light_sleepers() {
+    finishes("starting::tasks_that_meet_among_light_sleepers", || {
+        let (spins, yields) = (0, 0);
+        let builder = Pool::builder().workers(8).processors(2);
+        let pool = builder.idle(Idle { spins, yields }).build().unwrap();
+        for round in 0..200 {
+            thread::sleep(Duration::from_millis(round % 3));
+            let barrier = Barrier::new(8);
+            pool.scope(|s| {
+                for _ in 0..7 {
+                    s.spawn(|_| {
+                        barrier.wait();
+                    });
+                }
+                barrier.wait();
+            });
         }
     });
 }

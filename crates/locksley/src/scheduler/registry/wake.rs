@@ -149,16 +149,18 @@ impl Registry {
     /// [`sleep`](Registry::sleep), of which there is one copy.
     fn sleep_until(&self, worker: &Worker, ready: &dyn Fn() -> bool) {
         worker.close_to_offers();
-        // It looks again whether there is work once it is asleep.
-        if worker.summoned.take() {
-            self.note_search(false);
-        }
+        let summoned = worker.summoned.take();
         self.counts.begin_sleep(&worker.sleep);
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
         if self.call_and_look() || worker.has_received() || awake() {
             self.end_sleep(worker);
+            // What is in sight may be what it was woken for, and a pusher rely on it to wake others.
+            worker.summoned.set(true);
             self.nap(worker, worker.was_refused());
             return;
+        }
+        if summoned {
+            self.note_search(false);
         }
         worker.counters.count(Event::Park);
         worker.publish_counts();
