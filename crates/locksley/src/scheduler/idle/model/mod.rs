@@ -67,6 +67,8 @@ struct Rules {
     wakes_when_leaving: bool,
     /// A sleeper looks for work after its nap.
     looks_after_naps: bool,
+    /// A worker that sees work as it goes to sleep keeps its summons.
+    keeps_summons: bool,
 }
 
 const RULES: Rules = Rules {
@@ -77,6 +79,7 @@ const RULES: Rules = Rules {
     serves_while_closing: true,
     wakes_when_leaving: true,
     looks_after_naps: true,
+    keeps_summons: true,
 };
 
 /// A program, and the pools that it runs on.

@@ -71,6 +71,9 @@ impl Program {
                 Step::LookAsleep
             }
             Step::LookAsleep if self.finds_nothing(state, pool, index) => Step::Nap,
+            Step::LookAsleep if self.rules.keeps_summons => {
+                state.pools[pool].get_up_from_nap(index)
+            }
             Step::LookAsleep => state.pools[pool].get_up(index),
             Step::Nap if state.pools[pool].threads[index].sleep != Sleep::Asleep => {
                 state.pools[pool].get_up_from_nap(index)
@@ -294,6 +297,11 @@ impl Program {
     }
 
     fn search(&self, state: &mut State, pool: usize, index: usize, choice: usize) -> Step {
+        // What it was woken for may be private still, so that it cannot be had yet.
+        let summoned = state.pools[pool].threads[index].summoned;
+        if summoned && choice == CHOICES - 1 && index < self.pools[pool].0 {
+            return Step::BeginSleep;
+        }
         match state.pools[pool].pop(choice) {
             Some(task) => self.start(state, pool, index, task),
             None if state.pools[pool].is_closed() => self.leave(pool),
@@ -413,7 +421,7 @@ impl Pool {
         Some(self.queue.remove(last.saturating_sub(choice)))
     }
 
-    /// A task may have been left to it.
+    /// A task may have been left to it, and others rely on it for more.
     fn get_up_from_nap(&mut self, index: usize) -> Step {
         self.threads[index].summoned = true;
         self.get_up(index)

@@ -261,6 +261,18 @@ fn a_summons_is_passed_on() {
     needs(program, broken);
 }
 
+/// A worker that was woken cannot get at the first of two tasks at once, and goes to sleep; the
+/// pusher relied on it to wake another for the second.
+#[test]
+fn a_summons_is_kept_by_one_that_sees_work() {
+    let tasks = vec![vec![Spawn(1), Spawn(2), Spin(2)], vec![Spin(2)], vec![]];
+    let broken = Rules {
+        keeps_summons: false,
+        ..RULES
+    };
+    needs(one_pool(3, 0, tasks), broken);
+}
+
 /// A task waits, without telling the pool, for one that it has left to a sleeper that naps.
 #[test]
 fn a_sleeper_looks_after_its_nap() {
