@@ -66,6 +66,17 @@ pub(crate) enum Look {
     Everywhere,
 }
 
+impl Look {
+    /// Where to look after so many sleeps in a row: everywhere ever more rarely.
+    fn after(sleeps: u32) -> Look {
+        if sleeps.is_power_of_two() {
+            Look::Everywhere
+        } else {
+            Look::Nearby
+        }
+    }
+}
+
 /// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
 /// to wake it takes several times as long, so a short task gains much, and a long one loses little.
 const GLANCE: Duration = Duration::from_micros(3);
@@ -330,17 +341,20 @@ impl Worker {
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         self.task_stack.enter_wait(group);
-        let (mut idle, mut naps, mut look) = (0, Naps::default(), Look::Nearby);
+        let (mut idle, mut naps, mut sleeps) = (0, Naps::default(), 0_u32);
         while !awaited.is_over() {
             registry.check_process();
             if self.run_targeted() || self.takes_next() && self.run_own(group, awaited) {
                 idle = 0;
-            } else if let Some(queued) = (!self.takes_next()).then(|| own(look)).flatten() {
+            } else if let Some(queued) = (!self.takes_next())
+                .then(|| own(Look::after(sleeps)))
+                .flatten()
+            {
                 self.run_job(queued);
-                (idle, naps, look) = (0, Naps::default(), Look::Nearby);
+                (idle, naps, sleeps) = (0, Naps::default(), 0);
             } else if let Some(queued) = self.helpful_job(awaited, group) {
                 self.help(queued);
-                (idle, naps, look) = (0, Naps::default(), Look::Nearby);
+                (idle, naps, sleeps) = (0, Naps::default(), 0);
             // Nothing may go to the pool's queue that it waits for.
             } else if registry.rest(&mut idle) && !self.expose_jobs() {
                 match awaited.latch() {
@@ -350,7 +364,7 @@ impl Worker {
                     Some(latch) => self.doze(latch),
                     None => {}
                 }
-                look = Look::Everywhere;
+                sleeps = sleeps.saturating_add(1);
             }
         }
         self.task_stack.leave();

@@ -110,7 +110,7 @@ impl Registry {
                         .into_iter()
                         .for_each(|worth_it| self.note_search(worth_it));
                 }
-                let rested = self.rest_until(&mut idle, || worker.has_offer());
+                let rested = self.rest_until(&mut idle, || worker.has_offer(), || self.give_way());
                 if rested && (spare || !self.lingers(worker)) {
                     self.look_at_processors();
                     if spare {
@@ -193,14 +193,24 @@ impl Registry {
         false
     }
 
-    /// One step of idling. Returns `true` if it is time to sleep.
+    /// One step of a waiter that idles. Returns `true` if it is time to sleep. That takes a spare in
+    /// its place, which costs more than a yield that takes long.
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
-        self.rest_until(idle, || false)
+        let give_way = || {
+            thread::yield_now();
+            true
+        };
+        self.rest_until(idle, || false, give_way)
     }
 
-    /// The same, cut short as soon as the worker has been served. To look at what is its own at
-    /// every pause disturbs no other worker, as searching more often would.
-    fn rest_until(&self, idle: &mut u32, served: impl Fn() -> bool) -> bool {
+    /// One step of idling, cut short as soon as the worker has been served. To look at what is its
+    /// own at every pause disturbs no other worker, as searching more often would.
+    fn rest_until(
+        &self,
+        idle: &mut u32,
+        served: impl Fn() -> bool,
+        give_way: impl Fn() -> bool,
+    ) -> bool {
         let rule = self.config.idle;
         *idle += 1;
         if *idle <= rule.spins {
@@ -212,7 +222,7 @@ impl Registry {
             }
             return false;
         }
-        *idle > rule.spins + rule.yields || !self.give_way()
+        *idle > rule.spins + rule.yields || !give_way()
     }
 
     /// Lets another thread have the processor for a moment. Returns `false` if the caller had better
