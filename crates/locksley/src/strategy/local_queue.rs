@@ -266,10 +266,9 @@ pub(crate) trait StealHandle: Send + Sync {
     /// Takes the oldest of the jobs that the owner pushed.
     fn steal(&self) -> Steal<JobRef>;
 
-    /// Takes jobs out of the queue, wherever in it they are, and however they came there.
+    /// Takes jobs out of the queue that the owner has not pushed: others have moved them here.
     fn drain(&self) -> Vec<JobRef> {
-        let jobs = std::iter::from_fn(|| self.steal().success());
-        jobs.take(HANDFUL).collect()
+        Vec::new()
     }
 
     /// The two deques of a queue of the strategy `steal-half`.

@@ -196,8 +196,7 @@ impl StealHandle for Halves {
 
     fn drain(&self) -> Vec<JobRef> {
         let moved = std::iter::from_fn(|| Thief::steal(&self.moved).success());
-        let own = std::iter::from_fn(|| Thief::steal(&self.own).success());
-        moved.chain(own).take(HANDFUL).collect()
+        moved.take(HANDFUL).collect()
     }
 
     fn halves(&self) -> Option<&Halves> {
