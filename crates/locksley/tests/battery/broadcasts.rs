@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
-use locksley::{FnContext, Pool, Strategy};
+use locksley::{Pool, Strategy};
 
 use crate::everywhere;
 
@@ -232,17 +232,19 @@ fn a_waiter_takes_nothing_from_a_broadcast_on_top_of_a_relative() {
     everywhere(|pool| {
         let lock = Mutex::new(());
         let (stop, strangers) = (AtomicBool::new(false), AtomicUsize::new(0));
-        // A share may run on top of a waiter, and there takes its own fork back.
-        let fork = |context: FnContext| {
-            strangers.fetch_add(
-                usize::from(context.migrated() && HOLDS.get()),
-                Ordering::Relaxed,
-            );
+        // A share may run on top of a waiter, which gets its own fork back: from its queue, or from
+        // the pool's.
+        let share = || {
+            let maker = std::thread::current().id();
+            locksley::join(std::thread::yield_now, || {
+                let is_stranger = HOLDS.get() && std::thread::current().id() != maker;
+                strangers.fetch_add(usize::from(is_stranger), Ordering::Relaxed);
+            });
         };
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    pool.broadcast(|_| locksley::join_context(|_| std::thread::yield_now(), fork));
+                    pool.broadcast(|_| share());
                 }
             });
             pool.scope(|s| {
