@@ -2,6 +2,7 @@
 //! protocol is in `README.md`.
 
 pub(crate) mod counts;
+pub(crate) mod crowd;
 pub(crate) mod linger;
 #[cfg(all(test, not(loom)))]
 mod model;

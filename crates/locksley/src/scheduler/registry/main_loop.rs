@@ -16,14 +16,6 @@ use crate::sync::Ordering;
 /// many processors there are.
 const LOOKS: u32 = 64;
 
-/// How long a yield takes at least if a thread that computes has had the processor, in nanoseconds.
-/// Otherwise it takes less than a microsecond.
-const LONG_YIELD: u64 = 100_000;
-
-/// For how long the pool's threads do not yield after that, in nanoseconds. The first yield after it
-/// may take a time slice of 4 milliseconds again: 4%.
-const CROWDED: u64 = 100_000_000;
-
 impl Registry {
     /// Gives each worker to `spawn`, which starts its thread. On failure none is left.
     pub(crate) fn start(self: &Arc<Self>, spawn: SpawnThread<'_>) -> Result<(), BuildError> {
@@ -227,21 +219,14 @@ impl Registry {
 
     /// Lets another thread have the processor for a moment. Returns `false` if the caller had better
     /// sleep.
-    ///
-    /// Beside a thread that computes, a yield takes that one's time slice, some milliseconds; a
-    /// thread that sleeps gets a processor as soon as it is woken. So after a long yield the pool's
-    /// threads sleep instead, for a while.
     pub(crate) fn give_way(&self) -> bool {
-        let before = self.now();
-        if before < self.crowded_until.load(Ordering::Relaxed) {
-            return false;
+        let began = self.now();
+        let may_yield = self.crowd.may_yield(began);
+        if may_yield {
+            thread::yield_now();
+            self.crowd.note_yield(began, self.now());
         }
-        thread::yield_now();
-        let after = self.now();
-        if after - before >= LONG_YIELD {
-            self.crowded_until.store(after + CROWDED, Ordering::Relaxed);
-        }
-        true
+        may_yield
     }
 }
 

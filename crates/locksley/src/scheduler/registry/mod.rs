@@ -23,10 +23,11 @@ use crate::pool::config::Config;
 use crate::pool::process;
 use crate::pool::thread_builder::Roll;
 use crate::scheduler::idle::counts::AtomicCounts;
+use crate::scheduler::idle::crowd::Crowd;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 use crate::task::blocks::Depot;
 use crate::task::job::GroupId;
 use crate::task::outstanding::TaskCounts;
@@ -62,8 +63,8 @@ pub(crate) struct Registry {
     closing: AtomicBool,
     /// Set while a worker lingers.
     lingering: AtomicBool,
-    /// Until when its threads do not yield, in nanoseconds of its clock: see `give_way`.
-    crowded_until: AtomicU64,
+    /// Whether its idle threads may yield.
+    crowd: Crowd,
     /// When the pool was made.
     start: Instant,
     /// Threads that the pool has started itself.
@@ -107,7 +108,7 @@ impl Registry {
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
             lingering: AtomicBool::new(false),
-            crowded_until: AtomicU64::new(0),
+            crowd: Crowd::new(),
             start: Instant::now(),
             threads: Mutex::new(Vec::new()),
             roll: Roll::new(),

@@ -1,0 +1,117 @@
+//! When idle threads stop yielding, because other programs want the processors.
+//!
+//! A yield beside a thread that computes takes that thread's time slice, some milliseconds; a thread
+//! that sleeps gets a processor as soon as it is woken. So after a long yield the pool's threads
+//! sleep instead, for a while.
+//!
+//! One long yield may also come from two of the pool's own threads on one processor while another
+//! is free. To sleep once helps there too: the system wakes a thread on a processor that is free,
+//! and yields are short from then on. So the first pause is short, and each long yield doubles it,
+//! until a row of short ones shows that there is room.
+
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+
+/// A yield of so many nanoseconds was taken by a thread that computes.
+const LONG: u64 = 500_000;
+
+/// The first pause, in nanoseconds: long enough for the next step of the same thread to see it.
+const FIRST: u64 = 500_000;
+
+/// The longest pause, in nanoseconds.
+const LAST: u64 = 128_000_000;
+
+/// So many short yields in a row do not come from a processor on which another thread computes.
+const ROOM: usize = 64;
+
+/// What the yields of a pool's idle threads have shown. Its words are advice: threads that write
+/// them at once may forget a yield.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    /// No thread yields before this time, in nanoseconds.
+    until: AtomicU64,
+    /// How long the last pause was; 0 if there is room.
+    pause: AtomicU64,
+    /// The short yields in a row since the last long one.
+    short: AtomicUsize,
+}
+
+impl Crowd {
+    pub(crate) fn new() -> Crowd {
+        Crowd {
+            until: AtomicU64::new(0),
+            pause: AtomicU64::new(0),
+            short: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns `true` if an idle thread may yield, and `false` if it had better sleep.
+    pub(crate) fn may_yield(&self, now: u64) -> bool {
+        now >= self.until.load(Ordering::Relaxed)
+    }
+
+    /// Notes a yield.
+    pub(crate) fn note_yield(&self, began: u64, ended: u64) {
+        let pause = self.pause.load(Ordering::Relaxed);
+        if ended.saturating_sub(began) >= LONG {
+            let pause = (2 * pause).clamp(FIRST, LAST);
+            self.pause.store(pause, Ordering::Relaxed);
+            self.short.store(0, Ordering::Relaxed);
+            self.until.store(ended + pause, Ordering::Relaxed);
+        } else if pause > 0 {
+            let short = self.short.load(Ordering::Relaxed) + 1;
+            self.short.store(short, Ordering::Relaxed);
+            if short >= ROOM {
+                self.pause.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Yields once, for so long, and returns when that has ended.
+    fn yield_for(crowd: &Crowd, began: u64, length: u64) -> u64 {
+        crowd.note_yield(began, began + length);
+        began + length
+    }
+
+    #[test]
+    fn threads_yield_while_yields_are_short() {
+        let crowd = Crowd::new();
+        let mut now = 0;
+        for _ in 0..1000 {
+            now = yield_for(&crowd, now, LONG - 1);
+            assert!(crowd.may_yield(now));
+        }
+    }
+
+    #[test]
+    fn each_long_yield_doubles_the_pause() {
+        let crowd = Crowd::new();
+        let (mut now, mut pause) = (0, FIRST);
+        for _ in 0..20 {
+            now = yield_for(&crowd, now, LONG);
+            assert!(!crowd.may_yield(now + pause - 1), "a pause of {pause} ns");
+            now += pause;
+            assert!(crowd.may_yield(now), "a pause of {pause} ns");
+            // A few short ones do not mean that there is room.
+            (0..ROOM - 1).for_each(|_| now = yield_for(&crowd, now, 1000));
+            pause = (2 * pause).min(LAST);
+        }
+    }
+
+    #[test]
+    fn a_row_of_short_yields_ends_the_pauses() {
+        let crowd = Crowd::new();
+        let mut now = 0;
+        for _ in 0..3 {
+            now = yield_for(&crowd, now, LONG) + LAST;
+            now = yield_for(&crowd, now, LONG) + LAST;
+            (0..ROOM).for_each(|_| now = yield_for(&crowd, now, 1000));
+        }
+        now = yield_for(&crowd, now, LONG);
+        assert!(crowd.may_yield(now + FIRST), "the first pause again");
+    }
+}
