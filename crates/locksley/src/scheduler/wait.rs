@@ -31,7 +31,7 @@ use crate::scheduler::descendants::Descendants;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::{Block, Registry};
 use crate::scheduler::worker::Worker;
-use crate::strategy::local_queue::{HANDFUL, StealHandle};
+use crate::strategy::local_queue::StealHandle;
 use crate::task::job::{GroupId, catch};
 use crate::task::latch::{Awaited, Latch};
 
@@ -129,7 +129,6 @@ impl Worker {
     #[cold]
     fn gather(&self, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();
-        self.begin_search();
         let mut others = (0..registry.workers()).filter(|&index| index != self.index());
         others.find_map(|index| {
             let other = registry.worker(index);
@@ -141,11 +140,13 @@ impl Worker {
                 } else if !self.drops_ghost(&queued) {
                     registry.inject(queued);
                 }
+                found.is_some()
             };
-            let stolen = std::iter::from_fn(|| self.steal_one(other).success());
-            stolen.take(HANDFUL).for_each(|job| sort(job, index));
+            self.steal_until(other, |job| sort(job, index));
             let moved = other.stealer().map(StealHandle::drain).unwrap_or_default();
-            moved.into_iter().for_each(|job| sort(job, UNKNOWN_OWNER));
+            for job in moved {
+                sort(job, UNKNOWN_OWNER);
+            }
             found
         })
     }
@@ -415,6 +416,7 @@ impl Worker {
         // No spare can take its place, so it takes any work rather than stand still. One that is
         // deep gives others the time to do so first.
         if self.is_deep() && !ready() {
+            registry.pass_on_summons(self);
             thread::park_timeout(LOOK_AGAIN);
         }
         match self.take_anything() {

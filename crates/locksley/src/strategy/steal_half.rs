@@ -37,7 +37,7 @@ use locksley_queue::steal_half::extended::{Deque, Offered, Stealer};
 use locksley_queue::{Owner, Steal, Thief};
 
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
-use crate::strategy::local_queue::{BOUNDED, HANDFUL, LocalQueue, StealHandle, StolenBatch};
+use crate::strategy::local_queue::{BOUNDED, LocalQueue, StealHandle, StolenBatch};
 use crate::task::job::JobRef;
 
 /// After how many pushes and pops a worker asks whether to balance: Theorem 3.9's u. An attempt
@@ -196,7 +196,7 @@ impl StealHandle for Halves {
 
     fn drain(&self) -> Vec<JobRef> {
         let moved = std::iter::from_fn(|| Thief::steal(&self.moved).success());
-        moved.take(HANDFUL).collect()
+        moved.take(Thief::len(&self.moved)).collect()
     }
 
     fn halves(&self) -> Option<&Halves> {

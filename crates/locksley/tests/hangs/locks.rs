@@ -7,8 +7,11 @@ use locksley::{Pool, Strategy};
 
 use crate::child::finishes;
 
-/// Strategies under which a spawned task may get to another worker before it runs.
-const MOVERS: [&str; 7] = [
+/// Strategies that keep spawned tasks in different queues, or move them before they run.
+const STRATEGIES: [&str; 10] = [
+    "stealing",
+    "chase-lev",
+    "semi-private",
     "steal-half",
     "steal-half:probabilistic",
     "sharing",
@@ -39,8 +42,8 @@ fn count(tasks: &AtomicUsize) {
 }
 
 fn with_each(run: impl Fn(&Pool)) {
-    let names = MOVERS.map(|name| name.parse().expect("a strategy"));
-    for strategy in names.into_iter().chain([Strategy::Stealing]) {
+    let strategies = STRATEGIES.map(|name| name.parse::<Strategy>().expect("a strategy"));
+    for strategy in strategies {
         for workers in [2, 4, 7] {
             let pool = Pool::builder().workers(workers).strategy(strategy).build();
             run(&pool.expect("the pool starts"));
@@ -84,8 +87,8 @@ fn a_scope_that_grows_under_a_lock() {
 }
 
 /// Spawns tasks that want the lock.
-fn want(lock: &Arc<Mutex<()>>) {
-    for _ in 0..9 {
+fn want(lock: &Arc<Mutex<()>>, tasks: usize) {
+    for _ in 0..tasks {
         let lock = lock.clone();
         locksley::spawn_detached(move || drop(lock.lock().unwrap()));
     }
@@ -96,7 +99,8 @@ fn want(lock: &Arc<Mutex<()>>) {
 fn a_part_among_tasks_that_want_the_lock() {
     finishes("locks::a_part_among_tasks_that_want_the_lock", || {
         with_each(|pool| {
-            for round in 0..2 {
+            for round in 0..4 {
+                let strangers = [9, 2000][round / 2];
                 // Tasks of the last round may want its lock still.
                 let lock = Arc::new(Mutex::new(()));
                 let (began, done) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -112,9 +116,9 @@ fn a_part_among_tasks_that_want_the_lock() {
                         locksley::scope(|s| {
                             s.spawn(|s| {
                                 began.store(true, Ordering::Release);
-                                want(lock);
+                                want(lock, strangers);
                                 s.spawn(|_| count(done));
-                                want(lock);
+                                want(lock, strangers);
                             });
                             until_it_began();
                         });
@@ -122,9 +126,9 @@ fn a_part_among_tasks_that_want_the_lock() {
                         locksley::scope_fifo(|s| {
                             s.spawn_fifo(|s| {
                                 began.store(true, Ordering::Release);
-                                want(lock);
+                                want(lock, strangers);
                                 s.spawn_fifo(|_| count(done));
-                                want(lock);
+                                want(lock, strangers);
                             });
                             until_it_began();
                         });
@@ -146,7 +150,7 @@ fn a_call_back_under_a_lock() {
             for _ in 0..10 {
                 let answer = pool.install(|| {
                     let _held = lock.lock().unwrap();
-                    want(&lock);
+                    want(&lock, 9);
                     other.install(|| pool.install(|| 7))
                 });
                 assert_eq!(answer, 7);

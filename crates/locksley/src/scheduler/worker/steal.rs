@@ -1,5 +1,8 @@
 //! What a worker does to another's queues.
 
+use std::thread;
+use std::time::Duration;
+
 use locksley_queue::Steal;
 use locksley_queue::split::Forced;
 
@@ -13,6 +16,9 @@ use crate::task::job::JobRef;
 /// work at two of them it is forced. It answers at its next fork, so a fine-grained program never
 /// is; and the barrier takes a few microseconds itself. In nanoseconds.
 const LOOK_AFTER: u64 = 3_000;
+
+/// How many answers in a row that give it nothing make a thief leave a victim which it does not ask.
+const REFUSALS: usize = 8;
 
 /// When thieves last asked a worker for work, or looked what came of that, and whether they saw
 /// hidden work when they looked. Written by thieves.
@@ -115,6 +121,11 @@ impl Worker {
         if !was_hidden || victim.sealed.load(Ordering::Relaxed) {
             return Steal::Private;
         }
+        self.force(victim)
+    }
+
+    /// Makes what `victim` hides public, and steals from that.
+    fn force(&self, victim: &Worker) -> Steal<JobRef> {
         match victim.deque.force() {
             Forced::Public => {
                 self.counters.count(Event::Forced);
@@ -123,6 +134,31 @@ impl Worker {
             Forced::Empty => Steal::Empty,
             Forced::Retry => Steal::Retry,
             Forced::Refused => Steal::Private,
+        }
+    }
+
+    /// Steals up to as many jobs from `victim` as it seems to have, hidden ones too, until one is
+    /// `found`. It is not asked first, so this is for a thief that cannot do without.
+    pub(crate) fn steal_until(&self, victim: &Worker, mut found: impl FnMut(JobRef) -> bool) {
+        let mut left = victim.load();
+        let mut refusals = 0;
+        while left > 0 && refusals < REFUSALS {
+            self.search_time.set(None);
+            self.asks.set(true);
+            let mut answer = self.steal_one(victim);
+            let may_force = !victim.reference && !victim.sealed.load(Ordering::Relaxed);
+            if may_force && matches!(answer, Steal::Private) {
+                answer = self.force(victim);
+            }
+            match answer {
+                Steal::Success(job) if found(job) => return,
+                Steal::Success(_) => (left, refusals) = (left - 1, 0),
+                Steal::Empty => return,
+                Steal::Private | Steal::Retry => {
+                    refusals += 1;
+                    thread::sleep(Duration::from_nanos(LOOK_AFTER));
+                }
+            }
         }
     }
 

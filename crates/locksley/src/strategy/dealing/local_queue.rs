@@ -5,7 +5,7 @@ use locksley_queue::Steal;
 
 use super::{DealingQueue, DealingStealer, PATIENCE, RECALL};
 use crate::scheduler::injector::QueuedJob;
-use crate::strategy::local_queue::{HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::strategy::local_queue::{LocalQueue, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
 impl LocalQueue for DealingQueue {
@@ -172,12 +172,13 @@ impl StealHandle for DealingStealer {
 
     fn drain(&self) -> Vec<JobRef> {
         let (seat, table) = (&*self.seat, &*self.table);
-        if self.is_empty() {
+        let most = self.len();
+        if most == 0 {
             return Vec::new();
         }
         let taken = seat
             .hand
-            .try_with(|hand| hand.give_any(table, self.index, HANDFUL, seat));
+            .try_with(|hand| hand.give_any(table, self.index, most, seat));
         taken.unwrap_or_default()
     }
 
