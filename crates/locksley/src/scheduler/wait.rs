@@ -31,7 +31,7 @@ use crate::scheduler::descendants::Descendants;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
 use crate::scheduler::registry::{Block, Registry};
 use crate::scheduler::worker::Worker;
-use crate::strategy::local_queue::StealHandle;
+use crate::strategy::local_queue::HANDFUL;
 use crate::task::job::{GroupId, catch};
 use crate::task::latch::{Awaited, Latch};
 
@@ -62,20 +62,28 @@ impl Naps {
 pub(crate) enum Look {
     /// In its own queues, and in the pool's.
     Nearby,
-    /// In other workers' queues too: it has slept, and nothing came of that.
-    Everywhere,
+    /// Among the oldest jobs of other workers' queues too, so many of each: it has slept, and
+    /// nothing came of that.
+    Everywhere { most: usize },
 }
 
 impl Look {
-    /// Where to look after so many sleeps in a row: everywhere ever more rarely.
+    /// Where to look after so many sleeps in a row. Everywhere ever more rarely, and ever more
+    /// thoroughly: most waits end by themselves, and what lies in other workers' queues is in good
+    /// hands there. But a task behind any number of others is reached soon.
     fn after(sleeps: u32) -> Look {
-        if sleeps.is_power_of_two() {
-            Look::Everywhere
+        let often = sleeps.min(RARELY);
+        if often.is_power_of_two() && sleeps % often == 0 {
+            let most = HANDFUL.saturating_mul((sleeps as usize).saturating_pow(2));
+            Look::Everywhere { most }
         } else {
             Look::Nearby
         }
     }
 }
+
+/// A waiter that sleeps for long looks everywhere after so many sleeps, a power of two.
+const RARELY: u32 = 16;
 
 /// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
 /// to wake it takes several times as long, so a short task gains much, and a long one loses little.
@@ -116,18 +124,21 @@ impl Worker {
     pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, group: GroupId) {
         self.wait_with(tasks, group, |look| {
             let found = self.take_of(group);
-            found.or_else(|| (look == Look::Everywhere).then(|| self.gather(group))?)
+            found.or_else(|| match look {
+                Look::Nearby => None,
+                Look::Everywhere { most } => self.gather(group, most),
+            })
         });
     }
 
-    /// Takes a spawned job of a group out of another worker's queues. Jobs that are in the way go to
-    /// the pool's queue.
+    /// Takes a spawned job of a group out of another worker's queues, if it is among the oldest jobs
+    /// of one, `most` of each. Jobs that are in the way go to the pool's queue.
     ///
     /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller holds.
     /// No worker that leapfrogs finds it there, and spares that look for work take what is around
     /// it, and stop likewise.
     #[cold]
-    fn gather(&self, group: GroupId) -> Option<QueuedJob> {
+    fn gather(&self, group: GroupId, most: usize) -> Option<QueuedJob> {
         let registry = self.registry();
         let mut others = (0..registry.workers()).filter(|&index| index != self.index());
         others.find_map(|index| {
@@ -142,9 +153,11 @@ impl Worker {
                 }
                 found.is_some()
             };
-            self.steal_until(other, |job| sort(job, index));
-            let moved = other.stealer().map(StealHandle::drain).unwrap_or_default();
-            for job in moved {
+            if self.steal_until(other, most, |job| sort(job, index)) {
+                return found;
+            }
+            let moved = other.stealer().map(|stealer| stealer.drain(most));
+            for job in moved.unwrap_or_default() {
                 sort(job, UNKNOWN_OWNER);
             }
             found

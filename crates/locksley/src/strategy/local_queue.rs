@@ -266,8 +266,10 @@ pub(crate) trait StealHandle: Send + Sync {
     /// Takes the oldest of the jobs that the owner pushed.
     fn steal(&self) -> Steal<JobRef>;
 
-    /// Takes jobs out of the queue that the owner has not pushed: others have moved them here.
-    fn drain(&self) -> Vec<JobRef> {
+    /// Takes up to `most` jobs out of the queue that the owner has not pushed: others have moved
+    /// them here.
+    fn drain(&self, most: usize) -> Vec<JobRef> {
+        let _ = most;
         Vec::new()
     }
 

@@ -194,9 +194,9 @@ impl StealHandle for Halves {
         Thief::steal(&self.own)
     }
 
-    fn drain(&self) -> Vec<JobRef> {
+    fn drain(&self, most: usize) -> Vec<JobRef> {
         let moved = std::iter::from_fn(|| Thief::steal(&self.moved).success());
-        moved.take(Thief::len(&self.moved)).collect()
+        moved.take(most.min(Thief::len(&self.moved))).collect()
     }
 
     fn halves(&self) -> Option<&Halves> {

@@ -205,6 +205,19 @@ impl AtomicCounts {
         self.try_change(|counts| Some(change(counts)));
     }
 
+    /// Counts a worker as blocked. Returns `false` if there is no spare for it.
+    pub(crate) fn begin_block(&self) -> bool {
+        let begun = self.try_change(Counts::begin_block);
+        fence(Ordering::SeqCst); // [Z4]
+        begun
+    }
+
+    /// Counts a spare as put aside.
+    pub(crate) fn lower_spare(&self) {
+        self.change(Counts::lower_spare);
+        fence(Ordering::SeqCst); // [Z4]
+    }
+
     /// Puts the worker with this state to sleep.
     pub(crate) fn begin_sleep(&self, state: &SleepState) {
         self.change(Counts::begin_sleep);

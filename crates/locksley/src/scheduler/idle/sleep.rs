@@ -49,8 +49,8 @@
 //! | Z1 | begin and end of a sleep | Release, Acquire | itself | a change of the counts (K1) could come before the one that it takes back; the barriers order the rest, and one exchange decides | none: loom executes the changes in their order |
 //! | Z2 | heavy barrier behind the calls | membarrier | Z3 | sleeper and pusher would miss each other | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z3 | push: light barrier (`split`, D2) | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
-//! | Z4 | fence between the begin of a sleep and the look for a call | SeqCst | Z5 | a sleeper could take a call to stand that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen` |
-//! | Z5 | fence between clearing a call and looking for sleepers | SeqCst | Z4 | as Z4 | `sleep::models::a_standing_call_is_not_cleared_unseen` |
+//! | Z4 | fence between the begin of a sleep, or of a block, or the put-aside of a spare, and the look for a call | SeqCst | Z5 | a sleeper could take a call to stand that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen`, `a_blocked_worker_is_not_missed`, `a_spare_put_aside_is_not_missed` |
+//! | Z5 | fence between clearing a call, or a push to another worker, and looking for sleepers | SeqCst | Z4 | as Z4 | `sleep::models::a_standing_call_is_not_cleared_unseen` |
 //! | Z6 | fence between getting up and the look whether to wake another | Acquire | Z5 | a worker that was woken might not see what for, and keep the summons to itself | `sleep::models::who_is_woken_sees_why` |
 
 use crossbeam_utils::CachePadded;
@@ -156,7 +156,7 @@ mod models {
     use loom::thread;
 
     use super::*;
-    use crate::scheduler::idle::counts::AtomicCounts;
+    use crate::scheduler::idle::counts::{AtomicCounts, Counts};
 
     /// One worker pushes a job while another goes to sleep: either it is woken, or it does not
     /// sleep, or it finds the job. A lost wake-up is a deadlock, which loom reports.
@@ -357,6 +357,45 @@ mod models {
     #[test]
     fn two_calls_are_not_cleared_unseen() {
         calls_are_not_cleared_unseen(2, false);
+    }
+
+    /// A pusher that clears a standing call sees that a spare is wanted by one who relies on it.
+    fn wants_are_not_missed(before: fn(&AtomicCounts), want: fn(&AtomicCounts)) {
+        loom::model(move || {
+            let deque = Arc::new(Embedded::<usize>::new());
+            let counts = Arc::new(AtomicCounts::new(1));
+            before(&counts);
+            deque.call();
+            let other = {
+                let (deque, counts) = (deque.clone(), counts.clone());
+                thread::spawn(move || {
+                    want(&counts);
+                    leave_call(&deque);
+                })
+            };
+            // SAFETY: this thread is the owner.
+            let answered = unsafe { take_call(&deque) }.requested;
+            let seen = counts.get().wants_spare();
+            other.join().unwrap();
+            assert!(
+                seen || !answered || deque.is_called(),
+                "the call is gone, and the want was not seen"
+            );
+        });
+    }
+
+    #[test]
+    fn a_blocked_worker_is_not_missed() {
+        wants_are_not_missed(|_| (), |counts| assert!(counts.begin_block()));
+    }
+
+    #[test]
+    fn a_spare_put_aside_is_not_missed() {
+        let before = |counts: &AtomicCounts| {
+            assert!(counts.begin_block());
+            assert!(counts.try_change(Counts::call_spare));
+        };
+        wants_are_not_missed(before, AtomicCounts::lower_spare);
     }
 
     /// The caller writes nothing, because another one's call stands.

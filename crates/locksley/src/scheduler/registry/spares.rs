@@ -13,6 +13,7 @@
 
 use std::thread;
 
+use locksley_queue::barrier;
 use locksley_trace::Activity;
 
 use super::Registry;
@@ -52,7 +53,7 @@ impl Registry {
 
     /// Counts the caller as blocked, if there is a spare for it.
     fn begin_block(&self, block: Block) -> bool {
-        if !self.counts.try_change(Counts::begin_block) {
+        if !self.counts.begin_block() {
             return false;
         }
         let work = match block {
@@ -109,6 +110,11 @@ impl Registry {
     }
 
     fn start_spare(&self) -> bool {
+        // Not under the lock: what makes a donor or a balancer may panic, and the user's handler may
+        // use the pool.
+        if self.workers() < self.places.len() {
+            self.init_worker(self.workers());
+        }
         let mut threads = lock(&self.threads);
         let index = self.workers();
         if index >= self.places.len() || self.closed() {
@@ -136,7 +142,7 @@ impl Registry {
     pub(super) fn put_aside(&self, worker: &Worker) {
         worker.expose_jobs();
         worker.sleep.begin_spare();
-        self.counts.change(Counts::lower_spare);
+        self.counts.lower_spare();
         // A push that came before that has not called it up.
         if self.counts.get().wants_spare() && self.call_for_work() != Some(false) {
             self.call_spare();
@@ -144,6 +150,10 @@ impl Registry {
         worker.counters.count(Event::Park);
         worker.publish_counts();
         let _parked = worker.traced(Activity::Parked);
+        if self.is_closing() {
+            // Against the worker that ends the last task, as for one that goes to sleep.
+            let _ = barrier::heavy();
+        }
         while worker.sleep.is_spare() {
             if self.closed() {
                 self.raise_spare(worker);

@@ -68,6 +68,7 @@ impl Worker {
         if registry.config.breadth_first {
             return;
         }
+        registry.pass_on_summons(self);
         let owner = self.index;
         while self.targeted_jobs.is_empty() && !registry.is_orphaned() {
             let Some(job) = self.pop() else { break };

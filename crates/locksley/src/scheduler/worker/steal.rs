@@ -137,10 +137,15 @@ impl Worker {
         }
     }
 
-    /// Steals up to as many jobs from `victim` as it seems to have, hidden ones too, until one is
-    /// `found`. It is not asked first, so this is for a thief that cannot do without.
-    pub(crate) fn steal_until(&self, victim: &Worker, mut found: impl FnMut(JobRef) -> bool) {
-        let mut left = victim.load();
+    /// Steals up to `most` jobs from `victim`, hidden ones too, until one is `found`. Returns `true`
+    /// then. It is not asked first, so this is for a thief that cannot do without.
+    pub(crate) fn steal_until(
+        &self,
+        victim: &Worker,
+        most: usize,
+        mut found: impl FnMut(JobRef) -> bool,
+    ) -> bool {
+        let mut left = victim.load().min(most);
         let mut refusals = 0;
         while left > 0 && refusals < REFUSALS {
             self.search_time.set(None);
@@ -151,15 +156,16 @@ impl Worker {
                 answer = self.force(victim);
             }
             match answer {
-                Steal::Success(job) if found(job) => return,
+                Steal::Success(job) if found(job) => return true,
                 Steal::Success(_) => (left, refusals) = (left - 1, 0),
-                Steal::Empty => return,
+                Steal::Empty => break,
                 Steal::Private | Steal::Retry => {
                     refusals += 1;
                     thread::sleep(Duration::from_nanos(LOOK_AFTER));
                 }
             }
         }
+        false
     }
 
     /// How many jobs seem to be in this worker's queues. For other workers.

@@ -170,16 +170,17 @@ impl StealHandle for DealingStealer {
         }
     }
 
-    fn drain(&self) -> Vec<JobRef> {
+    fn drain(&self, most: usize) -> Vec<JobRef> {
         let (seat, table) = (&*self.seat, &*self.table);
-        let most = self.len();
+        let most = self.len().min(most);
         if most == 0 {
             return Vec::new();
         }
         let taken = seat
             .hand
             .try_with(|hand| hand.give_any(table, self.index, most, seat));
-        taken.unwrap_or_default()
+        let taken = taken.unwrap_or_default();
+        taken.into_iter().map(JobRef::anywhere).collect()
     }
 
     fn as_dealing(&self) -> Option<&DealingStealer> {
