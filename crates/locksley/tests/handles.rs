@@ -172,3 +172,21 @@ fn a_pool_whose_tasks_are_done_is_freed() {
     assert_eq!(handle.join().unwrap().join(), 5);
     assert_eq!(Arc::strong_count(&pool), 1);
 }
+
+/// The worker that ran the task, and was the last of its pool, may leave while its handle is asked.
+#[test]
+fn a_task_that_ends_its_pool_has_a_result() {
+    for round in 0..2000 {
+        let pool = Arc::new(Pool::builder().workers(1).build().unwrap());
+        let last = pool.clone();
+        let handle = pool.spawn(move || {
+            for _ in 0..round % 100 {
+                std::hint::spin_loop();
+            }
+            drop(last);
+            7
+        });
+        drop(pool);
+        assert_eq!(handle.join(), 7);
+    }
+}

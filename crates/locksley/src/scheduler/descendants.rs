@@ -58,8 +58,11 @@ impl Descendants {
         number: usize,
         registry: &Registry,
     ) -> Option<Sighting> {
-        let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
         let stack = &registry.worker(worker).task_stack;
+        if !stack.seems_inside(self.groups[number]) {
+            return None;
+        }
+        let (mut waits, mut count) = ([(GroupId::NONE, None); REACH], 0);
         // If there are too many, the innermost count: what they lead to is still to be begun.
         let sighting = stack.sight(self.groups[number], |wait, runner| {
             waits[count % REACH] = (wait, runner);

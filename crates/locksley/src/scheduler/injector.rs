@@ -36,9 +36,23 @@ pub(crate) const UNKNOWN_OWNER: usize = usize::MAX;
 pub(crate) struct Injector {
     /// The length, for a look without the lock. Written with the lock held.
     len: AtomicUsize,
-    /// How many of the jobs were forked by joins, likewise.
-    forked: AtomicUsize,
+    /// How many jobs there are of groups with the same [place](place_of), likewise. A waiter looks
+    /// no further if there is none, so that it does not pay for what others have spawned.
+    counts: [AtomicUsize; GROUPS],
     queue: Mutex<Queue>,
+}
+
+/// In how many classes groups are counted. The first has the tasks without one.
+const GROUPS: usize = 64;
+
+/// The class of a group.
+fn place_of(group: GroupId) -> usize {
+    if group == GroupId::NONE {
+        return 0;
+    }
+    // Fibonacci hashing: groups are addresses.
+    let hash = (group.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    1 + hash as usize % (GROUPS - 1)
 }
 
 struct Queue {
@@ -51,7 +65,7 @@ impl Injector {
     pub(crate) fn new() -> Self {
         Injector {
             len: AtomicUsize::new(0),
-            forked: AtomicUsize::new(0),
+            counts: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
                 ghosts: 0,
@@ -62,16 +76,15 @@ impl Injector {
     pub(crate) fn push(&self, queued: QueuedJob) {
         let mut queue = lock(&self.queue);
         queue.jobs.push_back(queued);
-        if !queued.job.is_spawned() {
-            self.count_forked(usize::wrapping_add);
-        }
+        self.count(queued.job, usize::wrapping_add);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Changes the number of forked jobs by one. With the lock held.
-    fn count_forked(&self, change: impl Fn(usize, usize) -> usize) {
-        let forked = self.forked.load(Ordering::Relaxed);
-        self.forked.store(change(forked, 1), Ordering::Relaxed);
+    /// Changes the number of jobs of a group by one. With the lock held.
+    fn count(&self, job: JobRef, change: impl Fn(usize, usize) -> usize) {
+        // SAFETY: it was in the queue, or will be, and has not been executed.
+        let count = &self.counts[place_of(unsafe { job.group() })];
+        count.store(change(count.load(Ordering::Relaxed), 1), Ordering::Relaxed);
     }
 
     /// Returns how many jobs seem to be there.
@@ -97,17 +110,11 @@ impl Injector {
 
     /// Takes the oldest job of a group: a spawned one, or the forked one that the group is.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
-        // SAFETY: what is in the queue has not been executed.
-        self.take(|queued| unsafe { queued.job.group() } == group)
-    }
-
-    /// Takes the forked job that this group is. Looks no further while no forked job is here, so
-    /// that a waiter does not pay for what others have spawned.
-    pub(crate) fn pop_forked(&self, group: GroupId) -> Option<QueuedJob> {
-        if self.forked.load(Ordering::Relaxed) == 0 {
+        if self.counts[place_of(group)].load(Ordering::Relaxed) == 0 {
             return None;
         }
-        self.pop_of(group)
+        // SAFETY: what is in the queue has not been executed.
+        self.take(|queued| unsafe { queued.job.group() } == group)
     }
 
     fn take(&self, fits: impl Fn(&QueuedJob) -> bool) -> Option<QueuedJob> {
@@ -116,12 +123,10 @@ impl Injector {
         }
         let mut queue = lock(&self.queue);
         let place = queue.jobs.iter().position(fits)?;
-        let taken = queue.jobs.remove(place);
-        if taken.is_some_and(|taken| !taken.job.is_spawned()) {
-            self.count_forked(usize::wrapping_sub);
-        }
+        let taken = queue.jobs.remove(place)?;
+        self.count(taken.job, usize::wrapping_sub);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
-        taken
+        Some(taken)
     }
 
     /// A task whose entry may be here was run in place: frees what it left, if that is at an end of
@@ -133,7 +138,12 @@ impl Injector {
         let mut queue = lock(&self.queue);
         queue.ghosts += 1;
         let Queue { jobs, ghosts } = &mut *queue;
-        let dealt = trim(jobs, ghosts, |queued| queued.job);
+        let mut dealt = 0;
+        let freed = |job: JobRef| {
+            self.count(job, usize::wrapping_sub);
+            dealt += usize::from(job.is_dealt());
+        };
+        trim(jobs, ghosts, |queued| queued.job, freed);
         self.len.store(jobs.len(), Ordering::Relaxed);
         dealt
     }

@@ -152,6 +152,15 @@ impl TaskStack {
         }
     }
 
+    /// Returns `true` if the owner seems to be executing a task of this group.
+    #[inline]
+    pub(crate) fn seems_inside(&self, group: GroupId) -> bool {
+        let entries = self.entries.iter().take(self.depth());
+        entries
+            .into_iter()
+            .any(|entry| entry.load(Ordering::Relaxed) == group.0)
+    }
+
     /// Returns at which version the owner was executing a task of this group, if it was. `waits` is
     /// told what it waits for on the way, and which worker runs that, if it knows.
     pub(crate) fn sight(

@@ -17,7 +17,6 @@
 //! led to the group still waited for it, is checked afterwards (`frames`); if not, the job goes to
 //! the pool's queue likewise.
 
-use std::panic;
 use std::thread;
 use std::time::Duration;
 
@@ -29,31 +28,49 @@ use crate::observe::record;
 use crate::observe::stats::Event;
 use crate::scheduler::descendants::Descendants;
 use crate::scheduler::injector::{QueuedJob, UNKNOWN_OWNER};
-use crate::scheduler::registry::{Block, Registry};
+use crate::scheduler::registry::{Block, Blocked, Registry};
 use crate::scheduler::worker::Worker;
 use crate::strategy::local_queue::HANDFUL;
-use crate::task::job::{GroupId, catch};
+use crate::task::job::GroupId;
 use crate::task::latch::{Awaited, Latch};
 
-/// How long a blocked waiter sleeps at most. Where every spare is blocked too, a task of its own
-/// may lie in the pool's queue, and no other worker be free to run it.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// How long a blocked waiter sleeps before it looks again. Where every spare is blocked too, a task
+/// of its own may lie in the pool's queue, and no other worker be free to run it.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How long it sleeps after many looks in vain.
+pub(crate) const LOOK_RARELY: Duration = Duration::from_millis(160);
 
 /// How long a waiter without a spare sleeps at first where there is nothing for it to do; then
 /// twice as long each time, up to [`LOOK_AGAIN`]. What it waits for unparks it, but a thief that
 /// makes new work for it does not.
 const FIRST_NAP: Duration = Duration::from_micros(50);
 
-/// The naps of a waiter without a spare since it last had something to do.
-#[derive(Default)]
-struct Naps(u32);
+/// The sleeps of a waiter since it last had something to do.
+#[derive(Clone, Copy, Default)]
+struct Sleeps {
+    /// Those in which no other worker took its place.
+    naps: u32,
+    /// Those of [`LOOK_AGAIN`] and more.
+    long: u32,
+}
 
-impl Naps {
-    /// The length of the next one.
-    fn next(&mut self) -> Duration {
-        let length = FIRST_NAP * (1 << self.0);
-        self.0 = (self.0 + 1).min(8);
-        length.min(LOOK_AGAIN)
+impl Sleeps {
+    /// Begins a sleep in which no other worker takes the waiter's place. Returns its length.
+    fn nap(&mut self) -> Duration {
+        let length = (FIRST_NAP * (1 << self.naps)).min(LOOK_AGAIN);
+        self.naps = (self.naps + 1).min(8);
+        if length == LOOK_AGAIN {
+            self.long = self.long.saturating_add(1);
+        }
+        length
+    }
+
+    /// Begins a sleep with a spare in the waiter's place. Returns its length.
+    fn block(&mut self) -> Duration {
+        let length = LOOK_AGAIN * (1 << self.long.min(4));
+        self.long = self.long.saturating_add(1);
+        length.min(LOOK_RARELY)
     }
 }
 
@@ -68,22 +85,17 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    /// Where to look after so many sleeps in a row. Everywhere ever more rarely, and ever more
-    /// thoroughly: most waits end by themselves, and what lies in other workers' queues is in good
-    /// hands there. But a task behind any number of others is reached soon.
+    /// Where to look after so many sleeps in a row. Everywhere ever more thoroughly: most waits end
+    /// by themselves, and what lies in other workers' queues is in good hands there. But a task
+    /// behind any number of others is reached soon.
     fn after(sleeps: u32) -> Look {
-        let often = sleeps.min(RARELY);
-        if often.is_power_of_two() && sleeps % often == 0 {
-            let most = HANDFUL.saturating_mul((sleeps as usize).saturating_pow(2));
-            Look::Everywhere { most }
-        } else {
-            Look::Nearby
+        if sleeps == 0 {
+            return Look::Nearby;
         }
+        let most = HANDFUL.saturating_mul(4_usize.saturating_pow(sleeps));
+        Look::Everywhere { most }
     }
 }
-
-/// A waiter that sleeps for long looks everywhere after so many sleeps, a power of two.
-const RARELY: u32 = 16;
 
 /// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
 /// to wake it takes several times as long, so a short task gains much, and a long one loses little.
@@ -114,7 +126,7 @@ impl Worker {
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // A thief that stole it in error may have left it in the pool's queue.
         self.wait_with(latch, group, |_| {
-            let queued = self.registry().injector.pop_forked(group);
+            let queued = self.registry().injector.pop_of(group);
             queued.or_else(|| self.take_back(group, false))
         });
     }
@@ -217,14 +229,14 @@ impl Worker {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
-        let (mut idle, mut naps) = (0, Naps::default());
+        let (mut idle, mut sleeps) = (0, Sleeps::default());
         while !ready() {
             registry.check_process();
             if self.run_targeted() {
-                (idle, naps) = (0, Naps::default());
+                (idle, sleeps) = (0, Sleeps::default());
             } else if let Some(queued) = own() {
                 self.help(queued);
-                (idle, naps) = (0, Naps::default());
+                (idle, sleeps) = (0, Sleeps::default());
             } else if registry.rest(&mut idle) {
                 // What it has spawned must not wait for it: a waiter may look for it in the pool's
                 // queue.
@@ -232,7 +244,7 @@ impl Worker {
                     registry.inject(spawned);
                 }
                 self.expose_jobs();
-                self.nap_alone(&mut naps, ready_asleep);
+                self.nap_alone(&mut sleeps, ready_asleep);
             }
         }
         registry.pass_on_summons(self);
@@ -241,11 +253,11 @@ impl Worker {
 
     /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`,
     /// or something is targeted at this worker.
-    fn nap_alone(&self, naps: &mut Naps, ready: &dyn Fn() -> bool) {
+    fn nap_alone(&self, sleeps: &mut Sleeps, ready: &dyn Fn() -> bool) {
         self.counters.count(Event::Park);
         let _parked = self.traced(Activity::Parked);
         if self.targeted_jobs.is_empty() && !ready() {
-            thread::park_timeout(naps.next());
+            thread::park_timeout(sleeps.nap());
         }
     }
 
@@ -287,15 +299,18 @@ impl Worker {
         let _pause = record::pause(self);
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
-        let mut idle = 0;
+        let (mut idle, mut blocked) = (0, None);
         while !ready() {
             registry.check_process();
-            if self.run_targeted() {
+            if self.has_targeted(&mut blocked) && self.run_targeted() {
                 idle = 0;
             } else if let Some(queued) = own() {
+                blocked = None;
                 self.help(queued);
                 idle = 0;
-            } else if blocks.is_some_and(|block| self.block_once(block, ready_asleep)) {
+            } else if blocks
+                .is_some_and(|block| self.block(&mut blocked, block, LOOK_AGAIN, ready_asleep))
+            {
                 idle = 0;
             } else if let Some(queued) = self.take_anything() {
                 self.help(queued);
@@ -308,37 +323,60 @@ impl Worker {
         self.publish_counts();
     }
 
-    /// Blocks once, with a spare in the worker's place. Returns `false` if no spare can take it.
-    fn block_once(&self, block: Block, ready: impl FnOnce() -> bool) -> bool {
-        self.expose_jobs();
-        let blocked = self.registry().try_blocking(block, || {
-            let _parked = self.traced(Activity::Parked);
-            if self.targeted_jobs.is_empty() && !ready() {
-                self.seen_blocked(|| match block {
-                    Block::Briefly => thread::park_timeout(LOOK_AGAIN),
-                    Block::Indefinitely => thread::park(),
-                });
-            }
-        });
-        if !blocked {
-            self.counters.count(Event::NoSpare);
+    /// Returns `true` if a job is targeted at this worker, which is no longer blocked then.
+    fn has_targeted(&self, blocked: &mut Option<Blocked<'_>>) -> bool {
+        let targeted = !self.targeted_jobs.is_empty();
+        if targeted {
+            *blocked = None;
         }
-        blocked
+        targeted
+    }
+
+    /// Parks the worker once, with a spare in its place, for so long if it blocks briefly. Returns
+    /// `false` if no spare can take it.
+    ///
+    /// It stays counted as blocked while it looks what has come of that. So the job for which many
+    /// such waiters look does not lack a worker, however much they search.
+    fn block<'w>(
+        &'w self,
+        blocked: &mut Option<Blocked<'w>>,
+        block: Block,
+        length: Duration,
+        ready: impl FnOnce() -> bool,
+    ) -> bool {
+        let registry = self.registry();
+        if registry.lacks_spares() {
+            *blocked = None;
+        }
+        if blocked.is_none() {
+            self.expose_jobs();
+            *blocked = registry.begin_block(block);
+        } else if block == Block::Briefly {
+            // The last look may have missed a push.
+            registry.look_for_blocked(block);
+        }
+        if blocked.is_none() {
+            self.counters.count(Event::NoSpare);
+            return false;
+        }
+        self.counters.count(Event::Park);
+        let _parked = self.traced(Activity::Parked);
+        if self.targeted_jobs.is_empty() && !ready() {
+            self.seen_blocked(|| match block {
+                Block::Briefly => thread::park_timeout(length),
+                Block::Indefinitely => thread::park(),
+            });
+        }
+        true
     }
 
     /// Runs something that blocks this worker, with a spare in its place if there is one.
     pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
         let _pause = record::pause(self);
         self.expose_jobs();
-        let mut block = Some(block);
-        let mut result = None;
-        // A panic of the caller's must not leave the worker counted as blocked.
-        let mut run = || result = block.take().map(|block| self.seen_blocked(|| catch(block)));
-        if !self.registry().try_blocking(Block::Indefinitely, &mut run) {
-            run();
-        }
-        let result = result.expect("one of the two has run it");
-        result.unwrap_or_else(|payload| panic::resume_unwind(payload))
+        let _blocked = self.registry().begin_block(Block::Indefinitely);
+        self.counters.count(Event::Park);
+        self.seen_blocked(block)
     }
 
     /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
@@ -355,32 +393,40 @@ impl Worker {
         let _wait = self.traced(Activity::Wait);
         let registry = self.registry();
         self.task_stack.enter_wait(group);
-        let (mut idle, mut naps, mut sleeps) = (0, Naps::default(), 0_u32);
+        let (mut idle, mut sleeps, mut blocked) = (0, Sleeps::default(), None);
         while !awaited.is_over() {
             registry.check_process();
-            if self.run_targeted() || self.takes_next() && self.run_own(group, awaited) {
+            let takes_next = self.takes_next();
+            if takes_next {
+                blocked = None;
+            }
+            if self.has_targeted(&mut blocked) && self.run_targeted()
+                || takes_next && self.run_own(group, awaited)
+            {
                 idle = 0;
-            } else if let Some(queued) = (!self.takes_next())
-                .then(|| own(Look::after(sleeps)))
+            } else if let Some(queued) = (!takes_next)
+                .then(|| own(Look::after(sleeps.long)))
                 .flatten()
             {
+                blocked = None;
                 self.run_job(queued);
-                (idle, naps, sleeps) = (0, Naps::default(), 0);
+                (idle, sleeps) = (0, Sleeps::default());
             } else if let Some(queued) = self.helpful_job(awaited, group) {
+                blocked = None;
                 self.help(queued);
-                (idle, naps, sleeps) = (0, Naps::default(), 0);
+                (idle, sleeps) = (0, Sleeps::default());
             // Nothing may go to the pool's queue that it waits for.
             } else if registry.rest(&mut idle) && !self.expose_jobs() {
                 match awaited.latch() {
                     Some(latch) if registry.blocks_alone() => {
-                        self.nap_alone(&mut naps, &|| latch.probe_or_await());
+                        self.nap_alone(&mut sleeps, &|| latch.probe_or_await());
                     }
-                    Some(latch) => self.doze(latch),
+                    Some(latch) => self.doze(latch, &mut blocked, &mut sleeps),
                     None => {}
                 }
-                sleeps = sleeps.saturating_add(1);
             }
         }
+        drop(blocked);
         self.task_stack.leave();
         registry.pass_on_summons(self);
         self.publish_counts();
@@ -417,13 +463,13 @@ impl Worker {
     }
 
     /// Sleeps until the latch is set, or there is something that this worker may do.
-    fn doze(&self, latch: &Latch) {
+    fn doze<'w>(&'w self, latch: &Latch, blocked: &mut Option<Blocked<'w>>, sleeps: &mut Sleeps) {
         let registry = self.registry();
         let ready = || latch.probe_or_await();
         if registry.takes_any() && !self.is_deep() {
             return registry.sleep(self, ready);
         }
-        if self.block_once(Block::Briefly, ready) {
+        if self.block(blocked, Block::Briefly, sleeps.block(), ready) {
             return;
         }
         // No spare can take its place, so it takes any work rather than stand still. One that is

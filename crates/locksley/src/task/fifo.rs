@@ -137,7 +137,7 @@ impl FifoQueue {
         let mut tasks = lock(&self.tasks);
         tasks.ghosts += 1;
         let Tasks { jobs, ghosts, .. } = &mut *tasks;
-        ghosts::trim(jobs, ghosts, |&job| job);
+        ghosts::trim(jobs, ghosts, |&job| job, |_| ());
     }
 
     /// Ends a token that was taken out of a deque, if there are more of them than tasks. If this

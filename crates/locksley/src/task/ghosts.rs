@@ -70,20 +70,20 @@ impl Ghosts {
 }
 
 /// Frees the ghosts at both ends of a queue; and those in the middle if there may be as many as
-/// other jobs, and [`MANY`] more. `ghosts` is how many there may be. Returns how many of those that
-/// it freed had been dealt.
+/// other jobs, and [`MANY`] more. `ghosts` is how many there may be. `freed` is told of each before it
+/// is freed.
 pub(crate) fn trim<J>(
     queue: &mut VecDeque<J>,
     ghosts: &mut usize,
     job: impl Fn(&J) -> JobRef,
-) -> usize {
+    mut freed: impl FnMut(JobRef),
+) {
     // SAFETY: what is in a queue has not been executed.
     let is_ghost = |one: &J| unsafe { job(one).is_ghost() };
     let before = queue.len();
-    let mut dealt = 0;
     let mut free = |one: Option<J>| {
         if let Some(one) = one {
-            dealt += usize::from(job(&one).is_dealt());
+            freed(job(&one));
             // SAFETY: the ghost is out of the queue.
             unsafe { job(&one).free_ghost() };
         }
@@ -106,7 +106,6 @@ pub(crate) fn trim<J>(
         }
         *ghosts = 0;
     }
-    dealt
 }
 
 impl Worker {

@@ -324,7 +324,7 @@ impl<T> JoinHandle<T> {
                 let Some(pool) = packet.pool_of_pending() else {
                     return;
                 };
-                pool.check_users();
+                pool.check_users(|| self.is_finished());
                 let latch = packet.completion.latch();
                 match here {
                     Some(worker) => worker.wait_abroad(&pool, latch, packet.group()),
@@ -385,7 +385,7 @@ impl<T> Future for JoinHandle<T> {
         let completion = &self.packet().completion;
         if !self.is_finished() && !completion.subscribe(context.waker().clone()) {
             if let Some(pool) = self.packet().pool_of_pending() {
-                pool.check_users();
+                pool.check_users(|| self.is_finished());
             }
             return Poll::Pending;
         }

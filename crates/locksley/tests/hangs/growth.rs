@@ -1,7 +1,7 @@
 //! Costs that must not grow with what else lies about. The times are printed; only what can be
 //! counted is asserted.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -281,4 +281,55 @@ fn slowly(n: u32) -> u32 {
         std::hint::spin_loop();
     }
     n
+}
+
+/// Opens scopes inside of each other; each waits for the next one, on another thread.
+fn nest(depth: usize) {
+    if depth > 0 {
+        locksley::scope(|s| {
+            s.spawn(|_| nest(depth - 1));
+            locksley::blocking(|| std::thread::sleep(Duration::from_micros(200)));
+        });
+    }
+}
+
+/// Each of the waiters looks what the others run.
+#[test]
+fn many_waiters() {
+    finishes_within(FOREVER, "growth::many_waiters", || {
+        let pool = Pool::builder().workers(2).spares(400).build().unwrap();
+        for depth in [50, 200] {
+            let start = Instant::now();
+            pool.install(|| nest(depth));
+            println!("{depth} nested scopes: {:?}", start.elapsed());
+        }
+    });
+}
+
+/// Each of the waiters looks for its tasks in the pool's queue.
+#[test]
+fn many_waiters_beside_a_long_queue() {
+    finishes_within(FOREVER, "growth::many_waiters_beside_a_long_queue", || {
+        let pool = Pool::builder().workers(2).build().unwrap();
+        let (done, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let wait = || {
+            while !ended.load(Ordering::Acquire) {
+                locksley::blocking(|| std::thread::sleep(Duration::from_millis(1)));
+            }
+        };
+        std::thread::scope(|threads| {
+            for _ in 0..30 {
+                threads.spawn(|| pool.scope(|s| s.spawn(|_| wait())));
+            }
+            let start = Instant::now();
+            pool.in_place_scope(|s| {
+                for _ in 0..100_000 {
+                    s.spawn(|_| _ = done.fetch_add(1, Ordering::Relaxed));
+                }
+            });
+            println!("100,000 tasks beside 30 waiters: {:?}", start.elapsed());
+            ended.store(true, Ordering::Release);
+        });
+        assert_eq!(done.into_inner(), 100_000);
+    });
 }

@@ -32,7 +32,7 @@ use crate::task::blocks::Depot;
 use crate::task::job::GroupId;
 use crate::task::outstanding::TaskCounts;
 
-pub(crate) use spares::Block;
+pub(crate) use spares::{Block, Blocked};
 
 pub(crate) struct Registry {
     me: Weak<Registry>,
@@ -158,10 +158,11 @@ impl Registry {
         }
     }
 
-    /// Panics if no thread is left that could run a task of this pool.
-    pub(crate) fn check_users(&self) {
+    /// Panics if no thread is left that could run a task of this pool, and it is not `done`. That is
+    /// asked last: the thread that ran it may have left just now.
+    pub(crate) fn check_users(&self, done: impl FnOnce() -> bool) {
         self.check_process();
-        if self.roll.has_no_users() {
+        if self.roll.has_no_users() && !done() {
             refuse_unused();
         }
     }

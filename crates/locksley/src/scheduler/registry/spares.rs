@@ -33,29 +33,36 @@ pub(crate) enum Block {
     Indefinitely,
 }
 
+/// A worker that is counted as blocked until this is dropped.
+pub(crate) struct Blocked<'r>(&'r Registry);
+
+impl Drop for Blocked<'_> {
+    fn drop(&mut self) {
+        self.0.counts.change(Counts::end_block);
+    }
+}
+
 impl Registry {
     /// How many workers are counted as blocked, and how many spares are awake.
     pub(crate) fn blocked_and_spares(&self) -> (usize, usize) {
         self.counts.get().blocked_and_spares()
     }
 
-    /// Runs something that blocks the calling worker, while a spare takes its place. Returns
-    /// `false`, and runs nothing, if no spare can.
-    pub(crate) fn try_blocking(&self, block: Block, wait: impl FnOnce()) -> bool {
-        if !self.begin_block(block) {
-            return false;
+    /// Counts the calling worker as blocked, so that a spare takes its place. Returns `None` if no
+    /// spare can.
+    pub(crate) fn begin_block(&self, block: Block) -> Option<Blocked<'_>> {
+        if !self.counts.begin_block() {
+            return None;
         }
-        self.count(Event::Park);
-        wait();
-        self.counts.change(Counts::end_block);
-        true
+        let blocked = Blocked(self);
+        self.look_for_blocked(block);
+        // The spare that was called may have been refused.
+        (!self.lacks_spares()).then_some(blocked)
     }
 
-    /// Counts the caller as blocked, if there is a spare for it.
-    fn begin_block(&self, block: Block) -> bool {
-        if !self.counts.begin_block() {
-            return false;
-        }
+    /// Has a worker or a spare run what is in sight, and leaves calls for what is not. For a worker
+    /// that is counted as blocked, before it parks.
+    pub(crate) fn look_for_blocked(&self, block: Block) {
         let work = match block {
             Block::Briefly => self.call_and_look(),
             Block::Indefinitely => self.call_for_work() != Some(false),
@@ -63,12 +70,12 @@ impl Registry {
         if work {
             self.wake_one();
         }
-        // The spare that was called may have been refused.
-        if self.counts.get().lacks_spares() {
-            self.counts.change(Counts::end_block);
-            return false;
-        }
-        true
+    }
+
+    /// Returns `true` if more workers are blocked than there can be spares: they must look after
+    /// themselves.
+    pub(crate) fn lacks_spares(&self) -> bool {
+        self.counts.get().lacks_spares()
     }
 
     /// Calls up a spare if one is wanted.

@@ -299,10 +299,17 @@ impl Worker {
 
     /// Blocks the owner's thread, and lets that be seen.
     pub(crate) fn seen_blocked<R>(&self, block: impl FnOnce() -> R) -> R {
+        struct Seen<'w>(&'w Worker);
+
+        impl Drop for Seen<'_> {
+            fn drop(&mut self) {
+                self.0.blocked.store(false, Ordering::Relaxed);
+            }
+        }
+
         self.blocked.store(true, Ordering::Relaxed);
-        let result = block();
-        self.blocked.store(false, Ordering::Relaxed);
-        result
+        let _seen = Seen(self);
+        block()
     }
 
     /// Returns `true` if the worker seems to be blocked. For other threads.

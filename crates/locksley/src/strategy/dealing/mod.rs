@@ -95,7 +95,7 @@ pub(crate) use table::Table;
 
 use crate::machine::clock::Instant;
 use crate::scheduler::injector::QueuedJob;
-use crate::scheduler::wait::LOOK_AGAIN;
+use crate::scheduler::wait::LOOK_RARELY;
 use crate::strategy::local_queue::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
@@ -113,7 +113,7 @@ const STUCK: Duration = Duration::from_millis(10);
 
 /// A worker that looks less often than this does not know whether a worker had nothing to take in
 /// between. Blocked waiters look twice as often: every [`RECALL`] times that they wake up.
-const GLIMPSE: Duration = LOOK_AGAIN.saturating_mul(2 * RECALL);
+const GLIMPSE: Duration = LOOK_RARELY.saturating_mul(2 * RECALL);
 
 /// The owner's side.
 pub(crate) struct DealingQueue {
