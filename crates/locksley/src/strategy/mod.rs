@@ -307,6 +307,10 @@ pub enum Waiting {
     ///
     /// A worker that waits for another pool runs what that pool hands back, where the two call into
     /// each other; a chain over three pools of one worker each, back to the first, stands still.
+    ///
+    /// A worker that polls a [`JoinHandle`](crate::JoinHandle) of its own pool runs the task itself.
+    /// What any other future waits for the pool does not know: if it is a task that has not begun,
+    /// and all workers are in [`block_on`](crate::block_on), the program stands still.
     Own,
     /// It takes any work. What it runs may be unrelated, may block on a lock that the waiting task
     /// holds, and stacks up on the waiting task's stack.

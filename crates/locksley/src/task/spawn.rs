@@ -342,6 +342,14 @@ impl<T> JoinHandle<T> {
     /// Waits on a worker of the task's pool: runs the task where it lies, unless another worker has
     /// begun it.
     fn help(&self, worker: &Worker) {
+        if !self.try_run(worker) && !self.subscribe() {
+            let packet = self.packet();
+            worker.wait_with(packet.completion.latch(), packet.group(), |_| None);
+        }
+    }
+
+    /// Runs the task where it lies, unless another worker has begun it. Returns `true` if it did.
+    fn try_run(&self, worker: &Worker) -> bool {
         let packet = self.packet();
         let mut is_here = false;
         if self.home == Home::Worker(worker.index()) {
@@ -353,14 +361,22 @@ impl<T> JoinHandle<T> {
                 is_here = true;
             }
         }
-        if is_here || packet.claim() {
+        let runs = is_here || packet.claim();
+        if runs {
             self.run(worker);
             if !is_here {
                 worker.left_ghost(self.home);
             }
-        } else if !self.subscribe() {
-            let latch = packet.completion.latch();
-            worker.wait_with(latch, packet.group(), |_| None);
+        }
+        runs
+    }
+
+    /// Where a waiter runs only what it waits for, no other worker may be left to run the task: a
+    /// worker of its pool that polls the handle does so itself.
+    fn run_if_alone(&self) {
+        let worker = Worker::current().filter(|worker| worker.registry().blocks_alone());
+        if let Some(worker) = worker.filter(|worker| self.packet().is_in_pool_of(worker)) {
+            self.try_run(worker);
         }
     }
 
@@ -383,6 +399,9 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let completion = &self.packet().completion;
+        if !self.is_finished() {
+            self.run_if_alone();
+        }
         if !self.is_finished() && !completion.subscribe(context.waker().clone()) {
             if let Some(pool) = self.packet().pool_of_pending() {
                 pool.check_users(|| self.is_finished());

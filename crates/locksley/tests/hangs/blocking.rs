@@ -206,3 +206,21 @@ fn a_task_that_is_waited_for_on_a_channel() {
         }
     });
 }
+
+/// No spare takes the place of a worker, so it runs the task that it polls.
+#[test]
+fn futures_of_tasks_where_waiters_run_what_is_theirs() {
+    finishes(
+        "blocking::futures_of_tasks_where_waiters_run_what_is_theirs",
+        || {
+            for workers in [1, 2] {
+                let builder = Pool::builder().workers(workers).waiting(Waiting::Own);
+                let pool = builder.build().unwrap();
+                let wait = || locksley::block_on(async { 1 + locksley::spawn(|| 1).await });
+                for _ in 0..100 {
+                    assert_eq!(pool.install(|| locksley::join(wait, wait)), (2, 2));
+                }
+            }
+        },
+    );
+}
