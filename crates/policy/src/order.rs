@@ -164,8 +164,8 @@ impl Order {
         sweep
     }
 
-    /// Makes an attempt at each processor in the order of [`sweep`](Order::sweep), until one comes to
-    /// something.
+    /// Makes an attempt at each processor in the order of [`sweep`](Order::sweep), until one comes
+    /// to something.
     ///
     /// ```
     /// use locksley_policy::{Order, Random};

@@ -73,10 +73,10 @@ impl Setup {
         }
     }
 
-    /// Your own choice of victims, for `lock-free`, `flexible`, `semi-private` and `sharing`: CFLFWS
-    /// and CFWSS (thesis, Algorithms 2 and 7) with the room that they leave filled. `make` is called
-    /// with each processor's number, and what it makes is asked with probability `theta` whom to
-    /// try; otherwise the processor tries a random victim.
+    /// Your own choice of victims, for `lock-free`, `flexible`, `semi-private` and `sharing`:
+    /// CFLFWS and CFWSS (thesis, Algorithms 2 and 7) with the room that they leave filled. `make`
+    /// is called with each processor's number, and what it makes is asked with probability `theta`
+    /// whom to try; otherwise the processor tries a random victim.
     ///
     /// The outcome is a function of computation and setup as long as the balancers draw from the
     /// [`Source`](locksley_policy::Source) that they are given and from nothing else.

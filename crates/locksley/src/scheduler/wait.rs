@@ -120,12 +120,12 @@ impl Worker {
         });
     }
 
-    /// Takes a spawned job of a group out of another worker's queues. Jobs that are in the way go to
-    /// the pool's queue.
+    /// Takes a spawned job of a group out of another worker's queues. Jobs that are in the way go
+    /// to the pool's queue.
     ///
-    /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller holds.
-    /// No worker that leapfrogs finds it there, and spares that look for work take what is around
-    /// it, and stop likewise.
+    /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller
+    /// holds. No worker that leapfrogs finds it there, and spares that look for work take what is
+    /// around it, and stop likewise.
     #[cold]
     fn gather(&self, group: GroupId) -> Option<QueuedJob> {
         let registry = self.registry();

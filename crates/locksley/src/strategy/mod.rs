@@ -206,8 +206,8 @@ impl Strategy {
         })
     }
 
-    /// Returns `true` if spawned tasks are executed by whom they are dealt to, and by no other: work
-    /// dealing as published.
+    /// Returns `true` if spawned tasks are executed by whom they are dealt to, and by no other:
+    /// work dealing as published.
     pub(crate) fn is_dedicated(&self) -> bool {
         matches!(self, Strategy::Dealing(policy) if policy.mode != DealMode::Hybrid)
     }

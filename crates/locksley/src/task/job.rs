@@ -43,8 +43,8 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// Drops something of the user's, whose drop may panic: no unwinding may leave a frame with a job in
-/// it.
+/// Drops something of the user's, whose drop may panic: no unwinding may leave a frame with a job
+/// in it.
 pub(crate) fn drop_caught<T>(thing: T) {
     if let Err(payload) = catch(|| drop(thing)) {
         discard(payload);

@@ -68,8 +68,8 @@ events! {
     /// Attempts made by a worker that had work, to even the queues out (strategy `steal-half`).
     /// Contained in `steal_attempts`.
     Balanced, balanced, "balanced";
-    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by balancing
-    /// (strategy `steal-half`).
+    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by
+    /// balancing (strategy `steal-half`).
     BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
     Offered, offered, "offered";

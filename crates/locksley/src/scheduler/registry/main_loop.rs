@@ -20,8 +20,8 @@ const LOOKS: u32 = 64;
 /// Otherwise it takes less than a microsecond.
 const LONG_YIELD: u64 = 100_000;
 
-/// For how long the pool's threads do not yield after that, in nanoseconds. The first yield after it
-/// may take a time slice of 4 milliseconds again: 4%.
+/// For how long the pool's threads do not yield after that, in nanoseconds. The first yield after
+/// it may take a time slice of 4 milliseconds again: 4%.
 const CROWDED: u64 = 100_000_000;
 
 impl Registry {
@@ -193,8 +193,8 @@ impl Registry {
         false
     }
 
-    /// One step of a waiter that idles. Returns `true` if it is time to sleep. That takes a spare in
-    /// its place, which costs more than a yield that takes long.
+    /// One step of a waiter that idles. Returns `true` if it is time to sleep. That takes a spare
+    /// in its place, which costs more than a yield that takes long.
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
         let give_way = || {
             thread::yield_now();
@@ -225,8 +225,8 @@ impl Registry {
         *idle > rule.spins + rule.yields || !give_way()
     }
 
-    /// Lets another thread have the processor for a moment. Returns `false` if the caller had better
-    /// sleep.
+    /// Lets another thread have the processor for a moment. Returns `false` if the caller had
+    /// better sleep.
     ///
     /// Beside a thread that computes, a yield takes that one's time slice, some milliseconds; a
     /// thread that sleeps gets a processor as soon as it is woken. So after a long yield the pool's

@@ -7,10 +7,10 @@
 //! - Items come from lists that are there from the beginning (LISTS_NUM). Where none is left, a job
 //!   goes to the pool's queue, and so does what is spawned while the pool ends.
 //!
-//! Forks lie in the pool's deque, and are stolen: the paper knows no joins. A waiter takes any work,
-//! its own buffers first: a waiter that did not could wait for another one that waits for it, each
-//! with what the other waits for in its buffers. One that has stacked up as many jobs of others as
-//! it may leaves its buffers to the pool's queue before it blocks.
+//! Forks lie in the pool's deque, and are stolen: the paper knows no joins. A waiter takes any
+//! work, its own buffers first: a waiter that did not could wait for another one that waits for it,
+//! each with what the other waits for in its buffers. One that has stacked up as many jobs of
+//! others as it may leaves its buffers to the pool's queue before it blocks.
 //!
 //! A handle that is joined before its task has begun runs the task itself, as everywhere.
 //!

@@ -133,8 +133,8 @@ impl Inbox {
         jobs
     }
 
-    /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers and
-    /// from the stack, up to `most`.
+    /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers
+    /// and from the stack, up to `most`.
     pub(super) fn give_any(
         &mut self,
         table: &Table,

@@ -42,9 +42,10 @@
 //!   (but, as above, those that had better run elsewhere). A waiter takes what it was dealt only if
 //!   that is what it waits for, or if it takes any work. Before it blocks it leaves the rest to the
 //!   pool's queue, where a waiter for it looks. A scope that has waited in vain also gets its tasks
-//!   from the place of one that has fetched them, or that others have dealt them to. A join's job is so completed: by the
-//!   one that it was dealt to; or by one that is out of work; or by the join itself, which, when it
-//!   waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
+//!   from the place of one that has fetched them, or that others have dealt them to. A join's job
+//!   is so completed: by the one that it was dealt to; or by one that is out of work; or by the
+//!   join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen
+//!   it begun.
 //! - **More workers than processors** do not all run: one that goes to sleep because there are
 //!   enough others leaves what it was dealt to the pool's queue too, wherever that had better run.
 //! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their
