@@ -37,7 +37,8 @@ impl fmt::Display for Error {
             Error::Read(path, error) => {
                 write!(
                     f,
-                    "cannot read {}: {error}; give a folder that `compare`, `run` or `experiment` wrote",
+                    "cannot read {}: {error}; give a folder that `compare`, `run` or `experiment` \
+                     wrote",
                     path.display()
                 )
             }
@@ -50,7 +51,8 @@ impl fmt::Display for Error {
             }
             Error::Nothing(path) => write!(
                 f,
-                "{} holds no results: no file there ends in .json and has \"format\": \"{FORMAT}\"; give the folder that a command wrote to",
+                "{} holds no results: no file there ends in .json and \
+                 has \"format\": \"{FORMAT}\"; give the folder that a command wrote to",
                 path.display()
             ),
             Error::Malformed(path, error) => {
@@ -62,7 +64,8 @@ impl fmt::Display for Error {
             }
             Error::Format(path, format) => write!(
                 f,
-                "{} has the format \"{format}\", and this version reads \"{FORMAT}\"; make it again with this version",
+                "{} has the format \"{format}\", and this version reads \"{FORMAT}\"; make it \
+                 again with this version",
                 path.display()
             ),
             Error::Fault(path, fault) => write!(

@@ -210,7 +210,8 @@ impl Results {
     pub fn merge(&mut self, other: Results) {
         if other.machine != self.machine {
             self.notes.push(format!(
-                "Some of these results come from another machine ({}, {} processors): compare times within a section only.",
+                "Some of these results come from another machine ({}, {} processors): compare \
+                 times within a section only.",
                 other.machine.description, other.machine.processors
             ));
         }

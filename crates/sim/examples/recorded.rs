@@ -63,7 +63,8 @@ fn show(name: &str, recording: &Recording, processors: usize) -> Result<(), Box<
     let mut graph = Graph::parse(&recording.to_json(UNIT))?;
     let size = graph.size();
     println!(
-        "\n{name}: {} forks, {:.2?} of work, parallelism {:.1}; a step is {UNIT:?}: T1 = {}, Tinf = {}",
+        "\n{name}: {} forks, {:.2?} of work, parallelism {:.1}; a step is {UNIT:?}: T1 = {}, Tinf \
+         = {}",
         recording.forks(),
         recording.work(),
         size.parallelism(),

@@ -212,8 +212,8 @@ impl fmt::Display for SimError {
             ),
             SimError::Dealers(count) => write!(
                 f,
-                "work dealing keeps a buffer for every pair of processors, and {count} are too many: give at \
-                 most {MOST_DEALERS}, or another strategy"
+                "work dealing keeps a buffer for every pair of processors, and {count} are too \
+                 many: give at most {MOST_DEALERS}, or another strategy"
             ),
             SimError::Free(what) => write!(
                 f,
@@ -221,17 +221,17 @@ impl fmt::Display for SimError {
             ),
             SimError::Balancer(strategy) => write!(
                 f,
-                "{strategy} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
-                 lock-free, flexible, semi-private or sharing"
+                "{strategy} does not ask a balancer of yours whom to steal from: leave it out, or \
+                 simulate lock-free, flexible, semi-private or sharing"
             ),
             SimError::Donor(strategy) => write!(
                 f,
-                "{strategy} does not ask a donor of yours whom to give to: leave it out, or simulate \
-                 sharing or sending"
+                "{strategy} does not ask a donor of yours whom to give to: leave it out, or \
+                 simulate sharing or sending"
             ),
             SimError::Stuck => f.write_str(
-                "the computation does not end, because processors that hold some of it have been taken away \
-                 for good: let their speed become positive again",
+                "the computation does not end, because processors that hold some of it have been \
+                 taken away for good: let their speed become positive again",
             ),
         }
     }

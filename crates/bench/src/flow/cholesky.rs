@@ -213,7 +213,8 @@ pub(super) fn workload(quick: bool) -> Workload {
     let close = expected.distance_from_factor_of(&matrix) < CLOSE;
     let program = Versions {
         name: NAME,
-        about: "a matrix of 480 by 480 in tiles of 40 by 40; one operation is one multiplication or addition",
+        about: "a matrix of 480 by 480 in tiles of 40 by 40; one operation is one multiplication \
+                or addition",
         operations: matrix.flops(),
         input: matrix,
         expected,

@@ -213,7 +213,8 @@ pub(super) fn workload(quick: bool) -> Workload {
     let same = plate.clone().serial() == expected;
     let program = Versions {
         name: NAME,
-        about: "16 sweeps over 512 by 512 cells in tiles of 64 by 64; one operation is one cell of one sweep",
+        about: "16 sweeps over 512 by 512 cells in tiles of 64 by 64; one operation is one cell of \
+                one sweep",
         operations: plate.cells(),
         input: plate,
         expected,

@@ -24,7 +24,8 @@ const SIDE: usize = 32;
 pub(super) fn workload() -> Workload {
     Workload {
         name: NAME,
-        about: "1024 tasks that do next to nothing, each after two others; one operation is one task",
+        about: "1024 tasks that do next to nothing, each after two others; one operation is one \
+                task",
         reference: SPAWN,
         note: None,
         contenders: vec![

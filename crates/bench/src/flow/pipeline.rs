@@ -176,7 +176,8 @@ pub(super) fn workload(quick: bool) -> Workload {
     };
     let program = Versions {
         name: NAME,
-        about: "256 blocks of 1024 numbers through four stages, batches of 16; one operation is one number",
+        about: "256 blocks of 1024 numbers through four stages, batches of 16; one operation is \
+                one number",
         operations: stream.numbers(),
         expected: stream.clone().serial(),
         input: stream,

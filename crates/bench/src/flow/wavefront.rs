@@ -229,7 +229,8 @@ pub(super) fn workload(quick: bool) -> Workload {
     let expected = problem.score_directly();
     let program = Versions {
         name: NAME,
-        about: "Smith-Waterman on two sequences of 2000, tiles of 100 by 100; one operation is one cell",
+        about: "Smith-Waterman on two sequences of 2000, tiles of 100 by 100; one operation is one \
+                cell",
         operations: problem.cells(),
         oracle: verify(SERIAL, "score", expected, problem.serial()),
         input: Arc::new(problem),

@@ -75,7 +75,8 @@ pub(crate) fn visit(quick: bool, visitor: &mut impl Visitor) {
         move || Multiplication::new(pick(64, 1024) as usize),
     );
     visitor.visit(
-        case!("skewed", "200 pieces: the first half fib(25), the second fib(1), by halving, per piece", length 3),
+        case!("skewed", "200 pieces: the first half fib(25), the second fib(1), by halving, per \
+                         piece", length 3),
         move || Batch::skewed(200, pick(10, 25)),
     );
     visitor.visit(

@@ -223,8 +223,8 @@ pub(crate) fn flow_here<'env, R>(
 #[cold]
 fn conflict() -> ! {
     panic!(
-        "a task was forked with two accesses to the same object, of which one writes: ask for one access that does both \
-         (`update`), or fork two tasks"
+        "a task was forked with two accesses to the same object, of which one writes: ask for one \
+         access that does both (`update`), or fork two tasks"
     )
 }
 

@@ -230,7 +230,8 @@ fn errors_say_what_is_possible() {
     );
     assert_eq!(
         error("sticky:theta_r=1"),
-        "`theta_r=1` in `sticky:theta_r=1` is not possible: give a probability from 0 up to but not 1"
+        "`theta_r=1` in `sticky:theta_r=1` is not possible: give a probability from 0 up to but \
+         not 1"
     );
     assert_eq!(
         error("longest:probe=2"),

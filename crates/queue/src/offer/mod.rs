@@ -224,7 +224,8 @@ unsafe impl Word for Offer {
 /// [`Entries`] of this process apart, so that a pointer cannot be used on entries it does not
 /// belong to.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "an entry whose pointer is dropped keeps its slot and its item until the entries are dropped"]
+#[must_use = "an entry whose pointer is dropped keeps its slot and its item until the entries are \
+              dropped"]
 pub struct EntryRef(u64);
 
 impl EntryRef {

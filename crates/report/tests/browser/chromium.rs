@@ -127,9 +127,14 @@ impl Browser {
     }
 
     fn receive(&self, what: &str) -> Value {
-        self.messages.recv_timeout(PATIENCE).unwrap_or_else(|error| {
-            panic!("{what}: no answer from Chromium ({error}); is it installed? scripts/browser-test installs it")
-        })
+        self.messages
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|error| {
+                panic!(
+                    "{what}: no answer from Chromium ({error}); is it installed? \
+                     scripts/browser-test installs it"
+                )
+            })
     }
 
     /// Waits for an event that has not been taken yet, and takes it.

@@ -86,8 +86,9 @@ impl Tab {
         for (kind, count) in CHARTS {
             // A picture that is seen, with labels and with something drawn.
             let pictures = self.count(&format!(
-                "shown('figure.{kind} svg[role=img]').filter((svg) => svg.getBoundingClientRect().height > 80 && \
-                 svg.querySelectorAll('text').length > 2 && svg.querySelectorAll('rect, polyline, circle, polygon').length > 3).length"
+                "shown('figure.{kind} svg[role=img]').filter((svg) => \
+                 svg.getBoundingClientRect().height > 80 && svg.querySelectorAll('text').length > \
+                 2 && svg.querySelectorAll('rect, polyline, circle, polygon').length > 3).length"
             ));
             assert_eq!(pictures, count as u64, "charts of the kind {kind}");
         }
@@ -137,13 +138,19 @@ impl Tab {
 fn the_checks_notice_what_they_are_for() {
     let tab = Tab::open(1280, "light");
     assert_eq!(tab.eval("collisions().length"), json!(0));
-    tab.eval("document.querySelectorAll('svg text').forEach((text) => { text.style.fontSize = '99px'; })");
+    tab.eval(
+        "document.querySelectorAll('svg text').forEach((text) => \
+         { text.style.fontSize = '99px'; })",
+    );
     assert!(
         tab.count("collisions().length") > 20,
         "letters of twice the size overlap"
     );
     let wide = tab.count("document.documentElement.scrollWidth");
-    tab.eval("document.body.append(Object.assign(document.createElement('p'), { id: 'wide', textContent: 'x' }))");
+    tab.eval(
+        "document.body.append(Object.assign(document.createElement('p'), \
+         { id: 'wide', textContent: 'x' }))",
+    );
     tab.eval("wide.style.width = '3000px'");
     assert!(tab.count("document.documentElement.scrollWidth") > wide);
     tab.eval("void new Image().setAttribute('src', 'https://example.invalid/picture.png')");
@@ -250,7 +257,8 @@ fn filters_hide_rows_lines_and_workloads() {
 #[ignore = "needs Chromium; scripts/browser-test runs it"]
 fn tables_are_sorted_and_timelines_zoomed() {
     let tab = Tab::open(1280, "light");
-    let medians = "[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => Number(row.cells[2].dataset.value))";
+    let medians = "[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => \
+                   Number(row.cells[2].dataset.value))";
     let numbers = || -> Vec<f64> {
         tab.eval(medians)
             .as_array()
@@ -269,7 +277,10 @@ fn tables_are_sorted_and_timelines_zoomed() {
     sorted.reverse();
     assert_eq!(numbers(), sorted);
     tab.click("#comparison-0 th:nth-child(1) button");
-    let names = tab.eval("[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => row.cells[0].textContent)");
+    let names = tab.eval(
+        "[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => \
+         row.cells[0].textContent)",
+    );
     let names: Vec<&str> = names
         .as_array()
         .unwrap()

@@ -332,7 +332,8 @@ impl fmt::Display for HostsError {
             ),
             HostsError::Trouble { host, trouble } => write!(
                 f,
-                "simulated host {host} gave up: {trouble}. Or the protocol has too little patience for this network"
+                "simulated host {host} gave up: {trouble}. Or the protocol has too little patience \
+                 for this network"
             ),
         }
     }

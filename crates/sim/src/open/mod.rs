@@ -204,11 +204,13 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::Number { what, found } => write!(
                 f,
-                "{found} is no possible number for {what}: all are positive, and no more processors can generate than there are"
+                "{found} is no possible number for {what}: all are positive, and no more \
+                 processors can generate than there are"
             ),
             OpenError::Strategy(strategy) => write!(
                 f,
-                "{strategy} is not simulated with arrivals: take greedy, lock-free, steal-half, sending or dealing"
+                "{strategy} is not simulated with arrivals: take greedy, lock-free, steal-half, \
+                 sending or dealing"
             ),
         }
     }

@@ -95,7 +95,8 @@ impl fmt::Display for GraphError {
                 let first = names.first().map_or("", String::as_str);
                 write!(
                     f,
-                    "the nodes {} -> {first} wait for each other: leave out an edge, or let a condition choose to go round",
+                    "the nodes {} -> {first} wait for each other: leave out an edge, or let a \
+                     condition choose to go round",
                     names.join(" -> "),
                 )
             }
@@ -105,7 +106,8 @@ impl fmt::Display for GraphError {
             ),
             GraphError::UnknownNode(number) => write!(
                 f,
-                "an edge names node {number}, which this graph does not have: use the nodes that it has made itself"
+                "an edge names node {number}, which this graph does not have: use the nodes that \
+                 it has made itself"
             ),
         }
     }

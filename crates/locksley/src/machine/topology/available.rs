@@ -229,7 +229,8 @@ mod tests {
     fn version_one() {
         let mounts = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
                       33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n\
-                      32 31 0:29 /docker/x /cg/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
+                      32 31 0:29 /docker/x /cg/cpu rw,relatime shared:9 - cgroup cgroup \
+                      rw,cpu,cpuacct\n";
         let files = |quota| {
             quota_of(&[
                 (

@@ -91,7 +91,8 @@ impl fmt::Display for GraphError {
             }
             GraphError::Unknown { node, next } => write!(
                 f,
-                "node `{node}` leads to `{next}`, which is not in the list: add it, or correct the name"
+                "node `{node}` leads to `{next}`, which is not in the list: add it, or correct the \
+                 name"
             ),
             GraphError::TooManyNext { node, count } => write!(
                 f,
@@ -103,8 +104,8 @@ impl fmt::Display for GraphError {
             }
             GraphError::Roots(names) => write!(
                 f,
-                "there are {} roots, {}: add one node that leads to them, through forks if they are \
-                 more than two",
+                "there are {} roots, {}: add one node that leads to them, through forks if they \
+                 are more than two",
                 names.len(),
                 list(names)
             ),
