@@ -171,7 +171,8 @@ impl Order {
     /// use locksley_policy::{Order, Random};
     ///
     /// let mut random = Random::new(1, 2);
-    /// let found = Order::uniform(0).search(4, &mut random, |victim| (victim == 3).then_some("work"));
+    /// let attempt = |victim| (victim == 3).then_some("work");
+    /// let found = Order::uniform(0).search(4, &mut random, attempt);
     /// assert_eq!(found, Some("work"));
     /// ```
     #[inline]

@@ -253,7 +253,8 @@ impl Sharing {
     /// let sharing: Sharing = "sharing:greedy,theta_s=0.5,target=spread-back".parse().unwrap();
     /// let seeker = Seeker { me: 0, memory: Memory::new(Some(1), None) };
     /// let mut random = Random::new(1, 0);
-    /// let offers: Vec<Offer> = (0..1000).map(|_| sharing.offer(seeker, &Blind(2), &mut random)).collect();
+    /// let mut offer = |_| sharing.offer(seeker, &Blind(2), &mut random);
+    /// let offers: Vec<Offer> = (0..1000).map(&mut offer).collect();
     /// let back = offers.iter().filter(|&&offer| offer == Offer::Back(1)).count();
     /// assert!((400..600).contains(&back));
     /// assert_eq!(Offer::Back(1).outcome(true), Spread::Unmade);

@@ -54,7 +54,8 @@ pub(crate) fn heading(name: &str, parameters: &Parameters) -> String {
 /// assert_eq!(results.format, FORMAT);
 /// assert!(results.is_empty());
 ///
-/// let partial = r#"{"format": "locksley-results/1", "machine": {"processors": 2}, "interrupted": true}"#;
+/// let partial = r#"{"format": "locksley-results/1",
+///     "machine": {"processors": 2}, "interrupted": true}"#;
 /// let partial: Results = serde_json::from_str(partial).unwrap();
 /// assert!(partial.interrupted && partial.comparisons.is_empty());
 /// ```

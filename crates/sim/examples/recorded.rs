@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo run --release -p locksley-sim --example recorded            # on 64 processors
 //! cargo run --release -p locksley-sim --example recorded -- 1000    # on so many
-//! cargo run --release -p locksley-sim --example recorded -- 64 DIR  # and leaves the recordings there
+//! cargo run --release -p locksley-sim --example recorded -- 64 DIR  # leaves the recordings there
 //! ```
 //!
 //! Exits with 2 if the arguments make no sense, or a recording cannot be written.

@@ -90,7 +90,12 @@ impl Setup {
     /// struct Right;
     ///
     /// impl Balancer for Right {
-    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///     fn choose(
+    ///         &mut self,
+    ///         seeker: Seeker,
+    ///         view: &dyn View,
+    ///         _: &mut dyn Source,
+    ///     ) -> Option<usize> {
     ///         Some((seeker.me + 1) % view.count())
     ///     }
     /// }
@@ -184,7 +189,8 @@ impl Setup {
 /// use locksley_sim::{Setup, Strategy};
 ///
 /// let error = Setup::new(0, Strategy::LockFree).check().unwrap_err();
-/// assert_eq!(error.to_string(), "0 processors cannot be simulated: give a number from 1 to 1073741824");
+/// let text = "0 processors cannot be simulated: give a number from 1 to 1073741824";
+/// assert_eq!(error.to_string(), text);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 //! their order.
 //!
 //! ```text
-//!   unpack (numbers from a seed) -> sort -> chain (a key from all blocks so far) -> seal (with the key)
+//!   unpack (numbers from a seed) -> sort -> chain (a key from all blocks so far) -> seal (by it)
 //! ```
 //!
 //! In batches with barriers, a stage begins when the one before it is done with the whole batch,

@@ -280,8 +280,8 @@ impl FromStr for Strategy {
 /// use std::sync::Mutex;
 /// use locksley::{Pool, Waiting};
 ///
-/// // Each task holds the lock while it waits for a join. A waiter that took any work could take the
-/// // other task, which wants the lock that it holds itself.
+/// // Each task holds the lock while it waits for a join. A waiter that took any work could take
+/// // the other task, which wants the lock that it holds itself.
 /// let pool = Pool::builder().workers(2).waiting(Waiting::Leapfrog).build().unwrap();
 /// let total = Mutex::new(0);
 /// let add = || {

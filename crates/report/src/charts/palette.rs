@@ -109,7 +109,8 @@ pub(crate) fn style_sheet() -> String {
     };
     let mut css = format!(
         ":root{{color-scheme:light;{}}}\n\
-         @media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{}}}}}\n\
+         @media (prefers-color-scheme:dark){{\
+         :root:not([data-theme=light]){{color-scheme:dark;{}}}}}\n\
          :root[data-theme=dark]{{color-scheme:dark;{}}}\n",
         variables(false),
         variables(true),

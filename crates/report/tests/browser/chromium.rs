@@ -172,7 +172,9 @@ impl Browser {
 
     /// The size of the window in CSS pixels, and the theme of the system.
     pub(crate) fn emulate(&self, width: u32, height: u32, theme: &str) {
-        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
+        });
         self.call("Emulation.setDeviceMetricsOverride", size);
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
         self.call("Emulation.setEmulatedMedia", features);

@@ -28,14 +28,20 @@ const HELPERS: &str = r#"
     // Pairs of labels in one picture that lie on each other, and labels that leave their picture.
     const collisions = () => shown("figure svg[role=img]").flatMap((svg) => {
         const frame = svg.getBoundingClientRect();
-        const labels = [...svg.querySelectorAll("text")].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
-        const on = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-        const out = (box) => box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1;
-        const clashes = labels.flatMap((a, i) => labels.slice(i + 1).filter((b) => on(a.box, b.box)).map((b) => [a.text, b.text]));
-        const lost = labels.filter((label) => out(label.box)).map((label) => [label.text, "outside"]);
+        const labels = [...svg.querySelectorAll("text")]
+            .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+        const on = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+            && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+        const out = (box) => box.left < frame.left - 1 || box.right > frame.right + 1
+            || box.bottom > frame.bottom + 1;
+        const clashes = labels.flatMap((a, i) => labels.slice(i + 1)
+            .filter((b) => on(a.box, b.box)).map((b) => [a.text, b.text]));
+        const lost = labels.filter((label) => out(label.box))
+            .map((label) => [label.text, "outside"]);
         return [...clashes, ...lost].map((pair) => [svg.getAttribute("aria-label"), ...pair]);
     });
-    const unfold = () => document.querySelectorAll("details").forEach((details) => { details.open = true; });
+    const unfold = () => document.querySelectorAll("details")
+        .forEach((details) => { details.open = true; });
 "#;
 
 struct Tab {

@@ -40,7 +40,9 @@ use super::unfold::Quoted;
 /// let n = AtomicU32::new(0);
 /// let mut graph = Graph::new();
 /// let start = graph.task("start", || n.store(1, Ordering::Relaxed));
-/// let double = graph.task("double", || { n.fetch_add(n.load(Ordering::Relaxed), Ordering::Relaxed); });
+/// let double = graph.task("double", || {
+///     n.fetch_add(n.load(Ordering::Relaxed), Ordering::Relaxed);
+/// });
 /// let enough = graph.condition("enough?", || (n.load(Ordering::Relaxed) > 1000).into());
 /// let done = graph.task("done", || ());
 /// graph.edge(start, double);

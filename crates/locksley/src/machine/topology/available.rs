@@ -88,7 +88,8 @@ impl fmt::Display for Available {
 ///
 /// ```
 /// let available = locksley::available_cpus();
-/// println!("{available}"); // e.g. 2 CPUs: the affinity mask allows 8 (0-7), the cgroup quota is the time of 2.5
+/// // For example: 2 CPUs: the affinity mask allows 8 (0-7), the cgroup quota is the time of 2.5
+/// println!("{available}");
 /// assert!(available.count() >= 1);
 /// ```
 pub fn available_cpus() -> Available {

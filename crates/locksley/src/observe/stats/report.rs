@@ -22,7 +22,7 @@ macro_rules! worker_stats {
         /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
         /// pool.install(|| locksley::join(|| 1, || 2));
         /// for (index, worker) in pool.stats().workers().iter().enumerate() {
-        ///     println!("worker {index} ran {} jobs and got {} by stealing", worker.tasks, worker.steals);
+        ///     println!("worker {index}: {} jobs, {} stolen", worker.tasks, worker.steals);
         /// }
         /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 //! the worker that makes work deals it out, and none has to steal.
 //!
 //! ```text
-//!                 worker 0           worker 1           worker 2
-//!   stack        | a  b  c |        | d |              |  |              forks, and what one deals to oneself
-//!   from 0            -             x ─> y             z                 buffers: one producer, one consumer
-//!   from 1            -               -                -
-//!   from 2            v               -                -
+//!              worker 0      worker 1      worker 2
+//!   stack     | a  b  c |   | d |         |  |          forks, and what one deals to oneself
+//!   from 0         -        x ─> y         z            buffers: one producer, one consumer
+//!   from 1         -          -            -
+//!   from 2         v          -            -
 //! ```
 //!
 //! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`].

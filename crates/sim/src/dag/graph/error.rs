@@ -12,7 +12,8 @@ use super::FORMAT;
 ///
 /// let text = r#"{ "format": "locksley-dag/1", "nodes": [ { "id": "a", "next": ["b"] } ] }"#;
 /// let error = Graph::parse(text).unwrap_err().to_string();
-/// assert_eq!(error, "node `a` leads to `b`, which is not in the list: add it, or correct the name");
+/// let text = "node `a` leads to `b`, which is not in the list: add it, or correct the name";
+/// assert_eq!(error, text);
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
