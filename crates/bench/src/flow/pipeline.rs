@@ -170,9 +170,10 @@ fn finish(each: Loop<Block>, batch: &mut [Block], key: &mut u64) {
 }
 
 pub(super) fn workload(quick: bool) -> Workload {
-    let stream = match quick {
-        true => Stream::new(40, 32),
-        false => Stream::new(256, 1024),
+    let stream = if quick {
+        Stream::new(40, 32)
+    } else {
+        Stream::new(256, 1024)
     };
     let program = Versions {
         name: NAME,

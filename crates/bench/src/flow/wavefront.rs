@@ -222,9 +222,10 @@ impl Problem {
 }
 
 pub(super) fn workload(quick: bool) -> Workload {
-    let problem = match quick {
-        true => Problem::new(200, 32),
-        false => Problem::new(2000, 100),
+    let problem = if quick {
+        Problem::new(200, 32)
+    } else {
+        Problem::new(2000, 100)
     };
     let expected = problem.score_directly();
     let program = Versions {
