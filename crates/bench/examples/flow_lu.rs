@@ -59,9 +59,12 @@ fn update(left: &Tile<'_, f64>, above: &Tile<'_, f64>, tile: &mut Tile<'_, f64>)
 }
 
 fn main() {
-    let element = |i: usize, j: usize| match i == j {
-        true => SIZE as f64,
-        false => ((3 * i + 5 * j) % 11) as f64 / 11.0,
+    let element = |i: usize, j: usize| {
+        if i == j {
+            SIZE as f64
+        } else {
+            ((3 * i + 5 * j) % 11) as f64 / 11.0
+        }
     };
     let mut matrix: Vec<f64> = (0..SIZE * SIZE)
         .map(|place| element(place / SIZE, place % SIZE))
@@ -95,9 +98,8 @@ fn main() {
     let ours = DMatrix::from_row_slice(SIZE, SIZE, &matrix);
     let (permutation, lower, upper) = original.clone().lu().unpack();
     assert_eq!(permutation.len(), 0, "nalgebra has needed no pivots either");
-    let theirs = DMatrix::from_fn(SIZE, SIZE, |i, j| match i > j {
-        true => lower[(i, j)],
-        false => upper[(i, j)],
+    let theirs = DMatrix::from_fn(SIZE, SIZE, |i, j| {
+        if i > j { lower[(i, j)] } else { upper[(i, j)] }
     });
     let distance = (ours - theirs).amax();
     assert!(distance < 1e-9, "{distance} from nalgebra's");

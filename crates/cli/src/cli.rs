@@ -132,7 +132,8 @@ fn grouped(mut command: clap::Command) -> clap::Command {
         list.push('\n');
     }
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\u{1b}[1m\u{1b}[4mOptions:\u{1b}[0m\n\
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n\
+         {list}\u{1b}[1m\u{1b}[4mOptions:\u{1b}[0m\n\
          {{options}}{{after-help}}"
     );
     command.help_template(template)

@@ -50,7 +50,8 @@ impl Unit {
 /// ```
 /// use locksley_figures::number;
 ///
-/// assert_eq!([0.0641, 9.006, 140.27, 4012.6, 0.0].map(number), ["0.0641", "9.01", "140", "4013", "0"]);
+/// let shown = [0.0641, 9.006, 140.27, 4012.6, 0.0].map(number);
+/// assert_eq!(shown, ["0.0641", "9.01", "140", "4013", "0"]);
 /// ```
 pub fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {

@@ -78,11 +78,13 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Workers { wanted, most } => write!(
                 f,
-                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for 0 to have one per CPU"
+                "a pool cannot have {wanted} workers: ask for 1 to {most}, or for 0 to have one \
+                 per CPU"
             ),
             BuildError::Environment { name, value } => write!(
                 f,
-                "the environment variable {name} is `{value}`: set it to a number of workers, or unset it"
+                "the environment variable {name} is `{value}`: set it to a number of workers, or \
+                 unset it"
             ),
             BuildError::Thread { started, source } => write!(
                 f,
@@ -105,7 +107,8 @@ impl fmt::Display for BuildError {
                 }
             }
             BuildError::PinningUnsupported => f.write_str(
-                "workers cannot be pinned on this platform: leave it to the operating system (`Pinning::None`)",
+                "workers cannot be pinned on this platform: leave it to the operating system \
+                 (`Pinning::None`)",
             ),
             BuildError::Pin { cpu, source } => write!(
                 f,
@@ -122,8 +125,8 @@ impl fmt::Display for BuildError {
                  use `sharing`, or leave the donor out"
             ),
             BuildError::Dedicated => f.write_str(
-                "with `mode=dedicated` each task is dealt to one worker, and the calling thread may \
-                 never come by to run it: leave out `use_current_thread`, or the mode",
+                "with `mode=dedicated` each task is dealt to one worker, and the calling thread \
+                 may never come by to run it: leave out `use_current_thread`, or the mode",
             ),
             BuildError::StrategyLeftOut => f.write_str(
                 "this program was built without the strategy that is asked for: \

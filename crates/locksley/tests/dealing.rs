@@ -240,8 +240,8 @@ impl Trap {
     }
 
     fn blocks(&self, here: usize, dealt_to: usize) -> bool {
-        let (nobody, set, seen) = (usize::MAX, Ordering::AcqRel, Ordering::Acquire);
-        match self.first.compare_exchange(nobody, here, set, seen) {
+        let (none, set, seen) = (usize::MAX, Ordering::AcqRel, Ordering::Acquire);
+        match self.first.compare_exchange(none, here, set, seen) {
             Ok(_) => self.dealt_to.store(dealt_to, Ordering::Release),
             Err(first) => {
                 return first != here
@@ -343,7 +343,7 @@ fn the_end_waits_for_what_was_dealt() {
 
 /// A task that is dealt to a sleeping worker wakes it, or another one.
 #[test]
-fn what_is_dealt_wakes_somebody() {
+fn what_is_dealt_wakes_a_worker() {
     for strategy in policies() {
         let pool = pool(2, strategy);
         for _ in 0..50 {

@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn markdown_has_a_rule() {
-        let text = "**pairs**\n\n| queue  |   ns |\n| ------ | ---: |\n| a      | 10.0 |\n| longer |  9.1 |\n";
+        let text = "**pairs**\n\n| queue  |   ns |\n| ------ | ---: |\n| a      | 10.0 |\n\
+                    | longer |  9.1 |\n";
         assert_eq!(table().render(Style::Markdown), text);
     }
 }

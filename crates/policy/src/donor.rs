@@ -40,7 +40,12 @@ pub struct Opportunity {
 /// struct Right;
 ///
 /// impl Donor for Right {
-///     fn choose(&mut self, at: Opportunity, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+///     fn choose(
+///         &mut self,
+///         at: Opportunity,
+///         view: &dyn View,
+///         _: &mut dyn Source,
+///     ) -> Option<usize> {
 ///         at.asked.then(|| (at.donor.me + 1) % view.count())
 ///     }
 /// }
@@ -48,7 +53,8 @@ pub struct Opportunity {
 /// let loads: &[u32] = &[5; 8];
 /// let donor = locksley_policy::Seeker { me: 7, memory: Default::default() };
 /// let mut own: Box<dyn Donor + Send> = Box::new(Right);
-/// let mut choose = |asked| own.choose(Opportunity { donor, asked }, &loads, &mut Random::new(1, 0));
+/// let random = &mut Random::new(1, 0);
+/// let mut choose = |asked| own.choose(Opportunity { donor, asked }, &loads, random);
 /// assert_eq!((choose(true), choose(false)), (Some(0), None));
 /// ```
 pub trait Donor {

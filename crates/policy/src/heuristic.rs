@@ -29,7 +29,8 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 /// ```
 /// use locksley_policy::Update;
 ///
-/// assert_eq!([Update::True, Update::False, Update::Unchanged].map(|u| u.of(true)), [true, false, true]);
+/// let updates = [Update::True, Update::False, Update::Unchanged];
+/// assert_eq!(updates.map(|u| u.of(true)), [true, false, true]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Update {

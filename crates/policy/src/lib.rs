@@ -12,7 +12,6 @@
 //! | in which order, if it tries all | [`Order`] | | thesis, Alg. 11 |
 //! | when it tries | [`When`] | [`Since`] | steal-half, 2.2.1 |
 //! | how much it takes | [`Amount`] | | steal-half, Fig. 7 |
-//! | how soon it tries again | [`Thrift`] | itself | |
 //! | when a busy worker gives | [`Heuristic`], [`Sharing`], [`Donor`] for your own | a flag | thesis, 5.2, 5.3 |
 //! | to whom | [`Target`] | [`Memory`] | thesis, 2.4.4, Alg. 12 |
 //! | to whom an item is dealt | [`Dealing`] | [`Dealer`] | work dealing, 2.3, Fig. 5 |
@@ -67,7 +66,6 @@ pub mod sharing;
 mod statistics;
 pub mod text;
 pub mod theory;
-pub mod thrift;
 pub mod victims;
 pub mod view;
 pub mod when;
@@ -88,7 +86,6 @@ pub use theory::{
     GREEDY_STABLE, TIT_FOR_TAT_STABLE, gain_of_greedy, gain_of_tit_for_tat, leaving_greedy,
     leaving_tit_for_tat,
 };
-pub use thrift::Thrift;
 pub use victims::{Flexible, Victims};
 pub use view::{Blind, MOST_PROBES, Nest, View, other};
 pub use when::{Since, When};

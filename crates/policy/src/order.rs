@@ -164,14 +164,15 @@ impl Order {
         sweep
     }
 
-    /// Makes an attempt at each processor in the order of [`sweep`](Order::sweep), until one comes to
-    /// something.
+    /// Makes an attempt at each processor in the order of [`sweep`](Order::sweep), until one comes
+    /// to something.
     ///
     /// ```
     /// use locksley_policy::{Order, Random};
     ///
     /// let mut random = Random::new(1, 2);
-    /// let found = Order::uniform(0).search(4, &mut random, |victim| (victim == 3).then_some("work"));
+    /// let attempt = |victim| (victim == 3).then_some("work");
+    /// let found = Order::uniform(0).search(4, &mut random, attempt);
     /// assert_eq!(found, Some("work"));
     /// ```
     #[inline]

@@ -115,7 +115,8 @@ parameter! {
     /// assert_eq!(Theta::new(0.25).unwrap().get(), 0.25);
     /// assert_eq!("0.5".parse(), Ok(Theta::HALF));
     /// let error = Theta::new(1.0).unwrap_err();
-    /// assert_eq!(error.to_string(), "1 is not possible: give a probability from 0 up to but not 1");
+    /// let text = "1 is not possible: give a probability from 0 up to but not 1";
+    /// assert_eq!(error.to_string(), text);
     /// ```
     Theta, "a probability from 0 up to but not 1", |value| value >= 0.0 && value < 1.0
 }

@@ -182,14 +182,14 @@ fn length<V: View + ?Sized>(view: &V, processor: usize) -> usize {
 ///
 /// assert_eq!(Offer::To(3).target(), Some(3));
 /// assert_eq!(Offer::To(3).outcome(false), Spread::Failure);
-/// assert_eq!(Offer::Nobody.target(), None);
+/// assert_eq!(Offer::NoTarget.target(), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Offer {
     /// It keeps the work, and has not tried.
     Skip,
     /// It has probed, and none was fit: a failure.
-    Nobody,
+    NoTarget,
     /// It offers the work to this one: a success if that is idle, or else a failure.
     To(usize),
     /// It offers the work to its last thief, on the side: unmade for the flag.
@@ -200,7 +200,7 @@ impl Offer {
     /// The receiver, if there is one.
     pub fn target(self) -> Option<usize> {
         match self {
-            Offer::Skip | Offer::Nobody => None,
+            Offer::Skip | Offer::NoTarget => None,
             Offer::To(donee) | Offer::Back(donee) => Some(donee),
         }
     }
@@ -210,7 +210,7 @@ impl Offer {
         match self {
             Offer::Skip | Offer::Back(_) => Spread::Unmade,
             Offer::To(_) if offered => Spread::Success,
-            Offer::To(_) | Offer::Nobody => Spread::Failure,
+            Offer::To(_) | Offer::NoTarget => Spread::Failure,
         }
     }
 }
@@ -253,7 +253,8 @@ impl Sharing {
     /// let sharing: Sharing = "sharing:greedy,theta_s=0.5,target=spread-back".parse().unwrap();
     /// let seeker = Seeker { me: 0, memory: Memory::new(Some(1), None) };
     /// let mut random = Random::new(1, 0);
-    /// let offers: Vec<Offer> = (0..1000).map(|_| sharing.offer(seeker, &Blind(2), &mut random)).collect();
+    /// let mut offer = |_| sharing.offer(seeker, &Blind(2), &mut random);
+    /// let offers: Vec<Offer> = (0..1000).map(&mut offer).collect();
     /// let back = offers.iter().filter(|&&offer| offer == Offer::Back(1)).count();
     /// assert!((400..600).contains(&back));
     /// assert_eq!(Offer::Back(1).outcome(true), Spread::Unmade);
@@ -275,7 +276,7 @@ impl Sharing {
             };
         }
         let target = self.target.choose(seeker.me, view, random);
-        target.map_or(Offer::Nobody, Offer::To)
+        target.map_or(Offer::NoTarget, Offer::To)
     }
 }
 
@@ -343,7 +344,7 @@ mod tests {
 
     /// Algorithm 7: with probability theta_s nothing, otherwise any processor.
     #[test]
-    fn random_targets_are_anybody() {
+    fn random_targets_are_any_processor() {
         let made = offers("sharing:greedy,theta_s=0.3", Some(2), &Blind(5));
         assert!(fits(count(&made, |offer| offer == Offer::Skip), DRAWS, 0.3));
         let counts: Vec<usize> = (1..5)
@@ -383,7 +384,10 @@ mod tests {
                 fits(found, DRAWS, f64::from(limit) / 9.0),
                 "{limit}: {found}"
             );
-            assert_eq!(found + count(&made, |offer| offer == Offer::Nobody), DRAWS);
+            assert_eq!(
+                found + count(&made, |offer| offer == Offer::NoTarget),
+                DRAWS
+            );
             // The shortest of the probed gets it in any case.
             let policy = format!("sharing:greedy,target=shortest,l_p={limit}");
             let made = offers(&policy, None, loads);
@@ -392,7 +396,7 @@ mod tests {
                 fits(found, DRAWS, f64::from(limit) / 9.0),
                 "{limit}: {found}"
             );
-            assert_eq!(count(&made, |offer| offer == Offer::Nobody), 0);
+            assert_eq!(count(&made, |offer| offer == Offer::NoTarget), 0);
         }
     }
 
@@ -429,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_nobody_is_offered_anything() {
+    fn a_lone_processor_offers_nothing() {
         let mut random = Random::new(1, 0);
         for target in Target::ALL {
             assert_eq!(target.choose(0, &Blind(1), &mut random), None);
@@ -438,7 +442,7 @@ mod tests {
                 ..Sharing::default()
             };
             let offer = sharing.offer(seeker(None), &Blind(1), &mut random);
-            assert_eq!(offer, Offer::Nobody);
+            assert_eq!(offer, Offer::NoTarget);
             assert_eq!(offer.outcome(false), Spread::Failure);
         }
     }

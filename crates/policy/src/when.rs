@@ -32,7 +32,8 @@ use crate::text::{ParseError, Reader, TextForm, Writer, text_form};
 ///
 /// let when: When = "factor".parse().unwrap();
 /// let (mut since, mut random) = (Since::default(), Random::new(1, 0));
-/// let asked = [4, 5, 7, 8, 9, 5, 4, 3, 2].map(|load| when.should_balance(&mut since, load, &mut random));
+/// let loads = [4, 5, 7, 8, 9, 5, 4, 3, 2];
+/// let asked = loads.map(|load| when.should_balance(&mut since, load, &mut random));
 /// assert_eq!(asked, [true, false, false, true, false, false, true, false, true]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn on_empty_nobody_else_tries() {
+    fn on_empty_no_other_tries() {
         let mut random = Random::new(1, 0);
         for load in 1..100 {
             assert!(!When::Empty.should_balance(&mut Since::default(), load, &mut random));

@@ -133,7 +133,8 @@ proptest! {
             same(Dealing { oracle, batch, mode })?;
         }
         same(Tuning { patience })?;
-        let lifelines = (batch % 2 == 0).then_some(Lifelines { w: batch / 2, base: patience.max(2) });
+        let lifelines = Lifelines { w: batch / 2, base: patience.max(2) };
+        let lifelines = (batch % 2 == 0).then_some(lifelines);
         let times = (u64::from(patience), u64::from(batch) * 1_000 + u64::from(patience));
         same(Protocol {
             victims,
@@ -168,12 +169,14 @@ proptest! {
     /// Texts that are nearly right.
     #[test]
     fn nearly_right_texts_do_no_harm(
-        name in prop::sample::select(vec!["sharing", "steal-half", "dealing", "auto", "flexible", ""]),
+        name in prop::sample::select(
+            vec!["sharing", "steal-half", "dealing", "auto", "flexible", ""],
+        ),
         parts in prop::collection::vec(
             prop::sample::select(vec![
                 "greedy", "custom", "factor", "factor=3", "locality", "l=3", "l=x", "theta_s=0.5",
-                "theta_s=2", "spread=UUF", "spread=", "amount=half", "=", "target=shortest", "l_p=0",
-                "patience=2", "sticky", "",
+                "theta_s=2", "spread=UUF", "spread=", "amount=half", "=", "target=shortest",
+                "l_p=0", "patience=2", "sticky", "",
             ]),
             0..5,
         ),

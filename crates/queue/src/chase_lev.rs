@@ -297,7 +297,11 @@ impl<T: Word> Thief for Stealer<T> {
         let word = unsafe { visit.read(top) };
         self.shared.trace.leave(top);
         let next = top.wrapping_add(STRIDE);
-        match self.shared.top.compare_exchange(top, next, Ordering::Release, Ordering::Relaxed) // [C9]
+        // [C9]
+        match self
+            .shared
+            .top
+            .compare_exchange(top, next, Ordering::Release, Ordering::Relaxed)
         {
             // SAFETY: the item was there until this thief raised `top` over it, so the word is
             // the item's, and no other thread gets it.

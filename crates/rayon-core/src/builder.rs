@@ -210,7 +210,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Names the threads, by index. The default is no name.
     ///
     /// ```
-    /// let builder = rayon_core::ThreadPoolBuilder::new().thread_name(|index| format!("crew {index}"));
+    /// let name = |index| format!("crew {index}");
+    /// let builder = rayon_core::ThreadPoolBuilder::new().thread_name(name);
     /// let pool = builder.num_threads(1).build().unwrap();
     /// assert_eq!(pool.install(|| std::thread::current().name() == Some("crew 0")), true);
     /// ```

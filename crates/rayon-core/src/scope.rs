@@ -83,7 +83,11 @@ impl<'scope> ScopeFifo<'scope> {
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     ///
     /// let runs = AtomicUsize::new(0);
-    /// rayon_core::scope_fifo(|s| s.spawn_broadcast(|_, _| { runs.fetch_add(1, Ordering::Relaxed); }));
+    /// rayon_core::scope_fifo(|s| {
+    ///     s.spawn_broadcast(|_, _| {
+    ///         runs.fetch_add(1, Ordering::Relaxed);
+    ///     })
+    /// });
     /// assert_eq!(runs.into_inner(), rayon_core::current_num_threads());
     /// ```
     pub fn spawn_broadcast<BODY>(&self, body: BODY)

@@ -94,7 +94,8 @@ impl Results {
     /// fib.rows.push(Row::new(Contender::Serial, 1, vec![0.5]));
     /// let mut results = Results::new("Tour", Machine::default());
     /// results.comparisons.push(fib);
-    /// assert_eq!(results.to_csv().lines().nth(1), Some("comparison,fib,n = 30,serial,1,time,0,0.5,s"));
+    /// let csv = results.to_csv();
+    /// assert_eq!(csv.lines().nth(1), Some("comparison,fib,n = 30,serial,1,time,0,0.5,s"));
     /// ```
     pub fn to_csv(&self) -> String {
         let header = [

@@ -31,57 +31,66 @@ const SECTIONS: [Section; 8] = [
     Section {
         id: "comparisons",
         title: "Which way of scheduling is faster?",
-        explanation: "Each workload is a real program, cut into small tasks; a strategy decides which worker runs which task, and here the \
-                      same program runs under each of them. A bar is the median time of a run, and the thin mark at its end spans the middle half of all \
-                      runs: where marks overlap, the difference may be chance.",
+        explanation: "Each workload is a real program, cut into small tasks; a strategy decides \
+                      which worker runs which task, and here the same program runs under each of \
+                      them. A bar is the median time of a run, and the thin mark at its end spans \
+                      the middle half of all runs: where marks overlap, the difference may be \
+                      chance.",
         body: comparisons::section,
     },
     Section {
         id: "profiles",
         title: "How parallel is the program?",
-        explanation: "Even with endless processors, a program takes as long as its longest chain of steps that wait for each other; this \
-                      shows how far more workers can help, and how far they did.",
+        explanation: "Even with endless processors, a program takes as long as its longest chain \
+                      of steps that wait for each other; this shows how far more workers can help, \
+                      and how far they did.",
         body: others::profiles,
     },
     Section {
         id: "replays",
         title: "What would it do on another machine?",
-        explanation: "A recorded run is played again in a simulator, with other numbers of processors; where this machine has as many, the \
-                      rings show what was measured, so that you can judge the predictions.",
+        explanation: "A recorded run is played again in a simulator, with other numbers of \
+                      processors; where this machine has as many, the rings show what was \
+                      measured, so that you can judge the predictions.",
         body: others::replays,
     },
     Section {
         id: "scalings",
         title: "How far does it scale?",
-        explanation: "The same program on more and more hosts that balance their loads by messages; the efficiency is the part of the \
-                      cores' time that was work, and the rest was waiting.",
+        explanation: "The same program on more and more hosts that balance their loads by \
+                      messages; the efficiency is the part of the cores' time that was work, and \
+                      the rest was waiting.",
         body: others::scalings,
     },
     Section {
         id: "steals",
         title: "Who stole from whom",
-        explanation: "A worker that runs out of tasks takes some from another one; each square counts the tasks that the worker of its row \
-                      took from the worker of its column.",
+        explanation: "A worker that runs out of tasks takes some from another one; each square \
+                      counts the tasks that the worker of its row took from the worker of its \
+                      column.",
         body: others::steals,
     },
     Section {
         id: "loads",
         title: "How much work was waiting",
-        explanation: "The tasks that lie ready at each worker, over time: a good strategy keeps the largest pile close to the average.",
+        explanation: "The tasks that lie ready at each worker, over time: a good strategy keeps \
+                      the largest pile close to the average.",
         body: others::loads,
     },
     Section {
         id: "timelines",
         title: "What each worker did when",
-        explanation: "A row is a worker, time runs from left to right, and an arrow is a task that went from one worker to another; the less \
-                      searching and sleeping, the better the work is spread.",
+        explanation: "A row is a worker, time runs from left to right, and an arrow is a task that \
+                      went from one worker to another; the less searching and sleeping, the better \
+                      the work is spread.",
         body: others::timelines,
     },
     Section {
         id: "experiments",
         title: "Batches of tasks, with and without stealing",
-        explanation: "Every thread starts with its own pile of tasks, either of mixed sizes for all (even), or large for one half of the threads \
-                      and tiny for the other (skewed); then threads that are done help the others, or not.",
+        explanation: "Every thread starts with its own pile of tasks, either of mixed sizes for \
+                      all (even), or large for one half of the threads and tiny for the other \
+                      (skewed); then threads that are done help the others, or not.",
         body: others::experiments,
     },
 ];
@@ -138,7 +147,9 @@ pub fn page(results: &Results) -> String {
     html.push_str(&glossary::section(&series_index));
     let _ = write!(
         html,
-        "</main>\n<footer class=\"muted\"><p>Made by Locksley. This file needs no network.</p></footer>\n<script>{SCRIPT}</script>\n</body></html>\n"
+        "</main>\n\
+         <footer class=\"muted\"><p>Made by Locksley. This file needs no network.</p></footer>\n\
+         <script>{SCRIPT}</script>\n</body></html>\n"
     );
     html
 }
@@ -178,9 +189,12 @@ fn series_index(results: &Results) -> SeriesIndex {
 fn head(title: &str, style: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{style}</style></head>\n<body>\n",
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+         '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{style}</style></head>\n\
+         <body>\n",
         hash(style),
         hash(SCRIPT),
         escape(title)
@@ -238,7 +252,10 @@ fn opening(title: &str, results: &Results) -> String {
         let _ = writeln!(html, "<pre>{}</pre>", escape(&results.command));
     }
     if results.interrupted {
-        html.push_str("<p class=\"note\">The command was stopped before it was done: this is what had been measured until then.</p>\n");
+        html.push_str(
+            "<p class=\"note\">The command was stopped before it was done: this is what had been \
+             measured until then.</p>\n",
+        );
     }
     for note in &results.notes {
         let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));

@@ -54,7 +54,8 @@ pub(crate) fn heading(name: &str, parameters: &Parameters) -> String {
 /// assert_eq!(results.format, FORMAT);
 /// assert!(results.is_empty());
 ///
-/// let partial = r#"{"format": "locksley-results/1", "machine": {"processors": 2}, "interrupted": true}"#;
+/// let partial = r#"{"format": "locksley-results/1",
+///     "machine": {"processors": 2}, "interrupted": true}"#;
 /// let partial: Results = serde_json::from_str(partial).unwrap();
 /// assert!(partial.interrupted && partial.comparisons.is_empty());
 /// ```
@@ -210,7 +211,8 @@ impl Results {
     pub fn merge(&mut self, other: Results) {
         if other.machine != self.machine {
             self.notes.push(format!(
-                "Some of these results come from another machine ({}, {} processors): compare times within a section only.",
+                "Some of these results come from another machine ({}, {} processors): compare \
+                 times within a section only.",
                 other.machine.description, other.machine.processors
             ));
         }

@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo run --release -p locksley-sim --example recorded            # on 64 processors
 //! cargo run --release -p locksley-sim --example recorded -- 1000    # on so many
-//! cargo run --release -p locksley-sim --example recorded -- 64 DIR  # and leaves the recordings there
+//! cargo run --release -p locksley-sim --example recorded -- 64 DIR  # leaves the recordings there
 //! ```
 //!
 //! Exits with 2 if the arguments make no sense, or a recording cannot be written.
@@ -63,7 +63,8 @@ fn show(name: &str, recording: &Recording, processors: usize) -> Result<(), Box<
     let mut graph = Graph::parse(&recording.to_json(UNIT))?;
     let size = graph.size();
     println!(
-        "\n{name}: {} forks, {:.2?} of work, parallelism {:.1}; a step is {UNIT:?}: T1 = {}, Tinf = {}",
+        "\n{name}: {} forks, {:.2?} of work, parallelism {:.1}; a step is {UNIT:?}: T1 = {}, Tinf \
+         = {}",
         recording.forks(),
         recording.work(),
         size.parallelism(),

@@ -1,7 +1,5 @@
 //! What is simulated.
 
-use std::fmt;
-
 use locksley_policy::{Balancer, Donor, Theta};
 
 use crate::engine::{Costs, Speeds, Topology};
@@ -73,10 +71,10 @@ impl Setup {
         }
     }
 
-    /// Your own choice of victims, for `lock-free`, `flexible`, `semi-private` and `sharing`: CFLFWS
-    /// and CFWSS (thesis, Algorithms 2 and 7) with the room that they leave filled. `make` is called
-    /// with each processor's number, and what it makes is asked with probability `theta` whom to
-    /// try; otherwise the processor tries a random victim.
+    /// Your own choice of victims, for `lock-free`, `flexible`, `semi-private` and `sharing`:
+    /// CFLFWS and CFWSS (thesis, Algorithms 2 and 7) with the room that they leave filled. `make`
+    /// is called with each processor's number, and what it makes is asked with probability `theta`
+    /// whom to try; otherwise the processor tries a random victim.
     ///
     /// The outcome is a function of computation and setup as long as the balancers draw from the
     /// [`Source`](locksley_policy::Source) that they are given and from nothing else.
@@ -90,7 +88,12 @@ impl Setup {
     /// struct Right;
     ///
     /// impl Balancer for Right {
-    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///     fn choose(
+    ///         &mut self,
+    ///         seeker: Seeker,
+    ///         view: &dyn View,
+    ///         _: &mut dyn Source,
+    ///     ) -> Option<usize> {
     ///         Some((seeker.me + 1) % view.count())
     ///     }
     /// }
@@ -184,57 +187,40 @@ impl Setup {
 /// use locksley_sim::{Setup, Strategy};
 ///
 /// let error = Setup::new(0, Strategy::LockFree).check().unwrap_err();
-/// assert_eq!(error.to_string(), "0 processors cannot be simulated: give a number from 1 to 1073741824");
+/// let text = "0 processors cannot be simulated: give a number from 1 to 1073741824";
+/// assert_eq!(error.to_string(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
     /// There are too few or too many processors.
+    #[error("{0} processors cannot be simulated: give a number from 1 to {MOST_PROCESSORS}")]
     Processors(usize),
     /// There are too many processors for work dealing.
+    #[error(
+        "work dealing keeps a buffer for every pair of processors, and {0} are too many: give at \
+         most {MOST_DEALERS}, or another strategy"
+    )]
     Dealers(usize),
     /// Something costs nothing that must cost something, or time would stand still.
+    #[error("costs.{0} is 0, and time would stand still: let it cost at least 1 tick")]
     Free(&'static str),
     /// The strategy, which is named, does not ask a user's own balancer.
+    #[error(
+        "{0} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
+         lock-free, flexible, semi-private or sharing"
+    )]
     Balancer(String),
     /// The strategy, which is named, does not ask a user's own donor.
+    #[error(
+        "{0} does not ask a donor of yours whom to give to: leave it out, or simulate sharing or \
+         sending"
+    )]
     Donor(String),
     /// The computation does not end.
+    #[error(
+        "the computation does not end, because processors that hold some of it have been taken \
+         away for good: let their speed become positive again"
+    )]
     Stuck,
 }
-
-impl fmt::Display for SimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SimError::Processors(count) => write!(
-                f,
-                "{count} processors cannot be simulated: give a number from 1 to {MOST_PROCESSORS}"
-            ),
-            SimError::Dealers(count) => write!(
-                f,
-                "work dealing keeps a buffer for every pair of processors, and {count} are too many: give at \
-                 most {MOST_DEALERS}, or another strategy"
-            ),
-            SimError::Free(what) => write!(
-                f,
-                "costs.{what} is 0, and time would stand still: let it cost at least 1 tick"
-            ),
-            SimError::Balancer(strategy) => write!(
-                f,
-                "{strategy} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
-                 lock-free, flexible, semi-private or sharing"
-            ),
-            SimError::Donor(strategy) => write!(
-                f,
-                "{strategy} does not ask a donor of yours whom to give to: leave it out, or simulate \
-                 sharing or sending"
-            ),
-            SimError::Stuck => f.write_str(
-                "the computation does not end, because processors that hold some of it have been taken away \
-                 for good: let their speed become positive again",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SimError {}

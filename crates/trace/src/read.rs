@@ -19,7 +19,8 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "this is no trace as written by locksley: {}; give the JSON object that `Trace::write` wrote",
+            "this is no trace as written by locksley: {}; give the JSON object that `Trace::write` \
+             wrote",
             self.0
         )
     }

@@ -284,8 +284,8 @@ fn path(left: &[u64], right: &[u64], count: usize) -> usize {
     low
 }
 
-/// Merges two sorted slices, as much of them as fits. Which side a number comes from is hard to predict, so the loop
-/// selects instead of branching.
+/// Merges two sorted slices, as much of them as fits. Which side a number comes from is hard to
+/// predict, so the loop selects instead of branching.
 fn merge_serially(left: &[u64], right: &[u64], out: &mut [u64]) {
     let (mut i, mut j) = (0, 0);
     let mut places = out.iter_mut();

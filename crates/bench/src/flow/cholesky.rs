@@ -38,9 +38,12 @@ impl Tiled {
     /// A symmetric matrix whose diagonal is so large that it is positive definite.
     pub(super) fn new(count: usize, side: usize) -> Tiled {
         let size = count * side;
-        let element = |row: usize, column: usize| match row == column {
-            true => size as f64 + 1.0,
-            false => 1.0 / (1.0 + row.abs_diff(column) as f64) + ((row * column) % 7) as f64 / 7.0,
+        let element = |row: usize, column: usize| {
+            if row == column {
+                size as f64 + 1.0
+            } else {
+                1.0 / (1.0 + row.abs_diff(column) as f64) + ((row * column) % 7) as f64 / 7.0
+            }
         };
         let tiles = (0..count).flat_map(|i| (0..=i).map(move |j| (i, j)));
         Tiled {
@@ -213,7 +216,8 @@ pub(super) fn workload(quick: bool) -> Workload {
     let close = expected.distance_from_factor_of(&matrix) < CLOSE;
     let program = Versions {
         name: NAME,
-        about: "a matrix of 480 by 480 in tiles of 40 by 40; one operation is one multiplication or addition",
+        about: "a matrix of 480 by 480 in tiles of 40 by 40; one operation is one multiplication \
+                or addition",
         operations: matrix.flops(),
         input: matrix,
         expected,

@@ -185,17 +185,21 @@ fn relax([own, north, south, west, east]: [&[f64]; 5], new: &mut [f64], side: us
             0 => &north[last * side..],
             _ => &own[start - side..][..side],
         };
-        let below = match row == last {
-            true => &south[..side],
-            false => &own[start + side..][..side],
+        let below = if row == last {
+            &south[..side]
+        } else {
+            &own[start + side..][..side]
         };
         let left = |column: usize| match column {
             0 => west[start + last],
             _ => middle[column - 1],
         };
-        let right = |column: usize| match column == last {
-            true => east[start],
-            false => middle[column + 1],
+        let right = |column: usize| {
+            if column == last {
+                east[start]
+            } else {
+                middle[column + 1]
+            }
         };
         for (column, new) in new.iter_mut().enumerate() {
             let around = [above[column], below[column], left(column), right(column)];
@@ -205,15 +209,17 @@ fn relax([own, north, south, west, east]: [&[f64]; 5], new: &mut [f64], side: us
 }
 
 pub(super) fn workload(quick: bool) -> Workload {
-    let plate = match quick {
-        true => Plate::new(4, 8, 3),
-        false => Plate::new(8, 64, 16),
+    let plate = if quick {
+        Plate::new(4, 8, 3)
+    } else {
+        Plate::new(8, 64, 16)
     };
     let expected = plate.clone().directly();
     let same = plate.clone().serial() == expected;
     let program = Versions {
         name: NAME,
-        about: "16 sweeps over 512 by 512 cells in tiles of 64 by 64; one operation is one cell of one sweep",
+        about: "16 sweeps over 512 by 512 cells in tiles of 64 by 64; one operation is one cell of \
+                one sweep",
         operations: plate.cells(),
         input: plate,
         expected,

@@ -33,9 +33,12 @@ pub(super) struct Matrix {
 /// An element of the matrix of a size: together those beside the diagonal are smaller than the one
 /// on it.
 fn element(size: usize) -> impl Fn(usize, usize) -> f64 {
-    move |row, column| match row == column {
-        true => size as f64,
-        false => ((3 * row + 5 * column) % 11) as f64 / 11.0,
+    move |row, column| {
+        if row == column {
+            size as f64
+        } else {
+            ((3 * row + 5 * column) % 11) as f64 / 11.0
+        }
     }
 }
 
@@ -143,9 +146,12 @@ impl Matrix {
         for k in 0..count {
             factor(&mut write(k, k), side);
             let mut solves: Vec<_> = (k + 1..count).flat_map(|n| [(k, n), (n, k)]).collect();
-            let solve = |&mut (i, j): &mut (usize, usize)| match i == k {
-                true => solve_right(&read(k, k), &mut write(i, j), side),
-                false => solve_below(&read(k, k), &mut write(i, j), side),
+            let solve = |&mut (i, j): &mut (usize, usize)| {
+                if i == k {
+                    solve_right(&read(k, k), &mut write(i, j), side)
+                } else {
+                    solve_below(&read(k, k), &mut write(i, j), side)
+                }
             };
             each(&solve, &mut solves);
             let rest = (k + 1..count).flat_map(|i| (k + 1..count).map(move |j| (i, j)));

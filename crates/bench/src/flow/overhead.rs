@@ -24,7 +24,8 @@ const SIDE: usize = 32;
 pub(super) fn workload() -> Workload {
     Workload {
         name: NAME,
-        about: "1024 tasks that do next to nothing, each after two others; one operation is one task",
+        about: "1024 tasks that do next to nothing, each after two others; one operation is one \
+                task",
         reference: SPAWN,
         note: None,
         contenders: vec![
@@ -123,7 +124,7 @@ fn by_counters() -> usize {
 fn run_node<'s>(nodes: &'s [Node<'_>], mut number: usize, scope: &Scope<'s>) {
     loop {
         let node = &nodes[number];
-        let task = node.task.lock().expect("nobody panics").take();
+        let task = node.task.lock().expect("no task panics").take();
         task.expect("a node runs once")();
         let mut ready = node
             .after

@@ -2,7 +2,7 @@
 //! their order.
 //!
 //! ```text
-//!   unpack (numbers from a seed) -> sort -> chain (a key from all blocks so far) -> seal (with the key)
+//!   unpack (numbers from a seed) -> sort -> chain (a key from all blocks so far) -> seal (by it)
 //! ```
 //!
 //! In batches with barriers, a stage begins when the one before it is done with the whole batch,
@@ -170,13 +170,15 @@ fn finish(each: Loop<Block>, batch: &mut [Block], key: &mut u64) {
 }
 
 pub(super) fn workload(quick: bool) -> Workload {
-    let stream = match quick {
-        true => Stream::new(40, 32),
-        false => Stream::new(256, 1024),
+    let stream = if quick {
+        Stream::new(40, 32)
+    } else {
+        Stream::new(256, 1024)
     };
     let program = Versions {
         name: NAME,
-        about: "256 blocks of 1024 numbers through four stages, batches of 16; one operation is one number",
+        about: "256 blocks of 1024 numbers through four stages, batches of 16; one operation is \
+                one number",
         operations: stream.numbers(),
         expected: stream.clone().serial(),
         input: stream,

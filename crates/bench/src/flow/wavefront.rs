@@ -205,7 +205,7 @@ impl Problem {
     /// cannot know here.
     fn locked_tile(&self, edges: &[Mutex<Edge>], (i, j): (usize, usize)) {
         let n = self.tiles();
-        let lock = |i: usize, j: usize| edges[i * n + j].lock().expect("nobody panics");
+        let lock = |i: usize, j: usize| edges[i * n + j].lock().expect("no task panics");
         let mut own = lock(i, j);
         let above = i.checked_sub(1).map(|i| lock(i, j));
         let left = j.checked_sub(1).map(|j| lock(i, j));
@@ -215,21 +215,23 @@ impl Problem {
     fn collect(edges: Vec<Mutex<Edge>>) -> i32 {
         let edges: Vec<Edge> = edges
             .into_iter()
-            .map(|edge| edge.into_inner().expect("nobody panics"))
+            .map(|edge| edge.into_inner().expect("no task panics"))
             .collect();
         Problem::best(&edges)
     }
 }
 
 pub(super) fn workload(quick: bool) -> Workload {
-    let problem = match quick {
-        true => Problem::new(200, 32),
-        false => Problem::new(2000, 100),
+    let problem = if quick {
+        Problem::new(200, 32)
+    } else {
+        Problem::new(2000, 100)
     };
     let expected = problem.score_directly();
     let program = Versions {
         name: NAME,
-        about: "Smith-Waterman on two sequences of 2000, tiles of 100 by 100; one operation is one cell",
+        about: "Smith-Waterman on two sequences of 2000, tiles of 100 by 100; one operation is one \
+                cell",
         operations: problem.cells(),
         oracle: verify(SERIAL, "score", expected, problem.serial()),
         input: Arc::new(problem),

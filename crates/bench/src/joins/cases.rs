@@ -47,11 +47,13 @@ pub(crate) fn visit(quick: bool, visitor: &mut impl Visitor) {
         move || Fib::new(pick(16, 32)),
     );
     visitor.visit(
-        case!("tree preorder", "the sum of 2^23 boxed nodes allocated in preorder, per node", length 3, alone),
+        case!("tree preorder", "the sum of 2^23 boxed nodes allocated in preorder, per node",
+            length 3, alone),
         move || Tree::new(layers, Layout::Preorder),
     );
     visitor.visit(
-        case!("tree postorder", "the sum of 2^23 boxed nodes allocated in postorder, per node", length 3, alone),
+        case!("tree postorder", "the sum of 2^23 boxed nodes allocated in postorder, per node",
+            length 3, alone),
         move || Tree::new(layers, Layout::Postorder),
     );
     visitor.visit(
@@ -67,7 +69,8 @@ pub(crate) fn visit(quick: bool, visitor: &mut impl Visitor) {
         move || Uts::new(uts(quick, "T3")),
     );
     visitor.visit(
-        case!("sort", "merge sort of 10^7 u64, halves in parallel, serial merge, per number", length 8),
+        case!("sort", "merge sort of 10^7 u64, halves in parallel, serial merge, per number",
+            length 8),
         move || Sort::new(pick(10_000, 10_000_000) as usize, 7),
     );
     visitor.visit(
@@ -75,7 +78,9 @@ pub(crate) fn visit(quick: bool, visitor: &mut impl Visitor) {
         move || Multiplication::new(pick(64, 1024) as usize),
     );
     visitor.visit(
-        case!("skewed", "200 pieces: the first half fib(25), the second fib(1), by halving, per piece", length 3),
+        case!("skewed",
+            "200 pieces: the first half fib(25), the second fib(1), by halving, per piece",
+            length 3),
         move || Batch::skewed(200, pick(10, 25)),
     );
     visitor.visit(

@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn mappings_are_read() {
-        let text = "7f00-7f20 rw-p 00000000 00:00 0 \nSize: 8 kB\nRss:       4 kB\nPss: 1 kB\nAnonymous:  3 kB\n\
+        let text = "7f00-7f20 rw-p 00000000 00:00 0 \nSize: 8 kB\nRss:       4 kB\nPss: 1 kB\n\
+                    Anonymous:  3 kB\n\
                     8000-9000 r--p 00000000 00:00 0 [vdso]\nRss: 12 kB\n";
         let expected = [
             Mapping {

@@ -1,7 +1,7 @@
 //! What a recursion costs wherever its jobs happen to lie in the worker's deque.
 //!
-//! Each task that was stolen, or taken from the old end, moves everything one slot on. A deque whose
-//! slots are a circle must not be slower where a recursion passes its seam.
+//! Each task that was stolen, or taken from the old end, moves everything one slot on. A deque
+//! whose slots are a circle must not be slower where a recursion passes its seam.
 
 use std::time::Instant;
 

@@ -53,11 +53,13 @@ const REASONS: [(&str, &str); 8] = [
     ),
     (
         "waiting",
-        "a worker waits where it forked, and takes only what descends from it; nobody waits in the simulator",
+        "a worker waits where it forked, and takes only what descends from it; none waits in the \
+         simulator",
     ),
     (
         "idle workers",
-        "spin, yield, sleep, and try everybody in turn; in the simulator they draw a victim every 200 ns",
+        "spin, yield, sleep, and try all others in turn; in the simulator they draw a victim every \
+         200 ns",
     ),
     (
         "semi-private",
@@ -65,11 +67,13 @@ const REASONS: [(&str, &str); 8] = [
     ),
     (
         "sharing",
-        "a join's job is offered only if it is the oldest; in the simulator every second node of a fork",
+        "a join's job is offered only if it is the oldest; in the simulator every second node of a \
+         fork",
     ),
     (
         "dealing",
-        "forks are dealt on demand, the oldest; as printed every one is dealt, and executed where it was dealt to",
+        "forks are dealt on demand, the oldest; as printed every one is dealt, and executed where \
+         it was dealt to",
     ),
 ];
 

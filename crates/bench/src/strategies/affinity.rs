@@ -120,7 +120,8 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     let contenders = lineup::known(&CONTENDERS).into_iter();
     let workload = Workload {
         name: NAME,
-        about: "12 blocks, together 1.5 times the L2 cache, swept 50 times by two workers, per sweep",
+        about: "12 blocks, together 1.5 times the L2 cache, swept 50 times by two workers, per \
+                sweep",
         reference: STEALING,
         note: Some("misses"),
         contenders: contenders

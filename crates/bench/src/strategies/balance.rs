@@ -48,8 +48,8 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         return Ok(());
     }
     let header = ["strategy", "P", "steals", "moved", "max/average load", "ms"];
-    let title = "balance: one worker spawns 1024 tasks at once (of 5 us; blocking for 100 us where there \
-                 are more workers than processors); steals and moved jobs for 1000 tasks";
+    let title = "balance: one worker spawns 1024 tasks at once (of 5 us; blocking for 100 us where \
+                 there are more workers than processors); steals and moved jobs for 1000 tasks";
     let mut table = Table::new(title, &header);
     let rounds = if plan.quick {
         1

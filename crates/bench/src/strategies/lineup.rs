@@ -25,7 +25,7 @@ pub(super) const CLOSE: [&str; 9] = [
     "sharing:greedy",
 ];
 
-/// Everybody.
+/// All contenders.
 pub(super) const ALL: [&str; 13] = [
     STEALING,
     CLOSE[0],
@@ -86,9 +86,10 @@ pub(super) fn is_crowded(workers: usize) -> bool {
 pub(super) fn builder(strategy: Strategy, workers: usize) -> Builder {
     let builder = Pool::builder().workers(workers).strategy(strategy);
     let builder = builder.processors(workers);
-    match cfg!(target_os = "linux") {
-        true => builder.pinning(Pinning::Spread),
-        false => builder,
+    if cfg!(target_os = "linux") {
+        builder.pinning(Pinning::Spread)
+    } else {
+        builder
     }
 }
 
@@ -104,9 +105,10 @@ pub(super) enum Work {
 impl Work {
     /// Work for so many workers: blocking, if the machine cannot run them all.
     pub(super) fn for_workers(workers: usize, compute: Duration, block: Duration) -> Work {
-        match is_crowded(workers) {
-            true => Work::Block(block),
-            false => Work::Compute(compute),
+        if is_crowded(workers) {
+            Work::Block(block)
+        } else {
+            Work::Compute(compute)
         }
     }
 

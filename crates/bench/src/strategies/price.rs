@@ -23,7 +23,8 @@ const NAME: &str = "price";
 /// [`GRANULARITY`] through a lock-free pool: a call that gives or gets a list, one in so many, is
 /// not held against it. The table has what the pool counts in all: with the lists, and with what
 /// waiters take back.
-pub(super) const PATH: &str = "calls of dealing's produce and consume with a read-modify-write, beyond the lists that are recycled";
+pub(super) const PATH: &str = "calls of dealing's produce and consume with a read-modify-write, \
+                               beyond the lists that are recycled";
 
 pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
     if plan.includes(NAME) {
@@ -55,8 +56,8 @@ fn count_operations(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         DEALING,
         beyond_lists(if plan.quick { 10_000 } else { 1_000_000 })?,
     );
-    let title = "price: expensive operations in the piles, thieves' included, per join of fib(27) and per \
-                 task of 100000 that one worker spawns";
+    let title = "price: expensive operations in the piles, thieves' included, per join of fib(27) \
+                 and per task of 100000 that one worker spawns";
     let mut table = Table::new(title, &header);
     let names = lineup::known(&lineup::ALL);
     let progress = Progress::start(NAME, 2 * names.len() as u64);

@@ -117,8 +117,8 @@ fn check_cores(project: &Project, built: &Built) -> Result<(), Error> {
     let ours = |manifest: &&PathBuf| manifest.starts_with(project.folder.join("sources"));
     if !built.cores.iter().any(|manifest| ours(&manifest)) {
         return Err(Error::Check(
-            "the patch was not used: this build has no rayon-core, so the program does not use rayon \
-             (perhaps its tests do, or another program of the workspace)"
+            "the patch was not used: this build has no rayon-core, so the program does not use \
+             rayon (perhaps its tests do, or another program of the workspace)"
                 .to_owned(),
         ));
     }

@@ -95,8 +95,8 @@ impl Paths {
         match owner.filter(|owner| *owner != std::process::id() && is_running(*owner)) {
             None => Ok(()),
             Some(owner) => Err(Error::System(format!(
-                "another `cargo locksley` (process {owner}) is at work in this project: wait until it \
-                 has ended, or remove {}",
+                "another `cargo locksley` (process {owner}) is at work in this project: wait until \
+                 it has ended, or remove {}",
                 self.file("owner").display()
             ))),
         }

@@ -254,8 +254,8 @@ fn json_of(command: &mut Command) -> Result<Value, Error> {
 /// cargo's words, and what they mean for the drop-in.
 fn explained(said: &str) -> String {
     let why = if said.contains("links to the native library `rayon-core`") {
-        "\ntwo versions of rayon-core are in the tree, and only one can be replaced: `cargo tree -i \
-         rayon-core` shows who wants which"
+        "\ntwo versions of rayon-core are in the tree, and only one can be replaced: `cargo tree \
+         -i rayon-core` shows who wants which"
     } else if said.contains("rust-version") || said.contains("requires rustc") {
         "\nthe drop-in needs the Rust version that is named above"
     } else if said.contains("--offline") || said.contains("offline") {
@@ -327,7 +327,8 @@ fn dependents(metadata: &Value, id: &str) -> Vec<String> {
 fn not_used(metadata: &Value, original: &Found) -> String {
     let who = dependents(metadata, &original.id).join(", ");
     format!(
-        "the patch was not used: the project has rayon-core {}, and the drop-in is rayon-core {}; {}",
+        "the patch was not used: the project has rayon-core {}, and the drop-in is rayon-core {}; \
+         {}",
         original.version,
         sources::version(),
         if who.is_empty() {

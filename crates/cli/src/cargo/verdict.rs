@@ -242,7 +242,8 @@ impl Findings {
         };
         let rounds = self.series.first().map_or(0, |series| series.runs.len());
         let title = format!(
-            "{}: rayon-core {} and Locksley in turn, {} of {}\n  output      {}\n  exit codes  {}\n",
+            "{}: rayon-core {} and Locksley in turn, {} of {}\n  output      {}\n  exit codes  \
+             {}\n",
             self.command,
             self.rayon,
             several(rounds.min(self.rounds), "round"),

@@ -424,8 +424,8 @@ mod tests {
         assert_eq!(
             advice,
             [
-                "Measured: 1 thread instead of 2 would save 25% of the processor time and take longer by \
-              50% (1.50 s instead of 1.00 s)."
+                "Measured: 1 thread instead of 2 would save 25% of the processor time and take \
+                 longer by 50% (1.50 s instead of 1.00 s)."
             ]
         );
     }

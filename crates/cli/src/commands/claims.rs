@@ -18,8 +18,8 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "painted bins",
         paper: "Rito, \"Scheduling computations\", problem 3.1 (open there)",
-        meaning: "how many idle processors are given work in a round in which stealing comes first: \
-                  between bounds that are less than one processor apart",
+        meaning: "how many idle processors are given work in a round in which stealing comes \
+                  first: between bounds that are less than one processor apart",
     },
     Meaning {
         name: "gains of sharing",
@@ -30,7 +30,8 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "stability of sharing",
         paper: "Rito, \"Scheduling computations\", lemmas 5.12 and 5.13",
-        meaning: "when many processors are idle, more tasks leave the queues in a round than are added",
+        meaning: "when many processors are idle, more tasks leave the queues in a round than are \
+                  added",
     },
     Meaning {
         name: "thresholds",
@@ -40,14 +41,14 @@ const MEANINGS: [Meaning; 24] = [
     Meaning {
         name: "sharing over many rounds",
         paper: "Rito, \"Scheduling computations\", section 5.4 (future work there)",
-        meaning: "all four heuristics, with flags as earlier rounds have left them: from which share \
-                  of idle processors on queues stop growing, and how soon all are busy",
+        meaning: "all four heuristics, with flags as earlier rounds have left them: from which \
+                  share of idle processors on queues stop growing, and how soon all are busy",
     },
     Meaning {
         name: "greedy schedules",
         paper: "Rito, \"Scheduling computations\", theorem 4.1 and corollary 4.1.1 (Graham; Brent)",
-        meaning: "a scheduler that leaves no processor idle while work is ready takes at most work / P \
-                  + span, and no scheduler takes less than the larger of the two",
+        meaning: "a scheduler that leaves no processor idle while work is ready takes at most work \
+                  / P + span, and no scheduler takes less than the larger of the two",
     },
     Meaning {
         name: "heterogeneous speeds",
@@ -93,8 +94,8 @@ const MEANINGS: [Meaning; 24] = [
         name: "probabilistic balancing",
         paper: "Hendler and Shavit, \"Non-Blocking Steal-Half Work Queues\", lemmas 3.3 and 3.7, \
                 theorems 3.4, 3.5 and 3.8, corollary 3.6",
-        meaning: "processes that balance with random others keep all loads within a constant factor \
-                  of the mean",
+        meaning: "processes that balance with random others keep all loads within a constant \
+                  factor of the mean",
     },
     Meaning {
         name: "steal-half",
@@ -200,8 +201,8 @@ mod tests {
         (finding.predicted, finding.measured) = (">= 0.2592".into(), "0.2525 +- 0.0069".into());
         assert_eq!(
             sentence(&finding),
-            "predicted at least 0.2592, measured 0.2525 +- 0.0069: holds: the rest is within the error \
-             of the sample"
+            "predicted at least 0.2592, measured 0.2525 +- 0.0069: holds: the rest is within the \
+             error of the sample"
         );
         finding.predicted = "<= 1.0".into();
         assert!(

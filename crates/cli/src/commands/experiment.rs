@@ -134,7 +134,8 @@ impl BatchArgs {
         let estimate = plan.estimate(heavy).as_secs_f64();
         if estimate > 24.0 * 3600.0 {
             return Err(Error::usage(format!(
-                "this would take about {} hours on this machine: give smaller --threads, --tasks, --heavy or --rounds",
+                "this would take about {} hours on this machine: give smaller --threads, --tasks, \
+                 --heavy or --rounds",
                 count((estimate / 3600.0) as u64)
             )));
         }

@@ -184,7 +184,8 @@ fn outside_of_bounds(profile: &report::Profile) -> String {
         } else if SLACK * seen < profile.at_least(workers) {
             Some(format!(
                 "  {}: less than expected: the bounds do not count what forks cost beside serial \
-                 code,\n  other programs on the machine, and caches and memory that workers share\n",
+                 code,\n  other programs on the machine, and caches and memory that workers \
+                 share\n",
                 several(workers, "worker")
             ))
         } else {

@@ -59,7 +59,12 @@ pub(crate) struct Simulate {
     processors: Numbers,
     /// What things cost, in ticks: node, steal, cas, fence, donation, probe, fork, expose, barrier,
     /// interrupt, miss.
-    #[arg(long, value_name = "NAME=TICKS,..", default_value = "node=1,steal=1", value_parser = machines::costs)]
+    #[arg(
+        long,
+        value_name = "NAME=TICKS,..",
+        default_value = "node=1,steal=1",
+        value_parser = machines::costs
+    )]
     costs: Costly,
     /// Distances between processors: flat, sockets:CORES,TICKS, cluster:CORES,NEAR,FAR, or
     /// nested:SIZE=TICKS,..,BEYOND.

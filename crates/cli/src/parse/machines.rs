@@ -156,7 +156,8 @@ fn nested(text: &str, parts: &[&str]) -> Result<(Vec<(u32, u32)>, u32), String> 
         let (size, latency) = (number(size, text)?, number(latency, text)?);
         if size <= last || !size.is_multiple_of(last) {
             return Err(format!(
-                "a group of {size} in `{text}` is not made of groups of {last}: give a larger multiple of {last}"
+                "a group of {size} in `{text}` is not made of groups of {last}: give a larger \
+                 multiple of {last}"
             ));
         }
         pairs.push((size, latency));

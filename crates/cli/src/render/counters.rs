@@ -95,7 +95,8 @@ mod tests {
         ];
         assert_eq!(
             render(&columns),
-            "Counters (those that are not 0)\n             worker 0  spare 1\n  tasks run         1        .\n"
+            "Counters (those that are not 0)\n             worker 0  spare 1\n  tasks run         \
+             1        .\n"
         );
     }
 

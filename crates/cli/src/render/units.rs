@@ -42,7 +42,8 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     let seconds = number.trim().parse::<f64>().unwrap_or(f64::NAN) * scale;
     if seconds.is_nan() {
         return Err(format!(
-            "`{text}` is no time: give a number with its unit, such as 200ns, 1.5us, 2ms, 30s, 5m, 6h or 1d"
+            "`{text}` is no time: give a number with its unit, such as 200ns, 1.5us, 2ms, 30s, 5m, \
+             6h or 1d"
         ));
     }
     if !(1e-9..=LONGEST).contains(&seconds) {

@@ -54,7 +54,7 @@ fn run_writes_the_trace_that_it_is_asked_for() {
 }
 
 #[test]
-fn compare_measures_everybody_and_marks_the_winner() {
+fn compare_measures_all_and_marks_the_winner() {
     let lab = Lab::new();
     let ran = lab.good(COMPARE);
     assert_eq!(ran.out.matches("<- winner").count(), 1, "{}", ran.out);
@@ -122,7 +122,10 @@ fn simulations_come_out_the_same_again() {
     for report in reports {
         assert_eq!(report["tally"]["executed"], report["size"]["work"]);
     }
-    let ran = lab.good("simulate fib:n=12 --processors 4 --strategies lock-free --trace --sample 5 --costs steal=3");
+    let ran = lab.good(
+        "simulate fib:n=12 --processors 4 --strategies lock-free --trace --sample 5 --costs \
+         steal=3",
+    );
     assert!(ran.out.contains("lock-free"), "{}", ran.out);
     for part in ["stealing (default)", "time, ticks", "the unit of time"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
@@ -162,7 +165,8 @@ fn a_recorded_run_is_replayed() {
     let lab = Lab::new();
     let recorded = lab.json("record queens:n=6");
     assert!(recorded["recording"]["forks"].as_u64().unwrap() > 10);
-    let line = "replay locksley-out/queens.recording.json --processors 1,2,64 --strategies stealing,sharing";
+    let line = "replay locksley-out/queens.recording.json --processors 1,2,64 --strategies \
+                stealing,sharing";
     let document = lab.json(&format!("{line} --rounds 2"));
     let points = document["results"]["replays"][0]["points"]
         .as_array()
@@ -181,7 +185,7 @@ fn a_recorded_run_is_replayed() {
     let points = graph["results"]["replays"][0]["points"].as_array().unwrap();
     assert!(
         points.iter().all(|point| point.get("measured").is_none()),
-        "nobody knows of what it is"
+        "it does not say of what it is"
     );
     let simulated =
         lab.json("simulate file:locksley-out/queens.dag.json --processors 4 --strategies greedy");

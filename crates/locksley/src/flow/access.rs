@@ -234,7 +234,8 @@ unsafe fn fold_parts(core: &Core, parts: &Parts, running: &Running<'_, '_>) -> b
 }
 
 macro_rules! single {
-    ($request:ident, $mode:ident, $refs:ty, $this:ident $storage:ident $prepare:expr, $data:ident $lend:expr,
+    ($request:ident, $mode:ident, $refs:ty,
+        $this:ident $storage:ident $prepare:expr, $data:ident $lend:expr,
      [$($sized:tt)*]) => {
         impl<'t, 'f, T: $($sized)* 'f, O> Lend<'f, 't> for $request<'f, T, O> {
             type Refs = $refs;
@@ -280,10 +281,15 @@ macro_rules! single {
     };
 }
 
-single!(Reading, Read, &'t T, this _storage Place(this.0.version()), data &*data.as_ptr(), [?Sized +]);
-single!(Writing, Alone, Write<'t, T>, this _storage Place(this.0.version()), data Write(&mut *data.as_ptr()), [?Sized +]);
-single!(Updating, Alone, &'t mut T, this _storage Place(this.0.version()), data &mut *data.as_ptr(), [?Sized +]);
-single!(Renewing, Alone, &'t mut T, this storage Place(storage.0.renew(this.object.slot, this.value)), data &mut *data.as_ptr(), []);
+single!(Reading, Read, &'t T,
+    this _storage Place(this.0.version()), data &*data.as_ptr(), [?Sized +]);
+single!(Writing, Alone, Write<'t, T>,
+    this _storage Place(this.0.version()), data Write(&mut *data.as_ptr()), [?Sized +]);
+single!(Updating, Alone, &'t mut T,
+    this _storage Place(this.0.version()), data &mut *data.as_ptr(), [?Sized +]);
+single!(Renewing, Alone, &'t mut T,
+    this storage Place(storage.0.renew(this.object.slot, this.value)),
+    data &mut *data.as_ptr(), []);
 
 impl<'t, 'f, T: 'f, O: Reduce<T> + 'f> Lend<'f, 't> for Cumulating<'f, T, O> {
     type Refs = Cumulative<'t, T, O>;

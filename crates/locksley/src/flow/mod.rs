@@ -11,10 +11,13 @@
 //! let (mut a, mut b, mut sum) = (0, 0, 0);
 //! flow(|f| {
 //!     let (a, b, sum) = (f.object(&mut a), f.object(&mut b), f.object(&mut sum));
-//!     f.fork(a.write(), |mut a| a.set(3));                                // these two in parallel,
+//!     // These two in parallel,
+//!     f.fork(a.write(), |mut a| a.set(3));
 //!     f.fork(b.write(), |mut b| b.set(4));
-//!     f.fork((a.read(), b.read(), sum.write()), |(a, b, mut sum)| sum.set(a + b));     // then this,
-//!     f.fork(a.update(), |a| *a *= 10);                                   // then this.
+//!     // then this,
+//!     f.fork((a.read(), b.read(), sum.write()), |(a, b, mut sum)| sum.set(a + b));
+//!     // then this.
+//!     f.fork(a.update(), |a| *a *= 10);
 //! });
 //! assert_eq!((a, b, sum), (30, 4, 7));
 //! ```
@@ -223,8 +226,8 @@ pub(crate) fn flow_here<'env, R>(
 #[cold]
 fn conflict() -> ! {
     panic!(
-        "a task was forked with two accesses to the same object, of which one writes: ask for one access that does both \
-         (`update`), or fork two tasks"
+        "a task was forked with two accesses to the same object, of which one writes: ask for one \
+         access that does both (`update`), or fork two tasks"
     )
 }
 

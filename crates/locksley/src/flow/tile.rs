@@ -58,7 +58,8 @@ impl<'f> Flow<'f, '_> {
     ) -> Grid<'f, T> {
         assert!(
             columns > 0 && height > 0 && width > 0 && matrix.len() % columns == 0,
-            "a grid needs whole rows, and tiles that are not empty: {} elements in rows of {columns}, tiles of {height} by {width}",
+            "a grid needs whole rows, and tiles that are not empty: {} elements in rows of \
+             {columns}, tiles of {height} by {width}",
             matrix.len(),
         );
         let (rows, start) = (matrix.len() / columns, NonNull::from(matrix).cast::<T>());

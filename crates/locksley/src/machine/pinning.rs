@@ -72,7 +72,8 @@ impl fmt::Display for UnknownPinning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no pinning is called `{}`: possible are none, compact, spread, and a list of CPUs like 0-3,8",
+            "no pinning is called `{}`: possible are none, compact, spread, and a list of CPUs \
+             like 0-3,8",
             self.0
         )
     }

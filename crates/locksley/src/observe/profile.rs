@@ -135,7 +135,8 @@ impl Profile {
             let bound = self.bounds(workers);
             let comma = if workers == 2 { "" } else { ",\n" };
             bounds += &format!(
-                "{comma}  {{\"workers\": {workers}, \"most\": {}, \"greedy\": {}, \"burdened\": {}}}",
+                "{comma}  {{\"workers\": {workers}, \"most\": {}, \"greedy\": {}, \"burdened\": \
+                 {}}}",
                 rounded(bound.most),
                 rounded(bound.greedy),
                 rounded(bound.burdened)
@@ -344,7 +345,8 @@ impl fmt::Display for Profile {
         }
         writeln!(
             f,
-            "  at most: no scheduler can do better; at least: a greedy one that pays for every steal"
+            "  at most: no scheduler can do better; at least: a greedy one that pays for every \
+             steal"
         )
     }
 }
@@ -355,7 +357,8 @@ impl Profile {
         writeln!(f, "{:<14} {:>12}", "spawns", self.spawns)?;
         writeln!(
             f,
-            "\nno span and no bounds: {} started that the closure did not wait for, or whose order\n\
+            "\nno span and no bounds: {} started that the closure did not wait for, or whose \
+             order\n\
              is not known; wait for the handles of spawned tasks, or spawn into a scope",
             match self.unordered {
                 1 => "a task was".to_owned(),

@@ -110,13 +110,18 @@ impl WorkerState {
             if wait { &mut waits_for } else { &mut runs }.push(group);
         });
         let inside = waits || !runs.is_empty();
-        let activity = match worker.is_asleep() {
-            _ if worker.sleep.is_spare() => WorkerActivity::SpareIdle,
-            true if !inside => WorkerActivity::Asleep,
-            _ if worker.is_blocked() => WorkerActivity::Blocked,
-            _ if waits => WorkerActivity::Waiting,
-            _ if inside => WorkerActivity::Running,
-            _ => WorkerActivity::Searching,
+        let activity = if worker.sleep.is_spare() {
+            WorkerActivity::SpareIdle
+        } else if worker.is_asleep() && !inside {
+            WorkerActivity::Asleep
+        } else if worker.is_blocked() {
+            WorkerActivity::Blocked
+        } else if waits {
+            WorkerActivity::Waiting
+        } else if inside {
+            WorkerActivity::Running
+        } else {
+            WorkerActivity::Searching
         };
         // Tasks that no caller waits for are told from nothing.
         runs.retain(|&group| group != GroupId::NONE.0);

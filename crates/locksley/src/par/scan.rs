@@ -16,10 +16,11 @@
 //! - Whichever lane makes the sum longer takes up the totals that were waiting for it.
 //!
 //! A lane waits for what is in front of its tile, but not for long: the lane that has the sum may
-//! have lost its processor. Then it adds up other tiles meanwhile. With P workers there are at most 2n applications of the operation,
-//! and, if the tiles are many, at best 2n/(P+1) of them on the longest path, which is optimal (Roch,
-//! Traoré: parallel prefix). If adding up takes the part c of the time of a scan, a scan on two
-//! workers takes (1 + c)/(2 + c) of the sequential time: two thirds for c = 1, and half as c becomes
+//! have lost its processor. Then it adds up other tiles meanwhile. With P workers there are at most
+//! 2n applications of the operation, and, if the tiles are many, at best 2n/(P+1) of them on the
+//! longest path, which is optimal (Roch, Traoré: parallel prefix). If adding up takes the part c of
+//! the time of a scan, a scan on two workers takes (1 + c)/(2 + c) of the sequential time: two
+//! thirds for c = 1, and half as c becomes
 //! 0. Sums of numbers are bound by the memory, which both passes over a tile read once.
 
 use std::collections::VecDeque;

@@ -14,8 +14,8 @@
 //! the forks of a merge of n items are O(log^2 n) deep (Traoré, Roch, Maillard, Gautier, Bernard,
 //! section 4). It forks only if another worker is out of work.
 //!
-//! In a pool of one worker both are `std`'s sort. Nearly sorted items are not partitioned: the few that are out of order are sorted
-//! by themselves, and merged with the others.
+//! In a pool of one worker both are `std`'s sort. Nearly sorted items are not partitioned: the few
+//! that are out of order are sorted by themselves, and merged with the others.
 
 use std::cmp::Ordering;
 use std::mem::{self, MaybeUninit};

@@ -11,19 +11,19 @@
 //! of one job runs at once, as rayon's `find_any` over a range without end, does not get there: it
 //! goes on for as long as the smaller parts take, which looks like a standstill.
 //!
-//! **Why not where waiters leapfrog.** A waiter may run a job only if it descends from what it waits
-//! for. It knows that of jobs in the deque of the worker that runs what it waits for, since that
-//! deque holds what was forked below it, in the order of the stack (`wait`, `task_stack`). *Claim:*
-//! no order of moved jobs preserves that for a batch of two. Let worker A fork x and then, inside
-//! the first closure of the same join, y; so x does not descend from y, nor y from x, and A waits
-//! for y before it waits for x. Thief B takes both, and runs one. If B runs x while y is in its
-//! queue: A waits for y, which has not begun, so that nothing descends from it that A could run,
-//! and A may take y itself only by looking for it in the middle of another's queue, since what is
-//! above it and below it are others' jobs. If B runs y while x is in its queue: A waits for y, looks
-//! at B, and finds x, which does not descend from y. It must not run x: x may want a lock that the
-//! frame below A's wait holds. So every job of a batch but the one that runs is out of reach for the
-//! worker that will wait for it, until B is done with the other. With one job at a time there is no
-//! such job: what is stolen runs at once.
+//! **Why not where waiters leapfrog.** A waiter may run a job only if it descends from what it
+//! waits for. It knows that of jobs in the deque of the worker that runs what it waits for, since
+//! that deque holds what was forked below it, in the order of the stack (`wait`, `task_stack`).
+//! *Claim:* no order of moved jobs preserves that for a batch of two. Let worker A fork x and then,
+//! inside the first closure of the same join, y; so x does not descend from y, nor y from x, and A
+//! waits for y before it waits for x. Thief B takes both, and runs one. If B runs x while y is in
+//! its queue: A waits for y, which has not begun, so that nothing descends from it that A could
+//! run, and A may take y itself only by looking for it in the middle of another's queue, since what
+//! is above it and below it are others' jobs. If B runs y while x is in its queue: A waits for y,
+//! looks at B, and finds x, which does not descend from y. It must not run x: x may want a lock
+//! that the frame below A's wait holds. So every job of a batch but the one that runs is out of
+//! reach for the worker that will wait for it, until B is done with the other. With one job at a
+//! time there is no such job: what is stolen runs at once.
 
 use locksley_queue::Steal;
 

@@ -7,8 +7,8 @@
 //!   | root F | wait J | root X |        executing F's task, waiting for J, helping with X
 //! ```
 //!
-//! Everything in its queue that was forked by a join descends from every root here, unless it runs a
-//! job apart from the rest; so a waiter for F may steal from this worker, and from a worker that
+//! Everything in its queue that was forked by a join descends from every root here, unless it runs
+//! a job apart from the rest; so a waiter for F may steal from this worker, and from a worker that
 //! executes a task of J.
 //!
 //! A sequence lock: the owner makes the version odd while it writes. A thief that steals between

@@ -143,12 +143,12 @@ impl Worker {
         });
     }
 
-    /// Takes a spawned job of a group out of another worker's queues, if it is among the oldest jobs
-    /// of one, `most` of each. Jobs that are in the way go to the pool's queue.
+    /// Takes a spawned job of a group out of another worker's queues, if it is among the oldest
+    /// jobs of one, `most` of each. Jobs that are in the way go to the pool's queue.
     ///
-    /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller holds.
-    /// No worker that leapfrogs finds it there, and spares that look for work take what is around
-    /// it, and stop likewise.
+    /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller
+    /// holds. No worker that leapfrogs finds it there, and spares that look for work take what is
+    /// around it, and stop likewise.
     #[cold]
     fn gather(&self, group: GroupId, most: usize) -> Option<QueuedJob> {
         let registry = self.registry();

@@ -6,20 +6,24 @@
 
 use std::sync::Arc;
 
-use locksley_policy::{Memory, Random, Sharing};
+use locksley_policy::Sharing;
 use locksley_queue::offer::MAX_WORKERS;
 use locksley_queue::{Owner, Steal, Thief, abp, chase_lev};
 
 use crate::pool::config::Config;
 use crate::scheduler::injector::QueuedJob;
 use crate::strategy::dealing::dedicated::{Closed, DedicatedQueue};
-use crate::strategy::dealing::{DealingQueue, DealingStealer, Table};
+use crate::strategy::dealing::{DealingQueue, DealingStealer, DealtJobs, Matrix};
 use crate::strategy::sharing::{Peer, Peers, SharingQueue};
 use crate::strategy::steal_half::{HalfQueue, Halves};
 use crate::strategy::{HAS_STRATEGIES, Strategy, Waiting};
-use crate::task::job::{GroupId, JobRef};
+use crate::task::job::JobRef;
 
-/// The owner's side of a queue.
+/// The owner's side of a queue, and the points at which a strategy differs from plain stealing.
+///
+/// What only one strategy does is in its own file: methods of `dyn LocalQueue` that reach the
+/// strategy's type by [`as_half`](LocalQueue::as_half), [`as_sharing`](LocalQueue::as_sharing) or
+/// [`as_dealing`](LocalQueue::as_dealing), and do nothing under the others.
 pub(crate) trait LocalQueue: Send {
     /// Pushes a job, or gives it back if there is no room.
     fn push(&mut self, job: JobRef) -> Result<(), JobRef>;
@@ -27,20 +31,15 @@ pub(crate) trait LocalQueue: Send {
     /// Takes the newest job.
     fn pop(&mut self) -> Option<JobRef>;
 
+    /// Pushes a spawned job that prefers a worker. Returns `true` if that worker has been told.
+    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
+        let _ = near;
+        self.push(job).map(|()| false)
+    }
+
     /// Takes a job that another worker pushed before it came here.
     fn pop_received(&mut self) -> Option<QueuedJob> {
         None
-    }
-
-    /// After how many pushes and pops the owner shall ask whether to balance, if ever.
-    fn balances_every(&self) -> Option<u32> {
-        None
-    }
-
-    /// Returns `true` if the owner is to balance now, though it has work.
-    fn should_balance(&mut self, random: &mut Random) -> bool {
-        let _ = random;
-        false
     }
 
     /// Steals from another queue: one job to run, and perhaps more that stay here. `None` if this
@@ -50,77 +49,9 @@ pub(crate) trait LocalQueue: Send {
         None
     }
 
-    /// Steals from another queue what evens the two out. Gives how many jobs that are.
-    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
-        let _ = victim;
-        Steal::Empty
-    }
-
-    /// Returns `true` if forked jobs of others may come here in batches.
-    fn moves_forks(&self) -> bool {
-        false
-    }
-
-    /// How many of `public` forked jobs of another worker to take at once, given how many jobs the
-    /// owner has, and the room for those that have moved.
-    fn amount_of_forks(&self, load: usize, public: usize) -> usize {
-        let _ = (load, public);
-        0
-    }
-
-    /// Keeps a forked job that came with others. There is room for as many as were asked for.
-    fn keep_moved(&mut self, job: JobRef) {
-        let _ = job;
-    }
-
-    /// Pushes a spawned job that prefers this worker. Returns `true` if that worker has been told.
-    fn push_near(&mut self, job: JobRef, near: usize) -> Result<bool, JobRef> {
-        let _ = near;
-        self.push(job).map(|()| false)
-    }
-
-    /// Returns `true` if the owner, out of work, is not to search this time.
-    fn skips_search(&mut self) -> bool {
-        false
-    }
-
-    /// The owner has nothing to do, and is closed to offers. Returns `true` if it is open to them
-    /// now.
-    fn open_to_offers(&mut self) -> bool {
-        false
-    }
-
-    /// Returns `true` if an offer has arrived at the owner, which is open to them.
-    fn has_offer(&self) -> bool {
-        false
-    }
-
-    /// The owner is about to do something, or to sleep.
-    fn close_to_offers(&mut self) {}
-
-    /// The owner has seen a request, and has public jobs in its deque: gives one away if the
-    /// strategy is so.
-    fn share_public(&mut self) {}
-
-    /// Returns what an opportunity to give is about, if the next push is one for a user's donor:
-    /// what the worker remembers, and whether a thief has asked.
-    fn opportunity(&self) -> Option<(Memory, bool)> {
+    /// After how many pushes and pops the owner shall ask whether to balance, if ever.
+    fn balances_every(&self) -> Option<u32> {
         None
-    }
-
-    /// A user's donor has decided about the next opportunity: to offer, or to keep.
-    fn decide(&mut self, donee: Option<usize>) {
-        let _ = donee;
-    }
-
-    /// Takes what came of the last offer that a user's donor decided on.
-    fn take_outcome(&mut self) -> Option<(usize, bool)> {
-        None
-    }
-
-    /// Returns `true` if a new job is offered itself, at the next push.
-    fn gives_newest(&self) -> bool {
-        false
     }
 
     /// Returns `true` if the owner's next fork shall come by the strategy too.
@@ -128,67 +59,15 @@ pub(crate) trait LocalQueue: Send {
         false
     }
 
-    /// The owner has stolen from another worker.
-    fn stole_from(&mut self, victim: usize) {
-        let _ = victim;
-    }
-
-    /// Takes the index of a worker that the last search has asked to share, if it has.
-    fn asked_to_share(&mut self) -> Option<usize> {
-        None
-    }
-
-    /// Takes the index of a worker that has invited the owner to steal from it.
-    fn take_invitation(&mut self) -> Option<usize> {
-        None
-    }
-
-    /// Counts what came of an invitation.
-    fn answered(&mut self, accepted: bool) {
-        let _ = accepted;
-    }
-
-    /// Takes up an offer of another worker's, for an owner that has nothing to do.
-    fn receive(&mut self) -> Option<QueuedJob> {
-        None
-    }
-
-    /// Takes a spawned job of this group that was dealt to this queue.
-    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
-        let _ = group;
-        None
-    }
-
-    /// Takes back a job of this group that was dealt to another worker, and that has not begun: a
-    /// spawned one, or the forked one that the group is. Returns `true` besides if jobs were moved
-    /// on the way.
-    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
-        let _ = (group, spawned);
-        (None, false)
-    }
-
-    /// Takes the ghosts among what was dealt to other queues, and gives them to the caller to free.
-    fn take_ghosts(&mut self) -> Vec<JobRef> {
-        Vec::new()
-    }
-
-    /// Returns `true` if there is something that this worker alone may take.
-    fn has_received(&self) -> bool {
+    /// Returns `true` if the owner, out of work, is not to search this time.
+    fn skips_search(&mut self) -> bool {
         false
     }
 
-    /// Returns `true` if a job runs where it was dealt to, and nowhere else.
-    fn is_dedicated(&self) -> bool {
-        false
-    }
-
-    /// To whom something was dealt since this was last asked.
-    fn dealt_to(&mut self) -> Option<usize> {
-        None
-    }
-
-    /// Returns `true` if the last search saw work that is better left to another worker.
-    fn was_refused(&self) -> bool {
+    /// The owner has nothing to do, and opens to offers; or it is about to do something, or to
+    /// sleep, and closes. Returns `true` if it is open now.
+    fn set_open(&mut self, open: bool) -> bool {
+        let _ = open;
         false
     }
 
@@ -197,14 +76,46 @@ pub(crate) trait LocalQueue: Send {
         let _ = near;
     }
 
-    /// Returns `true` if everything has been executed that was dealt.
-    fn is_settled(&self) -> bool {
-        true
-    }
-
     /// How many jobs were given and taken.
     fn transfers(&self) -> TransferCounts {
         TransferCounts::default()
+    }
+
+    /// Returns `true` if forked jobs of others may come here in batches.
+    fn moves_forks(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if a job runs where it was dealt to, and nowhere else.
+    fn is_dedicated(&self) -> bool {
+        false
+    }
+
+    /// The queue, if the strategy is `steal-half`.
+    fn as_half(&mut self) -> Option<&mut HalfQueue> {
+        None
+    }
+
+    /// The queue, if the strategy is `sharing`.
+    fn as_sharing(&mut self) -> Option<&mut SharingQueue> {
+        None
+    }
+
+    /// The queue, if the strategy is `dealing`.
+    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs> {
+        None
+    }
+}
+
+impl dyn LocalQueue {
+    /// The owner has nothing to do, and is closed to offers. Returns `true` if it is open now.
+    pub(crate) fn open_to_offers(&mut self) -> bool {
+        self.set_open(true)
+    }
+
+    /// The owner is about to do something, or to sleep.
+    pub(crate) fn close_to_offers(&mut self) {
+        self.set_open(false);
     }
 }
 
@@ -420,13 +331,13 @@ pub(crate) fn local_queue_for(
             Some((Box::new(queue), Box::new(stealer)))
         }
         Strategy::Dealing(policy) => {
-            let new = || Table::new(config.workers, config.spares(), policy);
-            let table = shared(config, new);
+            let new = || Matrix::new(config.workers, config.spares(), policy);
+            let matrix = shared(config, new);
             if config.strategy.is_dedicated() {
-                let queue = DedicatedQueue::new(index, table, policy, config.seed);
+                let queue = DedicatedQueue::new(index, matrix, policy, config.seed);
                 return Some((Box::new(queue), Box::new(Closed)));
             }
-            let queue = DealingQueue::new(index, table, policy, config.seed);
+            let queue = DealingQueue::new(index, matrix, policy, config.seed);
             let stealer = queue.as_dealing();
             Some((Box::new(queue), Box::new(stealer)))
         }

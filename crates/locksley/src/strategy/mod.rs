@@ -206,8 +206,8 @@ impl Strategy {
         })
     }
 
-    /// Returns `true` if spawned tasks are executed by whom they are dealt to, and by no other: work
-    /// dealing as published.
+    /// Returns `true` if spawned tasks are executed by whom they are dealt to, and by no other:
+    /// work dealing as published.
     pub(crate) fn is_dedicated(&self) -> bool {
         matches!(self, Strategy::Dealing(policy) if policy.mode != DealMode::Hybrid)
     }
@@ -280,8 +280,8 @@ impl FromStr for Strategy {
 /// use std::sync::Mutex;
 /// use locksley::{Pool, Waiting};
 ///
-/// // Each task holds the lock while it waits for a join. A waiter that took any work could take the
-/// // other task, which wants the lock that it holds itself.
+/// // Each task holds the lock while it waits for a join. A waiter that took any work could take
+/// // the other task, which wants the lock that it holds itself.
 /// let pool = Pool::builder().workers(2).waiting(Waiting::Leapfrog).build().unwrap();
 /// let total = Mutex::new(0);
 /// let add = || {

@@ -109,6 +109,39 @@ impl HalfQueue {
         }
         answer
     }
+
+    /// Returns `true` if the owner is to balance now, though it has work.
+    fn should_balance(&mut self, random: &mut Random) -> bool {
+        let load = self.load();
+        self.policy
+            .when
+            .should_balance(&mut self.since, load, random)
+    }
+
+    /// How many of `public` forked jobs of another worker to take at once, given how many jobs the
+    /// owner has, and the room for those that have moved.
+    fn amount_of_forks(&self, load: usize, public: usize) -> usize {
+        let room = self.moved.capacity() - Owner::len(&self.moved);
+        self.policy.amount.of_load(load, public).min(room)
+    }
+
+    /// Keeps a forked job that came with others. There is room for as many as were asked for.
+    fn keep_moved(&mut self, job: JobRef) {
+        let pushed = Owner::push(&mut self.moved, job);
+        assert!(pushed.is_ok(), "there was room for what was taken");
+    }
+
+    /// Steals from another queue what evens the two out. Returns how many jobs that are.
+    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
+        let Some(victim) = victim.halves() else {
+            return Steal::Empty;
+        };
+        let room = self.moved.capacity() - Owner::len(&self.moved);
+        self.take(victim, 0, room).map(|steal_batch| {
+            self.keep_moved(steal_batch.job);
+            steal_batch.more + 1
+        })
+    }
 }
 
 impl LocalQueue for HalfQueue {
@@ -132,25 +165,8 @@ impl LocalQueue for HalfQueue {
         self.policy.when.asks_the_busy().then_some(EVERY)
     }
 
-    fn should_balance(&mut self, random: &mut Random) -> bool {
-        let load = self.load();
-        self.policy
-            .when
-            .should_balance(&mut self.since, load, random)
-    }
-
     fn moves_forks(&self) -> bool {
         self.joins_move
-    }
-
-    fn amount_of_forks(&self, load: usize, public: usize) -> usize {
-        let room = self.moved.capacity() - Owner::len(&self.moved);
-        self.policy.amount.of_load(load, public).min(room)
-    }
-
-    fn keep_moved(&mut self, job: JobRef) {
-        let pushed = Owner::push(&mut self.moved, job);
-        assert!(pushed.is_ok(), "there was room for what was taken");
     }
 
     /// Forks are counted too where they move: see [`balances_every`](LocalQueue::balances_every).
@@ -164,16 +180,32 @@ impl LocalQueue for HalfQueue {
         Some(self.take(victim.halves()?, 1, usize::MAX))
     }
 
-    fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
-        let Some(victim) = victim.halves() else {
-            return Steal::Empty;
-        };
-        let room = self.moved.capacity() - Owner::len(&self.moved);
-        self.take(victim, 0, room).map(|steal_batch| {
-            let pushed = Owner::push(&mut self.moved, steal_batch.job);
-            assert!(pushed.is_ok(), "there was room for what was taken");
-            steal_batch.more + 1
-        })
+    fn as_half(&mut self) -> Option<&mut HalfQueue> {
+        Some(self)
+    }
+}
+
+/// What the worker asks of this strategy alone: see [`HalfQueue`].
+impl dyn LocalQueue {
+    pub(crate) fn should_balance(&mut self, random: &mut Random) -> bool {
+        self.as_half()
+            .is_some_and(|queue| queue.should_balance(random))
+    }
+
+    pub(crate) fn amount_of_forks(&mut self, load: usize, public: usize) -> usize {
+        self.as_half()
+            .map_or(0, |queue| queue.amount_of_forks(load, public))
+    }
+
+    pub(crate) fn keep_moved(&mut self, job: JobRef) {
+        if let Some(queue) = self.as_half() {
+            queue.keep_moved(job);
+        }
+    }
+
+    pub(crate) fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
+        self.as_half()
+            .map_or(Steal::Empty, |queue| queue.balance(victim))
     }
 }
 

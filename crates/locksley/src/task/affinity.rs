@@ -38,7 +38,8 @@ use crate::task::spawn::{JoinHandle, spawn_by, with_current_registry};
 /// let strategy = Strategy::sharing(Heuristic::TIT_FOR_TAT);
 /// let pool = Pool::builder().workers(2).strategy(strategy).build().unwrap();
 /// let sum: u64 = pool.install(|| {
-///     let tasks: Vec<_> = (0..10).map(|n| locksley::spawn_near(n % 2, move || n as u64)).collect();
+///     let near = |n: usize| locksley::spawn_near(n % 2, move || n as u64);
+///     let tasks: Vec<_> = (0..10).map(near).collect();
 ///     tasks.into_iter().map(|task| task.join()).sum()
 /// });
 /// assert_eq!(sum, 45);

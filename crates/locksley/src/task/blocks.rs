@@ -1,4 +1,5 @@
-//! Memory of spawned jobs: workers keep what their jobs leave behind for those that they spawn next.
+//! Memory of spawned jobs: workers keep what their jobs leave behind for those that they spawn
+//! next.
 //!
 //! A spawned job is allocated by the thread that spawns it and freed by the worker that runs it. A
 //! general allocator takes longer for that than a worker takes for all the rest of a small job, and

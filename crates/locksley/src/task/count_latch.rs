@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_add_up_whoever_counts() {
+    fn parts_add_up_whichever_worker_counts() {
         let pending = CountLatch::owned();
         pending.add(true);
         pending.add(true);
@@ -144,7 +144,7 @@ mod tests {
         assert!(!pending.is_over());
         assert!(!pending.take_away(true));
         assert!(pending.is_over());
-        assert!(pending.latch().is_none(), "nobody is left to set it");
+        assert!(pending.latch().is_none(), "no task is left to set it");
     }
 
     #[test]

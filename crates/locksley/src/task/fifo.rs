@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   queue   | a | b | c |  <- spawned in this order
-//!   deque   | t | t | t |  <- popped from this end, stolen from the other: whichever, `a` runs first
+//!   deque   | t | t | t |  <- popped from this end, stolen from the other: `a` runs first anyway
 //! ```
 //!
 //! All tokens of a queue are references to one job, which is a part of it.

@@ -1,9 +1,9 @@
 //! A job: one word that says where the work lies and how to run it.
 //!
 //! ```text
-//!   JobRef ──> | latch | closure, later result |   a `join`'s second closure, in the caller's frame
-//!   JobRef ──> | latch | group | closure |         a spawned closure, on the heap   (low bit of the word set)
-//!   JobRef ──> | latch | group | claim | ...       one with a handle: see `packet`
+//!   JobRef ──> | latch | closure, later result |  a `join`'s second closure, in the caller's frame
+//!   JobRef ──> | latch | group | closure |        a spawned closure, on the heap (low bit set)
+//!   JobRef ──> | latch | group | claim | ...      one with a handle: see `packet`
 //!                  └──> how to execute it
 //! ```
 //!
@@ -43,8 +43,8 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// Drops something of the user's, whose drop may panic: no unwinding may leave a frame with a job in
-/// it.
+/// Drops something of the user's, whose drop may panic: no unwinding may leave a frame with a job
+/// in it.
 pub(crate) fn drop_caught<T>(thing: T) {
     if let Err(payload) = catch(|| drop(thing)) {
         discard(payload);

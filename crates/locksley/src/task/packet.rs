@@ -1,8 +1,8 @@
 //! A task with a handle: its closure, its result and its waker, in one allocation.
 //!
 //! ```text
-//!   entry in a queue ──> | head: how to run and to free it, claim | latch, waker | result | closure |
-//!   JoinHandle       ──────^
+//!   queued entry ──> | head: how to run and to free it, claim | latch, waker | result | closure |
+//!   JoinHandle   ──────^
 //! ```
 //!
 //! | field | who may touch it |

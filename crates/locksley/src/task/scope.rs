@@ -186,7 +186,8 @@ impl<'scope> Scope<'scope> {
     /// [`spawn_near`](crate::spawn_near).
     ///
     /// ```
-    /// let pool = locksley::Pool::builder().workers(2).strategy("sharing".parse().unwrap()).build().unwrap();
+    /// let sharing = "sharing".parse().unwrap();
+    /// let pool = locksley::Pool::builder().workers(2).strategy(sharing).build().unwrap();
     /// let mut tiles = [0; 8];
     /// for _ in 0..3 {
     ///     pool.scope(|s| {

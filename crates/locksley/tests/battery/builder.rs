@@ -76,7 +76,7 @@ fn a_bad_environment_is_an_error_and_leaves_the_global_pool_one_worker() {
 }
 
 #[test]
-#[ignore = "a child process of `a_bad_environment_is_an_error_and_leaves_the_global_pool_one_worker`"]
+#[ignore = "a child process of the test above"]
 fn child_bad() {
     let error = Pool::builder().build().unwrap_err();
     assert!(matches!(

@@ -72,7 +72,7 @@ fn dropping_a_pool_waits_for_the_callers_threads() {
 }
 
 #[test]
-fn a_worker_that_is_never_run_is_missed_by_nobody() {
+fn a_worker_that_is_never_run_is_not_missed() {
     let pool = Pool::builder()
         .workers(3)
         .build_with(|worker| match worker.index() {
@@ -346,7 +346,7 @@ fn a_retired_pool_finishes_by_itself() {
             wait.recv().unwrap();
             locksley::spawn_fifo_detached(move || sender.send(leaves(6)).unwrap());
         });
-        pool.retire();
+        pool.shutdown_background();
         go.send(()).unwrap();
         assert_eq!(results.recv(), Ok(64));
         // The handler, and with it the sender, goes when the last thread has let go of the pool.

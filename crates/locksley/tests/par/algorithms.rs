@@ -86,7 +86,8 @@ proptest! {
     /// Few items, dear operations, owners.
     #[test]
     fn scans_of_few(len in 0..400_usize, seed in any::<u64>(), pool in 0..pools().len()) {
-        let words: Vec<String> = numbers(len, 0, seed).iter().map(|n| (n % 10).to_string()).collect();
+        let numbers = numbers(len, 0, seed);
+        let words: Vec<String> = numbers.iter().map(|n| (n % 10).to_string()).collect();
         let then = |a: &String, b: &String| {
             uneven(b.len() as u64, seed);
             busy(1);
@@ -144,7 +145,13 @@ proptest! {
     }
 
     #[test]
-    fn the_rest(len in len(), kind in 0..6_u8, seed in any::<u64>(), pool in 0..pools().len(), k in 0..100_usize) {
+    fn the_rest(
+        len in len(),
+        kind in 0..6_u8,
+        seed in any::<u64>(),
+        pool in 0..pools().len(),
+        k in 0..100_usize,
+    ) {
         let numbers = numbers(len, kind, seed);
         let mut sorted = numbers.clone();
         sorted.sort();

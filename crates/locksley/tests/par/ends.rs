@@ -40,11 +40,16 @@ proptest! {
             let seq = || numbers.iter().copied();
             prop_assert_eq!(par().sum::<u64>(), seq().sum::<u64>());
             prop_assert_eq!(
-                par().map(|n| n.wrapping_mul(2) | 1).map(std::num::Wrapping).product::<std::num::Wrapping<u64>>(),
+                par().map(|n| n.wrapping_mul(2) | 1)
+                    .map(std::num::Wrapping)
+                    .product::<std::num::Wrapping<u64>>(),
                 seq().map(|n| n.wrapping_mul(2) | 1).map(std::num::Wrapping).product()
             );
             prop_assert_eq!(par().count(), numbers.len());
-            prop_assert_eq!(par().filter(|n| n % 3 == 0).count(), seq().filter(|n| n % 3 == 0).count());
+            prop_assert_eq!(
+                par().filter(|n| n % 3 == 0).count(),
+                seq().filter(|n| n % 3 == 0).count()
+            );
             prop_assert_eq!(par().min(), seq().min());
             prop_assert_eq!(par().max(), seq().max());
             let text = par().fold(String::new, |text, n| text + &n.to_string(), |a, b| a + &b);
@@ -88,7 +93,8 @@ proptest! {
             let boxed: Vec<Box<u64>> = par().map(Box::new).collect();
             prop_assert_eq!(boxed, seq().map(Box::new).collect::<Vec<_>>());
             let even: Vec<String> = par().filter(|n| n % 2 == 0).map(|n| n.to_string()).collect();
-            prop_assert_eq!(even, seq().filter(|n| n % 2 == 0).map(|n| n.to_string()).collect::<Vec<_>>());
+            let twin = seq().filter(|n| n % 2 == 0).map(|n| n.to_string());
+            prop_assert_eq!(even, twin.collect::<Vec<_>>());
             let flat: Vec<u64> = par().flat_map(|n| 0..n % 4).collect();
             prop_assert_eq!(flat, seq().flat_map(|n| 0..n % 4).collect::<Vec<_>>());
             let kept: Vec<u64> = par().filter_map(|n| n.checked_sub(50)).collect();
@@ -96,7 +102,8 @@ proptest! {
             let parts = par().partition(|n| n % 5 < 2);
             prop_assert_eq!(parts, seq().partition::<Vec<_>, _>(|n| n % 5 < 2));
             let pairs = par().map(|n| (n, n.to_string())).unzip();
-            prop_assert_eq!(pairs, seq().map(|n| (n, n.to_string())).unzip::<_, _, Vec<_>, Vec<_>>());
+            let twin = seq().map(|n| (n, n.to_string()));
+            prop_assert_eq!(pairs, twin.unzip::<_, _, Vec<_>, Vec<_>>());
             let units: Vec<()> = par().map(drop).collect();
             prop_assert_eq!(units.len(), numbers.len());
             Ok(())
@@ -118,14 +125,18 @@ proptest! {
             let big = par().filter(|n| **n > wanted).find_map_first(|n| n.checked_mul(3));
             prop_assert_eq!(big, seq().filter(|n| **n > wanted).find_map(|n| n.checked_mul(3)));
             let tried = par().try_for_each(|&n| if n == wanted { Err(n) } else { Ok(()) });
-            let twin = seq().try_for_each(|&n| if n == wanted { ControlFlow::Break(n) } else { ControlFlow::Continue(()) });
+            let twin = seq().try_for_each(|&n| {
+                if n == wanted { ControlFlow::Break(n) } else { ControlFlow::Continue(()) }
+            });
             prop_assert_eq!(tried.err(), twin.break_value());
             Ok(())
         })?;
     }
 
     #[test]
-    fn ends_where_a_function_says(((numbers, seed), pool, wanted) in (numbers(), pool(), 0..220_u64)) {
+    fn ends_where_a_function_says(
+        ((numbers, seed), pool, wanted) in (numbers(), pool(), 0..220_u64),
+    ) {
         pools()[pool].install(|| {
             let par = || numbers.par().inspect(|n| uneven(**n, seed)).copied();
             let seq = || numbers.iter().copied();
@@ -135,7 +146,9 @@ proptest! {
             let mapped: Vec<u64> = par().map_while(less).collect();
             prop_assert_eq!(mapped, seq().map_while(less).collect::<Vec<_>>());
             prop_assert_eq!(par().map_while(less).count(), seq().map_while(less).count());
-            let text = par().map_while(less).fold(String::new, |text, n| text + &n.to_string(), |a, b| a + &b);
+            let text = par()
+                .map_while(less)
+                .fold(String::new, |text, n| text + &n.to_string(), |a, b| a + &b);
             prop_assert_eq!(text, seq().map_while(less).map(|n| n.to_string()).collect::<String>());
             let same = par().deterministic().take_while(|&n| n != wanted).count();
             prop_assert_eq!(same, seq().take_while(|&n| n != wanted).count());

@@ -159,7 +159,8 @@ proptest! {
             prop_assert_eq!(last.map(|item| item.0), len.checked_sub(1));
             prop_assert_eq!(count.load(Ordering::Relaxed), 0, "reduced");
 
-            let found = items().into_par().inspect(|_| busy(cost)).find_first(|item| item.0 == place);
+            let items = items().into_par().inspect(|_| busy(cost));
+            let found = items.find_first(|item| item.0 == place);
             prop_assert_eq!(found.is_some(), expected);
             drop(found);
             prop_assert_eq!(count.load(Ordering::Relaxed), 0, "searched");

@@ -32,7 +32,8 @@ proptest! {
             same((a..=b).into_par(), a..=b)?;
             let (start, end) = (i64::from(start) * 7, i64::from(end) * 7);
             same((start..end).into_par(), start..end)?;
-            same((i64::MAX - 300 + end % 100..i64::MAX).into_par(), i64::MAX - 300 + end % 100..i64::MAX)?;
+            let high = i64::MAX - 300 + end % 100;
+            same((high..i64::MAX).into_par(), high..i64::MAX)?;
             same((u128::MAX - 200..=u128::MAX).into_par(), u128::MAX - 200..=u128::MAX)?;
             let (a, b) = (usize::from(a), usize::from(b) * 5);
             same((a..b).par(), a..b)
@@ -40,7 +41,11 @@ proptest! {
     }
 
     #[test]
-    fn slices(numbers in prop::collection::vec(any::<u16>(), 0..600), size in 1..40_usize, pool in 0..pools().len()) {
+    fn slices(
+        numbers in prop::collection::vec(any::<u16>(), 0..600),
+        size in 1..40_usize,
+        pool in 0..pools().len(),
+    ) {
         pools()[pool].install(|| {
             same(numbers.par(), numbers.iter())?;
             same((&numbers).into_par(), numbers.iter())?;
@@ -51,7 +56,8 @@ proptest! {
             same(numbers.par_chunks_exact(size), numbers.chunks_exact(size))?;
             same(numbers.par_windows(size), numbers.windows(size))?;
             same(numbers.clone().into_par(), numbers.iter().copied())?;
-            same(numbers.par().chain(&numbers[..numbers.len() / 3]), numbers.iter().chain(&numbers[..numbers.len() / 3]))?;
+            let third = &numbers[..numbers.len() / 3];
+            same(numbers.par().chain(third), numbers.iter().chain(third))?;
             let (mut par, mut seq) = (numbers.clone(), numbers.clone());
             par.par_mut().for_each(|n| { busy(1); *n ^= 0xff; });
             seq.iter_mut().for_each(|n| *n ^= 0xff);
@@ -59,9 +65,11 @@ proptest! {
             par.par_chunks_mut(size).for_each(|chunk| { busy(3); chunk.reverse(); });
             seq.chunks_mut(size).for_each(|chunk| chunk.reverse());
             prop_assert_eq!(&par, &seq);
-            let zipped: Vec<(usize, (u16, u32))> = numbers.par().copied().zip((0..400_u32).into_par().map(|n| n * 2)).enumerate()
-                .inspect(|_| busy(1)).collect();
-            let twin: Vec<_> = numbers.iter().copied().zip((0..400_u32).map(|n| n * 2)).enumerate().collect();
+            let doubled = (0..400_u32).into_par().map(|n| n * 2);
+            let zipped = numbers.par().copied().zip(doubled).enumerate().inspect(|_| busy(1));
+            let zipped: Vec<(usize, (u16, u32))> = zipped.collect();
+            let doubled = (0..400_u32).map(|n| n * 2);
+            let twin: Vec<_> = numbers.iter().copied().zip(doubled).enumerate().collect();
             prop_assert_eq!(zipped, twin);
             Ok(())
         })?;

@@ -22,12 +22,12 @@
 //! **Locks held while waiting** need the same: a waiter that takes unrelated work may take a task
 //! that wants the lock. Under the lock nothing wants the lock again, yields, broadcasts,
 //! awaits, or calls other pools: others that want the lock block their workers, which cannot
-//! help then. Joins, scopes and handles can be finished by the holder alone. A letter runs on top of
-//! a waiting holder too; so where there are locks, no letter waits for other workers.
+//! help then. Joins, scopes and handles can be finished by the holder alone. A letter runs on top
+//! of a waiting holder too; so where there are locks, no letter waits for other workers.
 //!
 //! **Barriers in broadcasts** block a worker until all of its pool are there. So while there are
-//! any, no task blocks on a channel or on a lock that is held for long. The barrier comes first in a
-//! letter, so that no worker is in a second letter when the first needs it.
+//! any, no task blocks on a channel or on a lock that is held for long. The barrier comes first in
+//! a letter, so that no worker is in a second letter when the first needs it.
 
 use std::sync::Arc;
 

@@ -6,11 +6,11 @@
 //! gets more than it needs sends some of it.
 //!
 //! ```text
-//!    base 2, 8 ranks:   6 ------ 7      a rank's lifeline along a dimension is the next one in the ring
-//!                      /|       /|      of `base` places; work flows the other way
+//!    base 2, 8 ranks:   6 ------ 7    a rank's lifeline along a dimension is the next one in the
+//!                      /|       /|    ring of `base` places; work flows the other way
 //!                     4 ------ 5 |
-//!                     | 2 -----| 3      with 7 ranks the ring (5, 7) is cut short to (5) alone:
-//!                     |/       |/       that lifeline is the rank itself, which is none
+//!                     | 2 -----| 3    with 7 ranks the ring (5, 7) is cut short to (5) alone:
+//!                     |/       |/     that lifeline is the rank itself, which is none
 //!                     0 ------ 1
 //! ```
 //!

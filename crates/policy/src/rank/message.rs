@@ -316,18 +316,19 @@ impl fmt::Display for Trouble {
         match *self {
             Trouble::OtherBuild { rank, theirs, ours } => write!(
                 f,
-                "rank {rank} runs the build {theirs:016x}, and this rank {ours:016x}: start all ranks from the same executable"
+                "rank {rank} runs the build {theirs:016x}, and this rank {ours:016x}: start all \
+                 ranks from the same executable"
             ),
             Trouble::Silent { rank, for_ns } => write!(
                 f,
-                "rank {rank} has been silent for {:.1} s: its process or host has died or hangs, or its link is cut; \
-                 look at its output, and start the job again without that host",
+                "rank {rank} has been silent for {:.1} s: its process or host has died or hangs, \
+                 or its link is cut; look at its output, and start the job again without that host",
                 for_ns as f64 * 1e-9
             ),
             Trouble::Unexpected { rank, message } => write!(
                 f,
-                "rank {rank} sent {message}, which nobody expected: messages were lost, repeated or not delivered in order; \
-                 check the transport"
+                "rank {rank} sent {message}, which was not expected: messages were lost, repeated \
+                 or not delivered in order; check the transport"
             ),
         }
     }

@@ -1,8 +1,8 @@
 //! The entries of one worker: its private stack, as a free list.
 //!
 //! ```text
-//!   owner's free list: free -> 4 -> 1 -> 7       (plain: LIFO, so that a warm slot is used next)
-//!   thieves' frees:    returned -> 3 -> 0        (a stack; the owner takes the whole of it at once)
+//!   owner's free list: free -> 4 -> 1 -> 7      (plain: LIFO, so that a warm slot is used next)
+//!   thieves' frees:    returned -> 3 -> 0       (a stack; the owner takes the whole of it at once)
 //! ```
 //!
 //! A thief that has acquired an entry pushes the slot on `returned`; the owner, when its own list

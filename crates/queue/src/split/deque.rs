@@ -50,7 +50,8 @@ impl<T: Word> Deque<T> {
     /// Creates a deque whose indices start at `start`, for tests of what happens as they grow.
     #[doc(hidden)]
     pub fn starting_at(capacity: usize, start: u64) -> Self {
-        // Its thieves may force from now on. A runtime that cannot wait for that has the deque embedded.
+        // Its thieves may force from now on. A runtime that cannot wait for that has the deque
+        // embedded.
         barrier::is_ready();
         let deque = Handle::new(Embedded::starting_at(capacity, start));
         Deque {

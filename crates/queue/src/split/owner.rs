@@ -303,7 +303,8 @@ impl<T: Word> Embedded<T> {
     unsafe fn attend_unordered(&self) -> Attention {
         let (bottom, room) = (self.bottom(), self.slow.room.get());
         let requested = if self.slow.fenced {
-            self.is_called() && self.hot.ceiling.swap(ALWAYS, Ordering::Acquire) == REQUESTED // [D12]
+            // [D12]
+            self.is_called() && self.hot.ceiling.swap(ALWAYS, Ordering::Acquire) == REQUESTED
         } else {
             self.hot.ceiling.swap(room, Ordering::Acquire) == REQUESTED // [D12]
         };
@@ -354,8 +355,8 @@ impl<T: Word> Embedded<T> {
         // SAFETY: the caller is the owner, and the borrow ends here.
         let view = unsafe { &mut *self.slow.view.get() };
         let room = view.limit(span.top(bottom));
-        // A thief that has raised the top may not have read its slots yet.
-        let free = distance(bottom, room) > 0 && (0..PATIENCE).any(|_| !self.ring.has_visitors()); // [D10]
+        // [D10] A thief that has raised the top may not have read its slots yet.
+        let free = distance(bottom, room) > 0 && (0..PATIENCE).any(|_| !self.ring.has_visitors());
         if free {
             return self.set_room(room);
         }

@@ -189,7 +189,8 @@ impl<T: Word> Offered<'_, T> {
     /// }
     /// // Only even ones, please.
     /// let even = |word: &*mut ()| word.addr() % 2 == 0;
-    /// let stolen = victim.thief().steal_some(&mut own, |range| range.words().take_while(even).count());
+    /// let thief = victim.thief();
+    /// let stolen = thief.steal_some(&mut own, |range| range.words().take_while(even).count());
     /// assert_eq!(stolen, Steal::Success((6, 2)));
     /// ```
     pub fn words(&self) -> impl Iterator<Item = *mut ()> {

@@ -39,7 +39,9 @@ impl Sub for Counts {
 }
 
 thread_local! {
-    static COUNTS: Cell<Counts> = const { Cell::new(Counts { fences: 0, rmws: 0, membarriers: 0 }) };
+    static COUNTS: Cell<Counts> = const {
+        Cell::new(Counts { fences: 0, rmws: 0, membarriers: 0 })
+    };
 }
 
 /// What the calling thread has issued so far.

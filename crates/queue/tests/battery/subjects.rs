@@ -179,7 +179,9 @@ macro_rules! faulty {
         channel_subject!(
             $fault, producer: reference::Sender, consumer: reference::Receiver,
             room: Room::Grows, many: true,
-            channel: |producers| reference::channel(Kind { fault: Fault::$fault, ..SOUND }, producers),
+            channel: |producers| {
+                reference::channel(Kind { fault: Fault::$fault, ..SOUND }, producers)
+            },
         );
     )*};
 }

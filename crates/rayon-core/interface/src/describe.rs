@@ -181,20 +181,25 @@ mod tests {
     /// A library with one function, passed on from a private module, and one type with a method.
     fn sample(argument: &str) -> Value {
         let function = json!({"function": {
-            "sig": {"inputs": [[argument, {"resolved_path": {"path": "a::b::Pool", "id": 7, "args": null}}]],
+            "sig": {"inputs": [[argument,
+                        {"resolved_path": {"path": "a::b::Pool", "id": 7, "args": null}}]],
                     "output": {"primitive": "bool"}},
             "generics": {"params": [], "where_predicates": []},
             "header": {"is_unsafe": false}}});
         json!({"root": 0, "index": {
-            "0": {"id": 0, "name": "lib", "visibility": "public", "inner": {"module": {"items": [1, 3, 6]}}},
+            "0": {"id": 0, "name": "lib", "visibility": "public",
+                  "inner": {"module": {"items": [1, 3, 6]}}},
             "1": {"id": 1, "name": null, "visibility": "public", "inner": {"use": {"id": 2}}},
-            "2": {"id": 2, "name": "join", "visibility": "public", "deprecation": null, "inner": function.clone()},
+            "2": {"id": 2, "name": "join", "visibility": "public", "deprecation": null,
+                  "inner": function.clone()},
             "3": {"id": 3, "name": "Pool", "visibility": "public", "deprecation": null,
                   "inner": {"struct": {"generics": {"params": []}, "impls": [4]}}},
-            "4": {"id": 4, "inner": {"impl": {"trait": null, "blanket_impl": null, "is_negative": false,
-                  "generics": {"params": []}, "items": [5]}}},
-            "5": {"id": 5, "name": "spawn", "visibility": "public", "deprecation": null, "inner": function.clone()},
-            "6": {"id": 6, "name": "hidden", "visibility": "default", "deprecation": null, "inner": function},
+            "4": {"id": 4, "inner": {"impl": {"trait": null, "blanket_impl": null,
+                  "is_negative": false, "generics": {"params": []}, "items": [5]}}},
+            "5": {"id": 5, "name": "spawn", "visibility": "public", "deprecation": null,
+                  "inner": function.clone()},
+            "6": {"id": 6, "name": "hidden", "visibility": "default", "deprecation": null,
+                  "inner": function},
         }})
     }
 

@@ -81,7 +81,8 @@ impl Key {
     fn new(label: impl Into<String>, swatch: Swatch) -> Key {
         let line = |ink: Ink, dashes: &str| {
             format!(
-                "<line x1=\"1\" y1=\"7\" x2=\"27\" y2=\"7\" stroke=\"{}\" stroke-width=\"2\"{dashes}/>",
+                "<line x1=\"1\" y1=\"7\" x2=\"27\" y2=\"7\" stroke=\"{}\" \
+                 stroke-width=\"2\"{dashes}/>",
                 ink.hex()
             )
         };
@@ -93,8 +94,10 @@ impl Key {
             Swatch::Dots(ink, marker) => marker.swatch(ink),
             Swatch::Area(ink, opacity) => {
                 format!(
-                    "<rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"{}\" opacity=\"{opacity}\"/>\
-                     <rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"none\" stroke=\"{}\"/>",
+                    "<rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"{}\" \
+                     opacity=\"{opacity}\"/>\
+                     <rect x=\"5\" y=\"1\" width=\"18\" height=\"12\" fill=\"none\" \
+                     stroke=\"{}\"/>",
                     ink.hex(),
                     palette::GRID.hex()
                 )
@@ -164,7 +167,8 @@ impl Marker {
             Marker::Circle => format!("<circle cx=\"14\" cy=\"7\" r=\"4\" fill=\"{hex}\"/>"),
             Marker::Ring => {
                 format!(
-                    "<circle cx=\"14\" cy=\"7\" r=\"5\" fill=\"none\" stroke=\"{hex}\" stroke-width=\"2\"/>"
+                    "<circle cx=\"14\" cy=\"7\" r=\"5\" fill=\"none\" stroke=\"{hex}\" \
+                     stroke-width=\"2\"/>"
                 )
             }
             _ => {
@@ -251,7 +255,9 @@ impl Canvas {
             .map(|left| format!(" data-left=\"{}\"", px(left)))
             .unwrap_or_default();
         format!(
-            "<svg class=\"{class}\"{left} viewBox=\"0 0 {} {}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{name}\">\n<title>{name}</title>\n{}</svg>",
+            "<svg class=\"{class}\"{left} viewBox=\"0 0 {} {}\" \
+             xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{name}\">\n\
+             <title>{name}</title>\n{}</svg>",
             px(self.width),
             px(self.height),
             self.body,

@@ -108,7 +108,9 @@ pub(crate) fn style_sheet() -> String {
         })
     };
     let mut css = format!(
-        ":root{{color-scheme:light;{}}}\n@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{}}}}}\n\
+        ":root{{color-scheme:light;{}}}\n\
+         @media (prefers-color-scheme:dark){{\
+         :root:not([data-theme=light]){{color-scheme:dark;{}}}}}\n\
          :root[data-theme=dark]{{color-scheme:dark;{}}}\n",
         variables(false),
         variables(true),
@@ -118,7 +120,8 @@ pub(crate) fn style_sheet() -> String {
         let (name, hex) = (ink.name, ink.hex());
         let _ = writeln!(
             css,
-            "svg [fill=\"{hex}\"]{{fill:var(--ink-{name})}}svg [stroke=\"{hex}\"]{{stroke:var(--ink-{name})}}"
+            "svg [fill=\"{hex}\"]{{fill:var(--ink-{name})}}svg \
+             [stroke=\"{hex}\"]{{stroke:var(--ink-{name})}}"
         );
     }
     css

@@ -52,8 +52,10 @@ pub(crate) fn scaling_alone(data: &Scaling) -> Option<String> {
     let (row, head) = (20.0, 24.0);
     let height = head + HEIGHT + row * chart.legend.len() as f64 + 8.0;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDE} {height}\" font-family=\"sans-serif\" font-size=\"{SMALL}\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"4\" y=\"16\">{}</text>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDE} {height}\" \
+         font-family=\"sans-serif\" font-size=\"{SMALL}\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"4\" y=\"16\">{}</text>\n",
         escape(&chart.title)
     );
     let place = format!("<svg y=\"{head}\" width=\"{WIDE}\" height=\"{HEIGHT}\" ");

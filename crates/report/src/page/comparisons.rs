@@ -17,8 +17,9 @@ pub(super) fn summary(results: &Results) -> String {
         return String::new();
     }
     let mut html = format!(
-        "<section id=\"winners\"><h2>Who wins</h2>\n<p class=\"lead\">{}</p>\n<p class=\"muted\">Shorter times are better. Times are medians of \
-         repeated runs; contenders took turns, so that disturbances of the machine hit all of them alike.</p>\n",
+        "<section id=\"winners\"><h2>Who wins</h2>\n<p class=\"lead\">{}</p>\n\
+         <p class=\"muted\">Shorter times are better. Times are medians of repeated runs; \
+         contenders took turns, so that disturbances of the machine hit all of them alike.</p>\n",
         escape(&verdict(&decided))
     );
     let head = [

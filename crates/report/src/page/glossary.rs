@@ -40,7 +40,8 @@ const WORDS: [(&str, &str); 8] = [
 const STRATEGIES: [(&str, &str); 19] = [
     (
         "stealing",
-        "idle workers steal one task at a time; the owner of a pile pays nothing for that, the thief everything (the default). Best where tasks fork tasks: fib",
+        "idle workers steal one task at a time; the owner of a pile pays nothing for that, the \
+         thief everything (the default). Best where tasks fork tasks: fib",
     ),
     (
         "chase-lev",
@@ -56,7 +57,8 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "flexible",
-        "idle workers steal one task at a time, and prefer certain victims, such as neighbours. Better than any victim where sockets are far apart (simulated, 64 processors)",
+        "idle workers steal one task at a time, and prefer certain victims, such as neighbours. \
+         Better than any victim where sockets are far apart (simulated, 64 processors)",
     ),
     (
         "semi-private",
@@ -68,11 +70,13 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "steal-half",
-        "idle workers steal half of a pile at once. Best where one worker makes all tasks: generator (simulated, 64 processors)",
+        "idle workers steal half of a pile at once. Best where one worker makes all tasks: \
+         generator (simulated, 64 processors)",
     ),
     (
         "sharing",
-        "busy workers give tasks to idle ones, and idle ones steal. Best where tasks had better run where their data is: phases (simulated, 64 processors); else a reference",
+        "busy workers give tasks to idle ones, and idle ones steal. Best where tasks had better \
+         run where their data is: phases (simulated, 64 processors); else a reference",
     ),
     (
         "private-sharing",
@@ -80,11 +84,12 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "sending",
-        "busy workers send tasks to others, and nobody steals",
+        "busy workers send tasks to others, and none steals",
     ),
     (
         "dealing",
-        "tasks are dealt out to workers as they arise. For tasks that must run where their data is; else a reference",
+        "tasks are dealt out to workers as they arise. For tasks that must run where their data \
+         is; else a reference",
     ),
     (
         "auto",

@@ -12,8 +12,8 @@ pub(super) fn profiles(results: &Results, _: &SeriesIndex) -> String {
     let mut html = String::new();
     for (i, profile) in results.profiles.iter().enumerate() {
         let mut body = format!(
-            "<p>All of its work takes {}; the longest chain of steps that have to come one after another, {}. So it could keep about \
-             <strong>{} processors</strong> busy{}.</p>\n",
+            "<p>All of its work takes {}; the longest chain of steps that have to come one after \
+             another, {}. So it could keep about <strong>{} processors</strong> busy{}.</p>\n",
             seconds(profile.work),
             seconds(profile.span),
             number(profile.parallelism()),

@@ -17,7 +17,8 @@ pub(super) fn figure(chart: Result<Chart, Trouble>, kind: &str) -> String {
     };
     let [wide, narrow] = &chart.pictures;
     let mut html = format!(
-        "<figure class=\"chart {kind}\"><figcaption>{}</figcaption>\n<div class=\"scroll\">{wide}\n{narrow}</div>\n",
+        "<figure class=\"chart {kind}\"><figcaption>{}</figcaption>\n\
+         <div class=\"scroll\">{wide}\n{narrow}</div>\n",
         escape(&chart.title)
     );
     if !chart.legend.is_empty() {
@@ -157,7 +158,9 @@ impl<'a> Table<'a> {
             })
             .collect();
         let table = format!(
-            "<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"sortable{}\"><thead><tr>{head}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+            "<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table \
+             class=\"sortable{}\"><thead><tr>{head}</tr></thead>\n\
+             <tbody>\n{}</tbody></table></div>\n",
             escape(self.name),
             if self.gist { " cards" } else { "" },
             self.rows

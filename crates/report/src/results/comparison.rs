@@ -222,7 +222,8 @@ impl Comparison {
     /// let mut tiny = Comparison::new("tiny");
     /// tiny.rows.push(Row::new(Contender::Serial, 1, vec![1e-6]));
     /// tiny.rows.push(Row::new(Contender::strategy("sharing"), 2, vec![9e-6]));
-    /// tiny.rows.push(Row { verified: false, ..Row::new(Contender::rival("wrong"), 2, vec![1e-9]) });
+    /// let wrong = Row::new(Contender::rival("wrong"), 2, vec![1e-9]);
+    /// tiny.rows.push(Row { verified: false, ..wrong });
     /// assert_eq!(tiny.winner().unwrap().contender, Contender::Serial);
     /// ```
     pub fn winner(&self) -> Option<&Row> {

@@ -134,7 +134,14 @@ impl Batch {
     ///
     /// ```
     /// # use locksley_report::*;
-    /// # let batch = Batch { load: Load::Even, arrival: Arrival::Batch, stealing: false, deque: DequeKind::Unbounded, threads: 4, repetitions: vec![] };
+    /// # let batch = Batch {
+    /// #     load: Load::Even,
+    /// #     arrival: Arrival::Batch,
+    /// #     stealing: false,
+    /// #     deque: DequeKind::Unbounded,
+    /// #     threads: 4,
+    /// #     repetitions: vec![],
+    /// # };
     /// assert_eq!(batch.series(), "no stealing, unbounded");
     /// ```
     pub fn series(&self) -> String {
@@ -153,7 +160,14 @@ impl Batch {
     ///
     /// ```
     /// # use locksley_report::*;
-    /// # let batch = Batch { load: Load::Even, arrival: Arrival::Batch, stealing: false, deque: DequeKind::Unbounded, threads: 4, repetitions: vec![] };
+    /// # let batch = Batch {
+    /// #     load: Load::Even,
+    /// #     arrival: Arrival::Batch,
+    /// #     stealing: false,
+    /// #     deque: DequeKind::Unbounded,
+    /// #     threads: 4,
+    /// #     repetitions: vec![],
+    /// # };
     /// assert!(batch.seconds().is_none(), "nothing was measured");
     /// ```
     pub fn seconds(&self) -> Option<Summary> {
@@ -164,7 +178,14 @@ impl Batch {
     ///
     /// ```
     /// # use locksley_report::*;
-    /// # let batch = Batch { load: Load::Even, arrival: Arrival::Batch, stealing: false, deque: DequeKind::Unbounded, threads: 4, repetitions: vec![] };
+    /// # let batch = Batch {
+    /// #     load: Load::Even,
+    /// #     arrival: Arrival::Batch,
+    /// #     stealing: false,
+    /// #     deque: DequeKind::Unbounded,
+    /// #     threads: 4,
+    /// #     repetitions: vec![],
+    /// # };
     /// assert!(batch.waiting().is_none(), "nothing was measured");
     /// ```
     pub fn waiting(&self) -> Option<Summary> {
@@ -175,7 +196,14 @@ impl Batch {
     ///
     /// ```
     /// # use locksley_report::*;
-    /// # let batch = Batch { load: Load::Even, arrival: Arrival::Batch, stealing: false, deque: DequeKind::Unbounded, threads: 4, repetitions: vec![] };
+    /// # let batch = Batch {
+    /// #     load: Load::Even,
+    /// #     arrival: Arrival::Batch,
+    /// #     stealing: false,
+    /// #     deque: DequeKind::Unbounded,
+    /// #     threads: 4,
+    /// #     repetitions: vec![],
+    /// # };
     /// assert!(batch.steals().is_none(), "nothing was measured");
     /// ```
     pub fn steals(&self) -> Option<Summary> {

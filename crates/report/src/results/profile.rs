@@ -117,7 +117,8 @@ impl Profile {
     /// Work over burdened span (over the span, if the burden is unknown).
     ///
     /// ```
-    /// assert_eq!(locksley_report::Profile::new("fib", 1.0, 0.25, 0.5).burdened_parallelism(), 2.0);
+    /// let profile = locksley_report::Profile::new("fib", 1.0, 0.25, 0.5);
+    /// assert_eq!(profile.burdened_parallelism(), 2.0);
     /// ```
     pub fn burdened_parallelism(&self) -> f64 {
         ratio(self.work, self.burdened_span.max(self.span))
@@ -194,7 +195,8 @@ fn ratio(a: f64, b: f64) -> f64 {
 /// ```
 /// use locksley_report::ReplayPoint;
 ///
-/// let point = ReplayPoint { strategy: "stealing".into(), workers: 2, predicted: 1.1, measured: vec![1.0] };
+/// let (strategy, measured) = ("stealing".into(), vec![1.0]);
+/// let point = ReplayPoint { strategy, workers: 2, predicted: 1.1, measured };
 /// assert!((point.error().unwrap() - 0.1).abs() < 1e-12);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -216,7 +218,8 @@ impl ReplayPoint {
     /// ```
     /// use locksley_report::ReplayPoint;
     ///
-    /// let far = ReplayPoint { strategy: "stealing".into(), workers: 64, predicted: 1.1, measured: vec![] };
+    /// let strategy = "stealing".into();
+    /// let far = ReplayPoint { strategy, workers: 64, predicted: 1.1, measured: vec![] };
     /// assert_eq!(far.error(), None);
     /// ```
     pub fn error(&self) -> Option<f64> {

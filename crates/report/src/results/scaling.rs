@@ -85,7 +85,8 @@ impl Scaling {
     ///
     /// let mut scaling = Scaling::new("uts");
     /// assert_eq!(scaling.svg(), None);
-    /// scaling.points.push(ScalePoint { strategy: "lifelines".into(), hosts: 10, efficiency: 0.9 });
+    /// let strategy = "lifelines".into();
+    /// scaling.points.push(ScalePoint { strategy, hosts: 10, efficiency: 0.9 });
     /// assert!(scaling.svg().unwrap().contains("lifelines"));
     /// ```
     pub fn svg(&self) -> Option<String> {

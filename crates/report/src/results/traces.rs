@@ -47,7 +47,8 @@ impl StealMap {
     /// All steals together.
     ///
     /// ```
-    /// assert_eq!(locksley_report::StealMap::new("fib", "sharing", vec![vec![0, 1], vec![2, 0]]).total(), 3);
+    /// let steals = vec![vec![0, 1], vec![2, 0]];
+    /// assert_eq!(locksley_report::StealMap::new("fib", "sharing", steals).total(), 3);
     /// ```
     pub fn total(&self) -> u64 {
         self.counts.iter().flatten().sum()
@@ -82,7 +83,8 @@ pub enum TimeUnit {
 /// pile.
 ///
 /// ```
-/// let point = locksley_report::LoadPoint { time: 0.5, mean: 2.0, max: 7.0, percentiles: vec![0.0, 1.0, 6.0] };
+/// let percentiles = vec![0.0, 1.0, 6.0];
+/// let point = locksley_report::LoadPoint { time: 0.5, mean: 2.0, max: 7.0, percentiles };
 /// assert!(point.mean <= point.max);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -256,7 +258,8 @@ pub struct Arrow {
 /// ```
 /// use locksley_report::{Slice, SliceKind, Timeline, Track};
 ///
-/// let slice = |start: f64| Slice { kind: SliceKind::Task, start, end: start + 1.0, name: String::new() };
+/// let (kind, name) = (SliceKind::Task, String::new());
+/// let slice = |start: f64| Slice { kind, start, end: start + 1.0, name: name.clone() };
 /// let mut timeline = Timeline::new("queens", "stealing");
 /// timeline.tracks.push(Track { worker: 0, slices: vec![slice(0.0), slice(5.0)] });
 /// assert_eq!(timeline.end(), 6.0);
@@ -316,7 +319,10 @@ impl Timeline {
     /// ```
     /// use locksley_report::{Slice, SliceKind, Timeline, Track};
     ///
-    /// let slice = |i: usize| Slice { kind: SliceKind::Task, start: i as f64, end: i as f64 + 0.9, name: String::new() };
+    /// let slice = |i: usize| {
+    ///     let (start, name) = (i as f64, String::new());
+    ///     Slice { kind: SliceKind::Task, start, end: start + 0.9, name }
+    /// };
     /// let mut timeline = Timeline::new("queens", "stealing");
     /// timeline.tracks.push(Track { worker: 0, slices: (0..10_000).map(slice).collect() });
     /// let end = timeline.end();

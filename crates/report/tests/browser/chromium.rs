@@ -127,9 +127,14 @@ impl Browser {
     }
 
     fn receive(&self, what: &str) -> Value {
-        self.messages.recv_timeout(PATIENCE).unwrap_or_else(|error| {
-            panic!("{what}: no answer from Chromium ({error}); is it installed? scripts/browser-test installs it")
-        })
+        self.messages
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|error| {
+                panic!(
+                    "{what}: no answer from Chromium ({error}); is it installed? \
+                     scripts/browser-test installs it"
+                )
+            })
     }
 
     /// Waits for an event that has not been taken yet, and takes it.
@@ -167,7 +172,9 @@ impl Browser {
 
     /// The size of the window in CSS pixels, and the theme of the system.
     pub(crate) fn emulate(&self, width: u32, height: u32, theme: &str) {
-        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
+        });
         self.call("Emulation.setDeviceMetricsOverride", size);
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
         self.call("Emulation.setEmulatedMedia", features);

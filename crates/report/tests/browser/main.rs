@@ -28,14 +28,20 @@ const HELPERS: &str = r#"
     // Pairs of labels in one picture that lie on each other, and labels that leave their picture.
     const collisions = () => shown("figure svg[role=img]").flatMap((svg) => {
         const frame = svg.getBoundingClientRect();
-        const labels = [...svg.querySelectorAll("text")].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
-        const on = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-        const out = (box) => box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1;
-        const clashes = labels.flatMap((a, i) => labels.slice(i + 1).filter((b) => on(a.box, b.box)).map((b) => [a.text, b.text]));
-        const lost = labels.filter((label) => out(label.box)).map((label) => [label.text, "outside"]);
+        const labels = [...svg.querySelectorAll("text")]
+            .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+        const on = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+            && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+        const out = (box) => box.left < frame.left - 1 || box.right > frame.right + 1
+            || box.bottom > frame.bottom + 1;
+        const clashes = labels.flatMap((a, i) => labels.slice(i + 1)
+            .filter((b) => on(a.box, b.box)).map((b) => [a.text, b.text]));
+        const lost = labels.filter((label) => out(label.box))
+            .map((label) => [label.text, "outside"]);
         return [...clashes, ...lost].map((pair) => [svg.getAttribute("aria-label"), ...pair]);
     });
-    const unfold = () => document.querySelectorAll("details").forEach((details) => { details.open = true; });
+    const unfold = () => document.querySelectorAll("details")
+        .forEach((details) => { details.open = true; });
 "#;
 
 struct Tab {
@@ -86,8 +92,9 @@ impl Tab {
         for (kind, count) in CHARTS {
             // A picture that is seen, with labels and with something drawn.
             let pictures = self.count(&format!(
-                "shown('figure.{kind} svg[role=img]').filter((svg) => svg.getBoundingClientRect().height > 80 && \
-                 svg.querySelectorAll('text').length > 2 && svg.querySelectorAll('rect, polyline, circle, polygon').length > 3).length"
+                "shown('figure.{kind} svg[role=img]').filter((svg) => \
+                 svg.getBoundingClientRect().height > 80 && svg.querySelectorAll('text').length > \
+                 2 && svg.querySelectorAll('rect, polyline, circle, polygon').length > 3).length"
             ));
             assert_eq!(pictures, count as u64, "charts of the kind {kind}");
         }
@@ -137,13 +144,19 @@ impl Tab {
 fn the_checks_notice_what_they_are_for() {
     let tab = Tab::open(1280, "light");
     assert_eq!(tab.eval("collisions().length"), json!(0));
-    tab.eval("document.querySelectorAll('svg text').forEach((text) => { text.style.fontSize = '99px'; })");
+    tab.eval(
+        "document.querySelectorAll('svg text').forEach((text) => \
+         { text.style.fontSize = '99px'; })",
+    );
     assert!(
         tab.count("collisions().length") > 20,
         "letters of twice the size overlap"
     );
     let wide = tab.count("document.documentElement.scrollWidth");
-    tab.eval("document.body.append(Object.assign(document.createElement('p'), { id: 'wide', textContent: 'x' }))");
+    tab.eval(
+        "document.body.append(Object.assign(document.createElement('p'), \
+         { id: 'wide', textContent: 'x' }))",
+    );
     tab.eval("wide.style.width = '3000px'");
     assert!(tab.count("document.documentElement.scrollWidth") > wide);
     tab.eval("void new Image().setAttribute('src', 'https://example.invalid/picture.png')");
@@ -250,7 +263,8 @@ fn filters_hide_rows_lines_and_workloads() {
 #[ignore = "needs Chromium; scripts/browser-test runs it"]
 fn tables_are_sorted_and_timelines_zoomed() {
     let tab = Tab::open(1280, "light");
-    let medians = "[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => Number(row.cells[2].dataset.value))";
+    let medians = "[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => \
+                   Number(row.cells[2].dataset.value))";
     let numbers = || -> Vec<f64> {
         tab.eval(medians)
             .as_array()
@@ -269,7 +283,10 @@ fn tables_are_sorted_and_timelines_zoomed() {
     sorted.reverse();
     assert_eq!(numbers(), sorted);
     tab.click("#comparison-0 th:nth-child(1) button");
-    let names = tab.eval("[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => row.cells[0].textContent)");
+    let names = tab.eval(
+        "[...document.querySelectorAll('#comparison-0 tbody tr')].map((row) => \
+         row.cells[0].textContent)",
+    );
     let names: Vec<&str> = names
         .as_array()
         .unwrap()

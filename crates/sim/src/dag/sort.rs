@@ -41,7 +41,8 @@ pub enum Merge {
 ///
 /// Along the merge path, merging 2^k numbers is a tree of forks whose leaves are blocks of 2^b
 /// numbers, 2^b being the largest power of two up to k: searches of k nodes, and 2^b nodes that
-/// merge. So the span of a merge is (k - b) + k + 2^b, at most 3 k, and that of the sort Theta(k^2).
+/// merge. So the span of a merge is (k - b) + k + 2^b, at most 3 k, and that of the sort
+/// Theta(k^2).
 ///
 /// ```
 /// use locksley_sim::dag::{Merge, SeriesParallel, Size, Sort};

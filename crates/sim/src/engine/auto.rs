@@ -18,12 +18,12 @@ use locksley_policy::{Amount, Auto, Mode, Outcome, Period, Sharing, StealHalf, T
 use super::core::{Core, Scheduler};
 use super::half::Half;
 use super::sampler::Move;
-use super::sharing::{Loot, Sharers};
+use super::sharing::{Sharers, Stolen};
 use crate::dag::{Computation, Enabled};
 
 /// What has been noted since the period began, and what had been counted when it did.
 #[derive(Default)]
-struct Pulse {
+struct ModeSampler {
     auto: Auto,
     samples: u32,
     idle: f64,
@@ -33,7 +33,7 @@ struct Pulse {
     successes: u64,
 }
 
-impl Pulse {
+impl ModeSampler {
     /// Notes the ratio of idle processors, and decides if it is time.
     fn sample<C: Computation>(&mut self, core: &mut Core<C>) {
         self.samples += 1;
@@ -50,11 +50,11 @@ impl Pulse {
             executed: self.executed,
         };
         core.tally.shifts += u64::from(self.auto.feed(&period) != before);
-        *self = Pulse {
+        *self = ModeSampler {
             auto: self.auto,
             stolen: core.tally.items_stolen,
             successes: core.tally.stolen,
-            ..Pulse::default()
+            ..ModeSampler::default()
         };
     }
 }
@@ -63,7 +63,7 @@ impl Pulse {
 pub(crate) struct Autos<N> {
     half: Half<N>,
     sharers: Sharers<N>,
-    pulse: Pulse,
+    sampler: ModeSampler,
     /// For each processor whether it pushes into its sharing pile. The other one is empty then.
     shares: Vec<bool>,
     /// How many pushes and pops each processor has yet to make before it takes a sample.
@@ -81,9 +81,9 @@ impl<N: Copy> Autos<N> {
         Autos {
             half: Half::new(one, count),
             sharers: Sharers::new(Sharing::default(), count, mailbox),
-            pulse: Pulse {
+            sampler: ModeSampler {
                 auto: Auto::new(tuning),
-                ..Pulse::default()
+                ..ModeSampler::default()
             },
             shares: vec![false; count],
             left: vec![Period::EVERY; count],
@@ -94,7 +94,7 @@ impl<N: Copy> Autos<N> {
     /// A processor goes over to the pile that suits the mode, unless there is something in the old
     /// one.
     fn follow(&mut self, p: usize) {
-        match self.pulse.auto.mode() {
+        match self.sampler.auto.mode() {
             Mode::Sharing(heuristic) => {
                 self.sharers.set_heuristic(heuristic);
                 self.shares[p] |= self.half.piles[p].len() == 0;
@@ -108,7 +108,7 @@ impl<N: Copy> Autos<N> {
         self.left[p] -= 1;
         if self.left[p] == 0 {
             self.left[p] = Period::EVERY;
-            self.pulse.sample(core);
+            self.sampler.sample(core);
         }
     }
 
@@ -132,7 +132,7 @@ impl<N: Copy> Autos<N> {
         } else {
             self.half.pop(core, p)
         };
-        self.pulse.executed += u64::from(node.is_some());
+        self.sampler.executed += u64::from(node.is_some());
         (node, cost)
     }
 
@@ -144,15 +144,15 @@ impl<N: Copy> Autos<N> {
         let Some(victim) = self.sharers.victim(p) else {
             return (None, now);
         };
-        let mode = self.pulse.auto.mode();
+        let mode = self.sampler.auto.mode();
         let (node, back, outcome);
         if self.half.piles[victim].len() == 0 && self.sharers.len(victim) > 0 {
             let (loot, cost) = self.sharers.attempt(core, p, now);
             outcome = loot.outcome();
             back = core.at(victim, p, core.after(p, now, cost));
             node = match loot {
-                Loot::Node(node, _) => Some(node),
-                Loot::Nothing(_) => None,
+                Stolen::Node(node, _) => Some(node),
+                Stolen::Nothing(_) => None,
             };
             if node.is_some() {
                 core.sampler.moved(Move::Steal, victim, p, now, back);
@@ -178,7 +178,7 @@ impl<N: Copy> Autos<N> {
         self.in_vain[p] += 1;
         if outcome == Outcome::Success || self.in_vain[p] as usize >= count - 1 {
             self.in_vain[p] = 0;
-            self.pulse.searches += 1;
+            self.sampler.searches += 1;
         }
     }
 }
@@ -203,7 +203,7 @@ impl<C: Computation> Scheduler<C> for Autos<C::Node> {
             None => {
                 self.sharers.rests(p);
                 core.rest(p, now);
-                self.pulse.sample(core);
+                self.sampler.sample(core);
                 self.sharers.seek(core, p, now);
             }
         }
@@ -218,10 +218,10 @@ impl<C: Computation> Scheduler<C> for Autos<C::Node> {
         };
         if let Some(node) = node {
             self.sharers.works(p);
-            self.pulse.executed += 1;
+            self.sampler.executed += 1;
             core.execute(p, node, back);
         } else if self.sharers.receive(core, p, now, back) {
-            self.pulse.executed += 1;
+            self.sampler.executed += 1;
         } else {
             self.sharers.seek(core, p, back);
         }

@@ -83,16 +83,16 @@ pub(crate) struct Sharers<N> {
 }
 
 /// What came of an attempt to steal.
-pub(super) enum Loot<N> {
+pub(super) enum Stolen<N> {
     Node(N, usize),
     Nothing(Outcome),
 }
 
-impl<N> Loot<N> {
+impl<N> Stolen<N> {
     pub(super) fn outcome(&self) -> Outcome {
         match self {
-            Loot::Node(..) => Outcome::Success,
-            Loot::Nothing(outcome) => *outcome,
+            Stolen::Node(..) => Outcome::Success,
+            Stolen::Nothing(outcome) => *outcome,
         }
     }
 }
@@ -192,7 +192,7 @@ impl<N: Copy> Sharers<N> {
             } else {
                 core.tally.refused += 1
             }
-        } else if offer == Offer::Nobody {
+        } else if offer == Offer::NoTarget {
             core.tally.refused += 1;
         } else {
             core.tally.kept += 1;
@@ -340,26 +340,26 @@ impl<N: Copy> Sharers<N> {
     }
 
     /// An attempt to steal, and the ticks that it costs besides.
-    pub(super) fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Loot<N>, u32)
+    pub(super) fn attempt<C>(&mut self, core: &mut Core<C>, p: usize, now: u64) -> (Stolen<N>, u32)
     where
         C: Computation<Node = N>,
     {
         let Some(victim) = self.processors[p].victim.map(|victim| victim as usize) else {
             core.tally.skipped += 1;
-            return (Loot::Nothing(Outcome::Skipped), 0);
+            return (Stolen::Nothing(Outcome::Skipped), 0);
         };
         core.tally.fences += 1;
         let cost = core.costs.fence;
         if now < self.processors[victim].contended {
             core.tally.aborted += 1;
             core.tally.cas += 1;
-            return (Loot::Nothing(Outcome::Abort), cost + core.costs.cas);
+            return (Stolen::Nothing(Outcome::Abort), cost + core.costs.cas);
         }
         let oldest = self.gives_oldest(victim);
         let oldest = oldest.then(|| self.processors[victim].deque.pop_front());
         let Some(place) = oldest.flatten() else {
             core.tally.empty += 1;
-            return (Loot::Nothing(Outcome::Empty), cost);
+            return (Stolen::Nothing(Outcome::Empty), cost);
         };
         core.tally.cas += 1;
         self.processors[victim].contended = now + u64::from(core.costs.cas.max(1));
@@ -371,12 +371,12 @@ impl<N: Copy> Sharers<N> {
                 core.tally.items_stolen += 1;
                 self.processors[victim].memory.robbed_by(p);
                 Self::note(core, p, node);
-                (Loot::Node(node, victim), cost)
+                (Stolen::Node(node, victim), cost)
             }
             None => {
                 core.tally.ghosts += 1;
                 // For the heuristic, something was stolen (Algorithm 7, line 91).
-                (Loot::Nothing(Outcome::Success), cost)
+                (Stolen::Nothing(Outcome::Success), cost)
             }
         }
     }
@@ -462,14 +462,14 @@ impl<C: Computation> Scheduler<C> for Sharers<C::Node> {
         core.tally.idle_iterations += 1;
         let mut back = now;
         if !self.reads(p) {
-            let (loot, cost) = self.attempt(core, p, now);
-            self.update(core, p, loot.outcome(), now);
-            self.tried(p, loot.outcome());
+            let (stolen, cost) = self.attempt(core, p, now);
+            self.update(core, p, stolen.outcome(), now);
+            self.tried(p, stolen.outcome());
             back = core.after(p, now, cost);
             if let Some(victim) = self.victim(p) {
                 back = core.at(victim, p, back);
             }
-            if let Loot::Node(node, victim) = loot {
+            if let Stolen::Node(node, victim) = stolen {
                 self.works(p);
                 core.sampler.moved(Move::Steal, victim, p, now, back);
                 return core.execute(p, node, back);

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use locksley_sim::Topology;
 ///
-/// // Hosts of 16 processors, in racks of 64: 5 ticks within a host, 1000 within a rack, 3000 beyond.
+/// // Hosts of 16 processors, in racks of 64: 5 ticks within a host, 1000 within a rack, and 3000
+/// // beyond.
 /// let cluster = Topology::nested(&[(16, 5), (64, 1000)], 3000);
 /// assert_eq!(cluster.latency(0, 15), 5);
 /// assert_eq!(cluster.latency(0, 16), 1000);

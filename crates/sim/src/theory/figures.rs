@@ -189,7 +189,8 @@ fn frame(svg: &mut String, axes: &Axes, line_at_one: bool) {
         let _ = writeln!(
             svg,
             "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\" stroke=\"black\"/>\
-             <text x=\"{}\" y=\"{:.1}\" font-size=\"11\" fill=\"#555\">above this line piles shrink</text>",
+             <text x=\"{}\" y=\"{:.1}\" font-size=\"11\" fill=\"#555\">above this line piles \
+             shrink</text>",
             LEFT + 14.0,
             y - 5.0
         );
@@ -239,7 +240,8 @@ fn plot(svg: &mut String, axes: &Axes, curve: &Curve, number: usize) {
     let _ = writeln!(
         svg,
         "<line x1=\"{}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"2\"/>\
-         <circle cx=\"{}\" cy=\"{y}\" r=\"3.2\" fill=\"{colour}\"/><text x=\"{}\" y=\"{}\">{name}</text>",
+         <circle cx=\"{}\" cy=\"{y}\" r=\"3.2\" fill=\"{colour}\"/><text x=\"{}\" \
+         y=\"{}\">{name}</text>",
         LEFT + 14.0,
         LEFT + 44.0,
         LEFT + 29.0,

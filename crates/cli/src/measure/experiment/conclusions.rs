@@ -208,9 +208,9 @@ impl Measured<'_> {
             None => "fewer threads were not measured".to_owned(),
         };
         Some(format!(
-            "Of skewed loads, half of the threads have the work. Where these are at least as many as the \
-             {processors} processors, the system can keep all of them busy without stealing: the median gain by \
-             stealing is {crowded} there; {elsewhere}."
+            "Of skewed loads, half of the threads have the work. Where these are at least as many \
+             as the {processors} processors, the system can keep all of them busy without \
+             stealing: the median gain by stealing is {crowded} there; {elsewhere}."
         ))
     }
 
@@ -233,8 +233,9 @@ impl Measured<'_> {
         )?;
         let (counts, range) = (tally.counts(), tally.range());
         Some(format!(
-            "{head}: so in {counts}. The total time with unbounded ones is {range} times that with bounded ones. (The \
-             report says \"almost always\", but its own tables have it in 4 of 10 cases.)"
+            "{head}: so in {counts}. The total time with unbounded ones is {range} times that with \
+             bounded ones. (The report says \"almost always\", but its own tables have it in 4 of \
+             10 cases.)"
         ))
     }
 }

@@ -40,7 +40,9 @@ use super::unfold::Quoted;
 /// let n = AtomicU32::new(0);
 /// let mut graph = Graph::new();
 /// let start = graph.task("start", || n.store(1, Ordering::Relaxed));
-/// let double = graph.task("double", || { n.fetch_add(n.load(Ordering::Relaxed), Ordering::Relaxed); });
+/// let double = graph.task("double", || {
+///     n.fetch_add(n.load(Ordering::Relaxed), Ordering::Relaxed);
+/// });
 /// let enough = graph.condition("enough?", || (n.load(Ordering::Relaxed) > 1000).into());
 /// let done = graph.task("done", || ());
 /// graph.edge(start, double);
@@ -95,7 +97,8 @@ impl fmt::Display for GraphError {
                 let first = names.first().map_or("", String::as_str);
                 write!(
                     f,
-                    "the nodes {} -> {first} wait for each other: leave out an edge, or let a condition choose to go round",
+                    "the nodes {} -> {first} wait for each other: leave out an edge, or let a \
+                     condition choose to go round",
                     names.join(" -> "),
                 )
             }
@@ -105,7 +108,8 @@ impl fmt::Display for GraphError {
             ),
             GraphError::UnknownNode(number) => write!(
                 f,
-                "an edge names node {number}, which this graph does not have: use the nodes that it has made itself"
+                "an edge names node {number}, which this graph does not have: use the nodes that \
+                 it has made itself"
             ),
         }
     }

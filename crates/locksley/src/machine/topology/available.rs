@@ -88,7 +88,8 @@ impl fmt::Display for Available {
 ///
 /// ```
 /// let available = locksley::available_cpus();
-/// println!("{available}"); // e.g. 2 CPUs: the affinity mask allows 8 (0-7), the cgroup quota is the time of 2.5
+/// // For example: 2 CPUs: the affinity mask allows 8 (0-7), the cgroup quota is the time of 2.5
+/// println!("{available}");
 /// assert!(available.count() >= 1);
 /// ```
 pub fn available_cpus() -> Available {
@@ -229,7 +230,8 @@ mod tests {
     fn version_one() {
         let mounts = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
                       33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n\
-                      32 31 0:29 /docker/x /cg/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
+                      32 31 0:29 /docker/x /cg/cpu rw,relatime shared:9 - cgroup cgroup \
+                      rw,cpu,cpuacct\n";
         let files = |quota| {
             quota_of(&[
                 (

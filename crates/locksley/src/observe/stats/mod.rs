@@ -68,8 +68,8 @@ events! {
     /// Attempts made by a worker that had work, to even the queues out (strategy `steal-half`).
     /// Contained in `steal_attempts`.
     Balanced, balanced, "balanced";
-    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by balancing
-    /// (strategy `steal-half`).
+    /// Jobs that came from another's queue into the worker's own: with a stolen one, or by
+    /// balancing (strategy `steal-half`).
     BatchStolen, batch_stolen, "batch";
     /// Jobs offered to an idle worker (strategy `sharing`).
     Offered, offered, "offered";
@@ -107,7 +107,7 @@ events! {
     /// Atomic read-modify-writes in the queues: compare-and-swap, swap, fetch-and-add.
     Rmw, rmws, "rmws";
     /// `membarrier` system calls: of steals, and before sleeping.
-    Membarrier, membarriers, "membar";
+    Membarrier, membarriers, "membarriers";
     /// Times that the worker blocked: out of work, or waiting for what another one does.
     Park, parks, "parks";
     /// Sleeping workers that this one woke.

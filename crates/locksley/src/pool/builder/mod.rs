@@ -301,7 +301,12 @@ impl Builder {
     /// struct Right;
     ///
     /// impl Balancer for Right {
-    ///     fn choose(&mut self, seeker: Seeker, view: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///     fn choose(
+    ///         &mut self,
+    ///         seeker: Seeker,
+    ///         view: &dyn View,
+    ///         _: &mut dyn Source,
+    ///     ) -> Option<usize> {
     ///         Some((seeker.me + 1) % view.count())
     ///     }
     /// }
@@ -342,7 +347,12 @@ impl Builder {
     /// struct Back;
     ///
     /// impl Donor for Back {
-    ///     fn choose(&mut self, at: Opportunity, _: &dyn View, _: &mut dyn Source) -> Option<usize> {
+    ///     fn choose(
+    ///         &mut self,
+    ///         at: Opportunity,
+    ///         _: &dyn View,
+    ///         _: &mut dyn Source,
+    ///     ) -> Option<usize> {
     ///         at.donor.memory.last_thief()
     ///     }
     /// }

@@ -295,8 +295,8 @@ impl AtomicCounts {
         self.naps.in_vain.load(Ordering::Relaxed) >= IN_VAIN
     }
 
-    /// Returns `true` if a job had better be left to a worker that naps: to wake one costs more than
-    /// the job seems to be worth. For a thread that has pushed it, and passed a fence since.
+    /// Returns `true` if a job had better be left to a worker that naps: to wake one costs more
+    /// than the job seems to be worth. For a thread that has pushed it, and passed a fence since.
     pub(crate) fn leaves_to_nap(&self) -> bool {
         self.wakes_in_vain() && self.naps.napping.load(Ordering::Relaxed) > 0 // [K5]
     }

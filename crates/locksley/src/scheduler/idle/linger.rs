@@ -17,8 +17,8 @@ const LONGEST: u64 = 150_000;
 /// A pause is worth waiting for if it is at most so many times as long as the work behind it.
 const WORTH: u64 = 4;
 
-/// About what it takes to wake a worker, both sides together, in nanoseconds. Less work than that is
-/// not worth it.
+/// About what it takes to wake a worker, both sides together, in nanoseconds. Less work than that
+/// is not worth it.
 const WAKE_UP: u64 = 30_000;
 
 /// What part of an average a new value makes up.

@@ -1,12 +1,12 @@
 //! Sleeping, without a lost wake-up and without a fence in `push`.
 //!
 //! ```text
-//!   sleeper                                  pusher
-//!   state = ASLEEP, asleep + 1, fence        pushes a job
-//!   calls every worker that is not called    light barrier
-//!   is there work in sight?                  called?  ── yes ──> clears the call, fence, wakes one,
-//!     yes: ends its sleep                                        calls itself if more sleep
-//!     no:  napping + 1, parks for NAP,         (or leaves it to a worker that naps)
+//!   sleeper                                 pusher
+//!   state = ASLEEP, asleep + 1, fence       pushes a job
+//!   calls every worker that is not called   light barrier
+//!   is there work in sight?                 called?  ── yes ──> clears the call, fence, wakes one,
+//!     yes: ends its sleep                                       calls itself if more sleep
+//!     no:  napping + 1, parks for NAP,        (or leaves it to a worker that naps)
 //!          napping - 1, fence
 //!   heavy barrier
 //!   is there work in sight?

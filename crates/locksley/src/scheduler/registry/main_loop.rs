@@ -185,8 +185,8 @@ impl Registry {
         false
     }
 
-    /// One step of a waiter that idles. Returns `true` if it is time to sleep. That takes a spare in
-    /// its place, which costs more than a yield that takes long.
+    /// One step of a waiter that idles. Returns `true` if it is time to sleep. That takes a spare
+    /// in its place, which costs more than a yield that takes long.
     pub(crate) fn rest(&self, idle: &mut u32) -> bool {
         let give_way = || {
             thread::yield_now();
@@ -217,8 +217,8 @@ impl Registry {
         *idle > rule.spins + rule.yields || !give_way()
     }
 
-    /// Lets another thread have the processor for a moment. Returns `false` if the caller had better
-    /// sleep.
+    /// Lets another thread have the processor for a moment. Returns `false` if the caller had
+    /// better sleep.
     pub(crate) fn give_way(&self) -> bool {
         let began = self.now();
         let may_yield = self.crowd.may_yield(began);

@@ -305,8 +305,8 @@ fn refuse_unused() -> ! {
     panic!("locksley: the pool has ended, and no thread of it was there to run this task")
 }
 
-/// How many processors there are: as many as the affinity mask has, if it is known. The quota is not
-/// asked for, which takes two dozen system calls: a pool that is not told its size has no more
+/// How many processors there are: as many as the affinity mask has, if it is known. The quota is
+/// not asked for, which takes two dozen system calls: a pool that is not told its size has no more
 /// workers than it allows.
 fn processors() -> usize {
     allowed_now().map_or_else(

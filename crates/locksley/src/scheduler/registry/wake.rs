@@ -70,7 +70,8 @@ impl Registry {
         self.counts.get().wants_work()
     }
 
-    /// Returns `true` if so many workers that were woken have not got up yet that no more are woken.
+    /// Returns `true` if so many workers that were woken have not got up yet that no more are
+    /// woken.
     pub(crate) fn has_enough_summoned(&self) -> bool {
         let summoned = self.counts.summoned();
         if summoned == 0 {
@@ -154,7 +155,8 @@ impl Registry {
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
         if self.call_and_look() || worker.has_received() || awake() {
             self.end_sleep(worker);
-            // What is in sight may be what it was woken for, and a pusher rely on it to wake others.
+            // What is in sight may be what it was woken for, and a pusher rely on it to wake
+            // others.
             worker.summoned.set(true);
             self.nap(worker, worker.was_refused());
             return;
@@ -183,8 +185,8 @@ impl Registry {
         neighbours::look_where(self, worker);
     }
 
-    /// Parks the calling worker, which is asleep, for a while, and looks for work after that. Returns
-    /// `Some(false)` if there is none, and `None` if that is not known, or it was woken.
+    /// Parks the calling worker, which is asleep, for a while, and looks for work after that.
+    /// Returns `Some(false)` if there is none, and `None` if that is not known, or it was woken.
     fn take_naps(&self, awake: impl Fn() -> bool) -> Option<bool> {
         let (length, mut naps) = if self.counts.wakes_in_vain() {
             (SHORT_NAP, SHORT_NAPS)

@@ -127,8 +127,8 @@ impl Worker {
         letter.map(|letter| self.run_foreign(letter)).is_some()
     }
 
-    /// Looks for a job anywhere: in the worker's own queue, among what it was offered, in the pool's
-    /// queue, at the others.
+    /// Looks for a job anywhere: in the worker's own queue, among what it was offered, in the
+    /// pool's queue, at the others.
     pub(crate) fn find_work(&self) -> Option<QueuedJob> {
         let breadth_first = self.registry().config.breadth_first;
         let oldest = breadth_first.then(|| self.take_oldest()).flatten();

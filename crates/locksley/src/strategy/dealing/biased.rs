@@ -53,22 +53,22 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 unsafe impl<T: Send> Send for Lock<T> {}
 
 /// The owner's side. There is one.
-pub(super) struct Mine<T>(Arc<Lock<T>>);
+pub(super) struct OwnerLock<T>(Arc<Lock<T>>);
 
 /// The other side, for all other threads.
-pub(super) struct Theirs<T>(Arc<Lock<T>>);
+pub(super) struct RemoteLock<T>(Arc<Lock<T>>);
 
 /// Both sides of something locked.
-pub(super) fn biased<T>(content: T) -> (Mine<T>, Theirs<T>) {
+pub(super) fn biased<T>(content: T) -> (OwnerLock<T>, RemoteLock<T>) {
     let lock = Arc::new(Lock {
         inside: CachePadded::new(AtomicBool::new(false)),
         taken: CachePadded::new(AtomicBool::new(false)),
         content: UnsafeCell::new(content),
     });
-    (Mine(lock.clone()), Theirs(lock))
+    (OwnerLock(lock.clone()), RemoteLock(lock))
 }
 
-impl<T> Mine<T> {
+impl<T> OwnerLock<T> {
     /// Enters, and calls `f`.
     #[inline]
     pub(super) fn with<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
@@ -112,7 +112,7 @@ impl<T> Lock<T> {
     }
 }
 
-impl<T> Theirs<T> {
+impl<T> RemoteLock<T> {
     /// Enters and calls `f`, unless another thread is inside.
     pub(super) fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         let lock = &*self.0;
@@ -136,8 +136,8 @@ impl<T> Theirs<T> {
     }
 }
 
-impl<T> Clone for Theirs<T> {
+impl<T> Clone for RemoteLock<T> {
     fn clone(&self) -> Self {
-        Theirs(self.0.clone())
+        RemoteLock(self.0.clone())
     }
 }

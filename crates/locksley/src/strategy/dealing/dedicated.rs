@@ -7,10 +7,10 @@
 //! - Items come from lists that are there from the beginning (LISTS_NUM). Where none is left, a job
 //!   goes to the pool's queue, and so does what is spawned while the pool ends.
 //!
-//! Forks lie in the pool's deque, and are stolen: the paper knows no joins. A waiter takes any work,
-//! its own buffers first: a waiter that did not could wait for another one that waits for it, each
-//! with what the other waits for in its buffers. One that has stacked up as many jobs of others as
-//! it may leaves its buffers to the pool's queue before it blocks.
+//! Forks lie in the pool's deque, and are stolen: the paper knows no joins. A waiter takes any
+//! work, its own buffers first: a waiter that did not could wait for another one that waits for it,
+//! each with what the other waits for in its buffers. One that has stacked up as many jobs of
+//! others as it may leaves its buffers to the pool's queue before it blocks.
 //!
 //! A handle that is joined before its task has begun runs the task itself, as everywhere.
 //!
@@ -27,7 +27,8 @@ use locksley_policy::{Collector, Dealer, Dealing, Random};
 use locksley_queue::pcb::Process;
 use locksley_queue::{Steal, Word};
 
-use super::table::Table;
+use super::local_queue::DealtJobs;
+use super::matrix::Matrix;
 use crate::scheduler::injector::QueuedJob;
 use crate::strategy::local_queue::{LocalQueue, StealHandle, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
@@ -37,13 +38,13 @@ pub(crate) struct DedicatedQueue {
     me: usize,
     /// Its row and its column of buffers; none for a worker beyond those that are dealt to.
     process: Option<Process<JobRef>>,
-    table: Arc<Table>,
+    matrix: Arc<Matrix>,
     policy: Dealing,
     dealer: Dealer,
     collector: Collector,
     random: Random,
     /// To whom something was dealt last.
-    told: Option<usize>,
+    dealt_to: Option<usize>,
     transfers: TransferCounts,
 }
 
@@ -61,43 +62,48 @@ impl StealHandle for Closed {
 }
 
 impl DedicatedQueue {
-    pub(crate) fn new(me: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DedicatedQueue {
-        let process = table.process(me);
-        let members = table.members();
+    pub(crate) fn new(
+        me: usize,
+        matrix: Arc<Matrix>,
+        policy: Dealing,
+        seed: u64,
+    ) -> DedicatedQueue {
+        let process = matrix.process(me);
+        let members = matrix.members();
         DedicatedQueue {
             me,
             dealer: policy.dealer(me.min(members - 1), members),
             collector: policy.collector(if process.is_some() { me } else { 0 }),
             process,
-            table,
+            matrix,
             policy,
             // Another stream than that of the worker's search.
             random: Random::new(!seed, me as u64),
-            told: None,
+            dealt_to: None,
             transfers: TransferCounts::default(),
         }
     }
 
     /// The paper's `putItem`. Gives the job back if there is no item for it.
     fn deal(&mut self, job: JobRef, near: Option<usize>) -> Result<(), JobRef> {
-        let (me, table) = (self.me, &*self.table);
+        let (me, matrix) = (self.me, &*self.matrix);
         let Some(process) = &mut self.process else {
             return Err(job);
         };
         if !process.reserve() {
             return Err(job);
         }
-        let pending = |to: usize| table.pending(me, to);
+        let pending = |to: usize| matrix.pending(me, to);
         let to = self.dealer.deal(near, pending, &mut self.random);
         let was_dealt = job.is_dealt();
         let job = job.anywhere().dealt(near == Some(to));
-        // Counted first: see `table`.
-        table.count_dealt(me, to, job.is_near());
+        // Counted first: see `matrix`.
+        matrix.count_dealt(me, to, job.is_near());
         let produced = process.produce(to, job);
         assert!(produced.is_ok(), "all who are dealt to are in the matrix");
         if was_dealt {
             // It was dealt for the second time, and will be executed once.
-            table.count_executed(me);
+            matrix.count_executed(me);
         }
         self.transfers.near += u64::from(near.is_some());
         if to == me {
@@ -105,14 +111,14 @@ impl DedicatedQueue {
         } else {
             self.transfers.dealt += 1;
         }
-        self.told = Some(to);
+        self.dealt_to = Some(to);
         Ok(())
     }
 
     /// Takes the oldest item that `from` has dealt to this worker.
     fn consume(&mut self, from: usize) -> Option<QueuedJob> {
         let job = self.process.as_mut()?.consume_from(from)?;
-        self.table.count_taken(self.me, from, job.is_near());
+        self.matrix.count_taken(self.me, from, job.is_near());
         self.transfers.collected += u64::from(from != self.me);
         Some(QueuedJob { job, owner: from })
     }
@@ -130,7 +136,7 @@ impl LocalQueue for DedicatedQueue {
 
     /// The paper's `getItem`.
     fn pop_received(&mut self) -> Option<QueuedJob> {
-        let members = self.table.members();
+        let members = self.matrix.members();
         (0..=members).find_map(|_| {
             let from = self.collector.at();
             let job = self.consume(from);
@@ -143,8 +149,27 @@ impl LocalQueue for DedicatedQueue {
         self.deal(job, Some(near)).map(|()| false)
     }
 
+    fn is_dedicated(&self) -> bool {
+        true
+    }
+
+    fn transfers(&self) -> TransferCounts {
+        self.transfers
+    }
+
+    fn executed(&mut self, near: bool) {
+        self.transfers.hits += u64::from(near);
+        self.matrix.count_executed(self.me);
+    }
+
+    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs> {
+        Some(self)
+    }
+}
+
+impl DealtJobs for DedicatedQueue {
     fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
-        let from = (0..self.table.members()).find(|&from| {
+        let from = (0..self.matrix.members()).find(|&from| {
             let process = self.process.as_ref();
             let Some(word) = process.and_then(|process| process.peek_from(from)) else {
                 return false;
@@ -157,29 +182,16 @@ impl LocalQueue for DedicatedQueue {
     }
 
     fn has_received(&self) -> bool {
-        let (me, table) = (self.me, &*self.table);
-        self.process.is_some() && table.pending_for(me) + table.pending(me, me) > 0
-    }
-
-    fn is_dedicated(&self) -> bool {
-        true
+        let (me, matrix) = (self.me, &*self.matrix);
+        self.process.is_some() && matrix.pending_for(me) + matrix.pending(me, me) > 0
     }
 
     fn dealt_to(&mut self) -> Option<usize> {
-        self.told.take()
-    }
-
-    fn executed(&mut self, near: bool) {
-        self.transfers.hits += u64::from(near);
-        self.table.count_executed(self.me);
+        self.dealt_to.take()
     }
 
     fn is_settled(&self) -> bool {
-        self.table.is_settled()
-    }
-
-    fn transfers(&self) -> TransferCounts {
-        self.transfers
+        self.matrix.is_settled()
     }
 }
 
@@ -190,9 +202,9 @@ mod tests {
 
     fn queues(count: usize, policy: &str) -> Vec<DedicatedQueue> {
         let policy: Dealing = policy.parse().expect("a policy");
-        let table = Arc::new(Table::new(count, 0, policy));
+        let matrix = Arc::new(Matrix::new(count, 0, policy));
         (0..count)
-            .map(|me| DedicatedQueue::new(me, table.clone(), policy, 1))
+            .map(|me| DedicatedQueue::new(me, matrix.clone(), policy, 1))
             .collect()
     }
 

@@ -1,14 +1,14 @@
-//! A worker's place at the table: its stack, and its process of the matrix.
+//! What a worker's lock protects: its stack, and its row and column of the matrix.
 
 use std::collections::VecDeque;
 
 use locksley_queue::Word;
 use locksley_queue::pcb::Process;
 
-use super::table::{PeerState, Table};
+use super::matrix::{Matrix, PeerState};
 use crate::task::job::{GroupId, JobRef};
 
-/// What a worker's lock protects.
+/// A worker's stack, and the buffers from and to it.
 pub(crate) struct Inbox {
     /// What the worker forked or dealt to itself, oldest first.
     pub(super) stack: VecDeque<JobRef>,
@@ -26,49 +26,49 @@ impl Inbox {
 
     /// Puts a job on the stack.
     #[inline]
-    pub(super) fn push(&mut self, job: JobRef, seat: &PeerState) {
+    pub(super) fn push(&mut self, job: JobRef, state: &PeerState) {
         self.stack.push_back(job);
-        seat.set_stacked(self.stack.len());
+        state.set_stacked(self.stack.len());
         if job.is_near() {
-            seat.set_near(seat.near() + 1);
+            state.set_near(state.near() + 1);
         }
     }
 
     /// Takes the newest job of the stack.
     #[inline]
-    pub(super) fn pop(&mut self, seat: &PeerState) -> Option<JobRef> {
+    pub(super) fn pop(&mut self, state: &PeerState) -> Option<JobRef> {
         let job = self.stack.pop_back()?;
-        self.popped(job, seat);
+        self.popped(job, state);
         Some(job)
     }
 
     #[inline]
-    fn popped(&self, job: JobRef, seat: &PeerState) {
-        seat.set_stacked(self.stack.len());
+    fn popped(&self, job: JobRef, state: &PeerState) {
+        state.set_stacked(self.stack.len());
         if job.is_near() {
-            seat.set_near(seat.near() - 1);
+            state.set_near(state.near() - 1);
         }
     }
 
     /// Takes the oldest job of the stack, if it fits.
     pub(super) fn pop_oldest(
         &mut self,
-        seat: &PeerState,
+        state: &PeerState,
         fits: impl FnOnce(JobRef) -> bool,
     ) -> Option<JobRef> {
         if !fits(*self.stack.front()?) {
             return None;
         }
         let job = self.stack.pop_front()?;
-        self.popped(job, seat);
+        self.popped(job, state);
         Some(job)
     }
 
     /// Links a job into the buffer to another worker. There is such a worker, and `me` is dealt to
     /// itself.
     #[inline]
-    pub(super) fn produce(&mut self, table: &Table, me: usize, to: usize, job: JobRef) {
-        table.count_dealt(me, to, job.is_near());
+    pub(super) fn produce(&mut self, matrix: &Matrix, me: usize, to: usize, job: JobRef) {
+        matrix.count_dealt(me, to, job.is_near());
         let process = self.process.as_mut();
         let process = process.expect("who deals has a process");
         let produced = process.produce(to, job);
@@ -77,9 +77,9 @@ impl Inbox {
 
     /// Takes the oldest item that `from` has dealt to this place, which is that of `me`.
     #[inline]
-    pub(super) fn consume(&mut self, table: &Table, me: usize, from: usize) -> Option<JobRef> {
+    pub(super) fn consume(&mut self, matrix: &Matrix, me: usize, from: usize) -> Option<JobRef> {
         let job = self.process.as_mut()?.consume_from(from)?;
-        table.count_taken(me, from, job.is_near());
+        matrix.count_taken(me, from, job.is_near());
         Some(job)
     }
 
@@ -95,7 +95,7 @@ impl Inbox {
     /// group.
     pub(super) fn consume_of(
         &mut self,
-        table: &Table,
+        matrix: &Matrix,
         me: usize,
         from: usize,
         group: GroupId,
@@ -103,29 +103,29 @@ impl Inbox {
         let oldest = self.peek(from)?;
         // SAFETY: what is in a buffer has not been executed, and no other worker can take it.
         let fits = oldest.is_spawned() && unsafe { oldest.group() } == group;
-        fits.then(|| self.consume(table, me, from)).flatten()
+        fits.then(|| self.consume(matrix, me, from)).flatten()
     }
 
     /// For another one: takes what it can use from the fullest buffer to this place, which is
     /// that of `me`. A fork alone; of spawned jobs that fit up to half, and up to `most`.
     pub(super) fn give_dealt(
         &mut self,
-        table: &Table,
+        matrix: &Matrix,
         me: usize,
         most: usize,
         fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
-        let others = (0..table.members()).filter(|&from| self.peek(from).is_some_and(&fits));
-        let fullest = others.max_by_key(|&from| table.pending(from, me));
+        let others = (0..matrix.members()).filter(|&from| self.peek(from).is_some_and(&fits));
+        let fullest = others.max_by_key(|&from| matrix.pending(from, me));
         let Some(from) = fullest else { return jobs };
-        let most = table.pending(from, me).div_ceil(2).clamp(1, most);
+        let most = matrix.pending(from, me).div_ceil(2).clamp(1, most);
         while jobs.len() < most {
             let next = self.peek(from).filter(|&next| fits(next));
             let Some(next) = next.filter(|next| jobs.is_empty() || next.is_spawned()) else {
                 break;
             };
-            jobs.extend(self.consume(table, me, from));
+            jobs.extend(self.consume(matrix, me, from));
             if !next.is_spawned() {
                 break;
             }
@@ -133,22 +133,22 @@ impl Inbox {
         jobs
     }
 
-    /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers and
-    /// from the stack, up to `most`.
+    /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers
+    /// and from the stack, up to `most`.
     pub(super) fn give_any(
         &mut self,
-        table: &Table,
+        matrix: &Matrix,
         me: usize,
         most: usize,
-        seat: &PeerState,
+        state: &PeerState,
     ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
-        for from in 0..table.members() {
+        for from in 0..matrix.members() {
             let room = most - jobs.len();
-            jobs.extend(std::iter::from_fn(|| self.consume(table, me, from)).take(room));
+            jobs.extend(std::iter::from_fn(|| self.consume(matrix, me, from)).take(room));
         }
         let room = most - jobs.len();
-        jobs.extend(std::iter::from_fn(|| self.pop_oldest(seat, |_| true)).take(room));
+        jobs.extend(std::iter::from_fn(|| self.pop_oldest(state, |_| true)).take(room));
         jobs
     }
 
@@ -156,7 +156,7 @@ impl Inbox {
     /// `me`, as long as they fit, and so many at most, or up to the fork of this group.
     pub(super) fn give_back(
         &mut self,
-        table: &Table,
+        matrix: &Matrix,
         [me, dealer]: [usize; 2],
         group: GroupId,
         most: usize,
@@ -164,7 +164,7 @@ impl Inbox {
     ) -> Vec<JobRef> {
         let mut jobs = Vec::new();
         while jobs.len() < most && self.peek(dealer).is_some_and(&fits) {
-            let Some(job) = self.consume(table, me, dealer) else {
+            let Some(job) = self.consume(matrix, me, dealer) else {
                 break;
             };
             jobs.push(job);

@@ -8,6 +8,75 @@ use crate::scheduler::injector::QueuedJob;
 use crate::strategy::local_queue::{LocalQueue, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
+/// What the worker asks of a queue that deals, and of no other.
+pub(crate) trait DealtJobs {
+    /// Takes a spawned job of this group that was dealt to this queue.
+    fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob>;
+
+    /// Takes back a job of this group that was dealt to another worker, and that has not begun: a
+    /// spawned one, or the forked one that the group is. Returns `true` besides if jobs were moved
+    /// on the way.
+    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+        let _ = (group, spawned);
+        (None, false)
+    }
+
+    /// Takes the ghosts among what was dealt to other queues, and gives them to the caller to free.
+    fn take_ghosts(&mut self) -> Vec<JobRef> {
+        Vec::new()
+    }
+
+    /// Returns `true` if there is something that this worker alone may take.
+    fn has_received(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if the last search saw work that is better left to another worker.
+    fn was_refused(&self) -> bool {
+        false
+    }
+
+    /// Takes the index of the worker that something was dealt to since this was last asked.
+    fn dealt_to(&mut self) -> Option<usize>;
+
+    /// Returns `true` if everything has been executed that was dealt.
+    fn is_settled(&self) -> bool;
+}
+
+/// What the worker asks of this strategy alone. See [`DealtJobs`].
+impl dyn LocalQueue {
+    pub(crate) fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
+        self.as_dealing()?.pop_of(group)
+    }
+
+    pub(crate) fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+        self.as_dealing()
+            .map_or((None, false), |queue| queue.take_back(group, spawned))
+    }
+
+    pub(crate) fn take_ghosts(&mut self) -> Vec<JobRef> {
+        self.as_dealing()
+            .map(|queue| queue.take_ghosts())
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn has_received(&mut self) -> bool {
+        self.as_dealing().is_some_and(|queue| queue.has_received())
+    }
+
+    pub(crate) fn was_refused(&mut self) -> bool {
+        self.as_dealing().is_some_and(|queue| queue.was_refused())
+    }
+
+    pub(crate) fn dealt_to(&mut self) -> Option<usize> {
+        self.as_dealing()?.dealt_to()
+    }
+
+    pub(crate) fn is_settled(&mut self) -> bool {
+        self.as_dealing().is_none_or(|queue| queue.is_settled())
+    }
+}
+
 impl LocalQueue for DealingQueue {
     #[inline]
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
@@ -17,7 +86,7 @@ impl LocalQueue for DealingQueue {
         } else {
             self.keep(job)
         }
-        if self.seat.is_asked() {
+        if self.state.is_asked() {
             self.answer();
         }
         Ok(())
@@ -25,8 +94,8 @@ impl LocalQueue for DealingQueue {
 
     #[inline]
     fn pop(&mut self) -> Option<JobRef> {
-        let seat = &*self.seat;
-        self.hand.with(|hand| hand.pop(seat))
+        let state = &*self.state;
+        self.inbox.with(|inbox| inbox.pop(state))
     }
 
     fn pop_received(&mut self) -> Option<QueuedJob> {
@@ -53,39 +122,53 @@ impl LocalQueue for DealingQueue {
         self.waits = false;
         self.refused = false;
         if self.dealer.is_some() {
-            self.seat.set_hungry(true);
+            self.state.set_idle(true);
         }
         false
     }
 
+    fn transfers(&self) -> TransferCounts {
+        self.transfers
+    }
+
+    fn set_open(&mut self, open: bool) -> bool {
+        // One that is about to sleep, and sees what it has asked for, wakes and goes on waiting
+        // for it.
+        if !open {
+            if self.waits {
+                self.state.set_idle(false);
+            } else {
+                self.has_found();
+            }
+        }
+        open
+    }
+
+    fn executed(&mut self, near: bool) {
+        self.transfers.hits += u64::from(near);
+        self.matrix.count_executed(self.me);
+    }
+
+    fn as_dealing(&mut self) -> Option<&mut dyn DealtJobs> {
+        Some(self)
+    }
+}
+
+impl DealtJobs for DealingQueue {
     fn was_refused(&self) -> bool {
         self.refused
     }
 
-    fn open_to_offers(&mut self) -> bool {
-        true
-    }
-
-    fn close_to_offers(&mut self) {
-        // One that is about to lie down, and sees what it has asked for, gets up and goes on
-        // waiting for it.
-        if self.waits {
-            self.seat.set_hungry(false)
-        } else {
-            self.has_found()
-        }
-    }
-
     fn dealt_to(&mut self) -> Option<usize> {
-        self.told.take()
+        self.dealt_to.take()
     }
 
     fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob> {
         self.dealer.as_ref()?;
-        let (me, table) = (self.me, &*self.table);
-        let (job, from) = self.hand.with(|hand| {
-            let mut all = 0..table.members();
-            all.find_map(|from| Some((hand.consume_of(table, me, from, group)?, from)))
+        let (me, matrix) = (self.me, &*self.matrix);
+        let (job, from) = self.inbox.with(|inbox| {
+            let mut all = 0..matrix.members();
+            all.find_map(|from| Some((inbox.consume_of(matrix, me, from, group)?, from)))
         })?;
         Some(self.collected(job, from))
     }
@@ -94,11 +177,11 @@ impl LocalQueue for DealingQueue {
         if self.dealer.is_none() {
             return (None, false);
         }
-        let (me, members) = (self.me, self.table.members());
+        let (me, members) = (self.me, self.matrix.members());
         let mut others = (0..members).filter(|&other| other != me);
         if !others
             .clone()
-            .any(|other| self.table.pending(me, other) > 0)
+            .any(|other| self.matrix.pending(me, other) > 0)
         {
             return (None, false);
         }
@@ -120,15 +203,15 @@ impl LocalQueue for DealingQueue {
         if self.dealer.is_none() {
             return Vec::new();
         }
-        let (me, members) = (self.me, self.table.members());
+        let (me, members) = (self.me, self.matrix.members());
         let mut ghosts = Vec::new();
         for other in (0..members).filter(|&other| other != me) {
-            let table = &*self.table;
-            let most = table.pending(me, other);
-            let dealt = table.seat(other).and_then(|seat| {
-                let hand = &seat.hand;
-                hand.try_with(|hand| {
-                    hand.give_back(table, [other, me], GroupId::NONE, most, |_| true)
+            let matrix = &*self.matrix;
+            let most = matrix.pending(me, other);
+            let dealt = matrix.state(other).and_then(|state| {
+                let inbox = &state.inbox;
+                inbox.try_with(|inbox| {
+                    inbox.give_back(matrix, [other, me], GroupId::NONE, most, |_| true)
                 })
             });
             for job in dealt.unwrap_or_default() {
@@ -143,27 +226,21 @@ impl LocalQueue for DealingQueue {
         ghosts
     }
 
-    fn executed(&mut self, near: bool) {
-        self.transfers.hits += u64::from(near);
-        self.table.count_executed(self.me);
-    }
-
     fn is_settled(&self) -> bool {
-        self.table.is_settled()
-    }
-
-    fn transfers(&self) -> TransferCounts {
-        self.transfers
+        self.matrix.is_settled()
     }
 }
 
 impl StealHandle for DealingStealer {
     fn steal(&self) -> Steal<JobRef> {
-        let seat = &*self.seat;
-        if seat.stacked() == 0 {
+        let state = &*self.state;
+        if state.stacked() == 0 {
             return Steal::Empty;
         }
-        match seat.hand.try_with(|hand| hand.pop_oldest(seat, |_| true)) {
+        match state
+            .inbox
+            .try_with(|inbox| inbox.pop_oldest(state, |_| true))
+        {
             Some(Some(job)) => Steal::Success(job.anywhere()),
             Some(None) => Steal::Empty,
             None => Steal::Retry,
@@ -171,14 +248,14 @@ impl StealHandle for DealingStealer {
     }
 
     fn drain(&self, most: usize) -> Vec<JobRef> {
-        let (seat, table) = (&*self.seat, &*self.table);
+        let (state, matrix) = (&*self.state, &*self.matrix);
         let most = self.len().min(most);
         if most == 0 {
             return Vec::new();
         }
-        let taken = seat
-            .hand
-            .try_with(|hand| hand.give_any(table, self.index, most, seat));
+        let taken = state
+            .inbox
+            .try_with(|inbox| inbox.give_any(matrix, self.index, most, state));
         let taken = taken.unwrap_or_default();
         taken.into_iter().map(JobRef::anywhere).collect()
     }
@@ -188,6 +265,6 @@ impl StealHandle for DealingStealer {
     }
 
     fn len(&self) -> usize {
-        self.seat.stacked() + self.table.pending_for(self.index)
+        self.state.stacked() + self.matrix.pending_for(self.index)
     }
 }

@@ -2,11 +2,11 @@
 //! the worker that makes work deals it out, and none has to steal.
 //!
 //! ```text
-//!                 worker 0           worker 1           worker 2
-//!   stack        | a  b  c |        | d |              |  |              forks, and what one deals to oneself
-//!   from 0            -             x ─> y             z                 buffers: one producer, one consumer
-//!   from 1            -               -                -
-//!   from 2            v               -                -
+//!              worker 0      worker 1      worker 2
+//!   stack     | a  b  c |   | d |         |  |          forks, and what one deals to oneself
+//!   from 0         -        x ─> y         z            buffers: one producer, one consumer
+//!   from 1         -          -            -
+//!   from 2         v          -            -
 //! ```
 //!
 //! Each worker has a buffer from each other worker, a row of the matrix of [`locksley_queue::pcb`].
@@ -42,9 +42,10 @@
 //!   (but, as above, those that had better run elsewhere). A waiter takes what it was dealt only if
 //!   that is what it waits for, or if it takes any work. Before it blocks it leaves the rest to the
 //!   pool's queue, where a waiter for it looks. A scope that has waited in vain also gets its tasks
-//!   from the place of one that has fetched them, or that others have dealt them to. A join's job is so completed: by the
-//!   one that it was dealt to; or by one that is out of work; or by the join itself, which, when it
-//!   waits, finds it in the buffer, or in the pool's queue, or has seen it begun.
+//!   from the place of one that has fetched them, or that others have dealt them to. A join's job
+//!   is so completed: by the one that it was dealt to; or by one that is out of work; or by the
+//!   join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen
+//!   it begun.
 //! - **More workers than processors** do not all run: one that goes to sleep because there are
 //!   enough others leaves what it was dealt to the pool's queue too, wherever that had better run.
 //! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their
@@ -53,7 +54,7 @@
 //! Further: a worker's buffer to itself is a stack, newest first, as the innermost join or scope is
 //! the one that is waited for (and for the space: in the paper's order a recursion is unfolded
 //! breadth first). The get-oracle goes on after a batch, for draining one buffer to its end starves
-//! the others. Termination is detected (`table`).
+//! the others. Termination is detected (`matrix`).
 //!
 //! With `mode=dedicated` none of this applies: see `dedicated`.
 //!
@@ -74,9 +75,9 @@ mod biased;
 pub(crate) mod dedicated;
 mod inbox;
 mod local_queue;
+mod matrix;
 #[cfg(all(test, loom))]
 mod models;
-mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -86,12 +87,13 @@ use std::time::Duration;
 use locksley_policy::{Collector, Dealer, Dealing, Oracle, Random};
 use locksley_queue::Steal;
 
-use biased::{Mine, biased};
+use biased::{OwnerLock, biased};
 use inbox::Inbox;
+pub(crate) use local_queue::DealtJobs;
 #[cfg(doc)]
-use table::MOST;
-use table::PeerState;
-pub(crate) use table::Table;
+use matrix::MOST;
+pub(crate) use matrix::Matrix;
+use matrix::PeerState;
 
 use crate::machine::clock::Instant;
 use crate::scheduler::injector::QueuedJob;
@@ -113,14 +115,14 @@ const STUCK: Duration = Duration::from_millis(10);
 
 /// A worker that looks less often than this does not know whether a worker had nothing to take in
 /// between. Blocked waiters look twice as often: every [`RECALL`] times that they wake up.
-const GLIMPSE: Duration = LOOK_RARELY.saturating_mul(2 * RECALL);
+const LONGEST_GAP: Duration = LOOK_RARELY.saturating_mul(2 * RECALL);
 
 /// The owner's side.
 pub(crate) struct DealingQueue {
     me: usize,
-    hand: Mine<Inbox>,
-    seat: Arc<PeerState>,
-    table: Arc<Table>,
+    inbox: OwnerLock<Inbox>,
+    state: Arc<PeerState>,
+    matrix: Arc<Matrix>,
     policy: Dealing,
     /// The put-oracle, for one that is dealt to.
     dealer: Option<Dealer>,
@@ -138,7 +140,7 @@ pub(crate) struct DealingQueue {
     /// Looks for what was dealt, since some was got back.
     recalls: u32,
     /// To whom something was dealt last.
-    told: Option<usize>,
+    dealt_to: Option<usize>,
     /// When others were seen to take something, where that matters.
     watches: Box<[Option<Watch>]>,
     transfers: TransferCounts,
@@ -155,28 +157,33 @@ struct Watch {
 /// The other side.
 pub(crate) struct DealingStealer {
     index: usize,
-    seat: Arc<PeerState>,
-    table: Arc<Table>,
+    state: Arc<PeerState>,
+    matrix: Arc<Matrix>,
 }
 
 impl DealingQueue {
-    /// The queue of the worker with this index, which sits down at the table.
-    pub(crate) fn new(index: usize, table: Arc<Table>, policy: Dealing, seed: u64) -> DealingQueue {
-        let process = table.process(index);
-        let members = table.members();
+    /// Creates the queue of the worker with this index, and registers the worker in the matrix.
+    pub(crate) fn new(
+        index: usize,
+        matrix: Arc<Matrix>,
+        policy: Dealing,
+        seed: u64,
+    ) -> DealingQueue {
+        let process = matrix.process(index);
+        let members = matrix.members();
         let dealer = process.as_ref().map(|_| policy.dealer(index, members));
-        let (hand, theirs) = biased(Inbox::new(process));
-        let seat = Arc::new(PeerState::new(theirs));
-        table.sit_down(index, seat.clone());
+        let (inbox, remote) = biased(Inbox::new(process));
+        let state = Arc::new(PeerState::new(remote));
+        matrix.register(index, state.clone());
         let watches = match policy.oracle {
             Oracle::Locality { .. } => members,
             _ => 0,
         };
         DealingQueue {
             me: index,
-            hand,
-            seat,
-            table,
+            inbox,
+            state,
+            matrix,
             policy,
             collector: policy.collector(if dealer.is_some() { index } else { 0 }),
             dealer,
@@ -187,7 +194,7 @@ impl DealingQueue {
             waits: false,
             refused: false,
             recalls: 0,
-            told: None,
+            dealt_to: None,
             watches: vec![None; watches].into_boxed_slice(),
             transfers: TransferCounts::default(),
         }
@@ -197,29 +204,29 @@ impl DealingQueue {
     pub(crate) fn as_dealing(&self) -> DealingStealer {
         DealingStealer {
             index: self.me,
-            seat: self.seat.clone(),
-            table: self.table.clone(),
+            state: self.state.clone(),
+            matrix: self.matrix.clone(),
         }
     }
 
     /// Puts a job on the stack.
     #[inline]
     fn keep(&mut self, job: JobRef) {
-        let seat = &*self.seat;
-        self.hand.with(|hand| hand.push(job, seat));
+        let state = &*self.state;
+        self.inbox.with(|inbox| inbox.push(job, state));
     }
 
     /// The paper's `putItem`, for a spawned job.
     fn deal(&mut self, job: JobRef, near: Option<usize>) {
-        let (me, table, seat) = (self.me, &*self.table, &*self.seat);
+        let (me, matrix, state) = (self.me, &*self.matrix, &*self.state);
         let Some(dealer) = &mut self.dealer else {
             return self.keep(job);
         };
         let pending = |to: usize| {
             if to == me {
-                seat.stacked()
+                state.stacked()
             } else {
-                table.pending(me, to)
+                matrix.pending(me, to)
             }
         };
         let to = dealer.deal(near, pending, &mut self.random);
@@ -227,51 +234,51 @@ impl DealingQueue {
         self.transfers.near += u64::from(near.is_some());
         if to == me {
             self.transfers.kept += 1;
-            table.count_dealt(me, me, false);
+            matrix.count_dealt(me, me, false);
             return self.keep(job);
         }
         self.transfers.dealt += 1;
-        self.told = Some(to);
-        self.hand.with(|hand| hand.produce(table, me, to, job));
+        self.dealt_to = Some(to);
+        self.inbox.with(|inbox| inbox.produce(matrix, me, to, job));
     }
 
-    /// Deals the oldest job of the stack to the one that has asked, if it is still hungry.
+    /// Deals the oldest job of the stack to the worker that has asked, if it is still idle.
     #[cold]
     #[inline(never)]
     fn answer(&mut self) {
-        let (me, table, seat) = (self.me, &*self.table, &*self.seat);
-        let asker = seat.take_question().filter(|&asker| asker != me);
+        let (me, matrix, state) = (self.me, &*self.matrix, &*self.state);
+        let asker = state.take_asker().filter(|&asker| asker != me);
         let Some(asker) = asker.filter(|_| self.dealer.is_some()) else {
             return;
         };
-        if !table.seat(asker).is_some_and(PeerState::is_hungry) {
+        if !matrix.state(asker).is_some_and(PeerState::is_idle) {
             return;
         }
         let stays = self.is_local();
-        let dealt = self.hand.with(|hand| {
-            let job = hand.pop_oldest(seat, |job| !(stays && job.is_near()))?;
-            hand.produce(table, me, asker, job.anywhere().dealt(false));
+        let dealt = self.inbox.with(|inbox| {
+            let job = inbox.pop_oldest(state, |job| !(stays && job.is_near()))?;
+            inbox.produce(matrix, me, asker, job.anywhere().dealt(false));
             Some(job)
         });
         if let Some(job) = dealt {
             if job.is_dealt() {
                 // It was dealt for the second time, and will be executed once.
-                table.count_executed(me);
+                matrix.count_executed(me);
             }
             self.transfers.dealt += 1;
-            self.told = Some(asker);
+            self.dealt_to = Some(asker);
         }
     }
 
     /// The paper's `getItem`: takes what this worker was dealt.
     fn collect(&mut self) -> Option<QueuedJob> {
-        let (me, table, policy) = (self.me, &*self.table, &self.policy);
-        let (collector, members) = (&mut self.collector, table.members());
+        let (me, matrix, policy) = (self.me, &*self.matrix, &self.policy);
+        let (collector, members) = (&mut self.collector, matrix.members());
         self.dealer.as_ref()?;
-        let collected = self.hand.with(|hand| {
+        let collected = self.inbox.with(|inbox| {
             (0..=members).find_map(|_| {
                 let from = collector.at();
-                let job = hand.consume(table, me, from);
+                let job = inbox.consume(matrix, me, from);
                 collector.looked(job.is_some(), policy, members);
                 job.map(|job| (job, from))
             })
@@ -289,7 +296,7 @@ impl DealingQueue {
     /// There is something to do.
     fn has_found(&mut self) {
         self.searches = 0;
-        self.seat.set_hungry(false);
+        self.state.set_idle(false);
     }
 
     fn is_local(&self) -> bool {
@@ -301,9 +308,9 @@ impl DealingQueue {
         if victim.is_empty() {
             return Steal::Empty;
         }
-        if !self.asked && victim.seat.stacked() > 0 {
+        if !self.asked && victim.state.stacked() > 0 {
             self.asked = true;
-            victim.seat.ask(self.me);
+            victim.state.ask(self.me);
         }
         self.waits = true;
         Steal::Private
@@ -311,14 +318,14 @@ impl DealingQueue {
 
     /// Fetches something from another's place.
     fn fetch(&mut self, victim: &DealingStealer) -> Steal<StolenBatch> {
-        let (seat, index) = (&*victim.seat, victim.index);
-        let (stacked, dealt) = (seat.stacked(), self.table.pending_for(index));
+        let (state, index) = (&*victim.state, victim.index);
+        let (stacked, dealt) = (state.stacked(), self.matrix.pending_for(index));
         if stacked + dealt == 0 {
             self.forget(index);
             return Steal::Empty;
         }
         let near = if self.is_local() {
-            self.table.near_for(index) + seat.near()
+            self.matrix.near_for(index) + state.near()
         } else {
             0
         };
@@ -327,14 +334,14 @@ impl DealingQueue {
             self.refused = true;
             return Steal::Private;
         }
-        let (table, stays) = (&*self.table, self.is_local() && !stuck);
+        let (matrix, stays) = (&*self.matrix, self.is_local() && !stuck);
         let fits = |job: JobRef| !(stays && job.is_near());
         let most = if stuck { 1 } else { HANDFUL };
-        let fetched = seat.hand.try_with(|hand| {
-            let mut jobs = hand.give_dealt(table, index, most, fits);
+        let fetched = state.inbox.try_with(|inbox| {
+            let mut jobs = inbox.give_dealt(matrix, index, most, fits);
             let moved = !jobs.is_empty();
             if !moved {
-                jobs.extend(hand.pop_oldest(seat, fits));
+                jobs.extend(inbox.pop_oldest(state, fits));
             }
             (jobs, moved)
         });
@@ -359,7 +366,7 @@ impl DealingQueue {
             self.forget(worker);
             return false;
         }
-        let (taken, now) = (self.table.progress(worker), Instant::now());
+        let (taken, now) = (self.matrix.progress(worker), Instant::now());
         let Some(watch) = self.watches.get_mut(worker) else {
             return false;
         };
@@ -368,7 +375,7 @@ impl DealingQueue {
             since: now,
             seen: now,
         };
-        let seen = watch.filter(|watch| watch.taken == taken && now - watch.seen < GLIMPSE);
+        let seen = watch.filter(|watch| watch.taken == taken && now - watch.seen < LONGEST_GAP);
         let stuck = seen.is_some_and(|watch| now - watch.since >= STUCK);
         *watch = Some(match seen {
             Some(watch) if !stuck => Watch { seen: now, ..watch },
@@ -393,24 +400,30 @@ impl DealingQueue {
         spawned: bool,
     ) -> (Option<JobRef>, bool) {
         let me = self.me;
-        let pending = self.table.pending(me, other);
+        let pending = self.matrix.pending(me, other);
         // A fork may lie behind anything.
         let stays = spawned && self.is_local();
-        let near = if stays { self.table.near(me, other) } else { 0 };
+        let near = if stays {
+            self.matrix.near(me, other)
+        } else {
+            0
+        };
         let stuck = stays && self.is_stuck(other, near);
         if !stuck && pending <= near {
             return (None, false);
         }
-        let table = &*self.table;
+        let matrix = &*self.matrix;
         let fits = |job: JobRef| stuck || !(stays && job.is_near());
-        let most = match spawned {
-            true if stuck => 1,
-            true => pending.div_ceil(2).min(HANDFUL),
-            false => HANDFUL,
+        let most = if stuck {
+            1
+        } else if spawned {
+            pending.div_ceil(2).min(HANDFUL)
+        } else {
+            HANDFUL
         };
-        let back = table.seat(other).and_then(|seat| {
-            let hand = &seat.hand;
-            hand.try_with(|hand| hand.give_back(table, [other, me], group, most, fits))
+        let back = matrix.state(other).and_then(|state| {
+            let inbox = &state.inbox;
+            inbox.try_with(|inbox| inbox.give_back(matrix, [other, me], group, most, fits))
         });
         let back = back.unwrap_or_default();
         let any = !back.is_empty();
@@ -430,8 +443,8 @@ impl DealingQueue {
 
     /// Puts an item back into a buffer, behind the others.
     fn deal_again(&mut self, to: usize, job: JobRef) {
-        let (me, table) = (self.me, &*self.table);
-        self.hand.with(|hand| hand.produce(table, me, to, job));
-        table.count_executed(me);
+        let (me, matrix) = (self.me, &*self.matrix);
+        self.inbox.with(|inbox| inbox.produce(matrix, me, to, job));
+        matrix.count_executed(me);
     }
 }

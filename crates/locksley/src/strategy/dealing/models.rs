@@ -5,7 +5,7 @@ use locksley_queue::split::Embedded;
 use loom::sync::Arc as Shared;
 use loom::thread;
 
-use super::biased::{Theirs, biased};
+use super::biased::{RemoteLock, biased};
 use super::*;
 use crate::scheduler::idle::counts::AtomicCounts;
 use crate::scheduler::idle::sleep::SleepState;
@@ -14,7 +14,7 @@ use crate::strategy::steal_half::dummies::Dummies;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 /// Adds one, if no thread is inside.
-fn try_to_add(count: &Theirs<usize>) -> usize {
+fn try_to_add(count: &RemoteLock<usize>) -> usize {
     usize::from(count.try_with(|count| *count += 1).is_some())
 }
 
@@ -22,8 +22,8 @@ fn try_to_add(count: &Theirs<usize>) -> usize {
 #[test]
 fn one_at_a_time() {
     loom::model(|| {
-        let (mut mine, theirs) = biased(0);
-        let other = thread::spawn(move || try_to_add(&theirs));
+        let (mut mine, remote) = biased(0);
+        let other = thread::spawn(move || try_to_add(&remote));
         mine.with(|count| *count += 1);
         mine.with(|count| *count += 1);
         let added = other.join().unwrap();
@@ -35,9 +35,9 @@ fn one_at_a_time() {
 #[test]
 fn others_take_turns() {
     loom::model(|| {
-        let (mut mine, theirs) = biased(0);
+        let (mut mine, remote) = biased(0);
         let others =
-            [theirs.clone(), theirs].map(|theirs| thread::spawn(move || try_to_add(&theirs)));
+            [remote.clone(), remote].map(|remote| thread::spawn(move || try_to_add(&remote)));
         mine.with(|count| *count += 1);
         let added: usize = others.map(|other| other.join().unwrap()).iter().sum();
         mine.with(|count| assert_eq!(*count, 1 + added));
@@ -45,17 +45,17 @@ fn others_take_turns() {
 }
 
 fn pair() -> (DealingQueue, DealingQueue) {
-    let table = Arc::new(Table::new(2, 0, Dealing::default()));
-    let queue = |index| DealingQueue::new(index, table.clone(), Dealing::default(), 1);
+    let matrix = Arc::new(Matrix::new(2, 0, Dealing::default()));
+    let queue = |index| DealingQueue::new(index, matrix.clone(), Dealing::default(), 1);
     (queue(0), queue(1))
 }
 
 /// Deals a job to the other one of a pair.
 fn deal(queue: &mut DealingQueue, to: usize, job: JobRef) {
-    let (me, table) = (queue.me, queue.table.clone());
+    let (me, matrix) = (queue.me, queue.matrix.clone());
     queue
-        .hand
-        .with(|hand| hand.produce(&table, me, to, job.dealt(false)));
+        .inbox
+        .with(|inbox| inbox.produce(&matrix, me, to, job.dealt(false)));
 }
 
 /// A consumer takes what it was dealt while a third worker fetches from its place: each job goes to
@@ -70,10 +70,10 @@ fn a_dealt_job_is_taken_once() {
         let fetcher = {
             let jobs = jobs.clone();
             thread::spawn(move || {
-                let (table, seat) = (&*stand.table, &*stand.seat);
-                let fetched = seat
-                    .hand
-                    .try_with(|hand| hand.give_dealt(table, 1, 2, |_| true));
+                let (matrix, state) = (&*stand.matrix, &*stand.state);
+                let fetched = state
+                    .inbox
+                    .try_with(|inbox| inbox.give_dealt(matrix, 1, 2, |_| true));
                 // The jobs stay until they are counted.
                 let _jobs = jobs;
                 fetched.map_or(0, |fetched| fetched.len())
@@ -134,7 +134,7 @@ fn what_is_settled_is_done() {
     loom::model(|| {
         let jobs = Shared::new(Dummies::new(2));
         let (mut first, mut second) = pair();
-        let table = first.table.clone();
+        let matrix = first.matrix.clone();
         let closed = Shared::new(AtomicBool::new(false));
         let executed = Shared::new(AtomicUsize::new(0));
         let worker = {
@@ -150,7 +150,7 @@ fn what_is_settled_is_done() {
         let observer = {
             let (closed, executed) = (closed.clone(), executed.clone());
             thread::spawn(move || {
-                if closed.load(Ordering::Acquire) && table.is_settled() {
+                if closed.load(Ordering::Acquire) && matrix.is_settled() {
                     assert_eq!(executed.load(Ordering::Relaxed), 2, "not all is done");
                 }
             })

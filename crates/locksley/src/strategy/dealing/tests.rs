@@ -1,14 +1,14 @@
-//! Piles at a table, without threads.
+//! Queues of one matrix, without threads.
 
 use super::*;
 use crate::strategy::local_queue::LocalQueue;
 use crate::strategy::steal_half::dummies::Dummies;
 
-fn table(count: usize, policy: &str) -> Vec<DealingQueue> {
+fn matrix(count: usize, policy: &str) -> Vec<DealingQueue> {
     let policy: Dealing = policy.parse().expect("a policy");
-    let table = Arc::new(Table::new(count, 0, Dealing::default()));
+    let matrix = Arc::new(Matrix::new(count, 0, Dealing::default()));
     (0..count)
-        .map(|index| DealingQueue::new(index, table.clone(), policy, 1))
+        .map(|index| DealingQueue::new(index, matrix.clone(), policy, 1))
         .collect()
 }
 
@@ -39,7 +39,7 @@ fn popped(queue: &mut DealingQueue, jobs: &Dummies) -> Vec<usize> {
 #[test]
 fn spawned_jobs_are_dealt_in_turn() {
     let jobs = Dummies::new(9);
-    let mut queues = table(4, "dealing:simple");
+    let mut queues = matrix(4, "dealing:simple");
     for job in 0..9 {
         push(&mut queues[2], jobs.as_spawned(job));
     }
@@ -59,7 +59,7 @@ fn spawned_jobs_are_dealt_in_turn() {
 #[test]
 fn what_was_dealt_once_is_not_dealt_again() {
     let jobs = Dummies::new(4);
-    let mut queues = table(2, "dealing:simple");
+    let mut queues = matrix(2, "dealing:simple");
     for job in 0..4 {
         push(&mut queues[0], jobs.as_spawned(job));
     }
@@ -73,9 +73,9 @@ fn what_was_dealt_once_is_not_dealt_again() {
 }
 
 #[test]
-fn forks_stay_until_somebody_asks() {
+fn forks_stay_until_a_worker_asks() {
     let jobs = Dummies::new(4);
-    let mut queues = table(2, "dealing:simple");
+    let mut queues = matrix(2, "dealing:simple");
     for job in 0..3 {
         push(&mut queues[0], jobs.job(job));
     }
@@ -94,7 +94,7 @@ fn forks_stay_until_somebody_asks() {
         "one, and the oldest"
     );
     // It has something to do now, and a question that is left is not answered.
-    queues[0].seat.ask(1);
+    queues[0].state.ask(1);
     push(&mut queues[0], jobs.job(0));
     assert!(queues[1].collect().is_none());
     assert_eq!(popped(&mut queues[0], &jobs), [0, 3, 2, 1]);
@@ -123,7 +123,7 @@ fn fetched(
 #[test]
 fn who_is_out_of_work_fetches_in_the_end() {
     let jobs = Dummies::new(10);
-    let mut queues = table(3, "dealing:simple");
+    let mut queues = matrix(3, "dealing:simple");
     for job in 0..9 {
         push(&mut queues[0], jobs.as_spawned(job));
     }
@@ -142,7 +142,7 @@ fn who_is_out_of_work_fetches_in_the_end() {
 #[test]
 fn what_has_better_be_where_it_is_is_left_there() {
     let jobs = Dummies::new(3);
-    let mut queues = table(3, "dealing:locality");
+    let mut queues = matrix(3, "dealing:locality");
     for job in 0..2 {
         assert!(queues[0].push_near(jobs.as_spawned(job), 1).is_ok());
     }
@@ -166,11 +166,11 @@ fn what_has_better_be_where_it_is_is_left_there() {
 #[test]
 fn a_waiter_gets_its_fork_back() {
     let jobs = Dummies::new(3);
-    let mut queues = table(2, "dealing:simple");
+    let mut queues = matrix(2, "dealing:simple");
     queues[1].skips_search();
     for job in 0..2 {
         push(&mut queues[0], jobs.job(job));
-        queues[0].seat.ask(1);
+        queues[0].state.ask(1);
         push(&mut queues[0], jobs.job(2));
         assert!(queues[0].pop() == Some(jobs.job(2)));
     }
@@ -192,7 +192,7 @@ fn a_waiter_gets_its_fork_back() {
 #[test]
 fn a_scope_gets_its_tasks_and_no_others() {
     let jobs = Dummies::new(1);
-    let mut queues = table(2, "dealing:simple");
+    let mut queues = matrix(2, "dealing:simple");
     // Jobs of two scopes, in turn; every second one is dealt to the other worker.
     let [ours, theirs] = [GroupId(64), GroupId(128)];
     // SAFETY: the closure borrows nothing. It is not executed, but leaked, like all here.
@@ -219,7 +219,7 @@ fn a_scope_gets_its_tasks_and_no_others() {
 #[test]
 fn settled_means_executed() {
     let jobs = Dummies::new(4);
-    let mut queues = table(2, "dealing:simple");
+    let mut queues = matrix(2, "dealing:simple");
     assert!(queues[0].is_settled());
     for job in 0..4 {
         push(&mut queues[0], jobs.as_spawned(job));

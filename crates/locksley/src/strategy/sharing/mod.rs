@@ -32,12 +32,12 @@
 //! # What is given
 //!
 //! In the thesis a donee takes the *newest* job. So it does here where waiters take any work
-//! ([`Waiting::TakeAny`](crate::Waiting)): a fork that finds the flag set goes into an entry, like a
-//! spawned job. A waiter that leapfrogs relies on the oldest being taken first: when a join's job is
-//! gone, so are all older ones, and whatever forked jobs are in the deque descend from the root that
-//! the worker entered last (`wait`, `task_stack`). So there a donee of a forked job takes the
-//! oldest, as a thief does, and for everyone else it has stolen it. The donor is the job's owner, is
-//! woken when it is done, and leapfrogs at the donee meanwhile.
+//! ([`Waiting::TakeAny`](crate::Waiting)): a fork that finds the flag set goes into an entry, like
+//! a spawned job. A waiter that leapfrogs relies on the oldest being taken first: when a join's job
+//! is gone, so are all older ones, and whatever forked jobs are in the deque descend from the root
+//! that the worker entered last (`wait`, `task_stack`). So there a donee of a forked job takes the
+//! oldest, as a thief does, and for all others it has stolen it. The donor is the job's owner,
+//! is woken when it is done, and leapfrogs at the donee meanwhile.
 //!
 //! A spawned job that had better run on its donor stays there, and is offered to no other worker;
 //! the simulator does the same.
@@ -277,6 +277,59 @@ impl SharingQueue {
         let theta = self.policy.theta_r.get();
         theta > 0.0 && self.random.unit() < theta
     }
+
+    /// The owner has stolen from another worker.
+    fn stole_from(&mut self, victim: usize) {
+        if let Some(victim) = self.peers.peer(victim).filter(|_| self.tells_victims()) {
+            victim.robbed_by(self.index);
+        }
+    }
+
+    /// Returns `true` if an offer has arrived at the owner, which is open to them.
+    fn has_offer(&self) -> bool {
+        !self.me.is_idle() || self.me.is_invited()
+    }
+
+    /// The owner has seen a request, and has public jobs in its deque: gives one away, perhaps.
+    fn share_public(&mut self) {
+        if self.is_spreading() {
+            self.spread(|queue, donee| {
+                let donee = queue.peers.peer(donee);
+                donee.is_some_and(|donee| donee.invite(queue.index))
+            });
+        }
+    }
+
+    /// Returns what an opportunity to give is about, if the next push is one for a user's donor:
+    /// what the worker remembers, and whether a thief has asked.
+    fn opportunity(&self) -> Option<(Memory, bool)> {
+        self.is_spreading()
+            .then(|| (self.memory(), self.me.is_spreading()))
+    }
+
+    /// Counts what came of an invitation.
+    fn answered(&mut self, accepted: bool) {
+        if accepted {
+            self.transfers.accepted += 1
+        } else {
+            self.transfers.late += 1
+        }
+    }
+
+    /// Takes up an offer of another worker's, for an owner that has nothing to do.
+    fn receive(&mut self) -> Option<QueuedJob> {
+        let offer = self.me.take_offer();
+        if let Some(queued) = offer.and_then(|offer| self.accept(offer)) {
+            return Some(queued);
+        }
+        while let Some(offer) = self.mailbox.consume() {
+            let received = self.accept(offer);
+            if received.is_some() {
+                return received;
+            }
+        }
+        None
+    }
 }
 
 impl LocalQueue for SharingQueue {
@@ -306,15 +359,9 @@ impl LocalQueue for SharingQueue {
 
     fn steal_batch(&mut self, victim: &dyn StealHandle) -> Option<Steal<StolenBatch>> {
         let victim = victim.peer()?;
-        let answer = victim.rob();
+        let answer = victim.steal_one();
         self.report(outcome(&answer));
         Some(answer.map(StolenBatch::alone))
-    }
-
-    fn stole_from(&mut self, victim: usize) {
-        if let Some(victim) = self.peers.peer(victim).filter(|_| self.tells_victims()) {
-            victim.robbed_by(self.index);
-        }
     }
 
     fn skips_search(&mut self) -> bool {
@@ -325,77 +372,8 @@ impl LocalQueue for SharingQueue {
         skips
     }
 
-    fn open_to_offers(&mut self) -> bool {
-        self.me.open();
-        true
-    }
-
-    fn has_offer(&self) -> bool {
-        !self.me.is_idle() || self.me.is_invited()
-    }
-
-    fn share_public(&mut self) {
-        if self.is_spreading() {
-            self.spread(|queue, donee| {
-                let donee = queue.peers.peer(donee);
-                donee.is_some_and(|donee| donee.invite(queue.index))
-            });
-        }
-    }
-
-    fn opportunity(&self) -> Option<(Memory, bool)> {
-        self.is_spreading()
-            .then(|| (self.memory(), self.me.is_spreading()))
-    }
-
-    fn decide(&mut self, donee: Option<usize>) {
-        self.decision = donee;
-    }
-
-    fn take_outcome(&mut self) -> Option<(usize, bool)> {
-        self.outcome.take()
-    }
-
-    fn gives_newest(&self) -> bool {
-        self.is_spreading()
-    }
-
     fn wants_call(&self) -> bool {
         self.is_spreading()
-    }
-
-    fn asked_to_share(&mut self) -> Option<usize> {
-        self.asked.take()
-    }
-
-    fn take_invitation(&mut self) -> Option<usize> {
-        self.me.take_invitation()
-    }
-
-    fn answered(&mut self, accepted: bool) {
-        if accepted {
-            self.transfers.accepted += 1
-        } else {
-            self.transfers.late += 1
-        }
-    }
-
-    fn close_to_offers(&mut self) {
-        self.me.close();
-    }
-
-    fn receive(&mut self) -> Option<QueuedJob> {
-        let offer = self.me.take_offer();
-        if let Some(queued) = offer.and_then(|offer| self.accept(offer)) {
-            return Some(queued);
-        }
-        while let Some(offer) = self.mailbox.consume() {
-            let received = self.accept(offer);
-            if received.is_some() {
-                return received;
-            }
-        }
-        None
     }
 
     fn transfers(&self) -> TransferCounts {
@@ -403,5 +381,78 @@ impl LocalQueue for SharingQueue {
             ghosts: self.me.ghosts(),
             ..self.transfers
         }
+    }
+
+    fn set_open(&mut self, open: bool) -> bool {
+        if open {
+            self.me.open();
+        } else {
+            self.me.close();
+        }
+        open
+    }
+
+    fn as_sharing(&mut self) -> Option<&mut SharingQueue> {
+        Some(self)
+    }
+}
+
+/// What the worker asks of this strategy alone: see [`SharingQueue`].
+impl dyn LocalQueue {
+    pub(crate) fn stole_from(&mut self, victim: usize) {
+        if let Some(queue) = self.as_sharing() {
+            queue.stole_from(victim);
+        }
+    }
+
+    pub(crate) fn has_offer(&mut self) -> bool {
+        self.as_sharing().is_some_and(|queue| queue.has_offer())
+    }
+
+    pub(crate) fn share_public(&mut self) {
+        if let Some(queue) = self.as_sharing() {
+            queue.share_public();
+        }
+    }
+
+    pub(crate) fn opportunity(&mut self) -> Option<(Memory, bool)> {
+        self.as_sharing()?.opportunity()
+    }
+
+    /// A user's donor has decided about the next opportunity: to offer, or to keep.
+    pub(crate) fn decide(&mut self, donee: Option<usize>) {
+        if let Some(queue) = self.as_sharing() {
+            queue.decision = donee;
+        }
+    }
+
+    /// Takes what came of the last offer that a user's donor decided on.
+    pub(crate) fn take_outcome(&mut self) -> Option<(usize, bool)> {
+        self.as_sharing()?.outcome.take()
+    }
+
+    /// Returns `true` if a new job is offered itself, at the next push.
+    pub(crate) fn gives_newest(&mut self) -> bool {
+        self.as_sharing().is_some_and(|queue| queue.is_spreading())
+    }
+
+    /// Takes the index of a worker that the last search has asked to share, if it has.
+    pub(crate) fn asked_to_share(&mut self) -> Option<usize> {
+        self.as_sharing()?.asked.take()
+    }
+
+    /// Takes the index of a worker that has invited the owner to steal from it.
+    pub(crate) fn take_invitation(&mut self) -> Option<usize> {
+        self.as_sharing()?.me.take_invitation()
+    }
+
+    pub(crate) fn answered(&mut self, accepted: bool) {
+        if let Some(queue) = self.as_sharing() {
+            queue.answered(accepted);
+        }
+    }
+
+    pub(crate) fn receive(&mut self) -> Option<QueuedJob> {
+        self.as_sharing()?.receive()
     }
 }

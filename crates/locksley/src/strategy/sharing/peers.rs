@@ -56,7 +56,7 @@ impl Peer {
     }
 
     /// Steals the oldest job. Ghosts on the way are done away with.
-    pub(crate) fn rob(&self) -> Steal<JobRef> {
+    pub(crate) fn steal_one(&self) -> Steal<JobRef> {
         loop {
             let entry = match self.stealer.steal() {
                 Steal::Success(entry) => entry,
@@ -168,7 +168,7 @@ impl Peer {
 
 impl StealHandle for Arc<Peer> {
     fn steal(&self) -> Steal<JobRef> {
-        self.rob()
+        self.steal_one()
     }
 
     fn peer(&self) -> Option<&Peer> {

@@ -1,4 +1,4 @@
-//! Piles in a circle, without threads or under loom.
+//! Queues of peers, without threads or under loom.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ mod alone {
         push(&mut donor, jobs.job(0));
         assert!(donee.receive().is_none(), "it did not say that it is idle");
         assert_eq!(popped(&mut donor, &jobs), Some(0));
-        assert!(donee.open_to_offers());
+        assert!(donee.set_open(true));
         push(&mut donor, jobs.job(1));
         assert_eq!(received(&mut donee, &jobs), Some((1, 0)));
         assert!(donor.pop().is_none());
@@ -56,16 +56,16 @@ mod alone {
     }
 
     #[test]
-    fn what_nobody_takes_up_stays() {
+    fn what_is_not_taken_up_stays() {
         let jobs = Dummies::new(2);
         let (mut donor, mut donee) = pair("sharing:greedy");
-        donee.open_to_offers();
+        donee.set_open(true);
         push(&mut donor, jobs.job(0));
         assert_eq!(popped(&mut donor, &jobs), Some(0));
         assert!(donee.receive().is_none());
         assert_eq!(donee.transfers().late, 1);
         push(&mut donor, jobs.job(1));
-        donee.close_to_offers();
+        donee.set_open(false);
         assert!(donee.receive().is_none());
         assert_eq!(popped(&mut donor, &jobs), Some(1));
     }
@@ -74,7 +74,7 @@ mod alone {
     fn a_thief_goes_past_a_ghost() {
         let jobs = Dummies::new(3);
         let mut queues = peers(3, "sharing:greedy,target=shortest,l_p=2");
-        queues[1].open_to_offers();
+        queues[1].set_open(true);
         for number in 0..3 {
             push(&mut queues[0], jobs.job(number));
         }
@@ -93,19 +93,19 @@ mod alone {
         let (mut donor, mut donee) = pair("sharing:greedy");
         donor.share_public();
         assert_eq!(
-            donee.take_invitation(),
+            donee.me.take_invitation(),
             None,
             "it did not say that it is idle"
         );
-        donee.open_to_offers();
+        donee.set_open(true);
         donor.share_public();
         assert!(donee.has_offer());
-        assert_eq!(donee.take_invitation(), Some(0));
-        assert_eq!(donee.take_invitation(), None);
+        assert_eq!(donee.me.take_invitation(), Some(0));
+        assert_eq!(donee.me.take_invitation(), None);
         donor.share_public();
-        donee.close_to_offers();
-        donee.open_to_offers();
-        assert_eq!(donee.take_invitation(), None, "it came too late");
+        donee.set_open(false);
+        donee.set_open(true);
+        assert_eq!(donee.me.take_invitation(), None, "it came too late");
         let given = donor.transfers();
         assert_eq!((given.offered, given.refused), (2, 1));
         assert!(donor.wants_call(), "greedy goes on");
@@ -115,16 +115,16 @@ mod alone {
     #[test]
     fn tit_for_tat_invites_once_for_each_attempt() {
         let (mut donor, mut donee) = pair("sharing:tit-for-tat");
-        donee.open_to_offers();
+        donee.set_open(true);
         donor.share_public();
         assert!(!donor.wants_call() && !donee.has_offer(), "not asked");
         donee.steal_batch(&donor.peer());
-        assert_eq!(donee.asked_to_share(), Some(0));
-        assert_eq!(donee.asked_to_share(), None);
+        assert_eq!(donee.asked.take(), Some(0));
+        assert_eq!(donee.asked.take(), None);
         assert!(donor.wants_call());
         donor.share_public();
         assert!(!donor.wants_call());
-        assert_eq!(donee.take_invitation(), Some(0));
+        assert_eq!(donee.me.take_invitation(), Some(0));
         donor.share_public();
         assert!(!donee.has_offer(), "paid for once");
     }
@@ -134,7 +134,7 @@ mod alone {
         let jobs = Dummies::new(3);
         let (mut donor, mut donee) = pair("sharing:greedy");
         push(&mut donor, jobs.job(0));
-        donee.open_to_offers();
+        donee.set_open(true);
         push(&mut donor, jobs.as_spawned(1));
         push(&mut donor, jobs.job(2));
         let spawned = donee.receive().expect("an offer");
@@ -147,9 +147,9 @@ mod alone {
     fn tit_for_tat_gives_once_for_each_attempt() {
         let jobs = Dummies::new(4);
         let (mut donor, mut donee) = pair("sharing:tit-for-tat");
-        donee.open_to_offers();
+        donee.set_open(true);
         push(&mut donor, jobs.job(0));
-        assert!(donee.receive().is_none(), "nobody has asked");
+        assert!(donee.receive().is_none(), "no thief has asked");
         assert_eq!(popped(&mut donor, &jobs), Some(0));
         let victim = donor.peer();
         assert!(matches!(donee.steal_batch(&victim), Some(Steal::Empty)));
@@ -193,7 +193,7 @@ mod alone {
         // As the thief's worker does after every success.
         queues[2].stole_from(0);
         for donee in &mut queues[1..] {
-            donee.open_to_offers();
+            donee.set_open(true);
         }
         push(&mut queues[0], jobs.job(1));
         assert!(queues[1].receive().is_none() && queues[3].receive().is_none());
@@ -229,7 +229,7 @@ mod alone {
     fn what_prefers_its_donor_is_not_offered() {
         let jobs = Dummies::new(2);
         let (mut donor, mut donee) = pair("sharing:greedy");
-        donee.open_to_offers();
+        donee.set_open(true);
         assert!(donor.push_near(jobs.as_spawned(0), 0) == Ok(false));
         assert!(!donee.has_offer() && donee.receive().is_none());
         assert_eq!(donor.transfers().offered, 0);
@@ -272,7 +272,7 @@ mod models {
             let mut queues = peers(2, "sharing:greedy");
             let mut donee = queues.pop().expect("two");
             let mut donor = queues.pop().expect("two");
-            donee.open_to_offers();
+            donee.set_open(true);
             let theirs = jobs.clone();
             let other = thread::spawn(move || {
                 let gift = received(&mut donee, &theirs).map(|(number, _)| number);
@@ -301,7 +301,7 @@ mod models {
             let mut queues = peers(2, "sharing:greedy");
             let mut donee = queues.pop().expect("two");
             let mut donor = queues.pop().expect("two");
-            donee.open_to_offers();
+            donee.set_open(true);
             let stealer = donor.peer();
             let theirs = jobs.clone();
             let other = thread::spawn(move || {
@@ -326,9 +326,9 @@ mod models {
         loom::model(|| {
             let jobs = Dummies::new(1);
             let (mut donor, mut donee) = pair("sharing:greedy");
-            donee.open_to_offers();
+            donee.set_open(true);
             let sleeper = thread::spawn(move || {
-                donee.close_to_offers();
+                donee.set_open(false);
                 donee
             });
             push(&mut donor, jobs.job(0));

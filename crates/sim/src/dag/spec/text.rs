@@ -236,7 +236,8 @@ impl fmt::Display for Dag {
                 seed,
             } => write!(
                 f,
-                "phased:phases={phases},items={items},shortest={shortest},longest={longest},seed={seed}"
+                "phased:phases={phases},items={items},shortest={shortest},longest={longest},\
+                 seed={seed}"
             ),
             Dag::Wavefront {
                 rows,

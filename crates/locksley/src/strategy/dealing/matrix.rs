@@ -1,5 +1,5 @@
-//! What the workers of a pool under `dealing` know of each other: who has been dealt how much, who
-//! is hungry, and whether everything that was dealt is done.
+//! What the workers of a pool under `dealing` share: the matrix of buffers, how much each worker
+//! has dealt to each other, which of them are idle, and whether everything that was dealt is done.
 //!
 //! # Termination
 //!
@@ -24,7 +24,7 @@
 //!
 //! To sleep is another matter: whether an item is *in sight* is asked after the barrier of `sleep`,
 //! pair of workers by pair. An item is dealt, counted and linked before its producer passes its
-//! half of the barrier; so the one who lies down sees it, or is seen.
+//! half of the barrier; so the worker that goes to sleep sees it, or is seen.
 //!
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
@@ -38,7 +38,7 @@ use crossbeam_utils::CachePadded;
 use locksley_policy::{DealMode, Dealing};
 use locksley_queue::pcb::{self, Process};
 
-use super::biased::Theirs;
+use super::biased::RemoteLock;
 use super::inbox::Inbox;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 use crate::task::job::JobRef;
@@ -46,12 +46,12 @@ use crate::task::job::JobRef;
 /// The most workers that are dealt to: their buffers are 2 MB then. Those beyond are stolen from.
 pub(crate) const MOST: usize = 128;
 
-/// All workers of a pool.
-pub(crate) struct Table {
-    /// The processes of those who have not come yet.
+/// The buffers between all workers of a pool, and counts of what is in them.
+pub(crate) struct Matrix {
+    /// The processes of workers that have not started yet.
     processes: Mutex<Vec<Option<Process<JobRef>>>>,
-    /// Those who are dealt to, by index. Each sits down when its place is first taken.
-    seats: Box<[OnceLock<Arc<PeerState>>]>,
+    /// The workers that are dealt to, by index. Each is registered when it starts.
+    states: Box<[OnceLock<Arc<PeerState>>]>,
     /// What each of them has dealt and taken.
     rows: Box<[CachePadded<Row>]>,
     /// How much each worker has executed of what was dealt, spares included. Each one's own.
@@ -80,18 +80,18 @@ pub(crate) struct PeerState {
     /// those, and by the worker.
     asked: CachePadded<AtomicUsize>,
     /// Set while the worker has nothing to do. Written by it.
-    hungry: AtomicBool,
-    pub(super) hand: Theirs<Inbox>,
+    idle: AtomicBool,
+    pub(super) inbox: RemoteLock<Inbox>,
 }
 
 impl PeerState {
-    pub(super) fn new(hand: Theirs<Inbox>) -> PeerState {
+    pub(super) fn new(inbox: RemoteLock<Inbox>) -> PeerState {
         PeerState {
             stacked: CachePadded::new(AtomicUsize::new(0)),
             near: AtomicUsize::new(0),
             asked: CachePadded::new(AtomicUsize::new(0)),
-            hungry: AtomicBool::new(false),
-            hand,
+            idle: AtomicBool::new(false),
+            inbox,
         }
     }
 
@@ -117,9 +117,9 @@ impl PeerState {
         self.near.store(jobs, Ordering::Relaxed);
     }
 
-    /// Asks the worker for a job, on behalf of this one. Of two who ask at once, one is forgotten.
-    pub(super) fn ask(&self, who: usize) {
-        self.asked.store(who + 1, Ordering::Relaxed);
+    /// Asks the worker for a job, on behalf of `asker`. Of two that ask at once, one is forgotten.
+    pub(super) fn ask(&self, asker: usize) {
+        self.asked.store(asker + 1, Ordering::Relaxed);
     }
 
     /// Returns `true` if another worker has asked for a job. For the worker.
@@ -128,26 +128,26 @@ impl PeerState {
         self.asked.load(Ordering::Relaxed) != 0
     }
 
-    /// For the worker: who has asked last.
-    pub(super) fn take_question(&self) -> Option<usize> {
-        let who = self.asked.load(Ordering::Relaxed);
+    /// For the worker: takes the index of the one that has asked last.
+    pub(super) fn take_asker(&self) -> Option<usize> {
+        let asker = self.asked.load(Ordering::Relaxed);
         self.asked.store(0, Ordering::Relaxed);
-        who.checked_sub(1)
+        asker.checked_sub(1)
     }
 
-    pub(super) fn is_hungry(&self) -> bool {
-        self.hungry.load(Ordering::Relaxed)
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Relaxed)
     }
 
     /// For the worker.
-    pub(super) fn set_hungry(&self, hungry: bool) {
-        self.hungry.store(hungry, Ordering::Relaxed);
+    pub(super) fn set_idle(&self, idle: bool) {
+        self.idle.store(idle, Ordering::Relaxed);
     }
 }
 
-impl Table {
-    /// A table for so many workers and spares.
-    pub(crate) fn new(workers: usize, spares: usize, policy: Dealing) -> Table {
+impl Matrix {
+    /// Creates the matrix of a pool of so many workers and spares.
+    pub(crate) fn new(workers: usize, spares: usize, policy: Dealing) -> Matrix {
         let members = workers.min(MOST);
         let granularity = if cfg!(loom) { 1 } else { pcb::GRANULARITY };
         let processes = match policy.mode {
@@ -157,9 +157,9 @@ impl Table {
             }
         };
         let counts = || (0..members).map(|_| AtomicU64::new(0)).collect();
-        Table {
+        Matrix {
             processes: Mutex::new(processes.into_iter().map(Some).collect()),
-            seats: (0..members).map(|_| OnceLock::new()).collect(),
+            states: (0..members).map(|_| OnceLock::new()).collect(),
             rows: (0..members)
                 .map(|_| Row {
                     dealt: counts(),
@@ -180,22 +180,22 @@ impl Table {
         self.rows.len()
     }
 
-    /// The process of a worker that sits down; none for one that is not dealt to.
+    /// Takes the process of a worker that starts; none for one that is not dealt to.
     pub(super) fn process(&self, index: usize) -> Option<Process<JobRef>> {
         lock(&self.processes).get_mut(index)?.take()
     }
 
-    /// A worker sits down, if it is one that is dealt to.
-    pub(super) fn sit_down(&self, index: usize, seat: Arc<PeerState>) {
-        if let Some(place) = self.seats.get(index) {
+    /// Registers a worker that starts, if it is one that is dealt to.
+    pub(super) fn register(&self, index: usize, state: Arc<PeerState>) {
+        if let Some(place) = self.states.get(index) {
             // A place is workers_in once.
-            let _ = place.set(seat);
+            let _ = place.set(state);
         }
     }
 
     /// A worker that is dealt to, once it has sat down.
-    pub(super) fn seat(&self, index: usize) -> Option<&PeerState> {
-        Some(self.seats.get(index)?.get()?)
+    pub(super) fn state(&self, index: usize) -> Option<&PeerState> {
+        Some(self.states.get(index)?.get()?)
     }
 
     /// Notes that `from` is about to deal an item to `to`; `near` if it prefers that worker. For
@@ -237,12 +237,17 @@ impl Table {
 
     /// How many items seem to be in the buffers to this worker.
     pub(super) fn pending_for(&self, to: usize) -> usize {
+        self.sum_from_others(to, |from| self.pending(from, to))
+    }
+
+    /// Adds up a count of items over the buffers to this worker, if it is dealt to. What it dealt
+    /// to itself is on its stack.
+    fn sum_from_others(&self, to: usize, count: impl Fn(usize) -> usize) -> usize {
         if to >= self.members() {
             return 0;
         }
-        // What it dealt to itself is on its stack.
         let others = (0..self.members()).filter(|&from| from != to);
-        others.map(|from| self.pending(from, to)).sum()
+        others.map(count).sum()
     }
 
     /// How many of those had better run there.
@@ -254,11 +259,7 @@ impl Table {
 
     /// How many items in the buffers to this worker had better run there.
     pub(super) fn near_for(&self, to: usize) -> usize {
-        if to >= self.members() {
-            return 0;
-        }
-        let others = (0..self.members()).filter(|&from| from != to);
-        others.map(|from| self.near(from, to)).sum()
+        self.sum_from_others(to, |from| self.near(from, to))
     }
 
     /// A number that grows while this worker gets on with what it was dealt.
