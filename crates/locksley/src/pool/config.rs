@@ -139,6 +139,10 @@ impl Config {
         }
     }
 
+    pub(crate) fn has_start_handler(&self) -> bool {
+        self.start.is_some()
+    }
+
     pub(crate) fn run_start_handler(&self, index: usize) {
         if let Some(handler) = &self.start {
             handler(index);

@@ -183,16 +183,24 @@ pub struct ThreadBuilder {
     registry: Arc<Registry>,
     index: usize,
     report: Option<Report>,
+    /// Set until the start handler has run. It counts as a task meanwhile: it may use the pool, so
+    /// the other workers must not leave.
+    handler_pending: bool,
 }
 
 impl ThreadBuilder {
     pub(crate) fn new(registry: Arc<Registry>, index: usize, report: Option<Report>) -> Self {
         registry.roll.enter();
         registry.roll.add_user();
+        let handler_pending = registry.config.has_start_handler();
+        if handler_pending {
+            registry.task_spawned_outside();
+        }
         ThreadBuilder {
             registry,
             index,
             report,
+            handler_pending,
         }
     }
 
@@ -279,6 +287,9 @@ impl ThreadBuilder {
             if let Err(payload) = catch(|| registry.config.run_start_handler(index)) {
                 registry.config.handle_panic(payload);
             }
+            if std::mem::take(&mut self.handler_pending) {
+                registry.start_handler_done();
+            }
             registry.main_loop(worker);
             if let Err(payload) = catch(|| registry.config.run_exit_handler(index)) {
                 registry.config.handle_panic(payload);
@@ -351,6 +362,9 @@ impl ThreadBuilder {
 
 impl Drop for ThreadBuilder {
     fn drop(&mut self) {
+        if self.handler_pending {
+            self.registry.start_handler_done();
+        }
         self.registry.user_leaves();
         self.registry.roll.leave();
     }

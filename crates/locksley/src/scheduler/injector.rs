@@ -36,23 +36,22 @@ pub(crate) const UNKNOWN_OWNER: usize = usize::MAX;
 pub(crate) struct Injector {
     /// The length, for a look without the lock. Written with the lock held.
     len: AtomicUsize,
-    /// How many jobs there are of groups with the same [place](place_of), likewise. A waiter looks
-    /// no further if there is none, so that it does not pay for what others have spawned.
-    counts: [AtomicUsize; GROUPS],
+    /// How many of the jobs were forked by joins, likewise.
+    forked: AtomicUsize,
+    /// How many tasks of scopes there are in each [class](class_of) of scopes, likewise. A waiter
+    /// looks no further if there is none, so that it does not pay for what others have spawned.
+    scoped: [AtomicUsize; CLASSES],
     queue: Mutex<Queue>,
 }
 
-/// In how many classes groups are counted. The first has the tasks without one.
-const GROUPS: usize = 64;
+/// In how many classes scopes are counted.
+const CLASSES: usize = 64;
 
-/// The class of a group.
-fn place_of(group: GroupId) -> usize {
-    if group == GroupId::NONE {
-        return 0;
-    }
+/// The class of a scope.
+fn class_of(scope: GroupId) -> usize {
     // Fibonacci hashing: groups are addresses.
-    let hash = (group.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    1 + hash as usize % (GROUPS - 1)
+    let hash = (scope.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    hash as usize % CLASSES
 }
 
 struct Queue {
@@ -65,7 +64,8 @@ impl Injector {
     pub(crate) fn new() -> Self {
         Injector {
             len: AtomicUsize::new(0),
-            counts: std::array::from_fn(|_| AtomicUsize::new(0)),
+            forked: AtomicUsize::new(0),
+            scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
                 ghosts: 0,
@@ -80,10 +80,18 @@ impl Injector {
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Changes the number of jobs of a group by one. With the lock held.
+    /// Changes the number of jobs of this kind by one. With the lock held.
     fn count(&self, job: JobRef, change: impl Fn(usize, usize) -> usize) {
-        // SAFETY: it was in the queue, or will be, and has not been executed.
-        let count = &self.counts[place_of(unsafe { job.group() })];
+        let count = if job.is_spawned() {
+            // SAFETY: it was in the queue, or will be, and has not been executed.
+            let scope = unsafe { (!job.has_handle()).then(|| job.group()) };
+            match scope {
+                None | Some(GroupId::NONE) => return,
+                Some(scope) => &self.scoped[class_of(scope)],
+            }
+        } else {
+            &self.forked
+        };
         count.store(change(count.load(Ordering::Relaxed), 1), Ordering::Relaxed);
     }
 
@@ -110,11 +118,20 @@ impl Injector {
 
     /// Takes the oldest job of a group: a spawned one, or the forked one that the group is.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
-        if self.counts[place_of(group)].load(Ordering::Relaxed) == 0 {
-            return None;
-        }
         // SAFETY: what is in the queue has not been executed.
         self.take(|queued| unsafe { queued.job.group() } == group)
+    }
+
+    /// The same for the forked job that the group is.
+    pub(crate) fn pop_forked(&self, group: GroupId) -> Option<QueuedJob> {
+        let none = self.forked.load(Ordering::Relaxed) == 0;
+        if none { None } else { self.pop_of(group) }
+    }
+
+    /// The same for a task of a scope.
+    pub(crate) fn pop_scoped(&self, scope: GroupId) -> Option<QueuedJob> {
+        let none = self.scoped[class_of(scope)].load(Ordering::Relaxed) == 0;
+        if none { None } else { self.pop_of(scope) }
     }
 
     fn take(&self, fits: impl Fn(&QueuedJob) -> bool) -> Option<QueuedJob> {

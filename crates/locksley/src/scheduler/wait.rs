@@ -61,16 +61,31 @@ impl Sleeps {
         let length = (FIRST_NAP * (1 << self.naps)).min(LOOK_AGAIN);
         self.naps = (self.naps + 1).min(8);
         if length == LOOK_AGAIN {
-            self.long = self.long.saturating_add(1);
+            self.count_long();
         }
         length
     }
 
-    /// Begins a sleep with a spare in the waiter's place. Returns its length.
-    fn block(&mut self) -> Duration {
-        let length = LOOK_AGAIN * (1 << self.long.min(4));
+    /// The length of the next sleep with a spare in the waiter's place.
+    fn block(&self) -> Duration {
+        (LOOK_AGAIN * (1 << self.long.min(4))).min(LOOK_RARELY)
+    }
+
+    /// It has slept for long.
+    fn count_long(&mut self) {
         self.long = self.long.saturating_add(1);
-        length.min(LOOK_RARELY)
+    }
+
+    /// Where to look after that. Everywhere ever more thoroughly: most waits end by themselves, and
+    /// what lies in other workers' queues is in good hands there. But a task behind any number of
+    /// others is reached soon. A waiter without a spare sleeps more often, so it looks more rarely.
+    fn look(&self) -> Look {
+        let alone = self.naps > 0;
+        if self.long == 0 || alone && !self.long.is_power_of_two() && self.long % 16 > 0 {
+            return Look::Nearby;
+        }
+        let most = HANDFUL.saturating_mul(4_usize.saturating_pow(self.long));
+        Look::Everywhere { most }
     }
 }
 
@@ -82,19 +97,6 @@ pub(crate) enum Look {
     /// Among the oldest jobs of other workers' queues too, so many of each: it has slept, and
     /// nothing came of that.
     Everywhere { most: usize },
-}
-
-impl Look {
-    /// Where to look after so many sleeps in a row. Everywhere ever more thoroughly: most waits end
-    /// by themselves, and what lies in other workers' queues is in good hands there. But a task
-    /// behind any number of others is reached soon.
-    fn after(sleeps: u32) -> Look {
-        if sleeps == 0 {
-            return Look::Nearby;
-        }
-        let most = HANDFUL.saturating_mul(4_usize.saturating_pow(sleeps));
-        Look::Everywhere { most }
-    }
 }
 
 /// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
@@ -126,7 +128,7 @@ impl Worker {
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // A thief that stole it in error may have left it in the pool's queue.
         self.wait_with(latch, group, |_| {
-            let queued = self.registry().injector.pop_of(group);
+            let queued = self.registry().injector.pop_forked(group);
             queued.or_else(|| self.take_back(group, false))
         });
     }
@@ -138,7 +140,7 @@ impl Worker {
             let found = self.take_of(group);
             found.or_else(|| match look {
                 Look::Nearby => None,
-                Look::Everywhere { most } => self.gather(group, most),
+                Look::Everywhere { most } => self.gather(tasks, group, most),
             })
         });
     }
@@ -150,37 +152,47 @@ impl Worker {
     /// holds. No worker that leapfrogs finds it there, and spares that look for work take what is
     /// around it, and stop likewise.
     #[cold]
-    fn gather(&self, group: GroupId, most: usize) -> Option<QueuedJob> {
+    fn gather(&self, tasks: &impl Awaited, group: GroupId, most: usize) -> Option<QueuedJob> {
         let registry = self.registry();
-        let mut others = (0..registry.workers()).filter(|&index| index != self.index());
+        let others = (0..registry.workers()).filter(|&index| index != self.index());
+        let mut others = others.take_while(|_| !tasks.is_over());
         others.find_map(|index| {
             let other = registry.worker(index);
             let mut found = None;
-            let mut sort = |job, owner| {
-                let queued = QueuedJob { job, owner };
-                if found.is_none() && queued.is_spawned_in(group) {
-                    found = Some(queued);
-                } else if !self.drops_ghost(&queued) {
-                    registry.inject(queued);
-                }
-                found.is_some()
-            };
-            if self.steal_until(other, most, |job| sort(job, index)) {
-                return found;
-            }
             let moved = other.stealer().map(|stealer| stealer.drain(most));
             for job in moved.unwrap_or_default() {
-                sort(job, UNKNOWN_OWNER);
+                let owner = UNKNOWN_OWNER;
+                self.keep_or_inject(QueuedJob { job, owner }, group, &mut found);
+            }
+            if found.is_none() {
+                // After the first, a handful more: others of the group may be next to it, and are
+                // found in the pool's queue then.
+                let mut more = HANDFUL;
+                self.steal_until(other, most, |job| {
+                    self.keep_or_inject(QueuedJob { job, owner: index }, group, &mut found);
+                    more -= usize::from(found.is_some());
+                    more == 0
+                });
             }
             found
         })
+    }
+
+    /// Keeps a job that was taken out of a queue if it is the first of this group, and gives any
+    /// other to the pool.
+    fn keep_or_inject(&self, queued: QueuedJob, group: GroupId, found: &mut Option<QueuedJob>) {
+        if found.is_none() && queued.is_spawned_in(group) {
+            *found = Some(queued);
+        } else if !self.drops_ghost(&queued) {
+            self.registry().inject(queued);
+        }
     }
 
     /// Takes a spawned job of a group from the worker's queue, from the pool's queue, or from the
     /// worker that the worker has dealt it to.
     pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
         self.pop_of(group)
-            .or_else(|| self.registry().injector.pop_of(group))
+            .or_else(|| self.registry().injector.pop_scoped(group))
             .or_else(|| self.take_back(group, true))
     }
 
@@ -215,6 +227,16 @@ impl Worker {
         }
         let blocks = (!self.registry().takes_any()).then_some(Block::Indefinitely);
         self.serve_until(blocks, ready, ready_asleep, &|| None);
+    }
+
+    /// Waits until another pool has ended. Without spares the worker runs what comes into its own
+    /// pool meanwhile: a task of the pool that ends may wait for that.
+    pub(crate) fn wait_for_pool(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
+        if self.registry().blocks_alone() {
+            let came_in = || self.registry().injector.pop();
+            return self.block_until(ready, ready_asleep, &came_in);
+        }
+        self.wait_for_any(ready, ready_asleep);
     }
 
     /// The same in a pool without spares whose waiters take no strangers' work: runs what is
@@ -352,7 +374,8 @@ impl Worker {
             self.expose_jobs();
             *blocked = registry.begin_block(block);
         } else if block == Block::Briefly {
-            // The last look may have missed a push.
+            // What has been dealt to it meanwhile, and what the last look has missed.
+            self.expose_jobs();
             registry.look_for_blocked(block);
         }
         if blocked.is_none() {
@@ -404,10 +427,7 @@ impl Worker {
                 || takes_next && self.run_own(group, awaited)
             {
                 idle = 0;
-            } else if let Some(queued) = (!takes_next)
-                .then(|| own(Look::after(sleeps.long)))
-                .flatten()
-            {
+            } else if let Some(queued) = (!takes_next).then(|| own(sleeps.look())).flatten() {
                 blocked = None;
                 self.run_job(queued);
                 (idle, sleeps) = (0, Sleeps::default());
@@ -470,7 +490,7 @@ impl Worker {
             return registry.sleep(self, ready);
         }
         if self.block(blocked, Block::Briefly, sleeps.block(), ready) {
-            return;
+            return sleeps.count_long();
         }
         // No spare can take its place, so it takes any work rather than stand still. One that is
         // deep gives others the time to do so first.
@@ -479,7 +499,10 @@ impl Worker {
             thread::park_timeout(LOOK_AGAIN);
         }
         match self.take_anything() {
-            Some(queued) => self.help(queued),
+            Some(queued) => {
+                self.help(queued);
+                *sleeps = Sleeps::default();
+            }
             None => registry.sleep(self, ready),
         }
     }

@@ -307,8 +307,10 @@ pub enum Waiting {
     ///
     /// A worker that waits for another pool runs what that pool hands back, where the two call into
     /// each other; a chain over three pools of one worker each, back to the first, stands still.
+    /// One that drops another pool runs what comes into its own from outside.
     ///
-    /// A worker that polls a [`JoinHandle`](crate::JoinHandle) of its own pool runs the task itself.
+    /// A worker that polls a [`JoinHandle`](crate::JoinHandle) of its own pool runs the task itself;
+    /// so the poll takes as long as the task, and no lock may be held meanwhile that the task wants.
     /// What any other future waits for the pool does not know: if it is a task that has not begun,
     /// and all workers are in [`block_on`](crate::block_on), the program stands still.
     Own,

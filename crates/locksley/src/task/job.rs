@@ -104,7 +104,7 @@ const SPAWNED: usize = 1;
 const DEALT: usize = 2;
 const NEAR: usize = 4;
 
-const _: () = assert!(align_of::<Header>() > DEALT && align_of::<SpawnHeader>() > NEAR);
+const _: () = assert!(align_of::<StackJob<(), ()>>() > NEAR && align_of::<SpawnHeader>() > NEAR);
 
 // SAFETY: a job may be executed by any worker; its maker sees to it that what is in it is
 // `Send`.
@@ -191,6 +191,17 @@ impl JobRef {
         unsafe { &*self.header().as_ref().latch.cargo::<Kind>() }
     }
 
+    /// Returns `true` if it is a task with a handle.
+    ///
+    /// # Safety
+    ///
+    /// This reference has not been executed.
+    #[inline]
+    pub(crate) unsafe fn has_handle(self) -> bool {
+        // SAFETY: says the caller.
+        unsafe { self.packet() }.is_some()
+    }
+
     /// Returns the packet of a job with a handle.
     ///
     /// # Safety
@@ -267,7 +278,7 @@ impl JobRef {
 
 /// The second closure of a join, in the frame of the join. It does not drop what is in it: the
 /// thread that makes one sees to it that the closure or the result is taken.
-#[repr(C)]
+#[repr(C, align(8))]
 pub(crate) struct StackJob<F, R> {
     header: Header,
     content: UnsafeCell<Content<F, R>>,

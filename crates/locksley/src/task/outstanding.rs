@@ -48,6 +48,11 @@ impl TaskCounts {
         self.spawned.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts one of those as done, by a thread that shares the counts.
+    pub(crate) fn finish_shared(&self) {
+        self.done.fetch_add(1, Ordering::Release); // [T1]
+    }
+
     /// Counts a task as done. For the worker whose counts these are.
     #[inline]
     pub(crate) fn finish(&self) {

@@ -236,3 +236,55 @@ fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
         },
     );
 }
+
+/// Pools that end while their threads are still starting, or as soon as they are, with this as
+/// start handler or as exit handler.
+fn in_handlers(at_start: bool, handler: fn()) {
+    for workers in [1, 3, 8] {
+        for _ in 0..100 {
+            let builder = Pool::builder().workers(workers);
+            let builder = if at_start {
+                builder.start_handler(move |_| handler())
+            } else {
+                builder.exit_handler(move |_| handler())
+            };
+            let pool = builder.build().unwrap();
+            pool.install(|| locksley::join(|| (), || ()));
+        }
+    }
+}
+
+#[test]
+fn a_start_handler_broadcasts() {
+    finishes("pools::a_start_handler_broadcasts", || {
+        in_handlers(true, || {
+            drop(locksley::broadcast(|context| context.index()))
+        });
+    });
+}
+
+#[test]
+fn handlers_block() {
+    finishes("pools::handlers_block", || {
+        for at_start in [true, false] {
+            in_handlers(at_start, || locksley::block_on(locksley::spawn(|| ())));
+        }
+    });
+}
+
+/// A worker without spares drops a pool whose last task calls its own.
+#[test]
+fn a_pool_without_spares_is_called_by_one_that_it_drops() {
+    finishes(
+        "pools::a_pool_without_spares_is_called_by_one_that_it_drops",
+        || {
+            let builder = Pool::builder().workers(1).waiting(Waiting::Own);
+            let pool = Arc::new(builder.build().unwrap());
+            let caller = pool.clone();
+            pool.install(move || {
+                let other = Pool::builder().workers(1).build().unwrap();
+                other.spawn_detached(move || caller.install(|| ()));
+            });
+        },
+    );
+}

@@ -72,7 +72,8 @@ impl Builder {
         self
     }
 
-    /// Runs in each worker's thread before it ends, with the worker's index.
+    /// Runs in each worker's thread before it ends, with the worker's index. It may spawn and wait
+    /// for tasks, but not for a [`broadcast`](crate::broadcast): other workers may have ended.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -12,6 +12,14 @@ impl Registry {
         self.outside_tasks.spawn_shared();
     }
 
+    /// A start handler is over, or will not run, that counted as a task from outside.
+    pub(crate) fn start_handler_done(&self) {
+        self.outside_tasks.finish_shared();
+        if self.closed() {
+            self.wake_all();
+        }
+    }
+
     /// A task of a pool that closes is done. A worker that has a main loop sees there whether it
     /// was the last one, and wakes the others before it leaves; an adopted thread does so here.
     #[cold]
@@ -85,7 +93,9 @@ impl Registry {
             // A worker of another pool runs what is targeted at it, and a spare takes its place: a
             // task of this pool may wait for that one.
             Some(worker) => {
-                worker.wait_until(|| self.roll.is_empty(), || self.roll.is_empty_or_unpark());
+                let (is_empty, or_unpark) =
+                    (|| self.roll.is_empty(), || self.roll.is_empty_or_unpark());
+                worker.wait_for_pool(&is_empty, &or_unpark);
             }
             None => {}
         }

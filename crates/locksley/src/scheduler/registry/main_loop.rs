@@ -89,6 +89,8 @@ impl Registry {
                 }
             } else if self.closed() && worker.has_settled() {
                 worker.trace_leaving();
+                // No spare takes the place of an exit handler that blocks.
+                self.counts.try_change(|counts| counts.limit_spares(0));
                 // The worker that finished the last task may not have seen that the pool closes.
                 // And exit handlers may spawn more tasks.
                 self.wake_all();

@@ -119,8 +119,9 @@ impl Registry {
     fn start_spare(&self) -> bool {
         // Not under the lock: what makes a donor or a balancer may panic, and the user's handler may
         // use the pool.
-        if self.workers() < self.places.len() {
-            self.init_worker(self.workers());
+        let next = self.workers();
+        if next < self.places.len() {
+            self.init_worker(next);
         }
         let mut threads = lock(&self.threads);
         let index = self.workers();

@@ -137,15 +137,16 @@ impl Worker {
         }
     }
 
-    /// Steals up to `most` jobs from `victim`, hidden ones too, until one is `found`. Returns `true`
-    /// then. It is not asked first, so this is for a thief that cannot do without.
+    /// Steals up to `most` jobs from `victim`, hidden ones too, until `enough`. It is not asked
+    /// first, so this is for a thief that cannot do without.
     pub(crate) fn steal_until(
         &self,
         victim: &Worker,
         most: usize,
-        mut found: impl FnMut(JobRef) -> bool,
-    ) -> bool {
-        let mut left = victim.load().min(most);
+        mut enough: impl FnMut(JobRef) -> bool,
+    ) {
+        let mut load = victim.load();
+        let mut left = load.min(most);
         let mut refusals = 0;
         while left > 0 && refusals < REFUSALS {
             self.search_time.set(None);
@@ -156,16 +157,18 @@ impl Worker {
                 answer = self.force(victim);
             }
             match answer {
-                Steal::Success(job) if found(job) => return true,
+                Steal::Success(job) if enough(job) => break,
                 Steal::Success(_) => (left, refusals) = (left - 1, 0),
                 Steal::Empty => break,
+                // It was a place from which a join has taken its job back.
+                Steal::Retry if victim.load() < load => refusals = 0,
                 Steal::Private | Steal::Retry => {
                     refusals += 1;
                     thread::sleep(Duration::from_nanos(LOOK_AFTER));
                 }
             }
+            load = victim.load();
         }
-        false
     }
 
     /// How many jobs seem to be in this worker's queues. For other workers.

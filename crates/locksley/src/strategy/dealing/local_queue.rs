@@ -5,7 +5,7 @@ use locksley_queue::Steal;
 
 use super::{DealingQueue, DealingStealer, PATIENCE, RECALL};
 use crate::scheduler::injector::QueuedJob;
-use crate::strategy::local_queue::{LocalQueue, StealHandle, StolenBatch, TransferCounts};
+use crate::strategy::local_queue::{HANDFUL, LocalQueue, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
 /// What the worker asks of a queue that deals, and of no other.
@@ -250,13 +250,18 @@ impl StealHandle for DealingStealer {
     fn drain(&self, most: usize) -> Vec<JobRef> {
         let (state, matrix) = (&*self.state, &*self.matrix);
         let most = self.len().min(most);
-        if most == 0 {
-            return Vec::new();
+        let mut taken = Vec::new();
+        while taken.len() < most {
+            // The owner waits for a handful at most.
+            let room = HANDFUL.min(most - taken.len());
+            let some = state
+                .inbox
+                .try_with(|inbox| inbox.give_any(matrix, self.index, room, state));
+            match some {
+                Some(some) if !some.is_empty() => taken.extend(some),
+                _ => break,
+            }
         }
-        let taken = state
-            .inbox
-            .try_with(|inbox| inbox.give_any(matrix, self.index, most, state));
-        let taken = taken.unwrap_or_default();
         taken.into_iter().map(JobRef::anywhere).collect()
     }
 
