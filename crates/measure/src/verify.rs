@@ -10,7 +10,8 @@ use std::fmt;
 /// let wrong = Wrong::new("a queue", "sum", "3".into(), "2".into());
 /// assert_eq!(wrong.to_string(), "a queue gave a wrong result: sum: expected 3, got 2");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{contender} gave a wrong result: {what}: expected {expected}, got {got}")]
 pub struct Wrong {
     contender: String,
     what: String,
@@ -29,23 +30,6 @@ impl Wrong {
         }
     }
 }
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wrong {
-            contender,
-            what,
-            expected,
-            got,
-        } = self;
-        write!(
-            f,
-            "{contender} gave a wrong result: {what}: expected {expected}, got {got}"
-        )
-    }
-}
-
-impl std::error::Error for Wrong {}
 
 /// Compares what a contender computed with what it should have.
 ///

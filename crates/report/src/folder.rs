@@ -1,7 +1,6 @@
 //! A folder of results: any number of JSON files, each of one command.
 
 use crate::{FORMAT, Results};
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,83 +11,41 @@ use std::path::{Path, PathBuf};
 /// let error = locksley_report::read("no/such/folder").unwrap_err();
 /// assert!(error.to_string().starts_with("cannot read no/such/folder"));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A folder or file could not be read.
-    Read(PathBuf, io::Error),
+    #[error(
+        "cannot read {path}: {1}; give a folder that `compare`, `run` or `experiment` wrote",
+        path = .0.display()
+    )]
+    Read(PathBuf, #[source] io::Error),
     /// A folder or file could not be written.
-    Write(PathBuf, io::Error),
+    #[error("cannot write {path}: {1}; choose a folder that you may write to", path = .0.display())]
+    Write(PathBuf, #[source] io::Error),
     /// The folder has no file of results.
+    #[error(
+        "{path} holds no results: no file there ends in .json and has \"format\": \"{FORMAT}\"; give the \
+         folder that a command wrote to",
+        path = .0.display()
+    )]
     Nothing(PathBuf),
     /// A file of results is not valid JSON, or lacks a field.
-    Malformed(PathBuf, serde_json::Error),
+    #[error("{path} is damaged: {1}; make it again, or move it away", path = .0.display())]
+    Malformed(PathBuf, #[source] serde_json::Error),
     /// A file of results has a format that this version does not know.
+    #[error(
+        "{path} has the format \"{1}\", and this version reads \"{FORMAT}\"; make it again with this \
+         version",
+        path = .0.display()
+    )]
     Format(PathBuf, String),
     /// A file of results contradicts itself.
+    #[error("{path}: {1}; make it again, or move it away", path = .0.display())]
     Fault(PathBuf, String),
     /// The name would lead out of the folder.
+    #[error("\"{0}\" is no name for a file; use letters, digits, - and _")]
     Name(String),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Read(path, error) => {
-                write!(
-                    f,
-                    "cannot read {}: {error}; give a folder that `compare`, `run` or `experiment` \
-                     wrote",
-                    path.display()
-                )
-            }
-            Error::Write(path, error) => {
-                write!(
-                    f,
-                    "cannot write {}: {error}; choose a folder that you may write to",
-                    path.display()
-                )
-            }
-            Error::Nothing(path) => write!(
-                f,
-                "{} holds no results: no file there ends in .json and \
-                 has \"format\": \"{FORMAT}\"; give the folder that a command wrote to",
-                path.display()
-            ),
-            Error::Malformed(path, error) => {
-                write!(
-                    f,
-                    "{} is damaged: {error}; make it again, or move it away",
-                    path.display()
-                )
-            }
-            Error::Format(path, format) => write!(
-                f,
-                "{} has the format \"{format}\", and this version reads \"{FORMAT}\"; make it \
-                 again with this version",
-                path.display()
-            ),
-            Error::Fault(path, fault) => write!(
-                f,
-                "{}: {fault}; make it again, or move it away",
-                path.display()
-            ),
-            Error::Name(name) => write!(
-                f,
-                "\"{name}\" is no name for a file; use letters, digits, - and _"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Read(_, error) | Error::Write(_, error) => Some(error),
-            Error::Malformed(_, error) => Some(error),
-            _ => None,
-        }
-    }
 }
 
 /// Reads a file of results, or all of those in a folder, in the order of their names, merged into

@@ -1,7 +1,5 @@
 //! What is simulated.
 
-use std::fmt;
-
 use locksley_policy::{Balancer, Donor, Theta};
 
 use crate::engine::{Costs, Speeds, Topology};
@@ -192,55 +190,37 @@ impl Setup {
 /// let text = "0 processors cannot be simulated: give a number from 1 to 1073741824";
 /// assert_eq!(error.to_string(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
     /// There are too few or too many processors.
+    #[error("{0} processors cannot be simulated: give a number from 1 to {MOST_PROCESSORS}")]
     Processors(usize),
     /// There are too many processors for work dealing.
+    #[error(
+        "work dealing keeps a buffer for every pair of processors, and {0} are too many: give at most \
+         {MOST_DEALERS}, or another strategy"
+    )]
     Dealers(usize),
     /// Something costs nothing that must cost something, or time would stand still.
+    #[error("costs.{0} is 0, and time would stand still: let it cost at least 1 tick")]
     Free(&'static str),
     /// The strategy, which is named, does not ask a user's own balancer.
+    #[error(
+        "{0} does not ask a balancer of yours whom to steal from: leave it out, or simulate \
+         lock-free, flexible, semi-private or sharing"
+    )]
     Balancer(String),
     /// The strategy, which is named, does not ask a user's own donor.
+    #[error(
+        "{0} does not ask a donor of yours whom to give to: leave it out, or simulate sharing or \
+         sending"
+    )]
     Donor(String),
     /// The computation does not end.
+    #[error(
+        "the computation does not end, because processors that hold some of it have been taken away \
+         for good: let their speed become positive again"
+    )]
     Stuck,
 }
-
-impl fmt::Display for SimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SimError::Processors(count) => write!(
-                f,
-                "{count} processors cannot be simulated: give a number from 1 to {MOST_PROCESSORS}"
-            ),
-            SimError::Dealers(count) => write!(
-                f,
-                "work dealing keeps a buffer for every pair of processors, and {count} are too \
-                 many: give at most {MOST_DEALERS}, or another strategy"
-            ),
-            SimError::Free(what) => write!(
-                f,
-                "costs.{what} is 0, and time would stand still: let it cost at least 1 tick"
-            ),
-            SimError::Balancer(strategy) => write!(
-                f,
-                "{strategy} does not ask a balancer of yours whom to steal from: leave it out, or \
-                 simulate lock-free, flexible, semi-private or sharing"
-            ),
-            SimError::Donor(strategy) => write!(
-                f,
-                "{strategy} does not ask a donor of yours whom to give to: leave it out, or \
-                 simulate sharing or sending"
-            ),
-            SimError::Stuck => f.write_str(
-                "the computation does not end, because processors that hold some of it have been \
-                 taken away for good: let their speed become positive again",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SimError {}

@@ -46,21 +46,14 @@ pub trait Program {
 /// let mismatch = Fib::new(10).check(54).unwrap_err();
 /// assert_eq!(mismatch.to_string(), "expected 55, got 54");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, got {got}")]
 pub struct Mismatch {
     /// What the oracle says.
     pub expected: String,
     /// What came out.
     pub got: String,
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}, got {}", self.expected, self.got)
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 /// Compares what came out with what should have.
 ///

@@ -4,35 +4,25 @@
 //! everything but the loop cancels out: start-up, construction, and so on. What the loop itself
 //! costs is for the caller to count and to subtract.
 
-use std::fmt;
 use std::process::{Child, Command, Stdio};
 
 /// Operations of the two runs: whole rounds of an unrolled loop.
 const OPERATIONS: [u64; 2] = [6_400, 134_400];
 
 /// Why nothing was counted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Unavailable {
     /// There is no valgrind to run.
+    #[error(
+        "instructions are not counted: valgrind is not installed \
+         (Debian and Ubuntu: apt install valgrind; Fedora: dnf install valgrind)"
+    )]
     Missing,
     /// It ran, but not to the end.
+    #[error("instructions are not counted: {0}")]
     Failed(String),
 }
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unavailable::Missing => f.write_str(
-                "instructions are not counted: valgrind is not installed \
-                 (Debian and Ubuntu: apt install valgrind; Fedora: dnf install valgrind)",
-            ),
-            Unavailable::Failed(why) => write!(f, "instructions are not counted: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Unavailable {}
 
 /// Instructions per operation of `subcommand`, to which the number of operations is appended.
 pub(crate) fn per_operation(subcommand: &[&str]) -> Result<f64, Unavailable> {

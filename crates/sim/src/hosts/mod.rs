@@ -39,8 +39,6 @@
 //! # Ok::<(), locksley_sim::hosts::HostsError>(())
 //! ```
 
-use std::fmt;
-
 use locksley_policy::Nest;
 use locksley_policy::rank::{Counts, Protocol, Trouble};
 use serde::Serialize;
@@ -294,10 +292,11 @@ pub struct Lost {
 /// let error = simulate(&Cluster::new(5, 0, 1)).unwrap_err();
 /// assert_eq!(error.to_string(), "0 is no possible number for workers: give one from 1 to 1024");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostsError {
     /// A number that makes no sense.
+    #[error("{found} is no possible number for {what}: give one from {least} to {most}")]
     Number {
         /// Of what.
         what: &'static str,
@@ -310,6 +309,10 @@ pub enum HostsError {
     },
     /// The protocol gave up, as it would for real: a host was so late that it was taken for dead,
     /// say.
+    #[error(
+        "simulated host {host} gave up: {trouble}. Or the protocol has too little patience for this \
+         network"
+    )]
     Trouble {
         /// Who did.
         host: usize,
@@ -317,26 +320,3 @@ pub enum HostsError {
         trouble: Trouble,
     },
 }
-
-impl fmt::Display for HostsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            HostsError::Number {
-                what,
-                found,
-                least,
-                most,
-            } => write!(
-                f,
-                "{found} is no possible number for {what}: give one from {least} to {most}"
-            ),
-            HostsError::Trouble { host, trouble } => write!(
-                f,
-                "simulated host {host} gave up: {trouble}. Or the protocol has too little patience \
-                 for this network"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for HostsError {}

@@ -32,8 +32,6 @@ mod engine;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::strategy::Strategy;
@@ -185,10 +183,14 @@ impl Outcome {
 /// let error = Arrivals::new(0, Strategy::Greedy).check().unwrap_err();
 /// assert!(error.to_string().starts_with("0 is no possible number for processors"));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// A number makes no sense.
+    #[error(
+        "{found} is no possible number for {what}: all are positive, and no more processors can \
+         generate than there are"
+    )]
     Number {
         /// Of what.
         what: &'static str,
@@ -196,24 +198,8 @@ pub enum OpenError {
         found: f64,
     },
     /// The strategy, which is named, is not one for open systems.
+    #[error(
+        "{0} is not simulated with arrivals: take greedy, lock-free, steal-half, sending or dealing"
+    )]
     Strategy(String),
 }
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OpenError::Number { what, found } => write!(
-                f,
-                "{found} is no possible number for {what}: all are positive, and no more \
-                 processors can generate than there are"
-            ),
-            OpenError::Strategy(strategy) => write!(
-                f,
-                "{strategy} is not simulated with arrivals: take greedy, lock-free, steal-half, \
-                 sending or dealing"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {}

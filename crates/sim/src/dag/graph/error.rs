@@ -1,7 +1,7 @@
 //! What can be wrong with a graph.
 
+use std::io;
 use std::path::PathBuf;
-use std::{fmt, io};
 
 use super::FORMAT;
 
@@ -15,22 +15,37 @@ use super::FORMAT;
 /// let text = "node `a` leads to `b`, which is not in the list: add it, or correct the name";
 /// assert_eq!(error, text);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// The file cannot be read.
-    Unreadable(PathBuf, io::Error),
+    #[error("{path} cannot be read: {1}", path = .0.display())]
+    Unreadable(PathBuf, #[source] io::Error),
     /// The text is not JSON, or not of the form that it must have.
-    Malformed(serde_json::Error),
+    #[error(
+        "{0}; expected is {{\"format\": \"{FORMAT}\", \"nodes\": [{{\"id\": \"a\", \"next\": [\"b\"], \
+         \"steps\": 1}}, ...]}}"
+    )]
+    Malformed(#[source] serde_json::Error),
     /// The text is of another format.
+    #[error("the format is `{0}`, but this program reads `{FORMAT}`")]
     Format(String),
     /// There is no node.
+    #[error("there is no node: list at least one")]
     NoNodes,
     /// There are too many nodes to number them.
+    #[error(
+        "there are {0} nodes, but at most 2^32 - 1 can be numbered: replace chains by one node with \
+         `steps`"
+    )]
     TooManyNodes(usize),
     /// Two nodes have the same name.
+    #[error("node `{0}` is listed twice: give one of them another id")]
     Twice(String),
     /// A node leads to one that is not there.
+    #[error(
+        "node `{node}` leads to `{next}`, which is not in the list: add it, or correct the name"
+    )]
     Unknown {
         /// The node.
         node: String,
@@ -38,6 +53,10 @@ pub enum GraphError {
         next: String,
     },
     /// A node leads to more than two others.
+    #[error(
+        "node `{node}` leads to {count} nodes, but two are the most: put a node in between that leads \
+         to some of them"
+    )]
     TooManyNext {
         /// The node.
         node: String,
@@ -45,95 +64,39 @@ pub enum GraphError {
         count: usize,
     },
     /// A node has no step.
+    #[error("node `{0}` has 0 steps: give it at least 1")]
     NoSteps(String),
     /// More than one node has no predecessor.
+    #[error(
+        "there are {} roots, {}: add one node that leads to them, through forks if they are more than \
+         two",
+        .0.len(),
+        list(.0)
+    )]
     Roots(Vec<String>),
     /// More than one node leads nowhere.
+    #[error(
+        "there are {} sinks, {}: add one node that all of them lead to",
+        .0.len(),
+        list(.0)
+    )]
     Sinks(Vec<String>),
     /// Some nodes wait for themselves: these, and the first again.
+    #[error(
+        "the graph has a cycle: {} -> {}; take one of these edges out",
+        .0.join(" -> "),
+        .0.first().map_or("", String::as_str)
+    )]
     Cycle(Vec<String>),
 }
 
-impl fmt::Display for GraphError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |names: &[String]| {
-            let shown: Vec<_> = names
-                .iter()
-                .take(5)
-                .map(|name| format!("`{name}`"))
-                .collect();
-            let more = if names.len() > 5 { ", ..." } else { "" };
-            shown.join(", ") + more
-        };
-        match self {
-            GraphError::Unreadable(path, error) => {
-                write!(f, "{} cannot be read: {error}", path.display())
-            }
-            GraphError::Malformed(error) => write!(
-                f,
-                "{error}; expected is {{\"format\": \"{FORMAT}\", \"nodes\": [{{\"id\": \"a\", \
-                 \"next\": [\"b\"], \"steps\": 1}}, ...]}}"
-            ),
-            GraphError::Format(format) => write!(
-                f,
-                "the format is `{format}`, but this program reads `{FORMAT}`"
-            ),
-            GraphError::NoNodes => f.write_str("there is no node: list at least one"),
-            GraphError::TooManyNodes(count) => write!(
-                f,
-                "there are {count} nodes, but at most 2^32 - 1 can be numbered: replace chains \
-                 by one node with `steps`"
-            ),
-            GraphError::Twice(name) => {
-                write!(
-                    f,
-                    "node `{name}` is listed twice: give one of them another id"
-                )
-            }
-            GraphError::Unknown { node, next } => write!(
-                f,
-                "node `{node}` leads to `{next}`, which is not in the list: add it, or correct the \
-                 name"
-            ),
-            GraphError::TooManyNext { node, count } => write!(
-                f,
-                "node `{node}` leads to {count} nodes, but two are the most: put a node in between \
-                 that leads to some of them"
-            ),
-            GraphError::NoSteps(name) => {
-                write!(f, "node `{name}` has 0 steps: give it at least 1")
-            }
-            GraphError::Roots(names) => write!(
-                f,
-                "there are {} roots, {}: add one node that leads to them, through forks if they \
-                 are more than two",
-                names.len(),
-                list(names)
-            ),
-            GraphError::Sinks(names) => write!(
-                f,
-                "there are {} sinks, {}: add one node that all of them lead to",
-                names.len(),
-                list(names)
-            ),
-            GraphError::Cycle(names) => {
-                let first = names.first().map_or("", String::as_str);
-                write!(
-                    f,
-                    "the graph has a cycle: {} -> {first}; take one of these edges out",
-                    names.join(" -> ")
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for GraphError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            GraphError::Unreadable(_, error) => Some(error),
-            GraphError::Malformed(error) => Some(error),
-            _ => None,
-        }
-    }
+/// The first few names.
+fn list(names: &[String]) -> String {
+    let shown: Vec<_> = names
+        .iter()
+        .take(5)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = if names.len() > 5 { ", ..." } else { "" };
+    shown.join(", ") + more
 }

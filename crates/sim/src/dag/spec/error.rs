@@ -1,16 +1,16 @@
 //! What can be wrong with the name of a computation.
 
-use std::fmt;
-
 use super::text::{EXAMPLES, NAMES};
 
 /// A text that names no computation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
     /// No computation has this name.
+    #[error("no computation is called `{0}`: possible are {names}", names = NAMES.join(", "))]
     Name(String),
     /// The computation has no such parameter.
+    #[error("{name} has no parameter `{parameter}`: possible is {}", example(name))]
     Parameter {
         /// The computation.
         name: String,
@@ -18,6 +18,10 @@ pub enum SpecError {
         parameter: String,
     },
     /// The parameter has a value that it cannot have.
+    #[error(
+        "{name} cannot have {parameter}={value}: possible is, for example, {}",
+        example(name)
+    )]
     Value {
         /// The computation.
         name: String,
@@ -28,34 +32,8 @@ pub enum SpecError {
     },
 }
 
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let example = |name: &str| {
-            let number = NAMES.iter().position(|known| *known == name);
-            number.map_or("", |number| EXAMPLES[number])
-        };
-        match self {
-            SpecError::Name(name) => write!(
-                f,
-                "no computation is called `{name}`: possible are {}",
-                NAMES.join(", ")
-            ),
-            SpecError::Parameter { name, parameter } => write!(
-                f,
-                "{name} has no parameter `{parameter}`: possible is {}",
-                example(name)
-            ),
-            SpecError::Value {
-                name,
-                parameter,
-                value,
-            } => write!(
-                f,
-                "{name} cannot have {parameter}={value}: possible is, for example, {}",
-                example(name)
-            ),
-        }
-    }
+/// How a computation of this name is written, with its parameters.
+fn example(name: &str) -> &'static str {
+    let number = NAMES.iter().position(|known| *known == name);
+    number.map_or("", |number| EXAMPLES[number])
 }
-
-impl std::error::Error for SpecError {}
