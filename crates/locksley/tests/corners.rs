@@ -324,7 +324,7 @@ fn a_near_push_wakes_somebody_who_looks() {
         let ok = (a.join(), b.join());
         lost += usize::from(ok != (true, true));
     }
-    assert_eq!(lost, 0, "one worker slept and nobody ran the task");
+    assert_eq!(lost, 0, "one worker slept and none ran the task");
 }
 
 #[test]

@@ -240,8 +240,8 @@ impl Trap {
     }
 
     fn blocks(&self, here: usize, dealt_to: usize) -> bool {
-        let (nobody, set, seen) = (usize::MAX, Ordering::AcqRel, Ordering::Acquire);
-        match self.first.compare_exchange(nobody, here, set, seen) {
+        let (none, set, seen) = (usize::MAX, Ordering::AcqRel, Ordering::Acquire);
+        match self.first.compare_exchange(none, here, set, seen) {
             Ok(_) => self.dealt_to.store(dealt_to, Ordering::Release),
             Err(first) => {
                 return first != here

@@ -135,7 +135,7 @@ fn a_handle_of_a_task_that_never_ran_refers_to_a_pool_that_is_there() {
     never_run(|builder| {
         let pool = builder.workers(1).use_current_thread().build().unwrap();
         let handle = pool.spawn(|| 5);
-        pool.retire();
+        pool.shutdown_background();
         handle
     });
     never_run(|builder| {

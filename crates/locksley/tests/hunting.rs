@@ -56,7 +56,7 @@ fn ones_own_balancer_is_asked_under_every_strategy() {
                 Asked(move |seeker: Seeker, view: &dyn View| {
                     assert_eq!(seeker.me, index);
                     assert!(view.count() >= 3);
-                    assert_eq!(view.load(usize::MAX), 0, "nobody's");
+                    assert_eq!(view.load(usize::MAX), 0, "no worker's");
                     if let Some(count) = counts.get(index) {
                         count.fetch_add(1, Ordering::Relaxed);
                     }

@@ -45,16 +45,16 @@ pub struct Memory {
 }
 
 /// Stands for no processor. No pool and no simulation has so many processors.
-const NOBODY: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
 fn known(processor: u32) -> Option<usize> {
-    (processor != NOBODY).then_some(processor as usize)
+    (processor != NONE).then_some(processor as usize)
 }
 
 impl Memory {
     /// A memory of these two.
     pub fn new(last_thief: Option<usize>, last_victim: Option<usize>) -> Memory {
-        let word = |processor: Option<usize>| processor.map_or(NOBODY, |number| number as u32);
+        let word = |processor: Option<usize>| processor.map_or(NONE, |number| number as u32);
         Memory {
             last_thief: word(last_thief),
             last_victim: word(last_victim),
@@ -84,7 +84,7 @@ impl Memory {
     pub fn tried(&mut self, victim: usize, outcome: Outcome) {
         match outcome {
             Outcome::Success => self.last_victim = victim as u32,
-            Outcome::Empty => self.last_victim = NOBODY,
+            Outcome::Empty => self.last_victim = NONE,
             // Another thief was quicker: there may be more.
             Outcome::Abort | Outcome::Skipped => {}
         }

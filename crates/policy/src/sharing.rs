@@ -182,14 +182,14 @@ fn length<V: View + ?Sized>(view: &V, processor: usize) -> usize {
 ///
 /// assert_eq!(Offer::To(3).target(), Some(3));
 /// assert_eq!(Offer::To(3).outcome(false), Spread::Failure);
-/// assert_eq!(Offer::Nobody.target(), None);
+/// assert_eq!(Offer::NoTarget.target(), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Offer {
     /// It keeps the work, and has not tried.
     Skip,
     /// It has probed, and none was fit: a failure.
-    Nobody,
+    NoTarget,
     /// It offers the work to this one: a success if that is idle, or else a failure.
     To(usize),
     /// It offers the work to its last thief, on the side: unmade for the flag.
@@ -200,7 +200,7 @@ impl Offer {
     /// The receiver, if there is one.
     pub fn target(self) -> Option<usize> {
         match self {
-            Offer::Skip | Offer::Nobody => None,
+            Offer::Skip | Offer::NoTarget => None,
             Offer::To(donee) | Offer::Back(donee) => Some(donee),
         }
     }
@@ -210,7 +210,7 @@ impl Offer {
         match self {
             Offer::Skip | Offer::Back(_) => Spread::Unmade,
             Offer::To(_) if offered => Spread::Success,
-            Offer::To(_) | Offer::Nobody => Spread::Failure,
+            Offer::To(_) | Offer::NoTarget => Spread::Failure,
         }
     }
 }
@@ -276,7 +276,7 @@ impl Sharing {
             };
         }
         let target = self.target.choose(seeker.me, view, random);
-        target.map_or(Offer::Nobody, Offer::To)
+        target.map_or(Offer::NoTarget, Offer::To)
     }
 }
 
@@ -384,7 +384,10 @@ mod tests {
                 fits(found, DRAWS, f64::from(limit) / 9.0),
                 "{limit}: {found}"
             );
-            assert_eq!(found + count(&made, |offer| offer == Offer::Nobody), DRAWS);
+            assert_eq!(
+                found + count(&made, |offer| offer == Offer::NoTarget),
+                DRAWS
+            );
             // The shortest of the probed gets it in any case.
             let policy = format!("sharing:greedy,target=shortest,l_p={limit}");
             let made = offers(&policy, None, loads);
@@ -393,7 +396,7 @@ mod tests {
                 fits(found, DRAWS, f64::from(limit) / 9.0),
                 "{limit}: {found}"
             );
-            assert_eq!(count(&made, |offer| offer == Offer::Nobody), 0);
+            assert_eq!(count(&made, |offer| offer == Offer::NoTarget), 0);
         }
     }
 
@@ -439,7 +442,7 @@ mod tests {
                 ..Sharing::default()
             };
             let offer = sharing.offer(seeker(None), &Blind(1), &mut random);
-            assert_eq!(offer, Offer::Nobody);
+            assert_eq!(offer, Offer::NoTarget);
             assert_eq!(offer.outcome(false), Spread::Failure);
         }
     }

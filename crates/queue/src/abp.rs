@@ -21,7 +21,7 @@
 //!
 //! The items are in the slots `top..bottom`. Within one tag, `top` only rises, and only thieves
 //! raise it; only the owner changes the tag, with `top := 0`, and only when the deque is empty or
-//! becomes empty by that very step. `bottom = 0` is visible to everyone who sees the new tag. So an
+//! becomes empty by that very step. `bottom = 0` is visible to all that see the new tag. So an
 //! `age` word never comes back, and a thief whose compare-and-swap succeeds had read the slot of
 //! the item that is topmost at that moment.
 //!

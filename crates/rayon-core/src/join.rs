@@ -23,8 +23,8 @@ impl FnContext {
         }
     }
 
-    /// Does the closure run on another thread than the one that called [`join_context`]? Always
-    /// `false` if `LOCKSLEY_REPRODUCIBLE` is set.
+    /// Returns `true` if the closure runs on another thread than the one that called
+    /// [`join_context`]. Always `false` if `LOCKSLEY_REPRODUCIBLE` is set.
     ///
     /// ```
     /// let (a, b) = rayon_core::join_context(|c| c.migrated(), |c| c.migrated());

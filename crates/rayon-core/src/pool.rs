@@ -270,7 +270,7 @@ impl ThreadPool {
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            pool.retire();
+            pool.shutdown_background();
         }
     }
 }

@@ -163,7 +163,7 @@ fn panics_of_handlers_and_tasks_go_to_the_panic_handler() {
 #[test]
 fn a_panic_of_what_is_waited_for_goes_to_the_one_who_waits() {
     let builder = ThreadPoolBuilder::new().num_threads(2);
-    let builder = builder.panic_handler(|_| panic!("nobody's business"));
+    let builder = builder.panic_handler(|_| panic!("no business of the caller's"));
     let pool = builder.build().unwrap();
     let caught = |f: &dyn Fn()| {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));

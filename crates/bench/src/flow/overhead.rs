@@ -124,7 +124,7 @@ fn by_counters() -> usize {
 fn run_node<'s>(nodes: &'s [Node<'_>], mut number: usize, scope: &Scope<'s>) {
     loop {
         let node = &nodes[number];
-        let task = node.task.lock().expect("nobody panics").take();
+        let task = node.task.lock().expect("no task panics").take();
         task.expect("a node runs once")();
         let mut ready = node
             .after

@@ -30,17 +30,17 @@ impl Shared {
     }
 
     pub(super) fn read(&self, number: usize) -> impl std::ops::Deref<Target = Tile> + '_ {
-        self.0[number].read().expect("nobody panics")
+        self.0[number].read().expect("no task panics")
     }
 
     pub(super) fn write(&self, number: usize) -> impl std::ops::DerefMut<Target = Tile> + '_ {
-        self.0[number].write().expect("nobody panics")
+        self.0[number].write().expect("no task panics")
     }
 
     pub(super) fn into_tiles(self) -> Vec<Tile> {
         let tiles = self.0.into_iter();
         tiles
-            .map(|tile| tile.into_inner().expect("nobody panics"))
+            .map(|tile| tile.into_inner().expect("no task panics"))
             .collect()
     }
 }

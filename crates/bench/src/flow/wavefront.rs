@@ -205,7 +205,7 @@ impl Problem {
     /// cannot know here.
     fn locked_tile(&self, edges: &[Mutex<Edge>], (i, j): (usize, usize)) {
         let n = self.tiles();
-        let lock = |i: usize, j: usize| edges[i * n + j].lock().expect("nobody panics");
+        let lock = |i: usize, j: usize| edges[i * n + j].lock().expect("no task panics");
         let mut own = lock(i, j);
         let above = i.checked_sub(1).map(|i| lock(i, j));
         let left = j.checked_sub(1).map(|j| lock(i, j));
@@ -215,7 +215,7 @@ impl Problem {
     fn collect(edges: Vec<Mutex<Edge>>) -> i32 {
         let edges: Vec<Edge> = edges
             .into_iter()
-            .map(|edge| edge.into_inner().expect("nobody panics"))
+            .map(|edge| edge.into_inner().expect("no task panics"))
             .collect();
         Problem::best(&edges)
     }

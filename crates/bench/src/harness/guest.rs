@@ -64,7 +64,7 @@ impl Guest {
             orders,
             answers: BufReader::new(answers),
         };
-        // Nobody looks at its first steps.
+        // Its first steps are not shown.
         guest.turn(1)?;
         Ok(guest)
     }

@@ -1,4 +1,4 @@
-//! The run as JSON: raw samples, so that anyone may summarise them differently.
+//! The run as JSON: raw samples, so that readers may summarise them differently.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

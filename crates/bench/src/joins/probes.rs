@@ -201,7 +201,7 @@ fn growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64)> {
 }
 
 fn kept_growth<T>(f: impl FnOnce() -> T) -> Option<(f64, f64, T)> {
-    // Code and stack of this thread that everybody uses.
+    // Code and stack of this thread that all contenders use.
     assert_eq!(Serial::start(1).run(FibTask(20)), 6765);
     let before = memory::resident()?;
     let kept = f();

@@ -58,7 +58,7 @@ const fn entry(name: &'static str, workers: usize) -> Entry {
     (name, name, workers)
 }
 
-const fn everybody(workers: usize) -> [Entry; 6] {
+const fn all_contenders(workers: usize) -> [Entry; 6] {
     [
         entry(Serial::NAME, 1),
         entry(Worker::NAME, workers),
@@ -72,9 +72,9 @@ const fn everybody(workers: usize) -> [Entry; 6] {
 impl Visitor for Maker {
     fn visit<P: Program + 'static>(&mut self, case: Case, _: impl Fn() -> P + 'static) {
         if case.alone {
-            self.push(&case, case.one, &everybody(1));
+            self.push(&case, case.one, &all_contenders(1));
         }
-        let mut contenders = everybody(2).to_vec();
+        let mut contenders = all_contenders(2).to_vec();
         contenders.push(entry(TakeAny::NAME, 2));
         contenders.push((CROWDED, Worker::NAME, CROWD));
         self.push(&case, case.two, &contenders);

@@ -53,12 +53,12 @@ const REASONS: [(&str, &str); 8] = [
     ),
     (
         "waiting",
-        "a worker waits where it forked, and takes only what descends from it; nobody waits in the \
+        "a worker waits where it forked, and takes only what descends from it; none waits in the \
          simulator",
     ),
     (
         "idle workers",
-        "spin, yield, sleep, and try everybody in turn; in the simulator they draw a victim every \
+        "spin, yield, sleep, and try all others in turn; in the simulator they draw a victim every \
          200 ns",
     ),
     (

@@ -1,4 +1,4 @@
-//! The deque whose thieves interrupt everyone, and the split deque, on machines that are not at
+//! The deque whose thieves interrupt all processors, and the split deque, on machines that are not at
 //! hand.
 //!
 //! Efficiency is T1 over P times the makespan, T1 without forks. Both deques have free forks; what

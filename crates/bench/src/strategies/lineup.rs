@@ -25,7 +25,7 @@ pub(super) const CLOSE: [&str; 9] = [
     "sharing:greedy",
 ];
 
-/// Everybody.
+/// All contenders.
 pub(super) const ALL: [&str; 13] = [
     STEALING,
     CLOSE[0],

@@ -3,7 +3,7 @@
 //! | measurement | claim |
 //! |---|---|
 //! | [`programs`] | none is much slower than plain stealing where plain stealing is good |
-//! | [`onset`] | sharing gets everybody to work sooner where one makes all the work, or little is there to steal (Rito, "Scheduling computations", chapter 5) |
+//! | [`onset`] | sharing gets all workers to work sooner where one makes all the work, or little is there to steal (Rito, "Scheduling computations", chapter 5) |
 //! | [`balance`] | stealing half takes fewer steals and evens the loads out (Hendler and Shavit, "Non-Blocking Steal-Half Work Queues", Theorem 3.9) |
 //! | [`affinity`] | dealing by locality keeps at least 1 - 1/L of the tasks where their data is (the same, "Work Dealing", Theorem 11) |
 //! | [`hidden`] | a task that neither forks nor pops hides nothing for long |

@@ -1,4 +1,4 @@
-//! How soon everybody has something to do, and how long it takes in all.
+//! How soon all workers have something to do, and how long it takes in all.
 //!
 //! An episode begins when all workers have just run out of work: they meet in a broadcast, and all
 //! but one go back to looking for something. That one makes all the work: it spawns tasks one after
@@ -11,7 +11,7 @@
 //! pool is told that there are enough processors
 //! ([`Builder::processors`](locksley::Builder::processors)); tasks do not compute but block, so
 //! that as many workers as there are can be in a task; and those who look for work or make it give
-//! their processor away in between, so that everybody has a turn every few microseconds.
+//! their processor away in between, so that each has a turn every few microseconds.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -203,7 +203,7 @@ struct Notes {
     tasks: AtomicU64,
 }
 
-/// Tasks that block begin to do so here, until everybody has one or there will be no more: to be
+/// Tasks that block begin to do so here, until each worker has one or there will be no more: to be
 /// blocked with a timer would take longer than to get a task.
 struct Gate {
     is_open: Mutex<bool>,
@@ -219,14 +219,14 @@ impl Gate {
     }
 
     fn open(&self) {
-        *self.is_open.lock().expect("nobody panics here") = true;
+        *self.is_open.lock().expect("no task panics here") = true;
         self.opened.notify_all();
     }
 
     fn wait(&self) {
-        let is_open = self.is_open.lock().expect("nobody panics here");
+        let is_open = self.is_open.lock().expect("no task panics here");
         let opened = self.opened.wait_while(is_open, |is_open| !*is_open);
-        drop(opened.expect("nobody panics here"));
+        drop(opened.expect("no task panics here"));
     }
 }
 

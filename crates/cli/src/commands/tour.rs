@@ -25,14 +25,14 @@ const PROGRAMS: [(&str, &str); 3] = [
     ),
     (
         either("queens:n=12", "queens:n=7"),
-        "An irregular search: who keeps everybody busy",
+        "An irregular search: which runtime keeps all workers busy",
     ),
     (
         either(
             "heat:rows=1024,columns=1024,sweeps=10",
             "heat:rows=64,columns=64,sweeps=4",
         ),
-        "Sweeps over a plate: memory, and waiting for everybody at the end of each",
+        "Sweeps over a plate: memory, and waiting for all tiles at the end of each",
     ),
 ];
 

@@ -185,7 +185,7 @@ fn a_recorded_run_is_replayed() {
     let points = graph["results"]["replays"][0]["points"].as_array().unwrap();
     assert!(
         points.iter().all(|point| point.get("measured").is_none()),
-        "nobody knows of what it is"
+        "it does not say of what it is"
     );
     let simulated =
         lab.json("simulate file:locksley-out/queens.dag.json --processors 4 --strategies greedy");

@@ -34,7 +34,7 @@ use crate::task::job::{Payload, catch, discard};
 ///     }
 /// }
 ///
-/// let mut best = (0, "nobody");
+/// let mut best = (0, "none");
 /// flow(|f| {
 ///     let best = f.cumulative(&mut best, Best);
 ///     for (score, name) in [(3, "Ann"), (7, "Bob"), (7, "Cid")] {

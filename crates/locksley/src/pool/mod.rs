@@ -73,7 +73,8 @@ pub fn max_num_workers() -> usize {
 /// A pool of workers.
 ///
 /// Dropping it waits until everything that was spawned is done and its threads have ended. That
-/// blocks the calling thread: asynchronous code uses [`retire`](Pool::retire) instead.
+/// blocks the calling thread: asynchronous code uses
+/// [`shutdown_background`](Pool::shutdown_background) instead.
 ///
 /// ```
 /// let pool = locksley::Pool::builder().workers(2).build().unwrap();
@@ -188,11 +189,11 @@ impl Pool {
     /// let pool = locksley::Pool::builder().workers(1).build().unwrap();
     /// let (go, wait) = mpsc::channel();
     /// let task = pool.spawn(move || wait.recv().unwrap());
-    /// pool.retire(); // dropping it would wait for the task for ever
+    /// pool.shutdown_background(); // dropping it would wait for the task for ever
     /// go.send(7).unwrap();
     /// assert_eq!(task.join(), 7);
     /// ```
-    pub fn retire(self) {
+    pub fn shutdown_background(self) {
         self.registry.end();
     }
 }
@@ -213,7 +214,7 @@ impl fmt::Debug for Pool {
         pool.field("workers", &self.workers());
         // What describes the policies of all strategies is left out with them.
         if HAS_STRATEGIES {
-            pool.field("strategy", strategy);
+            pool.field("strategy", &format_args!("{strategy}"));
         } else {
             pool.field("strategy", &format_args!("{}", strategy.name()));
         }

@@ -144,7 +144,7 @@ mod tests {
         assert!(!pending.is_over());
         assert!(!pending.take_away(true));
         assert!(pending.is_over());
-        assert!(pending.latch().is_none(), "nobody is left to set it");
+        assert!(pending.latch().is_none(), "no task is left to set it");
     }
 
     #[test]

@@ -257,7 +257,7 @@ mod models {
             shared.0.note_runner(5);
             assert_eq!(shared.0.runner(), Some(5));
             let wake = || {
-                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "nobody seems to wait");
+                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "no waiter is seen");
                 handle.unpark();
             };
             // SAFETY: the latch is in an `Arc`.
@@ -280,7 +280,7 @@ mod models {
             });
             let handle = thread.thread().clone();
             let wake = || {
-                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "nobody seems to wait");
+                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "no waiter is seen");
                 handle.unpark();
             };
             // SAFETY: the latch is in an `Arc`.

@@ -122,9 +122,9 @@ fn in_a_spawned_task() {
             .unwrap();
         let handle = pool.spawn(|| panic!("waited for"));
         assert_eq!(panic_of(|| handle.join()), "waited for");
-        assert_eq!(seen.load(Ordering::Relaxed), 0, "whoever waits gets it");
+        assert_eq!(seen.load(Ordering::Relaxed), 0, "the waiter gets it");
         for _ in 0..10 {
-            drop(pool.spawn(|| panic!("nobody waits")));
+            drop(pool.spawn(|| panic!("no caller waits")));
         }
         pool.shutdown();
         assert_eq!(seen.load(Ordering::Relaxed), 10);

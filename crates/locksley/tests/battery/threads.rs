@@ -346,7 +346,7 @@ fn a_retired_pool_finishes_by_itself() {
             wait.recv().unwrap();
             locksley::spawn_fifo_detached(move || sender.send(leaves(6)).unwrap());
         });
-        pool.retire();
+        pool.shutdown_background();
         go.send(()).unwrap();
         assert_eq!(results.recv(), Ok(64));
         // The handler, and with it the sender, goes when the last thread has let go of the pool.

@@ -67,8 +67,8 @@ fn start(name: &str) -> Child {
 
 /// Waits for a child, and kills it after `limit`. Returns `true` if it ended by itself.
 ///
-/// Sleeps are counted, not the time of day: a machine that stands still for a while, or whoever
-/// stops both processes, does not kill the child.
+/// Sleeps are counted, not the time of day: a machine that stands still for a while, or a
+/// signal that stops both processes, does not kill the child.
 fn wait(child: &mut Child, limit: Duration) -> bool {
     const TICK: Duration = Duration::from_millis(5);
     for _ in 0..limit.as_millis() / TICK.as_millis() {

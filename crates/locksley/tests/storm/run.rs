@@ -118,7 +118,7 @@ fn build(plan: &PoolPlan, name: String, faults: &Faults) -> Result<Pool, String>
         .depth_limit(plan.depth_limit)
         .breadth_first(plan.breadth_first)
         .thread_name(move |index| format!("{name}-{index}"))
-        .panic_handler(move |_| lock(&faults).push("a panic that nobody waits for".into()));
+        .panic_handler(move |_| lock(&faults).push("a panic that no caller waits for".into()));
     if let Some(spares) = plan.spares {
         builder = builder.spares(spares);
     }
@@ -538,7 +538,7 @@ impl World {
             Ending::Busy => pool.spawn_detached(self.task(tree)),
             Ending::Retired => {
                 pool.spawn_detached(self.task(tree));
-                pool.retire();
+                pool.shutdown_background();
             }
             Ending::ByItself => {
                 let (task, pool) = (self.task(tree), Arc::new(pool));

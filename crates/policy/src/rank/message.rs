@@ -327,7 +327,7 @@ impl fmt::Display for Trouble {
             ),
             Trouble::Unexpected { rank, message } => write!(
                 f,
-                "rank {rank} sent {message}, which nobody expected: messages were lost, repeated \
+                "rank {rank} sent {message}, which was not expected: messages were lost, repeated \
                  or not delivered in order; check the transport"
             ),
         }

@@ -128,7 +128,7 @@ fn longest_is_the_longest_of_those_probed() {
     let found = counts(victims, seeker(2), empty);
     assert!(
         distributed(&found, &favouring(0, 0.0)),
-        "nobody has anything: {found:?}"
+        "no processor has anything: {found:?}"
     );
 }
 

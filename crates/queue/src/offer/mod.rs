@@ -48,7 +48,7 @@
 //! 3. Within an age the task does not change and `owned` is never cleared; `store` and `retract`
 //!    raise the age (62 bits: it does not come back). So a compare-and-swap by a late donee, who
 //!    has read an older word, fails, and an offer that was taken back stays void.
-//! 4. Entries live in memory that is an entry for as long as anyone has a handle: a late donee
+//! 4. Entries live in memory that is an entry for as long as there is a handle: a late donee
 //!    reads an entry, whatever has become of it. The task's word is one atomic word for the same
 //!    reason.
 //!

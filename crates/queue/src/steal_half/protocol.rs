@@ -26,8 +26,8 @@
 //! | T4 | thief loads `bot` to extend the range | Acquire | B1, B12 | as B1 | `pushed_item_through_two_thieves` |
 //! | T5 | thief's CAS, success | Release | T1, B4 | publishes the items that T2 or T4 added to the range | `pushed_item_through_two_thieves` |
 //! | T6 | thief's CAS, failure | Relaxed | - | already the weakest: the value is not used | - |
-//! | L2 | anyone estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
-//! | L3 | anyone estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
+//! | L2 | any thread estimates the length: loads the range | Relaxed | - | already the weakest: a guess | - |
+//! | L3 | any thread estimates the length: loads `bot` | Relaxed | - | already the weakest: a guess | - |
 //!
 //! What loom checks is the promise of the light and heavy halves, which is less than two fences;
 //! that `membarrier` keeps it is the business of [`barrier`].

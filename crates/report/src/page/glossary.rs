@@ -84,7 +84,7 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "sending",
-        "busy workers send tasks to others, and nobody steals",
+        "busy workers send tasks to others, and none steals",
     ),
     (
         "dealing",

@@ -192,7 +192,7 @@ impl<N: Copy> Sharers<N> {
             } else {
                 core.tally.refused += 1
             }
-        } else if offer == Offer::Nobody {
+        } else if offer == Offer::NoTarget {
             core.tally.refused += 1;
         } else {
             core.tally.kept += 1;

@@ -34,7 +34,7 @@ use crate::{CounterRng, Speeds, Topology};
 const THIEF: u32 = 1 << 31;
 
 /// The victim of a thief that makes no attempt.
-const NOBODY: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
 /// When a busy processor is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
             busy: Bits::new(count),
             rich: Bits::new(count),
             emptied: Vec::new(),
-            trying: vec![NOBODY; count],
+            trying: vec![NONE; count],
             memories: vec![Memory::default(); if remembers { count } else { 0 }],
             wheel: Wheel::new(),
             tally: Tally::default(),
@@ -293,7 +293,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
         if let (Some(topology), Some(victim)) = (self.topology, victim) {
             at = at.saturating_add(u64::from(topology.latency(thief, victim)));
         }
-        self.trying[thief] = victim.map_or(NOBODY, |victim| victim as u32);
+        self.trying[thief] = victim.map_or(NONE, |victim| victim as u32);
         self.wheel.push(at, thief as u32 | THIEF);
     }
 
@@ -324,7 +324,7 @@ impl<'a, C: Computation, P: Pile<C::Node>> Stealing<'a, C, P> {
     fn attempt(&mut self, thief: usize, now: u64) {
         self.tally.idle_iterations += 1;
         let victim = self.trying[thief] as usize;
-        if victim == NOBODY as usize {
+        if victim == NONE as usize {
             self.tally.skipped += 1;
             return self.seek(thief, now);
         }

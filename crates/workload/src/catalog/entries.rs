@@ -107,7 +107,7 @@ pub(super) static ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "integrate",
-        about: "adaptive quadrature of a sharp peak: nobody knows beforehand where the work is",
+        about: "adaptive quadrature of a sharp peak: where the work is shows only on the way",
         source: "a classic; the integral is known by a formula",
         parameters: &[numbers(
             "digits",

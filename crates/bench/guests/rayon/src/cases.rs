@@ -16,7 +16,7 @@ pub(crate) trait Case {
     fn prepare(&mut self);
     /// The run, which is timed.
     fn run(&mut self);
-    /// Was its result right?
+    /// Set if its result was right.
     fn check(&mut self) -> Result<(), String>;
 }
 

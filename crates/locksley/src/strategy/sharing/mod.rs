@@ -36,7 +36,7 @@
 //! a spawned job. A waiter that leapfrogs relies on the oldest being taken first: when a join's job
 //! is gone, so are all older ones, and whatever forked jobs are in the deque descend from the root
 //! that the worker entered last (`wait`, `task_stack`). So there a donee of a forked job takes the
-//! oldest, as a thief does, and for everyone else it has stolen it. The donor is the job's owner,
+//! oldest, as a thief does, and for all others it has stolen it. The donor is the job's owner,
 //! is woken when it is done, and leapfrogs at the donee meanwhile.
 //!
 //! A spawned job that had better run on its donor stays there, and is offered to no other worker;

@@ -149,7 +149,7 @@ mod alone {
         let (mut donor, mut donee) = pair("sharing:tit-for-tat");
         donee.set_open(true);
         push(&mut donor, jobs.job(0));
-        assert!(donee.receive().is_none(), "nobody has asked");
+        assert!(donee.receive().is_none(), "no thief has asked");
         assert_eq!(popped(&mut donor, &jobs), Some(0));
         let victim = donor.peer();
         assert!(matches!(donee.steal_batch(&victim), Some(Steal::Empty)));
