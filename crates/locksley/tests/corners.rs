@@ -272,7 +272,7 @@ impl std::future::Future for Wait {
 
 /// A push that wakes the worker it is near to, which has something better to do.
 #[test]
-fn a_near_push_wakes_somebody_who_looks() {
+fn a_near_push_wakes_a_worker_that_looks() {
     let mut lost = 0;
     for _ in 0..5 {
         let pool = Pool::builder()

@@ -343,7 +343,7 @@ fn the_end_waits_for_what_was_dealt() {
 
 /// A task that is dealt to a sleeping worker wakes it, or another one.
 #[test]
-fn what_is_dealt_wakes_somebody() {
+fn what_is_dealt_wakes_a_worker() {
     for strategy in policies() {
         let pool = pool(2, strategy);
         for _ in 0..50 {

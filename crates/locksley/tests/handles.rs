@@ -46,7 +46,7 @@ fn a_joiner_takes_its_task_out_of_another_workers_queue() {
 
 /// Handles are joined in any order, on any worker, and dropped: each task runs once.
 #[test]
-fn each_task_runs_once_whoever_joins_it() {
+fn each_task_runs_once_whichever_thread_joins_it() {
     let pool = Pool::builder().workers(3).build().unwrap();
     let runs = Arc::new(AtomicUsize::new(0));
     let spawned: usize = pool.install(|| {

@@ -233,7 +233,7 @@ fn an_adopted_thread_records_what_it_runs() {
 }
 
 #[test]
-fn recursion_deeper_than_the_stack_of_whoever_reads_it() {
+fn recursion_deeper_than_the_stack_of_the_reader() {
     fn chain(n: u32) -> u32 {
         match n {
             0 => 0,

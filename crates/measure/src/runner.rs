@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_watches_sees_what_is_measured() {
+    fn a_watcher_sees_what_is_measured() {
         let mut seen = [const { Vec::new() }; 2];
         let measured = workload(vec![paced("slow", 10), paced("fast", 2)])
             .run_watched(&PLAN, |index, sample| {

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_more_than_half_or_the_last_item() {
+    fn no_thief_takes_more_than_half_or_the_last_item() {
         for own in 0..100_usize {
             for load in 0..100_usize {
                 for amount in Amount::ALL {

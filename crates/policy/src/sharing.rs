@@ -344,7 +344,7 @@ mod tests {
 
     /// Algorithm 7: with probability theta_s nothing, otherwise any processor.
     #[test]
-    fn random_targets_are_anybody() {
+    fn random_targets_are_any_processor() {
         let made = offers("sharing:greedy,theta_s=0.3", Some(2), &Blind(5));
         assert!(fits(count(&made, |offer| offer == Offer::Skip), DRAWS, 0.3));
         let counts: Vec<usize> = (1..5)
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_nobody_is_offered_anything() {
+    fn a_lone_processor_offers_nothing() {
         let mut random = Random::new(1, 0);
         for target in Target::ALL {
             assert_eq!(target.choose(0, &Blind(1), &mut random), None);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn on_empty_nobody_else_tries() {
+    fn on_empty_no_other_tries() {
         let mut random = Random::new(1, 0);
         for load in 1..100 {
             assert!(!When::Empty.should_balance(&mut Since::default(), load, &mut random));

@@ -186,7 +186,7 @@ fn adaptive_stops_at_an_idle_process() {
 }
 
 #[test]
-fn affinity_to_nobody_is_none() {
+fn affinity_to_no_worker_is_none() {
     let mut random = Random::new(1, 0);
     for oracle in Oracle::ALL {
         let mut dealer = dealer(oracle, 1, 3);
@@ -224,7 +224,7 @@ fn no_buffer_starves() {
 proptest! {
     /// The L-balance invariant, against the average plus one, for any affinities.
     #[test]
-    fn nobody_gets_more_than_l_times_the_average(
+    fn no_worker_gets_more_than_l_times_the_average(
         l in 2_u32..6,
         items in prop::collection::vec(0_usize..7, 1..2000),
     ) {

@@ -418,7 +418,7 @@ fn aborts(test: &str, why: &str) {
 }
 
 #[test]
-fn a_panic_that_nobody_handles_aborts() {
+fn a_panic_without_a_handler_aborts() {
     aborts("child_spawn_panics", "the pool has no panic handler");
     aborts("child_broadcast_panics", "the pool has no panic handler");
     aborts("child_start_panics", "the pool has no panic handler");
@@ -431,21 +431,21 @@ fn wait() {
 }
 
 #[test]
-#[ignore = "a child process of `a_panic_that_nobody_handles_aborts`"]
+#[ignore = "a child process of `a_panic_without_a_handler_aborts`"]
 fn child_spawn_panics() {
     rayon_core::spawn(|| panic!("lost"));
     wait();
 }
 
 #[test]
-#[ignore = "a child process of `a_panic_that_nobody_handles_aborts`"]
+#[ignore = "a child process of `a_panic_without_a_handler_aborts`"]
 fn child_broadcast_panics() {
     rayon_core::spawn_broadcast(|_| panic!("lost"));
     wait();
 }
 
 #[test]
-#[ignore = "a child process of `a_panic_that_nobody_handles_aborts`"]
+#[ignore = "a child process of `a_panic_without_a_handler_aborts`"]
 fn child_start_panics() {
     let builder = rayon_core::ThreadPoolBuilder::new().start_handler(|_| panic!("lost"));
     let _pool = builder.build();
@@ -453,7 +453,7 @@ fn child_start_panics() {
 }
 
 #[test]
-#[ignore = "a child process of `a_panic_that_nobody_handles_aborts`"]
+#[ignore = "a child process of `a_panic_without_a_handler_aborts`"]
 fn child_handler_panics() {
     let builder = rayon_core::ThreadPoolBuilder::new();
     let builder = builder.panic_handler(|_| panic!("lost too"));

@@ -25,8 +25,8 @@ pub enum Error {
     Write(PathBuf, #[source] io::Error),
     /// The folder has no file of results.
     #[error(
-        "{path} holds no results: no file there ends in .json and has \"format\": \"{FORMAT}\"; give the \
-         folder that a command wrote to",
+        "{path} holds no results: no file there ends in .json and has \"format\": \"{FORMAT}\"; \
+         give the folder that a command wrote to",
         path = .0.display()
     )]
     Nothing(PathBuf),
@@ -35,8 +35,8 @@ pub enum Error {
     Malformed(PathBuf, #[source] serde_json::Error),
     /// A file of results has a format that this version does not know.
     #[error(
-        "{path} has the format \"{1}\", and this version reads \"{FORMAT}\"; make it again with this \
-         version",
+        "{path} has the format \"{1}\", and this version reads \"{FORMAT}\"; make it again with \
+         this version",
         path = .0.display()
     )]
     Format(PathBuf, String),

@@ -198,8 +198,8 @@ pub enum SimError {
     Processors(usize),
     /// There are too many processors for work dealing.
     #[error(
-        "work dealing keeps a buffer for every pair of processors, and {0} are too many: give at most \
-         {MOST_DEALERS}, or another strategy"
+        "work dealing keeps a buffer for every pair of processors, and {0} are too many: give at \
+         most {MOST_DEALERS}, or another strategy"
     )]
     Dealers(usize),
     /// Something costs nothing that must cost something, or time would stand still.
@@ -219,8 +219,8 @@ pub enum SimError {
     Donor(String),
     /// The computation does not end.
     #[error(
-        "the computation does not end, because processors that hold some of it have been taken away \
-         for good: let their speed become positive again"
+        "the computation does not end, because processors that hold some of it have been taken \
+         away for good: let their speed become positive again"
     )]
     Stuck,
 }

@@ -1,5 +1,5 @@
-//! The deque whose thieves interrupt all processors, and the split deque, on machines that are not at
-//! hand.
+//! The deque whose thieves interrupt all processors, and the split deque, on machines that are not
+//! at hand.
 //!
 //! Efficiency is T1 over P times the makespan, T1 without forks. Both deques have free forks; what
 //! differs is what a steal does to the others. On the asymmetric deque every steal interrupts all

@@ -54,7 +54,7 @@ fn run_writes_the_trace_that_it_is_asked_for() {
 }
 
 #[test]
-fn compare_measures_everybody_and_marks_the_winner() {
+fn compare_measures_all_and_marks_the_winner() {
     let lab = Lab::new();
     let ran = lab.good(COMPARE);
     assert_eq!(ran.out.matches("<- winner").count(), 1, "{}", ran.out);

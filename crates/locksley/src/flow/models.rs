@@ -262,7 +262,7 @@ fn a_generation_is_retired_when_its_accesses_have_left() {
 
 /// Two tasks leave parts; two readers come when both are done, and both see the sum.
 #[test]
-fn parts_are_folded_before_anybody_reads() {
+fn parts_are_folded_before_any_task_reads() {
     type Value = Box<UnsafeCell<u32>>;
     struct Sum {
         object: Value,

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_begins_before_what_it_waits_for_is_over() {
+    fn no_task_begins_before_what_it_waits_for_is_over() {
         let picture = picture();
         for (before, after) in picture.edges() {
             let [before, after] = [before, after].map(|number| picture.nodes[number].ran);

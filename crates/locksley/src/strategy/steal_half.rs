@@ -185,28 +185,24 @@ impl LocalQueue for HalfQueue {
     }
 }
 
-/// What the worker asks of this strategy alone.
+/// What the worker asks of this strategy alone: see [`HalfQueue`].
 impl dyn LocalQueue {
-    /// See [`HalfQueue::should_balance`].
     pub(crate) fn should_balance(&mut self, random: &mut Random) -> bool {
         self.as_half()
             .is_some_and(|queue| queue.should_balance(random))
     }
 
-    /// See [`HalfQueue::amount_of_forks`].
     pub(crate) fn amount_of_forks(&mut self, load: usize, public: usize) -> usize {
         self.as_half()
             .map_or(0, |queue| queue.amount_of_forks(load, public))
     }
 
-    /// See [`HalfQueue::keep_moved`].
     pub(crate) fn keep_moved(&mut self, job: JobRef) {
         if let Some(queue) = self.as_half() {
             queue.keep_moved(job);
         }
     }
 
-    /// See [`HalfQueue::balance`].
     pub(crate) fn balance(&mut self, victim: &dyn StealHandle) -> Steal<usize> {
         self.as_half()
             .map_or(Steal::Empty, |queue| queue.balance(victim))

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_add_up_whoever_counts() {
+    fn parts_add_up_whichever_worker_counts() {
         let pending = CountLatch::owned();
         pending.add(true);
         pending.add(true);

@@ -242,11 +242,9 @@ mod models {
         });
     }
 
-    /// A runner that notes its index while the waiter parks wakes it all the same, and knows who it
-    /// is.
-    #[test]
-    fn a_runner_that_is_noted_finds_the_parked_waiter() {
-        loom::model(|| {
+    /// The setter finds the waiter by what it said before it parked, and wakes it.
+    fn sets_and_wakes(note: impl Fn(&Latch) + Send + Sync + 'static) {
+        loom::model(move || {
             let shared = Arc::new((Latch::new(), AtomicUsize::new(0)));
             let waiter = shared.clone();
             let thread = thread::spawn(move || {
@@ -254,8 +252,7 @@ mod models {
                 waiter.0.park(thread::park);
             });
             let handle = thread.thread().clone();
-            shared.0.note_runner(5);
-            assert_eq!(shared.0.runner(), Some(5));
+            note(&shared.0);
             let wake = || {
                 assert_eq!(shared.1.load(Ordering::Relaxed), 1, "no waiter is seen");
                 handle.unpark();
@@ -267,25 +264,18 @@ mod models {
         });
     }
 
-    /// Who sets the latch of a job that has moved finds the waiter by what it said before it
-    /// parked.
+    /// A runner that notes its index while the waiter parks wakes it all the same, and is known.
+    #[test]
+    fn a_runner_that_is_noted_finds_the_parked_waiter() {
+        sets_and_wakes(|latch| {
+            latch.note_runner(5);
+            assert_eq!(latch.runner(), Some(5));
+        });
+    }
+
+    /// The latch of a job that has moved.
     #[test]
     fn finds_the_parked_waiter() {
-        loom::model(|| {
-            let shared = Arc::new((Latch::new(), AtomicUsize::new(0)));
-            let waiter = shared.clone();
-            let thread = thread::spawn(move || {
-                waiter.1.store(1, Ordering::Relaxed);
-                waiter.0.park(thread::park);
-            });
-            let handle = thread.thread().clone();
-            let wake = || {
-                assert_eq!(shared.1.load(Ordering::Relaxed), 1, "no waiter is seen");
-                handle.unpark();
-            };
-            // SAFETY: the latch is in an `Arc`.
-            unsafe { Latch::set(&raw const shared.0, wake) };
-            thread.join().unwrap();
-        });
+        sets_and_wakes(|_| {});
     }
 }

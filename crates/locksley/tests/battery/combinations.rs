@@ -92,7 +92,7 @@ fn random_trees_among_panics() {
 }
 
 #[test]
-fn panics_reach_whoever_waits() {
+fn panics_reach_the_waiter() {
     combined(|pool| {
         let caught = |f: &(dyn Fn() + Sync)| {
             let payload = catch_unwind(AssertUnwindSafe(|| pool.install(f)));

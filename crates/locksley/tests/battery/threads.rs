@@ -72,7 +72,7 @@ fn dropping_a_pool_waits_for_the_callers_threads() {
 }
 
 #[test]
-fn a_worker_that_is_never_run_is_missed_by_nobody() {
+fn a_worker_that_is_never_run_is_not_missed() {
     let pool = Pool::builder()
         .workers(3)
         .build_with(|worker| match worker.index() {

@@ -18,7 +18,7 @@ fn firsts(order: &Order, count: usize, sweeps: usize) -> Vec<usize> {
 }
 
 #[test]
-fn a_sweep_visits_everybody_else_once() {
+fn a_sweep_visits_all_others_once() {
     let flat: Vec<[u32; 1]> = vec![[0]; 8];
     let holes: Vec<Vec<u32>> = vec![
         vec![0, 0],
@@ -53,14 +53,14 @@ fn a_sweep_visits_everybody_else_once() {
 }
 
 #[test]
-fn nobody_to_try() {
+fn no_processor_to_try() {
     assert_eq!(Order::uniform(0).sweep(1, Random::new(1, 1)).next(), None);
     assert_eq!(Order::uniform(0).sweep(0, Random::new(1, 1)).next(), None);
     assert_eq!(Order::uniform(3).sweep(0, Random::new(1, 1)).next(), None);
 }
 
 #[test]
-fn uniform_starts_at_anybody_alike() {
+fn uniform_starts_at_any_processor_alike() {
     let counts = firsts(&Order::uniform(2), 6, 60_000);
     assert_eq!(counts[2], 0, "oneself");
     for victim in [0, 1, 3, 4, 5] {

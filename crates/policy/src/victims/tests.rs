@@ -38,14 +38,14 @@ fn favouring(favourite: usize, theta: f64) -> [f64; 7] {
 }
 
 #[test]
-fn uniform_is_anybody_else() {
+fn uniform_is_any_other_processor() {
     let counts = counts(Victims::Uniform, seeker(2), &Blind(6));
     assert!(distributed(&counts, &favouring(0, 0.0)), "{counts:?}");
 }
 
 /// Algorithm 2: nothing happens with probability theta_r.
 #[test]
-fn skipping_is_nobody_sometimes() {
+fn skipping_is_no_processor_sometimes() {
     let victims = Victims::Skip { theta: theta(0.3) };
     let counts = counts(victims, seeker(2), &Blind(6));
     assert!(distributed(&counts, &favouring(6, 0.3)), "{counts:?}");
@@ -135,7 +135,7 @@ fn longest_is_the_longest_of_those_probed() {
 /// What the thesis's bound rests on: every other processor is tried with probability at least
 /// (1 - theta_r)/P.
 #[test]
-fn nobody_is_forgotten() {
+fn no_processor_is_forgotten() {
     let loads: &[u32] = &[9, 1, 0, 0, 70, 0, 3, 0];
     for victims in Victims::ALL {
         let counts = counts(victims, seeker(2), loads);
@@ -152,7 +152,7 @@ fn nobody_is_forgotten() {
 }
 
 #[test]
-fn nobody_else_or_nobody_at_all() {
+fn no_other_processor_or_none_at_all() {
     let mut random = Random::new(1, 1);
     for victims in Victims::ALL {
         for count in [0, 1] {

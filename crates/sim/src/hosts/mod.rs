@@ -310,8 +310,8 @@ pub enum HostsError {
     /// The protocol gave up, as it would for real: a host was so late that it was taken for dead,
     /// say.
     #[error(
-        "simulated host {host} gave up: {trouble}. Or the protocol has too little patience for this \
-         network"
+        "simulated host {host} gave up: {trouble}. Or the protocol has too little patience for \
+         this network"
     )]
     Trouble {
         /// Who did.

@@ -256,7 +256,7 @@ impl<C: Computation> Rounds<C> {
                 None => Outcome::Skipped,
                 Some(victim) => self.steal_from(p, victim as usize, round),
             };
-            self.update_somebody(p, outcome);
+            self.update_random_flag(p, outcome);
         }
         for p in 0..self.processors.len() {
             // Now that all have aimed, what was stolen leaves the deques.
@@ -282,7 +282,7 @@ impl<C: Computation> Rounds<C> {
         }
     }
 
-    fn update_somebody(&mut self, p: usize, outcome: Outcome) {
+    fn update_random_flag(&mut self, p: usize, outcome: Outcome) {
         let Some(sharing) = self.sharing else { return };
         let mut draw = self.draw(p, 1);
         if draw.unit() >= sharing.theta_r.get() {

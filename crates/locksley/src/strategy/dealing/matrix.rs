@@ -237,12 +237,17 @@ impl Matrix {
 
     /// How many items seem to be in the buffers to this worker.
     pub(super) fn pending_for(&self, to: usize) -> usize {
+        self.sum_from_others(to, |from| self.pending(from, to))
+    }
+
+    /// Adds up a count of items over the buffers to this worker, if it is dealt to. What it dealt
+    /// to itself is on its stack.
+    fn sum_from_others(&self, to: usize, count: impl Fn(usize) -> usize) -> usize {
         if to >= self.members() {
             return 0;
         }
-        // What it dealt to itself is on its stack.
         let others = (0..self.members()).filter(|&from| from != to);
-        others.map(|from| self.pending(from, to)).sum()
+        others.map(count).sum()
     }
 
     /// How many of those had better run there.
@@ -254,11 +259,7 @@ impl Matrix {
 
     /// How many items in the buffers to this worker had better run there.
     pub(super) fn near_for(&self, to: usize) -> usize {
-        if to >= self.members() {
-            return 0;
-        }
-        let others = (0..self.members()).filter(|&from| from != to);
-        others.map(|from| self.near(from, to)).sum()
+        self.sum_from_others(to, |from| self.near(from, to))
     }
 
     /// A number that grows while this worker gets on with what it was dealt.

@@ -73,7 +73,7 @@ fn what_was_dealt_once_is_not_dealt_again() {
 }
 
 #[test]
-fn forks_stay_until_somebody_asks() {
+fn forks_stay_until_a_worker_asks() {
     let jobs = Dummies::new(4);
     let mut queues = matrix(2, "dealing:simple");
     for job in 0..3 {
@@ -194,10 +194,10 @@ fn a_scope_gets_its_tasks_and_no_others() {
     let jobs = Dummies::new(1);
     let mut queues = matrix(2, "dealing:simple");
     // Jobs of two scopes, in turn; every second one is dealt to the other worker.
-    let [ours, remote] = [GroupId(64), GroupId(128)];
+    let [ours, theirs] = [GroupId(64), GroupId(128)];
     // SAFETY: the closure borrows nothing. It is not executed, but leaked, like all here.
     let spawned = |group| unsafe { crate::task::job::HeapJob::new_ref(None, group, |_| ()) };
-    for group in [ours, ours, remote, ours, remote, remote] {
+    for group in [ours, ours, theirs, ours, theirs, theirs] {
         push(&mut queues[0], spawned(group));
     }
     let group = |queued: QueuedJob| {
@@ -208,10 +208,10 @@ fn a_scope_gets_its_tasks_and_no_others() {
     assert_eq!(queues[1].pop_of(ours).map(group), Some(ours));
     assert!(queues[1].pop_of(ours).is_none(), "the next is another's");
     for _ in 1..RECALL {
-        assert!(!queues[0].take_back(remote, true).1, "it waits a little");
+        assert!(!queues[0].take_back(theirs, true).1, "it waits a little");
     }
-    let (back, moved) = queues[0].take_back(remote, true);
-    assert_eq!((back.map(group), moved), (Some(remote), true));
+    let (back, moved) = queues[0].take_back(theirs, true);
+    assert_eq!((back.map(group), moved), (Some(theirs), true));
     assert_eq!(StealHandle::len(&queues[1].as_dealing()), 0);
     assert!(collected(&mut queues[1], &jobs).is_empty());
 }

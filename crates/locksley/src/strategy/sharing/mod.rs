@@ -397,28 +397,24 @@ impl LocalQueue for SharingQueue {
     }
 }
 
-/// What the worker asks of this strategy alone.
+/// What the worker asks of this strategy alone: see [`SharingQueue`].
 impl dyn LocalQueue {
-    /// See [`SharingQueue::stole_from`].
     pub(crate) fn stole_from(&mut self, victim: usize) {
         if let Some(queue) = self.as_sharing() {
             queue.stole_from(victim);
         }
     }
 
-    /// See [`SharingQueue::has_offer`].
     pub(crate) fn has_offer(&mut self) -> bool {
         self.as_sharing().is_some_and(|queue| queue.has_offer())
     }
 
-    /// See [`SharingQueue::share_public`].
     pub(crate) fn share_public(&mut self) {
         if let Some(queue) = self.as_sharing() {
             queue.share_public();
         }
     }
 
-    /// See [`SharingQueue::opportunity`].
     pub(crate) fn opportunity(&mut self) -> Option<(Memory, bool)> {
         self.as_sharing()?.opportunity()
     }
@@ -450,14 +446,12 @@ impl dyn LocalQueue {
         self.as_sharing()?.me.take_invitation()
     }
 
-    /// See [`SharingQueue::answered`].
     pub(crate) fn answered(&mut self, accepted: bool) {
         if let Some(queue) = self.as_sharing() {
             queue.answered(accepted);
         }
     }
 
-    /// See [`SharingQueue::receive`].
     pub(crate) fn receive(&mut self) -> Option<QueuedJob> {
         self.as_sharing()?.receive()
     }

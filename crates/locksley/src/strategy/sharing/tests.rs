@@ -1,4 +1,4 @@
-//! Piles in a circle, without threads or under loom.
+//! Queues of peers, without threads or under loom.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ mod alone {
     }
 
     #[test]
-    fn what_nobody_takes_up_stays() {
+    fn what_is_not_taken_up_stays() {
         let jobs = Dummies::new(2);
         let (mut donor, mut donee) = pair("sharing:greedy");
         donee.set_open(true);

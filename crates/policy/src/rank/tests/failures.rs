@@ -46,7 +46,7 @@ fn a_rank_that_dies_is_noticed() {
 }
 
 #[test]
-fn a_rank_that_was_stopped_itself_accuses_nobody() {
+fn a_rank_that_was_stopped_itself_accuses_no_other() {
     let protocol = Protocol::default();
     let mut rank = Rank::new(1, protocol, Blind(3), 7, 1);
     let (mut idle, mut out) = (pile([]), Out::new());
@@ -136,7 +136,7 @@ fn nothing_moves_before_the_greeting() {
 }
 
 #[test]
-fn what_nobody_can_say_is_trouble() {
+fn what_no_rank_can_say_is_trouble() {
     let work = |lifeline| Message::Work {
         tasks: vec![1],
         lifeline,

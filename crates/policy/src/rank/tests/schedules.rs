@@ -59,7 +59,7 @@ fn run(seed: u64, mutant: Mutant) -> Result<Vec<Counts>, Fault> {
 }
 
 #[test]
-fn all_work_is_done_once_and_everybody_knows_then() {
+fn all_work_is_done_once_and_all_ranks_know_then() {
     for seed in 0..1_000 {
         let counts =
             run(seed, Mutant::None).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));

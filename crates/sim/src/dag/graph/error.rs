@@ -23,8 +23,8 @@ pub enum GraphError {
     Unreadable(PathBuf, #[source] io::Error),
     /// The text is not JSON, or not of the form that it must have.
     #[error(
-        "{0}; expected is {{\"format\": \"{FORMAT}\", \"nodes\": [{{\"id\": \"a\", \"next\": [\"b\"], \
-         \"steps\": 1}}, ...]}}"
+        "{0}; expected is {{\"format\": \"{FORMAT}\", \"nodes\": [{{\"id\": \"a\", \"next\": \
+         [\"b\"], \"steps\": 1}}, ...]}}"
     )]
     Malformed(#[source] serde_json::Error),
     /// The text is of another format.
@@ -35,8 +35,8 @@ pub enum GraphError {
     NoNodes,
     /// There are too many nodes to number them.
     #[error(
-        "there are {0} nodes, but at most 2^32 - 1 can be numbered: replace chains by one node with \
-         `steps`"
+        "there are {0} nodes, but at most 2^32 - 1 can be numbered: replace chains by one node \
+         with `steps`"
     )]
     TooManyNodes(usize),
     /// Two nodes have the same name.
@@ -54,8 +54,8 @@ pub enum GraphError {
     },
     /// A node leads to more than two others.
     #[error(
-        "node `{node}` leads to {count} nodes, but two are the most: put a node in between that leads \
-         to some of them"
+        "node `{node}` leads to {count} nodes, but two are the most: put a node in between that \
+         leads to some of them"
     )]
     TooManyNext {
         /// The node.
@@ -68,8 +68,8 @@ pub enum GraphError {
     NoSteps(String),
     /// More than one node has no predecessor.
     #[error(
-        "there are {} roots, {}: add one node that leads to them, through forks if they are more than \
-         two",
+        "there are {} roots, {}: add one node that leads to them, through forks if they are more \
+         than two",
         .0.len(),
         list(.0)
     )]
