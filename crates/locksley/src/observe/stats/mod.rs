@@ -107,7 +107,7 @@ events! {
     /// Atomic read-modify-writes in the queues: compare-and-swap, swap, fetch-and-add.
     Rmw, rmws, "rmws";
     /// `membarrier` system calls: of steals, and before sleeping.
-    Membarrier, membarriers, "membar";
+    Membarrier, membarriers, "membarriers";
     /// Times that the worker blocked: out of work, or waiting for what another one does.
     Park, parks, "parks";
     /// Sleeping workers that this one woke.

@@ -105,8 +105,8 @@ with_events!(worker_stats);
 /// What the workers of a pool have done: a snapshot made by [`Pool::stats`](crate::Pool::stats), or
 /// the difference of two.
 ///
-/// Printed, it is a table with a line for each worker (`+` marks spares, which stand in for waiting
-/// ones), one for the threads outside, which hand jobs over and wake workers, and the total.
+/// Printed, it is a table with a line for each worker and each spare (which stands in for a waiting
+/// worker), one for the threads outside, which hand jobs over and wake workers, and the total.
 /// Columns in which all is 0 are left out:
 ///
 /// | column | field of [`WorkerStats`] |
@@ -123,7 +123,7 @@ with_events!(worker_stats);
 /// | `near`, `hits` | jobs spawned near some worker; those of them that were executed there (strategy `dealing`) |
 /// | `handed` | jobs handed to the pool's queue |
 /// | `exposed` | jobs made public on demand (strategy `semi-private`) |
-/// | `fences`, `rmws`, `membar` | expensive operations: fences, read-modify-writes, membarriers |
+/// | `fences`, `rmws`, `membarriers` | expensive operations; `rmws` are read-modify-writes |
 /// | `parks`, `woken` | how often it blocked; how many sleepers it woke |
 /// | `spares` | spare workers called up |
 /// | `depth`, `deepest` | jobs of others stacked up by waits, now and at most |
@@ -286,7 +286,7 @@ impl fmt::Display for Stats {
         let heads: Vec<String> = HEADS.iter().map(|&head| head.to_owned()).collect();
         let mut rows = vec![("worker".to_owned(), heads)];
         for (index, one) in self.places.iter().enumerate() {
-            let spare = if index < self.size { "" } else { "+" };
+            let spare = if index < self.size { "" } else { "spare " };
             rows.push((format!("{spare}{index}"), texts(one)));
         }
         rows.push(("outside".to_owned(), texts(&self.outside)));
@@ -299,7 +299,7 @@ impl fmt::Display for Stats {
             .map(|column| (column, width(column).unwrap_or(0)))
             .collect();
         for (line, (name, row)) in rows.iter().enumerate() {
-            write!(f, "{name:>7}")?;
+            write!(f, "{name:>8}")?;
             for &(column, width) in &shown {
                 write!(f, "  {:>width$}", row[column])?;
             }
@@ -368,9 +368,9 @@ mod tests {
             ["worker", "tasks", "deepest"],
             "empty columns are hidden"
         );
-        assert_eq!(lines[1], "      0  123456789        3");
-        assert_eq!(lines[2], "     +1          1        .");
-        assert_eq!(lines[4], "  total  123456790        3");
+        assert_eq!(lines[1], "       0  123456789        3");
+        assert_eq!(lines[2], " spare 1          1        .");
+        assert_eq!(lines[4], "   total  123456790        3");
     }
 
     #[test]
