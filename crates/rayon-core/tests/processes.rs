@@ -73,7 +73,7 @@ fn the_environment_selects_the_strategy() {
     for strategy in locksley::Strategy::ALL {
         let name = strategy.to_string();
         let output = child("child_strategy", &[("LOCKSLEY_STRATEGY", &name)]);
-        let wanted = format!("strategy: {strategy:?}");
+        let wanted = format!("strategy: {strategy}");
         assert!(answer(&output).contains(&wanted), "{}", answer(&output));
         assert!(!errors(&output).contains("locksley"), "{}", errors(&output));
     }
