@@ -373,7 +373,7 @@ mod counted {
         assert_eq!(pool.stats().total().mailed, 0);
     }
 
-    /// Greedy gives without being asked.
+    /// Greedy gives without being asked, unless a thief was faster.
     #[test]
     fn greedy_always_tries() {
         let pool = pool(2, Strategy::sharing(Heuristic::GREEDY));
@@ -384,7 +384,8 @@ mod counted {
             }
             (pool.stats() - before).total()
         });
-        assert!(during.offered + during.refused >= 100, "{during:?}");
+        let tries = during.offered + during.refused + during.steals;
+        assert!(tries >= 100, "{during:?}");
     }
 
     /// An idle pool sleeps: no worker steals or is open to offers, and the next task wakes it.
