@@ -53,6 +53,10 @@ enum Odd {
     Endless,
     /// Spawns that many, of which the one with this number panics.
     OneBad(u32, u32),
+    /// Spawns that many which panic.
+    AllBad(u32),
+    /// Spawns one that panics, some that are fine, and one that is endless.
+    Mixed(u32),
     /// Spawns that many which meet.
     Meeting(u32),
     /// Waits until so many run at the same time; if that takes too long it gives no result.
@@ -81,6 +85,12 @@ impl Task for Odd {
             Odd::OneBad(number, bad) => (0..number).for_each(|leaf| {
                 tasks.spawn(if leaf == bad { Odd::Panics } else { Odd::Fine });
             }),
+            Odd::AllBad(number) => (0..number).for_each(|_| tasks.spawn(Odd::Panics)),
+            Odd::Mixed(fine) => {
+                (0..fine).for_each(|_| tasks.spawn(Odd::Fine));
+                tasks.spawn(Odd::Panics);
+                tasks.spawn(Odd::Endless);
+            }
             Odd::Meeting(number) => (0..number).for_each(|_| tasks.spawn(Odd::Meet(number))),
             Odd::Meet(number) => {
                 MET.fetch_add(1, Ordering::Relaxed);
