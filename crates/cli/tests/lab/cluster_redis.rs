@@ -326,7 +326,11 @@ fn what_was_set_aside_is_listed_shown_and_tried_again() {
         name.as_str(),
         "it failed again: {again}"
     );
-    assert_eq!(site.json(&format!("dead retry a {name}"))["retried"], 0);
+    let gone = site.run(&format!("dead retry a {name}"));
+    assert!(
+        gone.code == 2 && gone.err.contains("dead list a"),
+        "{gone:?}"
+    );
     worker.kill().expect("it is there");
     worker.wait().expect("it ends");
 }

@@ -245,8 +245,8 @@ const FULL: &str =
 /// How far a job is, in one line.
 fn line(Progress { status, rate }: &Progress) -> String {
     let mut line = format!(
-        "{} leases done, {} in flight, {} waiting, {} a second",
-        count(status.done),
+        "{} done, {} in flight, {} waiting, {} a second",
+        several(status.done as usize, "lease"),
         count(status.in_flight),
         count(status.ready()),
         digits(*rate)
@@ -320,9 +320,9 @@ fn tell<J: Job>(
         output.style.bold(&time(status.age.as_secs_f64()))
     ));
     output.say(format!(
-        "  tasks   {} in {} leases",
+        "  tasks   {} in {}",
         count(status.tasks),
-        count(status.done)
+        several(status.done as usize, "lease")
     ));
     let mut document = status::document(status);
     document["command"] = "cluster submit".into();
@@ -336,7 +336,8 @@ fn tell<J: Job>(
 fn set_aside(status: &Status) -> Failure {
     let reason = |aside: &Aside| {
         let (task, why) = (&aside.entry, &aside.reason);
-        format!("\n  task {task}, tried {} times: {why}", aside.attempts)
+        let tries = several(aside.attempts as usize, "time");
+        format!("\n  task {task}, tried {tries}: {why}")
     };
     let reasons = status.reasons.iter().map(reason);
     Failure::Check(format!(

@@ -288,13 +288,12 @@ impl Service {
     fn hold(&self, desk: &mut Desk, lease: &Lease) -> u64 {
         let number = desk.next;
         desk.next += 1;
-        let terms = lease.job.terms;
         let held = Held {
             ticket: lease.ticket.clone(),
             run: None,
             lost: false,
-            lease: terms.lease,
-            suspect: terms.suspect(lease.attempt),
+            lease: lease.job.terms.lease,
+            suspect: lease.is_suspect(),
         };
         let before = desk.shortest();
         if before.is_none_or(|before| held.lease < before) {
