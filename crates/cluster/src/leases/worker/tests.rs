@@ -55,8 +55,10 @@ enum Odd {
     OneBad(u32, u32),
     /// Spawns that many which panic.
     AllBad(u32),
-    /// Spawns one that panics, some that are fine, and one that is endless.
-    Mixed(u32),
+    /// Spawns an endless one, one that takes a while, and one that panics before that.
+    Mixed,
+    /// Takes so many milliseconds.
+    Nap { millis: u64, panics: bool },
     /// Spawns that many which meet.
     Meeting(u32),
     /// Waits until so many run at the same time; if that takes too long it gives no result.
@@ -86,10 +88,15 @@ impl Task for Odd {
                 tasks.spawn(if leaf == bad { Odd::Panics } else { Odd::Fine });
             }),
             Odd::AllBad(number) => (0..number).for_each(|_| tasks.spawn(Odd::Panics)),
-            Odd::Mixed(fine) => {
-                (0..fine).for_each(|_| tasks.spawn(Odd::Fine));
-                tasks.spawn(Odd::Panics);
+            Odd::Mixed => {
                 tasks.spawn(Odd::Endless);
+                for (millis, panics) in [(400, false), (50, true)] {
+                    tasks.spawn(Odd::Nap { millis, panics });
+                }
+            }
+            Odd::Nap { millis, panics } => {
+                thread::sleep(Duration::from_millis(millis));
+                assert!(!panics, "it had a dream");
             }
             Odd::Meeting(number) => (0..number).for_each(|_| tasks.spawn(Odd::Meet(number))),
             Odd::Meet(number) => {

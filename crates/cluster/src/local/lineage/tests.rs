@@ -61,7 +61,9 @@ fn failures_below_a_failure_are_not_told() {
     let a = begin(&mut lineage, 1, None);
     begin(&mut lineage, 2, Some(&a));
     lineage.fail(2, "b".to_owned(), false);
+    assert!(!lineage.has_failed(), "what spawned it runs");
     lineage.fail(1, "a".to_owned(), true);
+    assert!(lineage.has_failed());
     assert_eq!(share(&mut lineage), (0, vec![], vec!["a".to_owned()]));
 }
 
