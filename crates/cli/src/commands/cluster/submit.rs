@@ -104,17 +104,20 @@ impl Visitor for Once<'_> {
 
     fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
         let (submit_options, output) = (self.submit, self.output);
-        let redis = submit_options.server.connect()?;
+        let redis = Redis::later(submit_options.server.find()?);
         let info = submit_options.info(job.program().name())?;
         let id = info.id.clone();
         let began = Instant::now();
-        let mut submission = Submission::new(&redis, &info, submit_options.again);
+        let (mut submission, mut told) =
+            (Submission::new(&redis, &info, submit_options.again), false);
         let submitted = loop {
             match submission.attempt(|| job.first()) {
                 // A request that may not have been heard is repeated: it is the same job.
                 Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
-                    eprintln!("{trouble}; trying again");
-                    std::thread::sleep(Duration::from_secs(1));
+                    if !std::mem::replace(&mut told, true) {
+                        eprintln!("{trouble}; trying again");
+                    }
+                    std::thread::sleep(Duration::from_millis(500));
                 }
                 submitted => break submitted?,
             }
