@@ -285,9 +285,7 @@ impl Service {
             // The worker holds one suspect at most, and this was it. Where there is one slot, what
             // else waits comes before the next.
             let suspect = lease.is_suspect() && self.setup.slots > 1;
-            let (completed, more) =
-                self.leases
-                    .complete_and_lease(lease, completion, suspect)?;
+            let (completed, more) = self.leases.complete_and_lease(lease, completion, suspect)?;
             *next = more;
             Ok(completed)
         });

@@ -58,7 +58,10 @@ enum Odd {
     /// Spawns an endless one, one that takes a while, and one that panics before that.
     Mixed,
     /// Takes so many milliseconds.
-    Nap { millis: u64, panics: bool },
+    Nap {
+        millis: u64,
+        panics: bool,
+    },
     /// Spawns that many which meet.
     Meeting(u32),
     /// Waits until so many run at the same time; if that takes too long it gives no result.
