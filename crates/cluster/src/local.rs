@@ -206,10 +206,15 @@ impl<R: Reduce> Local<R> {
         self.shared.expire()
     }
 
-    /// Whether tasks wait that a cut would take; and whether results wait that are more than fits
-    /// into one.
+    /// Whether tasks wait that a cut would take, or failed; and whether results wait that are more
+    /// than fits into one.
     pub(crate) fn has_much(&self) -> (bool, bool) {
         self.shared.has_much()
+    }
+
+    /// Returns `true` if a cut would take results.
+    pub(crate) fn has_results(&self) -> bool {
+        self.shared.has_results()
     }
 
     /// Runs tasks, and all that they spawn, to the end, in this process alone.

@@ -21,6 +21,16 @@ pub(crate) struct Site {
     port: u16,
 }
 
+/// Starts a server.
+fn start(lab: &Lab, port: u16) -> std::io::Result<Child> {
+    Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+        .args(["--save", "", "--requirepass", PASSWORD])
+        .current_dir(&lab.0)
+        .stdout(Stdio::null())
+        .spawn()
+}
+
 impl Site {
     /// Nothing where there is no server, unless `LOCKSLEY_TEST_REDIS` demands it; and nothing if
     /// that is 0.
@@ -34,20 +44,7 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         let port = listener.local_addr().expect("it has an address").port();
         drop(listener);
-        let server = Command::new("redis-server")
-            .args([
-                "--port",
-                &port.to_string(),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-            ])
-            .args(["--requirepass", PASSWORD])
-            .current_dir(&lab.0)
-            .stdout(Stdio::null())
-            .spawn();
-        let Ok(server) = server else {
+        let Ok(server) = start(&lab, port) else {
             assert!(
                 wish.is_none(),
                 "LOCKSLEY_TEST_REDIS is set, and there is no redis-server"
@@ -107,6 +104,24 @@ impl Drop for Site {
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
+}
+
+#[test]
+fn a_submitter_waits_for_a_server_that_is_away() {
+    let Some(mut site) = Site::new() else { return };
+    site.server.kill().expect("it is there");
+    site.server.wait().expect("it ends");
+    let gone = site.run(&format!("submit --patience 1s {SMALL}"));
+    assert!(gone.code == 3 && gone.err.contains("trying"), "{gone:?}");
+    let mut waits = site.command(&format!("submit --detach --job a {SMALL}"));
+    let mut waits = waits.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut said = BufReader::new(waits.stderr.take().expect("it is a pipe"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("it says something");
+    assert!(line.contains("trying again"), "{line}");
+    site.server = start(&site.lab, site.port).expect("it started before");
+    assert!(waits.wait().expect("it ends").success());
+    assert_eq!(site.json("status a")["state"], "running");
 }
 
 #[test]
@@ -326,7 +341,11 @@ fn what_was_set_aside_is_listed_shown_and_tried_again() {
         name.as_str(),
         "it failed again: {again}"
     );
-    assert_eq!(site.json(&format!("dead retry a {name}"))["retried"], 0);
+    let gone = site.run(&format!("dead retry a {name}"));
+    assert!(
+        gone.code == 2 && gone.err.contains("dead list a"),
+        "{gone:?}"
+    );
     worker.kill().expect("it is there");
     worker.wait().expect("it ends");
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use locksley::Pool;
 
+use super::Limits;
 use crate::continuation::{DeferredTask, Slot};
 use crate::local::{Hold, Parts, message};
 use crate::parcel::{decode, encode};
@@ -18,7 +19,7 @@ pub trait Served: Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// Lets tasks run in a pool. What is no task of the program counts as failed.
+    /// Lets tasks run in a pool. What is no task of the program, or too large, counts as failed.
     fn start(&self, pool: &Arc<Pool>, tasks: Vec<Vec<u8>>, how: How) -> Box<dyn Run>;
 
     /// How tasks of a kind are treated.
@@ -35,8 +36,8 @@ pub trait Served: Send + Sync {
 /// How tasks run for a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct How {
-    /// The largest result.
-    pub limit: usize,
+    /// How large tasks and results may be.
+    pub limits: Limits,
     /// Whether what they spawn is left to others.
     pub hand_over: bool,
     /// The first part of the numbers of deferred tasks: the delivery of the lease.
@@ -81,9 +82,12 @@ pub trait Run: Send + Sync {
     /// Takes away what the run can do without; nothing at a bad moment, which passes.
     fn cut(&self) -> Option<Piece>;
 
-    /// Whether a cut is due: tasks wait that it would take, or ran out of time, or results are more
-    /// than fits into one.
+    /// Whether a cut is due: tasks wait that it would take, or failed, or results are more than
+    /// fits into one.
     fn is_due(&self) -> bool;
+
+    /// Returns `true` if a cut would take results.
+    fn has_results(&self) -> bool;
 
     /// Lets tasks fail whose time is over. Returns how many of those that did have not returned.
     fn expire(&self) -> usize;
@@ -109,9 +113,13 @@ impl<R: Reduce> Served for Program<R> {
         } else {
             Hold::Nothing
         };
-        let local = Local::tracked(pool.clone(), self, how.limit, usual);
+        let local = Local::tracked(pool.clone(), self, how.limits.result, usual);
         local.set_home(how.home);
         for task in tasks {
+            if let Err(oversized) = how.limits.check_task(&task) {
+                local.reject(task, oversized.to_string(), true);
+                continue;
+            }
             let read = || {
                 let parcel = Parcel::decode(&task)?;
                 Ok((self.unpack(&parcel)?, parcel.to))
@@ -193,6 +201,10 @@ impl<R: Reduce> Run for Tracked<R> {
     fn is_due(&self) -> bool {
         let (tasks, results) = self.local.has_much();
         tasks || results
+    }
+
+    fn has_results(&self) -> bool {
+        self.local.has_results()
     }
 
     fn expire(&self) -> usize {

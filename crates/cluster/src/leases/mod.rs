@@ -190,7 +190,8 @@ pub trait LeasePool: Send + Sync {
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble>;
 
     /// Completes a lease of which nothing is kept, and leases another task at the same time, if one
-    /// waits: one request instead of two. A pool need not do that.
+    /// waits: one request instead of two. If `suspect`, a [suspect](Terms::suspect) goes first. A
+    /// pool need not do that.
     ///
     /// # Errors
     ///
@@ -199,7 +200,9 @@ pub trait LeasePool: Send + Sync {
         &self,
         lease: &Lease,
         completion: &Completion,
+        suspect: bool,
     ) -> Result<(Completed, Option<Lease>), Trouble> {
+        let _ = suspect;
         Ok((self.complete(&lease.ticket, completion)?, None))
     }
 

@@ -337,16 +337,19 @@ impl<R: Reduce> Lineage<R> {
         }
     }
 
-    /// Whether tasks that do not return keep the process from being passive though there is
-    /// something to share: one of them can be tried elsewhere, or all others have ended.
-    pub(super) fn has_expired(&self) -> bool {
-        if self.stuck.is_empty() {
-            return false;
-        }
+    /// Returns `true` if a task failed that can be tried elsewhere, or if all have ended but those
+    /// that ran out of time and do not return: they keep the process from being passive.
+    pub(super) fn has_failed(&self) -> bool {
         let of = |node: &Arc<Node<R>>| standing(&lock(&node.state).parent.clone());
         let mut failed = self.failed.iter().map(|(node, _)| of(node));
         let runs = |running: &Running<R>| of(&running.node) != Standing::Void;
-        failed.any(|standing| standing == Standing::Settled) || !self.running.values().any(runs)
+        failed.any(|standing| standing == Standing::Settled)
+            || (!self.stuck.is_empty() && !self.running.values().any(runs))
+    }
+
+    /// Returns `true` if there are settled results.
+    pub(super) fn has_results(&self) -> bool {
+        self.settled.tasks > 0
     }
 
     /// How many tasks ran out of time and have not returned.

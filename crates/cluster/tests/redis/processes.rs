@@ -78,8 +78,22 @@ impl Task for Brood {
     }
 }
 
+/// Panics without a word: what a worker says is read when it has ended.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Fails;
+
+impl Task for Fails {
+    const KIND: &'static str = "fails";
+    type Output = Sum<u64>;
+
+    fn run(self, _: &Tasks<Sum<u64>>) -> Sum<u64> {
+        std::panic::resume_unwind(Box::new("as it does"));
+    }
+}
+
 pub(crate) fn deeds() -> Program<Sum<u64>> {
-    Program::new("deeds").with::<Deed>().with::<Brood>()
+    let program = Program::new("deeds").with::<Deed>();
+    program.with::<Brood>().with::<Fails>()
 }
 
 pub(crate) fn job(name: &str, program: &str) -> JobInfo {

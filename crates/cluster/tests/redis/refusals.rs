@@ -6,7 +6,7 @@ use std::time::Duration;
 use locksley_cluster::leases::{LeasePool, State, Submitted, Trouble, WorkerId, follow, submit};
 
 use crate::processes::{
-    Brood, Deed, LEASE, Process, check, deeds, job, small, status, submit_tree, tree,
+    Brood, Deed, Fails, LEASE, Process, check, deeds, job, small, status, submit_tree, tree,
 };
 use crate::server::{Started, until};
 
@@ -62,6 +62,30 @@ fn of_many_leaves_of_one_task_one_that_kills_its_workers_costs_one() {
     let ended = follow(&redis, &job.id, Duration::ZERO, |_| {}).expect("it is over");
     assert_eq!(ended.result(&deeds()).expect("it is a result").0, 59);
     assert_eq!(ended.status.aside, 1, "{:?}", ended.status);
+}
+
+/// At their last tries they run one at a time in a worker, beside what else there is, and neither
+/// waits for the other.
+#[test]
+fn a_job_that_always_fails_ends_beside_one_that_is_long() {
+    let Some(server) = Started::new() else { return };
+    let redis = server.connect();
+    let long = job("long", "deeds");
+    let fine = || Deed { deadly: false };
+    submit(&redis, &long, (0..1000).map(|_| fine())).expect("it is new");
+    let mut failing = job("failing", "deeds");
+    failing.terms.tries = 3;
+    let failures = 40;
+    submit(&redis, &failing, (0..failures).map(|_| Fails)).expect("it is new");
+    let worker = Process::worker(&server);
+    until("the job that fails is over", || {
+        status(&redis, &failing.id).state == State::Done
+    });
+    assert_eq!(status(&redis, &failing.id).aside, failures);
+    let long = status(&redis, &long.id);
+    assert_eq!(long.state, State::Running, "they waited for it");
+    assert!(long.done > failures, "it waited for them: {long:?}");
+    worker.stop();
 }
 
 #[test]

@@ -143,16 +143,18 @@ fn retry(
     redis.status(job)?.ok_or_else(|| server::unknown(job))?;
     let again = redis.retry_dead(job, tasks)?;
     let again = again.ok_or_else(|| Failure::usage(format!("the job {job} was cancelled")))?;
+    if again == 0 && !tasks.is_empty() {
+        return Err(Failure::usage(format!(
+            "none of these tasks of the job {job} was set aside, or kept as a whole; `locksley cluster dead list {job}` has \
+             those that were"
+        )));
+    }
     if again < tasks.len() as u64 {
         output.say("some of these tasks are not listed, or too large to be kept");
     }
-    output.say(format!("{} of the job {job} tried again", waits(again)));
+    let what = several(again as usize, "task");
+    output.say(format!("{what} of the job {job} will be tried again"));
     output.document(&json!({
         "command": "cluster dead retry", "job": job.as_str(), "retried": again,
     }))
-}
-
-fn waits(again: u64) -> String {
-    let verb = if again == 1 { "is" } else { "are" };
-    format!("{} {verb}", several(again as usize, "task"))
 }

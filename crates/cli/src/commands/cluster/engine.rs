@@ -15,7 +15,7 @@ use locksley_trace::Trace;
 use super::programs::Job;
 use super::waiting::Waiting;
 use crate::failure::Failure;
-use crate::units::count;
+use crate::units::{count, several};
 
 /// How many entries of a trace a worker keeps.
 const ENTRIES: usize = 1 << 18;
@@ -216,7 +216,8 @@ impl Plan {
         let seen = local.clone();
         let state = move || {
             let (tasks, waiting) = (seen.usage().tasks, seen.surplus() as u64);
-            format!(", {} tasks done, {} wait", count(tasks), count(waiting))
+            let done = several(tasks as usize, "task");
+            format!(", {done} done, {} wait", count(waiting))
         };
         let waiting = Waiting::while_running(format!("running {}", job.title()), state);
         while !local.wait(Duration::MAX) {}

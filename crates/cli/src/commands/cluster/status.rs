@@ -117,13 +117,13 @@ fn text(status: &Status, workers: &[Present]) -> String {
         State::Cancelled => "cancelled after",
     };
     let mut text = format!(
-        "{}: {}, {state} {}, build {}\n  {} leases done ({} tasks), {} in flight, {} waiting",
+        "{}: {}, {state} {}, build {}\n  {} done ({}), {} in flight, {} waiting",
         status.job.id,
         status.job.program,
         time(status.age.as_secs_f64()),
         status.job.build,
-        count(status.done),
-        count(status.tasks),
+        several(status.done as usize, "lease"),
+        several(status.tasks as usize, "task"),
         count(status.in_flight),
         count(status.ready()),
     );

@@ -104,17 +104,20 @@ impl Visitor for Once<'_> {
 
     fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
         let (submit_options, output) = (self.submit, self.output);
-        let redis = submit_options.server.connect()?;
+        let redis = Redis::later(submit_options.server.find()?);
         let info = submit_options.info(job.program().name())?;
         let id = info.id.clone();
         let began = Instant::now();
-        let mut submission = Submission::new(&redis, &info, submit_options.again);
+        let (mut submission, mut told) =
+            (Submission::new(&redis, &info, submit_options.again), false);
         let submitted = loop {
             match submission.attempt(|| job.first()) {
                 // A request that may not have been heard is repeated: it is the same job.
                 Err(trouble) if trouble.passes() && began.elapsed() < submit_options.patience => {
-                    eprintln!("{trouble}; trying again");
-                    std::thread::sleep(Duration::from_secs(1));
+                    if !std::mem::replace(&mut told, true) {
+                        eprintln!("{trouble}; trying again");
+                    }
+                    std::thread::sleep(Duration::from_millis(500));
                 }
                 submitted => break submitted?,
             }
@@ -245,8 +248,8 @@ const FULL: &str =
 /// How far a job is, in one line.
 fn line(Progress { status, rate }: &Progress) -> String {
     let mut line = format!(
-        "{} leases done, {} in flight, {} waiting, {} a second",
-        count(status.done),
+        "{} done, {} in flight, {} waiting, {} a second",
+        several(status.done as usize, "lease"),
         count(status.in_flight),
         count(status.ready()),
         digits(*rate)
@@ -320,9 +323,9 @@ fn tell<J: Job>(
         output.style.bold(&time(status.age.as_secs_f64()))
     ));
     output.say(format!(
-        "  tasks   {} in {} leases",
+        "  tasks   {} in {}",
         count(status.tasks),
-        count(status.done)
+        several(status.done as usize, "lease")
     ));
     let mut document = status::document(status);
     document["command"] = "cluster submit".into();
@@ -336,7 +339,8 @@ fn tell<J: Job>(
 fn set_aside(status: &Status) -> Failure {
     let reason = |aside: &Aside| {
         let (task, why) = (&aside.entry, &aside.reason);
-        format!("\n  task {task}, tried {} times: {why}", aside.attempts)
+        let tries = several(aside.attempts as usize, "time");
+        format!("\n  task {task}, tried {tries}: {why}")
     };
     let reasons = status.reasons.iter().map(reason);
     Failure::Check(format!(

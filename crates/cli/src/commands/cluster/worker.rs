@@ -85,12 +85,12 @@ impl Worker {
             let _ = writeln!(stderr(), "{notice}");
         })?;
         output.say(format!(
-            "worker {name}: {} leases completed, {} tasks run, {} handed over, {} failed, {} leases lost, {} given up",
-            count(tally.completed),
-            count(tally.tasks),
+            "worker {name}: {} completed, {} run, {} handed over, {} failed, {} lost, {} given up",
+            several(tally.completed as usize, "lease"),
+            several(tally.tasks as usize, "task"),
             count(tally.children),
             count(tally.failed),
-            count(tally.lost),
+            several(tally.lost as usize, "lease"),
             count(tally.given_up)
         ));
         output.document(&json!({

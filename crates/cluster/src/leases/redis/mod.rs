@@ -227,16 +227,19 @@ impl Redis {
         Ok((self.leases(&worker.name, delivered)?, later))
     }
 
+    /// Completes a lease; and leases another task if `next` says so, and whether that may be a
+    /// suspect.
     fn completed(
         &self,
         ticket: &Ticket,
         completion: &Completion,
-        stride: u64,
+        next: Option<bool>,
     ) -> Result<(Completed, Vec<values::Delivered>), Trouble> {
         let mut ask = self.ticketed(&self.scripts.complete, ticket);
         ask.arg(ticket.step)
             .arg(u8::from(completion.kept.is_some()));
-        ask.arg(stride).arg(completion.tasks);
+        ask.arg(next.map_or(0, |_| stride()));
+        ask.arg(u8::from(next == Some(true))).arg(completion.tasks);
         ask.arg(completion.results.len());
         ask.arg(completion.children.len());
         ask.arg(completion.aside.len());
@@ -408,15 +411,16 @@ impl LeasePool for Redis {
     }
 
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
-        Ok(self.completed(ticket, completion, 0)?.0)
+        Ok(self.completed(ticket, completion, None)?.0)
     }
 
     fn complete_and_lease(
         &self,
         lease: &Lease,
         completion: &Completion,
+        suspect: bool,
     ) -> Result<(Completed, Option<Lease>), Trouble> {
-        let (completed, next) = self.completed(&lease.ticket, completion, stride())?;
+        let (completed, next) = self.completed(&lease.ticket, completion, Some(suspect))?;
         // It is counted: whatever comes of the next one must not make it look otherwise.
         let next = self.leases(&lease.ticket.worker, next).unwrap_or_default();
         Ok((completed, next.into_iter().next()))

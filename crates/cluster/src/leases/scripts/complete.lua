@@ -2,14 +2,14 @@
 -- that is wanted. O(log n) for the lease, O(1) for each child, each result, each slot of a deferred
 -- task.
 -- ARGV: name, entry, worker, delivery, step, 1 if something is kept, the stride of the delivery of
--- another task, or 0 if none is wanted, tasks run, then the numbers of results, children, tasks to
--- set aside, deferred tasks and inputs;
+-- another task, or 0 if none is wanted, 1 if that may be a suspect, tasks run, then the numbers of
+-- results, children, tasks to set aside, deferred tasks and inputs;
 -- results...; a task, its tries, the number of results in it, its delay and 1 if it is urgent for
 -- each child; a task, its tries, a reason and 1 if it is urgent for each that is set aside; an id, a
 -- front, a head, the number of slots and 1 if it is urgent for each deferred task; an id, an index
 -- and an input for each input; and what is kept
-local id, entry, worker, delivery, step, keeps, stride, tasks = unpack(ARGV, 1, 8)
-local results, children, aside, deferred, inputs = unpack(ARGV, 9, 13)
+local id, entry, worker, delivery, step, keeps, stride, suspect, tasks = unpack(ARGV, 1, 9)
+local results, children, aside, deferred, inputs = unpack(ARGV, 10, 14)
 local j = keys(id)
 if not held(j, entry, worker, delivery) then
   return { 0 }
@@ -28,11 +28,11 @@ end
 results, children, aside = tonumber(results), tonumber(children), tonumber(aside)
 deferred, inputs = tonumber(deferred), tonumber(inputs)
 local task_limit, result_limit = tonumber(job[5]), tonumber(job[7])
-local first_child = 14 + results
+local first_child = 15 + results
 local first_aside = first_child + 5 * children
 local first_deferred = first_aside + 4 * aside
 local first_input = first_deferred + 5 * deferred
-for i = 14, 13 + results do
+for i = 15, 14 + results do
   if #ARGV[i] > result_limit then
     return { 2, 'a result', #ARGV[i], job[7] }
   end
@@ -91,7 +91,7 @@ for i = first_input, first_input + 3 * inputs - 1, 3 do
   undefer(j, job[2], ARGV[i], tonumber(job[4]), job[8], count)
 end
 local listed = redis.call('LLEN', j.results)
-for i = 14, 13 + results do
+for i = 15, 14 + results do
   if #ARGV[i] > 0 then
     listed = redis.call('RPUSH', j.results, ARGV[i])
   end
@@ -113,6 +113,6 @@ announce(j, job[1], count)
 local left = tidy(j, job[3])
 local next = {}
 if stride ~= '0' then
-  next = take(worker, job[1], 1, false, stride)
+  next = take(worker, job[1], 1, suspect == '1', stride)
 end
 return { 1, left, listed, next }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::State;
-use crate::Build;
+use crate::{Build, Parcel};
 
 /// The name of a job: up to 64 letters, digits, dots, dashes and underscores.
 ///
@@ -90,6 +90,12 @@ impl Limits {
     pub(crate) fn task_with(&self, inputs: u32) -> usize {
         let inputs = (inputs as usize).saturating_mul(self.result);
         self.task.saturating_add(inputs)
+    }
+
+    /// Checks the size of an encoded task.
+    pub(crate) fn check_task(&self, task: &[u8]) -> Result<(), Oversized> {
+        let limit = self.task_with(Parcel::inputs_of(task));
+        Oversized::check("a task", task.len(), limit)
     }
 }
 

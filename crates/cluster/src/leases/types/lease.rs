@@ -46,6 +46,13 @@ pub struct Lease {
     pub task: Option<Vec<u8>>,
 }
 
+impl Lease {
+    /// Returns `true` if the task is [suspect](super::Terms::suspect) at this try.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.job.terms.suspect(self.attempt)
+    }
+}
+
 /// What came of a lease so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {

@@ -31,16 +31,27 @@ fn policy(program: &dyn Served, task: &[u8]) -> Policy {
 }
 
 /// The tasks of a bundle that was tried in vain, each on its own from now on: one of them may have
-/// killed a worker.
+/// killed a worker. Those that are too large are set aside.
 pub(super) fn taken_apart(lease: &Lease, program: &dyn Served, tasks: Vec<Vec<u8>>) -> Completion {
-    let child = |task: Vec<u8>| Child {
-        tries: lease.attempt - 1,
-        urgent: policy(program, &task).urgent,
-        ..Child::new(task)
-    };
-    let children = tasks.into_iter().map(child).collect();
+    let limits = &lease.job.terms.limits;
+    let (mut children, mut aside) = (Vec::new(), Vec::new());
+    for task in tasks {
+        let urgent = policy(program, &task).urgent;
+        match limits.check_task(&task) {
+            Ok(()) => children.push(Child {
+                tries: lease.attempt - 1,
+                urgent,
+                ..Child::new(task)
+            }),
+            Err(oversized) => aside.push(Refused {
+                urgent,
+                ..refused(task, &oversized)
+            }),
+        }
+    }
     Completion {
-        children: bundled(children, &lease.job.terms.limits),
+        children: bundled(children, limits),
+        aside,
         ..Completion::default()
     }
 }
@@ -58,8 +69,7 @@ impl Service {
         };
         let mut children = Vec::new();
         for Spawned { task, delay } in piece.children {
-            let limit = limits.task_with(Parcel::inputs_of(&task));
-            match Oversized::check("a task", task.len(), limit) {
+            match limits.check_task(&task) {
                 Ok(()) => children.push(Child {
                     delay,
                     urgent: policy(&*lease.program, &task).urgent,
@@ -71,7 +81,7 @@ impl Service {
                 }),
             }
         }
-        completion.children = bundled(children, &limits);
+        completion.children = children;
         for deferred in piece.deferred {
             let size = deferred.front.len() + deferred.head.len();
             match Oversized::check("a task", size, limits.task_with(1)) {
@@ -83,6 +93,7 @@ impl Service {
         for failed in piece.failed {
             self.add_failed(lease, failed, &mut completion);
         }
+        completion.children = bundled(completion.children, &limits);
         completion
     }
 
@@ -129,14 +140,15 @@ fn refused(task: Vec<u8>, oversized: &Oversized) -> Refused {
 }
 
 /// Children, in as few entries as the limits ask for: more than the limit of them go in bundles. A
-/// bundle has tasks of one urgency, and waits for the one that waits longest.
+/// bundle has tasks of one urgency that were tried equally often, and waits for the one that waits
+/// longest.
 pub(super) fn bundled(mut children: Vec<Child>, limits: &Limits) -> Vec<Child> {
     if children.len() <= limits.children {
         return children;
     }
     // Those that belong together are neighbours.
-    children.sort_by_key(|child| (child.urgent, child.delay));
-    let class = |child: &Child| (child.urgent, child.delay.is_zero());
+    children.sort_by_key(|child| (child.urgent, child.tries, child.delay));
+    let class = |child: &Child| (child.urgent, child.tries, child.delay.is_zero());
     let changes = children
         .windows(2)
         .filter(|pair| class(&pair[0]) != class(&pair[1]))

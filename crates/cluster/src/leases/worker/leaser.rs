@@ -18,8 +18,8 @@ pub(super) struct Leaser<'a> {
     jitter: Jitter,
     /// When it looks for leases that ran out.
     reclaim: Instant,
-    /// When it wants a free slot, whatever else there is to do: a suspect may wait, which only the
-    /// leaser takes.
+    /// When it wants a free slot, whatever else there is to do: a suspect may wait, and of those
+    /// the leaser takes the first.
     reserve: Instant,
     look: Instant,
     foreign: BTreeSet<JobId>,

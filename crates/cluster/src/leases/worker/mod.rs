@@ -13,8 +13,12 @@
 //! run on workers. The *quantum* is what makes one large task into many: when it is over the tasks
 //! that wait go to the server, in bundles if they are many, and running tasks are asked for more
 //! ([`Tasks::wanted`](crate::Tasks::wanted)). Those that go on nevertheless are what the lease is
-//! about from then on; and whatever they spawn is handed over every now and then. The quantum is
-//! shorter while there is less on the server than all workers could take.
+//! about from then on; whatever they spawn is handed over every now and then, and so are failures,
+//! and results after two seconds. The quantum is shorter while there is less on the server than all
+//! workers could take.
+//!
+//! Of [suspects](super::Terms::suspect) a worker has one at a time: the leaser gets the first, and
+//! a slot that is done with one gets the next, while the other slots go on with what else there is.
 //!
 //! What a worker does without being asked, to beat, to renew, to look for leases that ran out, it
 //! does the more rarely the more workers there are, and not all at the same time ([`pace`]).
@@ -288,13 +292,12 @@ impl Service {
     fn hold(&self, desk: &mut Desk, lease: &Lease) -> u64 {
         let number = desk.next;
         desk.next += 1;
-        let terms = lease.job.terms;
         let held = Held {
             ticket: lease.ticket.clone(),
             run: None,
             lost: false,
-            lease: terms.lease,
-            suspect: terms.suspect(lease.attempt),
+            lease: lease.job.terms.lease,
+            suspect: lease.is_suspect(),
         };
         let before = desk.shortest();
         if before.is_none_or(|before| held.lease < before) {

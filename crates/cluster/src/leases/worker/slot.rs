@@ -9,7 +9,7 @@ use super::completion::{Opened, taken_apart};
 use super::{Notice, Service};
 use crate::Parcel;
 use crate::leases::{
-    Completed, Completion, GiveUp, How, Lease, Oversized, Piece, Run, Served, Ticket, Trouble,
+    Completed, Completion, GiveUp, How, Lease, Piece, Run, Served, Ticket, Trouble,
 };
 use crate::local::message;
 
@@ -44,6 +44,9 @@ const CROWDED: Duration = Duration::from_millis(50);
 
 /// Longest between two requests that hand over what waits.
 const HAND_OVER: Duration = Duration::from_millis(250);
+
+/// Longest that results wait while others of the lease run: what is handed in survives the process.
+const HAND_IN: Duration = Duration::from_secs(2);
 
 impl Service {
     /// Runs leases until the desk is closed.
@@ -119,7 +122,7 @@ impl Service {
             return Outcome::Ran(lease.ticket.clone(), taken_apart(lease, &*program, tasks));
         }
         let how = How {
-            limit: lease.job.terms.limits.result,
+            limits: lease.job.terms.limits,
             hand_over: lease.attempt > 1,
             home: lease.ticket.delivery,
         };
@@ -169,10 +172,8 @@ impl Service {
         let program = program.ok_or_else(|| format!("there is no program {name} in this build"))?;
         let task = lease.task.as_ref().ok_or("there is no task in the entry")?;
         let tasks = Parcel::unbundle(task).map_err(|why| why.to_string())?;
-        for task in &tasks {
-            let limit = lease.job.terms.limits.task_with(Parcel::inputs_of(task));
-            Oversized::check("a task", task.len(), limit)
-                .map_err(|oversized| oversized.to_string())?;
+        if tasks.is_empty() {
+            return Err("there is no task in the bundle".to_owned());
         }
         Ok((program.clone(), tasks))
     }
@@ -245,7 +246,8 @@ impl Service {
                 self.changed.notify_all();
             }
             running = now;
-            if last.elapsed() < gap || !run.is_due() {
+            let due = run.is_due() || (last.elapsed() >= HAND_IN && run.has_results());
+            if last.elapsed() < gap || !due {
                 continue;
             }
             let Some(piece) = run.cut() else { continue };
@@ -280,7 +282,10 @@ impl Service {
             if ending || self.reserved.load(Ordering::Relaxed) {
                 return self.leases.complete(&lease.ticket, completion);
             }
-            let (completed, more) = self.leases.complete_and_lease(lease, completion)?;
+            // The worker holds one suspect at most, and this was it. Where there is one slot, what
+            // else waits comes before the next.
+            let suspect = lease.is_suspect() && self.setup.slots > 1;
+            let (completed, more) = self.leases.complete_and_lease(lease, completion, suspect)?;
             *next = more;
             Ok(completed)
         });

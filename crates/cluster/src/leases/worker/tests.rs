@@ -53,6 +53,15 @@ enum Odd {
     Endless,
     /// Spawns that many, of which the one with this number panics.
     OneBad(u32, u32),
+    /// Spawns that many which panic.
+    AllBad(u32),
+    /// Spawns an endless one, one that takes a while, and one that panics before that.
+    Mixed,
+    /// Takes so many milliseconds.
+    Nap {
+        millis: u64,
+        panics: bool,
+    },
     /// Spawns that many which meet.
     Meeting(u32),
     /// Waits until so many run at the same time; if that takes too long it gives no result.
@@ -81,6 +90,17 @@ impl Task for Odd {
             Odd::OneBad(number, bad) => (0..number).for_each(|leaf| {
                 tasks.spawn(if leaf == bad { Odd::Panics } else { Odd::Fine });
             }),
+            Odd::AllBad(number) => (0..number).for_each(|_| tasks.spawn(Odd::Panics)),
+            Odd::Mixed => {
+                tasks.spawn(Odd::Endless);
+                for (millis, panics) in [(400, false), (50, true)] {
+                    tasks.spawn(Odd::Nap { millis, panics });
+                }
+            }
+            Odd::Nap { millis, panics } => {
+                thread::sleep(Duration::from_millis(millis));
+                assert!(!panics, "it had a dream");
+            }
             Odd::Meeting(number) => (0..number).for_each(|_| tasks.spawn(Odd::Meet(number))),
             Odd::Meet(number) => {
                 MET.fetch_add(1, Ordering::Relaxed);

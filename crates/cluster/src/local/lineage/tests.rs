@@ -61,7 +61,9 @@ fn failures_below_a_failure_are_not_told() {
     let a = begin(&mut lineage, 1, None);
     begin(&mut lineage, 2, Some(&a));
     lineage.fail(2, "b".to_owned(), false);
+    assert!(!lineage.has_failed(), "what spawned it runs");
     lineage.fail(1, "a".to_owned(), true);
+    assert!(lineage.has_failed());
     assert_eq!(share(&mut lineage), (0, vec![], vec!["a".to_owned()]));
 }
 
@@ -76,19 +78,19 @@ fn a_task_that_is_late_has_failed_though_it_goes_on() {
     assert!(!slow.is_late(), "its time begins when it is encoded");
     lineage.describe(1, vec![1]);
     lineage.expire(now);
-    assert!(!slow.is_late() && !lineage.has_expired());
+    assert!(!slow.is_late() && !lineage.has_failed());
     lineage.expire(now + 2 * limit);
     lineage.expire(now + 2 * limit);
-    assert!(slow.is_late() && lineage.has_expired());
+    assert!(slow.is_late() && lineage.has_failed());
     assert_eq!(standing(&Some(child)), Standing::Void);
     let late = "it took longer than 60s".to_owned();
     assert_eq!(share(&mut lineage), (0, vec![vec![3]], vec![late]));
-    assert_eq!((lineage.stuck(), lineage.has_expired()), (1, false));
+    assert_eq!((lineage.stuck(), lineage.has_failed()), (1, false));
     lineage.end(3, Some((Sum(2), 1)));
-    assert!(lineage.has_expired(), "all but what is void have ended");
+    assert!(lineage.has_failed(), "all but what is void have ended");
     assert_eq!(share(&mut lineage), (2, vec![], vec![]));
     assert!(!lineage.end(1, Some((Sum(1), 1))), "it comes too late");
-    assert_eq!((lineage.stuck(), lineage.has_expired()), (0, false));
+    assert_eq!((lineage.stuck(), lineage.has_failed()), (0, false));
 }
 
 /// Its failure counts when the task has ended that spawned it, and then it has to be shared.
@@ -101,10 +103,10 @@ fn a_late_task_whose_ancestor_runs_is_shared_when_that_has_ended() {
     assert!(slow.is_some());
     lineage.describe(2, vec![2]);
     lineage.expire(now + 2 * limit);
-    assert!(!lineage.has_expired());
+    assert!(!lineage.has_failed());
     assert_eq!(share(&mut lineage), (0, vec![vec![1]], vec![]));
     lineage.end(1, Some((Sum(5), 1)));
-    assert!(lineage.has_expired());
+    assert!(lineage.has_failed());
     let late = "it took longer than 60s".to_owned();
     assert_eq!(share(&mut lineage), (5, vec![], vec![late]));
 }

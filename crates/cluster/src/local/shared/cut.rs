@@ -66,8 +66,8 @@ pub(crate) struct Cut<R> {
 }
 
 impl<R: Reduce> Shared<R> {
-    /// Whether a cut would take tasks away that wait, begin later, or ran out of time; and whether
-    /// settled results are more than fits into one. Void tasks count: while tasks are held nothing
+    /// Whether a cut would take tasks away that wait, begin later, or failed; and whether settled
+    /// results are more than fits into one. Void tasks count: while tasks are held nothing
     /// else takes them away, and the process would never be passive.
     pub(in crate::local) fn has_much(&self) -> (bool, bool) {
         let line = lock(&self.line);
@@ -75,8 +75,14 @@ impl<R: Reduce> Shared<R> {
         let waits = line
             .waiting()
             .any(|task| task.origin.standing() != Standing::Owned);
-        let waits = waits || !line.outbox.is_empty() || lineage.is_some_and(Lineage::has_expired);
+        let waits = waits || !line.outbox.is_empty() || lineage.is_some_and(Lineage::has_failed);
         (waits, lineage.is_some_and(Lineage::is_full))
+    }
+
+    /// Returns `true` if a cut would take results.
+    pub(in crate::local) fn has_results(&self) -> bool {
+        let line = lock(&self.line);
+        line.lineage.as_ref().is_some_and(Lineage::has_results)
     }
 
     /// Sets which tasks are not begun. Gives the jobs that come for those that waited for it.

@@ -114,6 +114,32 @@ fn endless(pool: &Arc<dyn LeasePool>, stop: &Stop, grace: Duration) -> thread::J
     thread
 }
 
+/// A failure is told, and results are handed in, though another task of the lease never ends.
+#[test]
+fn what_failed_and_what_ended_does_not_wait_for_what_runs() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    submit(&*pool, &job, [Odd::Mixed]).expect("it is new");
+    let stop = Stop::default();
+    let mut setup = setup("w", 3);
+    (setup.linger, setup.grace) = (None, Duration::from_millis(100));
+    let (worker, told) = (pool.clone(), stop.clone());
+    let thread = thread::spawn(move || serve(worker, setup, &told, |_| {}).expect("no trouble"));
+    let start = Instant::now();
+    let found = loop {
+        let status = status(&pool);
+        // The first one, and the one that is fine.
+        let found = (status.aside, status.tasks, status.in_flight);
+        if found == (1, 2, 1) || start.elapsed() > Duration::from_secs(30) {
+            break found;
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    stop.stop();
+    thread.join().expect("no panic");
+    assert_eq!(found, (1, 2, 1));
+}
+
 #[test]
 fn a_cancelled_job_frees_its_workers() {
     let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());

@@ -34,6 +34,60 @@ fn more_children_than_fit_into_a_request_go_in_bundles() {
     assert_eq!(all, tasks);
 }
 
+/// Each is tried again, and set aside on its own: they do not exceed what a request may have.
+#[test]
+fn more_failures_than_fit_into_a_request_cost_no_more_than_themselves() {
+    let mut job = job("odd", Duration::from_secs(60));
+    job.terms.limits.children = 7;
+    let (ran, status) = outcome(2, &job, Odd::AllBad(100));
+    assert_eq!((ran, status.aside), (1, 100), "{:?}", status.reasons);
+    assert!(status.reasons.iter().all(|aside| aside.attempts == 3));
+}
+
+/// A task that runs where it was spawned may be larger than one that is sent. If its worker dies it
+/// is one of several in what the lease kept.
+#[test]
+fn a_task_that_is_too_large_costs_none_of_its_bundle() {
+    for why in [GiveUp::Stopping, GiveUp::Failed("it died".to_owned())] {
+        let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+        let mut job = job("odd", Duration::from_secs(60));
+        job.terms.limits.task = 100;
+        submit(&*pool, &job, [Odd::Fine]).expect("it is new");
+        let name = "other".to_owned();
+        let other = WorkerId { name, build: BUILD };
+        let lease = pool.lease(&other, 1, true, Duration::ZERO);
+        let mut ticket = lease.expect("it is in memory").remove(0).ticket;
+        let fine = Parcel::of(&Odd::Fine).encode();
+        let large = Parcel::new("odd", vec![0; 200]).encode();
+        let kept = Parcel::bundle(&[fine.clone(), large, fine]);
+        let completion = Completion {
+            kept: Some(kept),
+            ..Completion::default()
+        };
+        let completed = pool.complete(&ticket, &completion);
+        assert!(matches!(completed, Ok(Completed::Counted { .. })));
+        ticket.step += 1;
+        assert_eq!(pool.give_up(&ticket, &why), Ok(true));
+        work(&pool, 1);
+        let ended = follow(&*pool, &job.id, Duration::ZERO, |_| {}).expect("it is over");
+        let (Sum(ran), _) = ended.result(&odd()).expect("it is a result");
+        let reasons = &ended.status.reasons;
+        assert_eq!((ran, ended.status.aside), (2, 1), "{reasons:?}");
+        assert!(reasons[0].reason.contains("a task of 2"), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_bundle_of_no_tasks_is_set_aside() {
+    let pool: Arc<dyn LeasePool> = Arc::new(Memory::default());
+    let job = job("odd", Duration::from_secs(60));
+    let order = crate::leases::Order::whole(job, vec![Parcel::bundle(&[])]);
+    pool.submit(&order).expect("it is new");
+    work(&pool, 1);
+    let status = status(&pool);
+    assert_eq!((status.state, status.aside), (State::Done, 1), "{status:?}");
+}
+
 /// A bundle waits for the one of its tasks that waits longest, and urgent tasks wait for no other.
 #[test]
 fn bundles_have_tasks_that_begin_together() {
