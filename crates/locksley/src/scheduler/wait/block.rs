@@ -1,0 +1,198 @@
+//! Waiting for what the pool does not know: a worker blocks, and a spare takes its place, or it serves
+//! others.
+
+use std::thread;
+use std::time::Duration;
+
+use locksley_trace::Activity;
+
+use super::sleeps::{LOOK_AGAIN, Sleeps};
+use crate::observe::record;
+use crate::observe::stats::Event;
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::registry::{Block, Blocked, Registry};
+use crate::scheduler::worker::Worker;
+use crate::task::job::GroupId;
+use crate::task::latch::Latch;
+
+impl Worker {
+    /// Waits for a group of another pool. The thread that sets the latch unparks the waiter.
+    #[cold]
+    pub(crate) fn wait_abroad(&self, abroad: &Registry, latch: &Latch, group: GroupId) {
+        let (ready, ready_asleep) = (|| latch.probe(), || latch.probe_or_await());
+        let handed_back = || self.handed_back(abroad, group);
+        self.task_stack.enter_wait(group);
+        if self.registry().blocks_alone() {
+            self.block_until(&ready, &ready_asleep, &handed_back);
+        } else {
+            let blocks = (!self.registry().takes_any()).then_some(Block::Briefly);
+            self.serve_until(blocks, &ready, &ready_asleep, &handed_back);
+        }
+        self.task_stack.leave();
+    }
+
+    /// Waits until `ready`. `ready_asleep` is the same for a worker that goes to sleep: if it
+    /// returns `false`, the thread that makes it so unparks this one.
+    ///
+    /// A spare takes the worker's place, and it helps with nothing but runs the jobs that are
+    /// targeted at it; or, where no spare can, it takes what work there is.
+    pub(crate) fn wait_until(&self, ready: impl Fn() -> bool, ready_asleep: impl Fn() -> bool) {
+        self.wait_for_any(&ready, &ready_asleep);
+    }
+
+    /// [`wait_until`](Worker::wait_until), of which there is one copy.
+    fn wait_for_any(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
+        if self.registry().blocks_alone() {
+            return self.block_until(ready, ready_asleep, &|| None);
+        }
+        let blocks = (!self.registry().takes_any()).then_some(Block::Indefinitely);
+        self.serve_until(blocks, ready, ready_asleep, &|| None);
+    }
+
+    /// Waits until another pool has ended. Without spares the worker runs what comes into its own
+    /// pool meanwhile: a task of the pool that ends may wait for that.
+    pub(crate) fn wait_for_pool(&self, ready: &dyn Fn() -> bool, ready_asleep: &dyn Fn() -> bool) {
+        if self.registry().blocks_alone() {
+            let came_in = || self.registry().injector.pop();
+            return self.block_until(ready, ready_asleep, &came_in);
+        }
+        self.wait_for_any(ready, ready_asleep);
+    }
+
+    /// The same in a pool without spares whose waiters take no strangers' work: runs what is
+    /// targeted at this worker and what `own` finds, and sleeps otherwise.
+    #[inline(never)]
+    fn block_until(
+        &self,
+        ready: &dyn Fn() -> bool,
+        ready_asleep: &dyn Fn() -> bool,
+        own: &dyn Fn() -> Option<QueuedJob>,
+    ) {
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        let registry = self.registry();
+        let (mut idle, mut sleeps) = (0, Sleeps::default());
+        while !ready() {
+            registry.check_process();
+            if self.run_targeted() {
+                (idle, sleeps) = (0, Sleeps::default());
+            } else if let Some(queued) = own() {
+                self.help(queued);
+                (idle, sleeps) = (0, Sleeps::default());
+            } else if registry.rest(&mut idle) {
+                // What it has spawned must not wait for it: a waiter may look for it in the pool's
+                // queue.
+                while let Some(spawned) = self.pop_of(GroupId::NONE) {
+                    registry.inject(spawned);
+                }
+                self.expose_jobs();
+                self.nap_alone(&mut sleeps, ready_asleep);
+            }
+        }
+        registry.pass_on_summons(self);
+        self.publish_counts();
+    }
+
+    /// Sleeps until it is unparked, or for a while, and no worker takes its place. Not if `ready`,
+    /// or something is targeted at this worker.
+    pub(super) fn nap_alone(&self, sleeps: &mut Sleeps, ready: &dyn Fn() -> bool) {
+        self.counters.count(Event::Park);
+        let _parked = self.traced(Activity::Parked);
+        if self.targeted_jobs.is_empty() && !ready() {
+            thread::park_timeout(sleeps.nap());
+        }
+    }
+
+    /// The same; only if it `blocks` may a spare take the worker's place. `own` finds jobs that the
+    /// waiter may run, and is asked again now and then by one that blocks briefly.
+    pub(crate) fn serve_until(
+        &self,
+        blocks: Option<Block>,
+        ready: &dyn Fn() -> bool,
+        ready_asleep: &dyn Fn() -> bool,
+        own: &dyn Fn() -> Option<QueuedJob>,
+    ) {
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        let registry = self.registry();
+        let (mut idle, mut blocked) = (0, None);
+        while !ready() {
+            registry.check_process();
+            if self.has_targeted(&mut blocked) && self.run_targeted() {
+                idle = 0;
+            } else if let Some(queued) = own() {
+                blocked = None;
+                self.help(queued);
+                idle = 0;
+            } else if blocks
+                .is_some_and(|block| self.block(&mut blocked, block, LOOK_AGAIN, ready_asleep))
+            {
+                idle = 0;
+            } else if let Some(queued) = self.take_anything() {
+                self.help(queued);
+                idle = 0;
+            } else if registry.rest(&mut idle) {
+                registry.sleep(self, ready_asleep);
+            }
+        }
+        registry.pass_on_summons(self);
+        self.publish_counts();
+    }
+
+    /// Returns `true` if a job is targeted at this worker, which is no longer blocked then.
+    pub(super) fn has_targeted(&self, blocked: &mut Option<Blocked<'_>>) -> bool {
+        let targeted = !self.targeted_jobs.is_empty();
+        if targeted {
+            *blocked = None;
+        }
+        targeted
+    }
+
+    /// Parks the worker once, with a spare in its place, for so long if it blocks briefly. Returns
+    /// `false` if no spare can take it.
+    ///
+    /// It stays counted as blocked while it looks what has come of that. So the job for which many
+    /// such waiters look does not lack a worker, however much they search.
+    pub(super) fn block<'w>(
+        &'w self,
+        blocked: &mut Option<Blocked<'w>>,
+        block: Block,
+        length: Duration,
+        ready: impl FnOnce() -> bool,
+    ) -> bool {
+        let registry = self.registry();
+        if registry.lacks_spares() {
+            *blocked = None;
+        }
+        if blocked.is_none() {
+            self.expose_jobs();
+            *blocked = registry.begin_block(block);
+        } else if block == Block::Briefly {
+            // What has been dealt to it meanwhile, and what the last look has missed.
+            self.expose_jobs();
+            registry.look_for_blocked(block);
+        }
+        if blocked.is_none() {
+            self.counters.count(Event::NoSpare);
+            return false;
+        }
+        self.counters.count(Event::Park);
+        let _parked = self.traced(Activity::Parked);
+        if self.targeted_jobs.is_empty() && !ready() {
+            self.seen_blocked(|| match block {
+                Block::Briefly => thread::park_timeout(length),
+                Block::Indefinitely => thread::park(),
+            });
+        }
+        true
+    }
+
+    /// Runs something that blocks this worker, with a spare in its place if there is one.
+    pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
+        let _pause = record::pause(self);
+        self.expose_jobs();
+        let _blocked = self.registry().begin_block(Block::Indefinitely);
+        self.counters.count(Event::Park);
+        self.seen_blocked(block)
+    }
+}

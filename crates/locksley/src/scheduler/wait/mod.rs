@@ -1,0 +1,209 @@
+//! Waiting that runs only what it waits for.
+//!
+//! A worker whose job was stolen leapfrogs: it steals from a worker that executes a job of the
+//! group that it waits for, or of a group which such a worker waits for in turn. What it takes
+//! was forked inside the awaited job, so it descends from it. Three facts make that hold:
+//!
+//! - Thieves take the oldest job first. When a join's job has been stolen, so have all older ones
+//!   of that worker; its queue holds nothing but what was spawned since.
+//! - A worker that waits for something else, a scope or a handle, may have jobs of joins further
+//!   out in its queue. What it runs meanwhile it runs apart, and no worker leapfrogs through it
+//!   until that is over.
+//! - So the forked jobs in the queue of a worker through which others leapfrog all descend from the
+//!   job that it stole last. Spawned jobs may belong to a scope further out; a waiter that catches
+//!   one of those hands it to the pool's queue, where the scope's own waiter looks too.
+//!
+//! Whether the victim was still inside the group when the job was stolen, and whether those who
+//! led to the group still waited for it, is checked afterwards (`frames`); if not, the job goes to
+//! the pool's queue likewise.
+
+mod block;
+mod search;
+mod sleeps;
+
+use std::thread;
+use std::time::Duration;
+
+use locksley_trace::Activity;
+
+use self::sleeps::{LOOK_AGAIN, Sleeps};
+pub(crate) use self::sleeps::{LOOK_RARELY, Look};
+use crate::machine::clock::Instant;
+use crate::observe::record;
+use crate::scheduler::injector::QueuedJob;
+use crate::scheduler::registry::{Block, Blocked, Registry};
+use crate::scheduler::worker::Worker;
+use crate::task::job::GroupId;
+use crate::task::latch::{Awaited, Latch};
+
+/// How long a thread outside of the pool looks at a latch before it lets others run. To park it and
+/// to wake it takes several times as long, so a short task gains much, and a long one loses little.
+const GLANCE: Duration = Duration::from_micros(3);
+
+/// How long it goes on looking before it parks, and gives its processor to any thread that wants
+/// it.
+const PATIENCE: Duration = Duration::from_micros(25);
+
+/// Blocks a thread that is no worker until a latch of this pool is set.
+pub(crate) fn wait_outside(registry: &Registry, latch: &Latch) {
+    if !latch.probe() {
+        registry.check_process();
+    }
+    if registry.has_processors() {
+        let start = Instant::now();
+        while !latch.probe() && start.elapsed() < GLANCE {
+            std::hint::spin_loop();
+        }
+        while !latch.probe() && start.elapsed() < PATIENCE && registry.give_way() {}
+    }
+    latch.park(thread::park);
+}
+
+impl Worker {
+    /// Waits for a join's job, and helps meanwhile.
+    #[cold]
+    pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
+        // A thief that stole it in error may have left it in the pool's queue.
+        self.wait_with(latch, group, |_| {
+            let queued = self.registry().injector.pop_forked(group);
+            queued.or_else(|| self.take_back(group, false))
+        });
+    }
+
+    /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
+    #[cold]
+    pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, group: GroupId) {
+        self.wait_with(tasks, group, |look| {
+            let found = self.take_of(group);
+            found.or_else(|| match look {
+                Look::Nearby => None,
+                Look::Everywhere { most } => self.gather(tasks, group, most),
+            })
+        });
+    }
+
+    /// Takes a spawned job of a group from the worker's queue, from the pool's queue, or from the
+    /// worker that the worker has dealt it to.
+    pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
+        self.pop_of(group)
+            .or_else(|| self.registry().injector.pop_scoped(group))
+            .or_else(|| self.take_back(group, true))
+    }
+
+    /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.
+    pub(crate) fn wait_with(
+        &self,
+        awaited: &impl Awaited,
+        group: GroupId,
+        own: impl Fn(Look) -> Option<QueuedJob>,
+    ) {
+        if awaited.is_over() {
+            return;
+        }
+        let _pause = record::pause(self);
+        let _wait = self.traced(Activity::Wait);
+        let registry = self.registry();
+        self.task_stack.enter_wait(group);
+        let (mut idle, mut sleeps, mut blocked) = (0, Sleeps::default(), None);
+        while !awaited.is_over() {
+            registry.check_process();
+            let takes_next = self.takes_next();
+            if takes_next {
+                blocked = None;
+            }
+            if self.has_targeted(&mut blocked) && self.run_targeted()
+                || takes_next && self.run_own(group, awaited)
+            {
+                idle = 0;
+            } else if let Some(queued) = (!takes_next).then(|| own(sleeps.look())).flatten() {
+                blocked = None;
+                self.run_job(queued);
+                (idle, sleeps) = (0, Sleeps::default());
+            } else if let Some(queued) = self.helpful_job(awaited, group) {
+                blocked = None;
+                self.help(queued);
+                (idle, sleeps) = (0, Sleeps::default());
+            // Nothing may go to the pool's queue that it waits for.
+            } else if registry.rest(&mut idle) && !self.expose_jobs() {
+                match awaited.latch() {
+                    Some(latch) if registry.blocks_alone() => {
+                        self.nap_alone(&mut sleeps, &|| latch.probe_or_await());
+                    }
+                    Some(latch) => self.doze(latch, &mut blocked, &mut sleeps),
+                    None => {}
+                }
+            }
+        }
+        drop(blocked);
+        self.task_stack.leave();
+        registry.pass_on_summons(self);
+        self.publish_counts();
+    }
+
+    /// Runs the newest jobs of the worker's own queue, up to one that is not of the group. Returns
+    /// `true` if there were any.
+    fn run_own(&self, group: GroupId, awaited: &impl Awaited) -> bool {
+        let Some(first) = self.take_own() else {
+            return false;
+        };
+        self.registry().pass_on_summons(self);
+        let mut next = Some(first);
+        self.deeper(|| {
+            while let Some(queued) = next.take_if(|queued| queued.is_spawned_in(group)) {
+                self.execute(queued);
+                if awaited.is_over() {
+                    break;
+                }
+                next = self.take_own();
+            }
+        });
+        let Some(stranger) = next else { return true };
+        // Asked once: it may become so at any moment.
+        if !awaited.is_over() {
+            self.help(stranger);
+        } else if stranger.owner == self.index() {
+            // It lay below them all. A join may be about to take it back.
+            self.put_back(stranger.job);
+        } else {
+            self.registry().inject(stranger);
+        }
+        true
+    }
+
+    /// Sleeps until the latch is set, or there is something that this worker may do.
+    fn doze<'w>(&'w self, latch: &Latch, blocked: &mut Option<Blocked<'w>>, sleeps: &mut Sleeps) {
+        let registry = self.registry();
+        let ready = || latch.probe_or_await();
+        if registry.takes_any() && !self.is_deep() {
+            return registry.sleep(self, ready);
+        }
+        if self.block(blocked, Block::Briefly, sleeps.block(), ready) {
+            return sleeps.count_long();
+        }
+        // No spare can take its place, so it takes any work rather than stand still. One that is
+        // deep gives others the time to do so first.
+        if self.is_deep() && !ready() {
+            registry.pass_on_summons(self);
+            thread::park_timeout(LOOK_AGAIN);
+        }
+        match self.take_anything() {
+            Some(queued) => {
+                self.help(queued);
+                *sleeps = Sleeps::default();
+            }
+            None => registry.sleep(self, ready),
+        }
+    }
+
+    /// Returns `true` if nested waits have reached `depth_limit`.
+    fn is_deep(&self) -> bool {
+        self.depth() >= self.registry().config.depth_limit
+    }
+
+    /// Returns `true` if it takes jobs in any order, so that it need not sort its queue for those
+    /// that it must run itself.
+    fn takes_next(&self) -> bool {
+        let registry = self.registry();
+        registry.takes_any() && !registry.leapfrogs() && !self.is_deep()
+    }
+}
