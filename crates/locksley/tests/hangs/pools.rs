@@ -239,9 +239,9 @@ fn what_an_exit_handler_spawns_runs_and_the_pool_ends() {
 
 /// Pools that end while their threads are still starting, or as soon as they are, with this as
 /// start handler or as exit handler.
-fn in_handlers(at_start: bool, handler: fn()) {
+fn in_handlers(pools: usize, at_start: bool, handler: fn()) {
     for workers in [1, 3, 8] {
-        for _ in 0..100 {
+        for _ in 0..pools {
             let builder = Pool::builder().workers(workers);
             let builder = if at_start {
                 builder.start_handler(move |_| handler())
@@ -257,17 +257,18 @@ fn in_handlers(at_start: bool, handler: fn()) {
 #[test]
 fn a_start_handler_broadcasts() {
     finishes("pools::a_start_handler_broadcasts", || {
-        in_handlers(true, || {
+        in_handlers(100, true, || {
             drop(locksley::broadcast(|context| context.index()))
         });
     });
 }
 
+/// Each start handler that blocks has a spare started, which runs it too.
 #[test]
 fn handlers_block() {
     finishes("pools::handlers_block", || {
         for at_start in [true, false] {
-            in_handlers(at_start, || locksley::block_on(locksley::spawn(|| ())));
+            in_handlers(10, at_start, || locksley::block_on(locksley::spawn(|| ())));
         }
     });
 }
