@@ -127,6 +127,11 @@ impl TaskStack {
         });
     }
 
+    /// A number that changes whenever the owner begins or ends a job or a wait. For other workers.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
+    }
+
     /// How deep the owner's executions and waits are nested.
     pub(crate) fn depth(&self) -> usize {
         self.depth.load(Ordering::Relaxed)

@@ -1,8 +1,8 @@
 //! When idle threads stop yielding, because other programs want the processors.
 //!
-//! A yield beside a thread that computes takes that thread's time slice, some milliseconds; a thread
-//! that sleeps gets a processor as soon as it is woken. So after a long yield the pool's threads
-//! sleep instead, for a while.
+//! A yield beside a thread that computes takes that thread's time slice, some milliseconds; a
+//! thread that sleeps gets a processor as soon as it is woken. So after a long yield the pool's
+//! threads sleep instead, for a while.
 //!
 //! One long yield may also come from two of the pool's own threads on one processor while another
 //! is free. To sleep once helps there too: the system wakes a thread on a processor that is free,

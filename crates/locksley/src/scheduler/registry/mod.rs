@@ -39,7 +39,7 @@ pub(crate) struct Registry {
     /// The number of the process that built the pool.
     generation: usize,
     /// The workers, and behind them the spares.
-    /// A place is workers_in when it is first taken.
+    /// A place gets its worker when it is first taken.
     places: Box<[OnceLock<Box<CachePadded<Worker>>>]>,
     size: usize,
     pub(crate) injector: Injector,
@@ -158,8 +158,8 @@ impl Registry {
         }
     }
 
-    /// Panics if no thread is left that could run a task of this pool, and it is not `done`. That is
-    /// asked last: the thread that ran it may have left just now.
+    /// Panics if no thread is left that could run a task of this pool, and it is not `done`. That
+    /// is asked last: the thread that ran it may have left just now.
     pub(crate) fn check_users(&self, done: impl FnOnce() -> bool) {
         self.check_process();
         if self.roll.has_no_users() && !done() {

@@ -85,7 +85,7 @@ impl Registry {
         }
     }
 
-    /// Wakes a spare that lies down, or starts a new one. One is counted as up already.
+    /// Wakes a spare that is put aside, or starts a new one. One is counted as up already.
     #[cold]
     fn wake_spare(&self) {
         self.count(Event::Spare);
@@ -117,8 +117,8 @@ impl Registry {
     }
 
     fn start_spare(&self) -> bool {
-        // Not under the lock: what makes a donor or a balancer may panic, and the user's handler may
-        // use the pool.
+        // Not under the lock: what makes a donor or a balancer may panic, and the user's handler
+        // may use the pool.
         let next = self.workers();
         if next < self.places.len() {
             self.init_worker(next);
@@ -176,7 +176,7 @@ impl Registry {
         if !worker.sleep.is_spare() {
             return;
         }
-        // Before it can be up: it may lie down again at once.
+        // Before it can be up: it may be put aside again at once.
         self.counts.change(Counts::raise_spare);
         if !worker.sleep.end_spare() {
             self.counts.change(Counts::lower_spare);

@@ -1,5 +1,5 @@
-//! Waiting for what the pool does not know: a worker blocks, and a spare takes its place, or it serves
-//! others.
+//! Waiting for what the pool does not know: a worker blocks, and a spare takes its place; or it
+//! serves others.
 
 use std::thread;
 use std::time::Duration;
@@ -59,8 +59,8 @@ impl Worker {
         self.wait_for_any(ready, ready_asleep);
     }
 
-    /// The same in a pool without spares whose waiters take no strangers' work: runs what is
-    /// targeted at this worker and what `own` finds, and sleeps otherwise.
+    /// Waits in a pool without spares whose waiters take no strangers' work: runs what is targeted
+    /// at this worker and what `own` finds, and sleeps otherwise.
     #[inline(never)]
     fn block_until(
         &self,
@@ -103,8 +103,9 @@ impl Worker {
         }
     }
 
-    /// The same; only if it `blocks` may a spare take the worker's place. `own` finds jobs that the
-    /// waiter may run, and is asked again now and then by one that blocks briefly.
+    /// Waits in a pool with spares, or whose waiters take any work. Only if it `blocks` may a spare
+    /// take the worker's place. `own` finds jobs that the waiter may run, and is asked again now and
+    /// then by one that blocks briefly.
     pub(crate) fn serve_until(
         &self,
         blocks: Option<Block>,

@@ -14,7 +14,7 @@
 //!   one of those hands it to the pool's queue, where the scope's own waiter looks too.
 //!
 //! Whether the victim was still inside the group when the job was stolen, and whether those who
-//! led to the group still waited for it, is checked afterwards (`frames`); if not, the job goes to
+//! led to the group still waited for it, is checked afterwards (`task_stack`); if not, the job goes to
 //! the pool's queue likewise.
 
 mod block;
@@ -73,11 +73,12 @@ impl Worker {
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
     #[cold]
     pub(crate) fn wait_for_scope(&self, tasks: &impl Awaited, group: GroupId) {
+        let mut versions = Vec::new();
         self.wait_with(tasks, group, |look| {
             let found = self.take_of(group);
             found.or_else(|| match look {
                 Look::Nearby => None,
-                Look::Everywhere { most } => self.gather(tasks, group, most),
+                Look::Everywhere { most } => self.gather(tasks, group, most, &mut versions),
             })
         });
     }
@@ -95,7 +96,7 @@ impl Worker {
         &self,
         awaited: &impl Awaited,
         group: GroupId,
-        own: impl Fn(Look) -> Option<QueuedJob>,
+        mut own: impl FnMut(Look) -> Option<QueuedJob>,
     ) {
         if awaited.is_over() {
             return;

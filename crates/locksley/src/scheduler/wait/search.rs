@@ -1,6 +1,8 @@
 //! Where a waiter looks for something that it may run: at workers that run what it waits for, in all
 //! queues, and in another pool.
 
+use std::mem;
+
 use locksley_queue::Steal;
 
 use crate::observe::stats::Event;
@@ -88,18 +90,27 @@ impl Worker {
     /// It may lie among jobs that cannot be finished: they want a lock, say, which the caller
     /// holds. No worker that leapfrogs finds it there, and spares that look for work take what is
     /// around it, and stop likewise.
+    ///
+    /// Of a worker that has begun or ended something since the last such look (`versions`), it takes
+    /// a handful at most: that one gets on with what it has.
     #[cold]
     pub(super) fn gather(
         &self,
         tasks: &impl Awaited,
         group: GroupId,
         most: usize,
+        versions: &mut Vec<u64>,
     ) -> Option<QueuedJob> {
         let registry = self.registry();
-        let others = (0..registry.workers()).filter(|&index| index != self.index());
+        let workers = registry.workers();
+        versions.resize(workers, 0);
+        let others = (0..workers).filter(|&index| index != self.index());
         let mut others = others.take_while(|_| !tasks.is_over());
         others.find_map(|index| {
             let other = registry.worker(index);
+            let version = other.task_stack.version();
+            let stands_still = mem::replace(&mut versions[index], version) == version;
+            let most = if stands_still { most } else { HANDFUL };
             let mut found = None;
             let moved = other.stealer().map(|stealer| stealer.drain(most));
             for job in moved.unwrap_or_default() {

@@ -188,12 +188,12 @@ impl Matrix {
     /// Registers a worker that starts, if it is one that is dealt to.
     pub(super) fn register(&self, index: usize, state: Arc<PeerState>) {
         if let Some(place) = self.states.get(index) {
-            // A place is workers_in once.
+            // A place gets its worker once.
             let _ = place.set(state);
         }
     }
 
-    /// A worker that is dealt to, once it has sat down.
+    /// A worker that is dealt to, once it has started.
     pub(super) fn state(&self, index: usize) -> Option<&PeerState> {
         Some(self.states.get(index)?.get()?)
     }

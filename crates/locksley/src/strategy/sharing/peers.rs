@@ -198,7 +198,7 @@ impl Peers {
 
     /// A worker enters. Places are taken in order.
     pub(super) fn enter(&self, index: usize, peer: Arc<Peer>) {
-        // A place is workers_in once.
+        // A place gets its worker once.
         let _ = self.members[index].set(peer);
         self.count.fetch_max(index + 1, Ordering::Release);
     }
@@ -218,7 +218,7 @@ impl View for Peers {
         self.peer(processor).map_or(0, |peer| peer.stealer.len())
     }
 
-    /// As far as donors are concerned: spares that lie down and workers that sleep take no offers.
+    /// As far as donors are concerned: spares that are put aside and workers that sleep take no offers.
     fn is_idle(&self, processor: usize) -> bool {
         self.peer(processor).is_some_and(Peer::is_idle)
     }
