@@ -291,8 +291,13 @@ impl AtomicCounts {
     }
 
     /// Returns `true` if the last workers that were woken all found too little to do.
-    pub(crate) fn wakes_in_vain(&self) -> bool {
+    fn wakes_in_vain(&self) -> bool {
         self.naps.in_vain.load(Ordering::Relaxed) >= IN_VAIN
+    }
+
+    /// Returns `true` if pushes should leave their jobs to a worker that naps, and none does.
+    pub(crate) fn needs_napper(&self) -> bool {
+        self.wakes_in_vain() && self.naps.napping.load(Ordering::Relaxed) == 0 // [K5]
     }
 
     /// Returns `true` if a job had better be left to a worker that naps: to wake one costs more

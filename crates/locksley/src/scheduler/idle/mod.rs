@@ -6,4 +6,5 @@ pub(crate) mod crowd;
 pub(crate) mod linger;
 #[cfg(all(test, not(loom)))]
 mod model;
+pub(crate) mod shared_barrier;
 pub(crate) mod sleep;

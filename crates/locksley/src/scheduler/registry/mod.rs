@@ -24,6 +24,7 @@ use crate::pool::process;
 use crate::pool::thread_builder::Roll;
 use crate::scheduler::idle::counts::AtomicCounts;
 use crate::scheduler::idle::crowd::Crowd;
+use crate::scheduler::idle::shared_barrier::SharedBarrier;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
@@ -61,6 +62,7 @@ pub(crate) struct Registry {
     /// Tasks that threads outside of the pool have spawned.
     outside_tasks: CachePadded<TaskCounts>,
     closing: AtomicBool,
+    sleepers_barrier: SharedBarrier,
     /// Set while a worker lingers.
     lingering: AtomicBool,
     /// Whether its idle threads may yield.
@@ -107,6 +109,7 @@ impl Registry {
             depot: Depot::default(),
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
+            sleepers_barrier: SharedBarrier::new(),
             lingering: AtomicBool::new(false),
             crowd: Crowd::new(),
             start: Instant::now(),

@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use locksley_queue::barrier;
 use locksley_trace::Activity;
 
 use super::Registry;
 use crate::observe::stats::Event;
+use crate::scheduler::idle::shared_barrier::Ticket;
 use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::neighbours;
@@ -133,7 +133,7 @@ impl Registry {
             for worker in self.workers_in(0..count) {
                 leave_call(&worker.deque);
             }
-            let ordered = barrier::heavy(); // [Z2]
+            let ordered = self.sleepers_barrier.pass();
             // A spare that starts after the barrier takes itself to be called.
             if self.workers() == count {
                 return ordered.then(|| self.work_in_sight());
@@ -152,6 +152,7 @@ impl Registry {
         worker.close_to_offers();
         let summoned = worker.summoned.take();
         self.counts.begin_sleep(&worker.sleep);
+        let called = self.workers();
         let awake = || !worker.sleep.is_asleep() || !worker.targeted_jobs.is_empty() || ready();
         if self.call_and_look() || worker.has_received() || awake() {
             self.end_sleep(worker);
@@ -169,7 +170,7 @@ impl Registry {
         neighbours::look_around(self, worker);
         let parked = worker.traced(Activity::Parked);
         // Where the barrier is refused, the naps were all.
-        let work = self.take_naps(awake);
+        let work = self.take_naps(called, self.sleepers_barrier.ticket(), awake);
         if work == Some(false) && !worker.has_received() {
             while worker.sleep.is_asleep() && !ready() {
                 thread::park();
@@ -185,10 +186,11 @@ impl Registry {
         neighbours::look_where(self, worker);
     }
 
-    /// Parks the calling worker, which is asleep, for a while, and looks for work after that.
-    /// Returns `Some(false)` if there is none, and `None` if that is not known, or it was woken.
-    fn take_naps(&self, awake: impl Fn() -> bool) -> Option<bool> {
-        let (length, mut naps) = if self.counts.wakes_in_vain() {
+    /// Parks the calling worker, which is asleep and has called so many workers, for a while, and
+    /// looks for work after that. Returns `Some(false)` if there is none, and `None` if that is not
+    /// known, or it was woken.
+    fn take_naps(&self, called: usize, ticket: Ticket, awake: impl Fn() -> bool) -> Option<bool> {
+        let (length, mut naps) = if self.counts.needs_napper() {
             (SHORT_NAP, SHORT_NAPS)
         } else {
             (NAP, 1)
@@ -201,7 +203,12 @@ impl Registry {
             if awake() {
                 return None;
             } else if naps == 0 {
-                return self.call_for_work();
+                let ordered = self.sleepers_barrier.was_passed_since(ticket);
+                return if ordered && self.workers() == called {
+                    Some(self.work_in_sight())
+                } else {
+                    self.call_for_work()
+                };
             } else if self.work_in_sight() {
                 return Some(true);
             }

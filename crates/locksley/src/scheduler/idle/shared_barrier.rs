@@ -1,0 +1,126 @@
+//! Heavy barriers that workers share which go to sleep at about the same time.
+//!
+//! A sleeper leaves its calls, and passes a heavy barrier before its last look for work (`sleep`).
+//! That barrier interrupts every processor of the process, and any barrier does that begins after
+//! the calls: so of many workers that run out of work together one passes it for all.
+//!
+//! ```text
+//!   sleeper                              a worker that passes the barrier
+//!   leaves its calls, fence              begun + 1
+//!   ticket = begun                       heavy barrier
+//!   ... naps ...                         ended = the number that it had begun with
+//!   ended > ticket: looks for work
+//! ```
+//!
+//! A barrier with a number above the ticket has begun after the fence. A push whose look for calls
+//! comes behind that barrier sees the sleeper's; any other push was visible when the barrier ended.
+//!
+//! | tag | operation | ordering | pairs with | why not weaker | test |
+//! |---|---|---|---|---|---|
+//! | Y1 | fence between the calls and the ticket | SeqCst | the heavy barrier (Z2) behind Y2 | a barrier could count for calls that it did not order | `models::a_barrier_is_shared` |
+//! | Y2 | a barrier begins | Relaxed | - | Y1 and the barrier order it | |
+//! | Y3 | a barrier ends | Release | Y4 | not shown by loom: its heavy barrier is a fence, which releases too | |
+//! | Y4 | a look at what has ended | Acquire | Y3 | the sleeper could look for work before the barrier | `models::a_barrier_is_shared` |
+
+use crossbeam_utils::CachePadded;
+use locksley_queue::barrier;
+
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// The heavy barriers of a pool's sleepers.
+#[derive(Debug)]
+pub(crate) struct SharedBarrier(CachePadded<Numbers>);
+
+#[derive(Debug)]
+struct Numbers {
+    /// How many barriers have begun.
+    begun: AtomicU64,
+    /// The largest number of one that has ended.
+    ended: AtomicU64,
+}
+
+/// Which barriers had begun at some moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket(u64);
+
+impl SharedBarrier {
+    pub(crate) fn new() -> SharedBarrier {
+        SharedBarrier(CachePadded::new(Numbers {
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+        }))
+    }
+
+    /// Returns a ticket for what the calling thread has stored so far.
+    pub(crate) fn ticket(&self) -> Ticket {
+        fence(Ordering::SeqCst); // [Y1]
+        Ticket(self.0.begun.load(Ordering::Relaxed)) // [Y2]
+    }
+
+    /// Passes a heavy barrier. Returns `false` if it was refused.
+    pub(crate) fn pass(&self) -> bool {
+        let number = self.0.begun.fetch_add(1, Ordering::Relaxed) + 1; // [Y2]
+        let ordered = barrier::heavy(); // [Z2]
+        if ordered {
+            self.0.ended.fetch_max(number, Ordering::Release); // [Y3]
+        }
+        ordered
+    }
+
+    /// Returns `true` if a barrier has ended that began after this ticket was taken.
+    pub(crate) fn was_passed_since(&self, ticket: Ticket) -> bool {
+        self.0.ended.load(Ordering::Acquire) > ticket.0 // [Y4]
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_counts_for_tickets_that_were_taken_before_it() {
+        let barrier = SharedBarrier::new();
+        let before = barrier.ticket();
+        assert!(!barrier.was_passed_since(before));
+        let ordered = barrier.pass();
+        assert_eq!(barrier.was_passed_since(before), ordered);
+        assert!(!barrier.was_passed_since(barrier.ticket()));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use locksley_queue::split::Embedded;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+    use crate::scheduler::idle::sleep::leave_call;
+
+    /// One worker pushes; one leaves a call and relies on the barrier of a third. Either the pusher
+    /// sees the call, or the sleeper sees the job.
+    #[test]
+    fn a_barrier_is_shared() {
+        loom::model(|| {
+            let barrier = Arc::new(SharedBarrier::new());
+            let deque = Arc::new(Embedded::new());
+            let passer = {
+                let barrier = barrier.clone();
+                thread::spawn(move || barrier.pass())
+            };
+            let sleeper = {
+                let (barrier, deque) = (barrier.clone(), deque.clone());
+                thread::spawn(move || {
+                    leave_call(&deque);
+                    let ticket = barrier.ticket();
+                    barrier.was_passed_since(ticket) && deque.is_empty()
+                })
+            };
+            // SAFETY: this thread is the owner.
+            let (_, called) = unsafe { deque.push(1_usize) };
+            let sleeps = sleeper.join().unwrap();
+            passer.join().unwrap();
+            assert!(called || !sleeps, "sleeper and pusher miss each other");
+        });
+    }
+}
