@@ -244,6 +244,7 @@ where
     if let Some(worker) = here.filter(|worker| worker.is_in(registry)) {
         return record::run(worker, f);
     }
+    registry.check_adopted();
     let latch = Latch::new();
     let group = GroupId::of(&latch);
     let mut result = None;

@@ -194,7 +194,7 @@ impl ThreadBuilder {
         registry.roll.add_user();
         let handler_pending = registry.config.has_start_handler();
         if handler_pending {
-            registry.task_spawned_outside();
+            registry.count_task_outside();
         }
         ThreadBuilder {
             registry,
@@ -386,7 +386,9 @@ struct Adopter(Arc<Registry>);
 impl Drop for Adopter {
     /// The thread ends, and from here on the worker may be gone.
     fn drop(&mut self) {
-        self.0.worker(0).cease();
+        let worker = self.0.worker(0);
+        self.0.adopted_ends(worker);
+        worker.cease();
         self.0.user_leaves();
     }
 }

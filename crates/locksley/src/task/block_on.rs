@@ -74,7 +74,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             continue;
         }
         match Worker::current() {
-            Some(worker) => worker.wait_until(|| bell.is_rung(), || bell.is_rung()),
+            Some(worker) => {
+                worker.wait_until(|| bell.is_rung(), || bell.is_rung());
+                bell.rung();
+            }
             None => {
                 while !bell.rung() {
                     thread::park();

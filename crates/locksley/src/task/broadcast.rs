@@ -145,9 +145,8 @@ pub(crate) fn spawn_broadcast_in<F>(registry: &Registry, f: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    registry.check_process();
     let f = Arc::new(f);
-    let _in_order = lock(&registry.broadcasting);
+    let _in_order = registry.begin_broadcast();
     for index in 0..registry.size() {
         let f = f.clone();
         if let Some(worker) = count_task(registry) {

@@ -12,7 +12,6 @@ use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::registry::Registry;
 use crate::scheduler::wait::wait_outside;
 use crate::scheduler::worker::Worker;
-use crate::sync::lock;
 use crate::task::affinity::push_near;
 use crate::task::broadcast::BroadcastContext;
 use crate::task::cancel::CancelToken;
@@ -111,7 +110,10 @@ impl<'scope> Scope<'scope> {
         match Worker::current_in(registry) {
             // SAFETY: it is the calling thread's, for the rest see above.
             Some(worker) => unsafe { Scope::on(worker) },
-            None => Scope::new(registry, Waiter::Thread(std::thread::current())),
+            None => {
+                registry.check_adopted();
+                Scope::new(registry, Waiter::Thread(std::thread::current()))
+            }
         }
     }
 
@@ -239,8 +241,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&S, &Worker) + Send + 'scope,
     {
         let registry = self.registry();
-        registry.check_process();
-        let _in_order = lock(&registry.broadcasting);
+        let _in_order = registry.begin_broadcast();
         for index in 0..registry.size() {
             registry.deliver(index, self.job(whole, task()));
         }

@@ -129,7 +129,7 @@ pub(crate) fn count_task<'a>(registry: &Registry) -> Option<&'a Worker> {
     let here = Worker::current_in(registry);
     match here {
         Some(worker) => worker.tasks.spawn(),
-        None => registry.task_spawned_outside(),
+        None => registry.count_task_outside(),
     }
     here
 }
@@ -146,7 +146,7 @@ where
     match Worker::current_in(registry) {
         Some(worker) => spawn_detached_on(worker, task),
         None => {
-            registry.task_spawned_outside();
+            registry.count_task_outside();
             inject(registry, make_detached(None, task));
         }
     }

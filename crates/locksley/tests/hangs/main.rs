@@ -8,6 +8,7 @@
 //! `LOCKSLEY_HANGS=all` runs the programs of [`KNOWN`] too.
 #![cfg(all(target_os = "linux", not(loom)))]
 
+mod adopted;
 mod blocking;
 mod broadcasts;
 mod child;

@@ -1,6 +1,6 @@
 //! Pools that call into each other, and pools that end on each other's workers.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -288,4 +288,27 @@ fn a_pool_without_spares_is_called_by_one_that_it_drops() {
             });
         },
     );
+}
+
+/// A task that spawns itself anew until a call from outside has come through, on the only worker.
+#[test]
+fn a_call_beside_tasks_that_spawn_each_other() {
+    fn again(stop: Arc<AtomicBool>) {
+        if !stop.load(Ordering::Relaxed) {
+            locksley::spawn_detached(|| again(stop));
+        }
+    }
+    finishes("pools::a_call_beside_tasks_that_spawn_each_other", || {
+        for strategy in Strategy::ALL {
+            let pool = Pool::builder()
+                .workers(1)
+                .strategy(strategy)
+                .build()
+                .unwrap();
+            let stop = Arc::new(AtomicBool::new(false));
+            let first = stop.clone();
+            pool.spawn_detached(|| again(first));
+            pool.install(|| stop.store(true, Ordering::Relaxed));
+        }
+    });
 }

@@ -87,7 +87,7 @@
 //! | tag | operation | ordering | pairs with | why not weaker | test |
 //! |---|---|---|---|---|---|
 //! | D1 | push and pop: store of `bottom` | Release | D6 | a force would publish slots that it has not seen written | `force_against_pop_and_push` |
-//! | D2 | push: light barrier between `bottom` and `ceiling`; if fenced, a fence in `attend` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push` |
+//! | D2 | push, and what lies on top of an item that is taken back: light barrier between `bottom` and `ceiling`; if fenced, a fence, for a push in `attend` | compiler | the sleeper's heavy one | a request would be missed by both | `sleeper_against_push`, `sleeper_against_take_back` |
 //! | D3 | pop: light barrier between `bottom` and `limit` | compiler | D5 | owner and thief would both take the item | `force_against_pops` |
 //! | D4 | store of `limit`: light barrier before the look at `span`; if fenced, no store but a fence | compiler | D5 | a raise that was overwritten would be missed by both; if fenced, as D3 | `force_against_marks`; `fenced::force_against_pops` |
 //! | D5 | force: heavy barrier; if fenced, a fence | membarrier | D3, D4 | as those | as those |

@@ -181,10 +181,22 @@ impl<T: Word> Embedded<T> {
         }
         let top = Span(self.public.span.load(Ordering::Relaxed)).top(mark);
         self.hot.bottom.store(later(mark, top), Ordering::Release); // [D1]
+        self.order_behind_bottom(); // [D2]
         if private {
             TakenBack::FromUnder
         } else {
             TakenBack::No
+        }
+    }
+
+    /// Orders what was stored to `bottom` before a look at the request: a sleeper that has missed
+    /// the items has called by then.
+    fn order_behind_bottom(&self) {
+        if self.slow.fenced {
+            fence(Ordering::SeqCst);
+        } else {
+            // SAFETY: the rare side pays, or the deque would be fenced.
+            unsafe { barrier::light_unchecked() };
         }
     }
 

@@ -175,8 +175,9 @@ impl Builder {
     /// thread runs jobs while it waits for something of the pool, or in
     /// [`yield_now`](crate::yield_now), and not before; so does a pool of this worker alone.
     /// Dropping the pool on that thread, outside of a task, runs what is left. After that the
-    /// thread is still a worker of the pool: it runs itself what it forks, and a broadcast would
-    /// wait for workers that have left.
+    /// thread is still a worker of the pool: it runs itself what it forks. Where a worker has left,
+    /// a broadcast panics: that is so after the pool, and after the thread. A pool of this worker
+    /// alone refuses all tasks once the thread has ended.
     ///
     /// ```
     /// std::thread::spawn(|| {

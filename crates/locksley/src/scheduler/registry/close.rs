@@ -8,7 +8,8 @@ use crate::task::outstanding::all_done;
 
 impl Registry {
     /// Counts a task that a thread outside of the pool is about to spawn.
-    pub(crate) fn task_spawned_outside(&self) {
+    pub(crate) fn count_task_outside(&self) {
+        self.check_adopted();
         self.outside_tasks.spawn_shared();
     }
 
@@ -88,7 +89,13 @@ impl Registry {
                 if !adopted {
                     return;
                 }
-                worker.serve_until(None, &|| self.closed(), &|| self.closed(), &|| None);
+                // It also runs what is targeted at it, until all others have left: they may wait
+                // for that.
+                let (has_ended, or_unpark) = (
+                    || self.closed() && self.roll.is_empty(),
+                    || self.closed() && self.roll.is_empty_or_unpark(),
+                );
+                worker.serve_until(None, &has_ended, &or_unpark, &|| None);
             }
             // A worker of another pool runs what is targeted at it, and a spare takes its place: a
             // task of this pool may wait for that one.

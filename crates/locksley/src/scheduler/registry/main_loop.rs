@@ -51,7 +51,7 @@ impl Registry {
 
     /// The main loop of a worker, or of a spare.
     pub(crate) fn main_loop(&self, worker: &Worker) {
-        let _guard = AbortOnUnwind;
+        let guard = AbortOnUnwind;
         let spare = worker.index() >= self.size;
         let mut idle = 0;
         // A job may have forked the process: what it left behind belongs to frames that are gone.
@@ -87,14 +87,17 @@ impl Registry {
                 } else if self.counts.get().has_spare_left_over() {
                     self.put_aside(worker);
                 }
-            } else if self.closed() && worker.has_settled() {
+            } else if self.closed()
+                && worker.has_settled()
+                && (spare || self.end_broadcasts(worker))
+            {
                 worker.trace_leaving();
                 // No spare takes the place of an exit handler that blocks.
                 self.counts.try_change(|counts| counts.limit_spares(0));
                 // The worker that finished the last task may not have seen that the pool closes.
                 // And exit handlers may spawn more tasks.
                 self.wake_all();
-                return;
+                break;
             } else {
                 worker.trace_idle();
                 worker.open_to_offers();
@@ -119,6 +122,8 @@ impl Registry {
                 }
             }
         }
+        // The thread may be unwinding already, if this is called by a destructor.
+        std::mem::forget(guard);
     }
 
     /// A worker has something to do.

@@ -28,7 +28,7 @@ use crate::scheduler::idle::shared_barrier::SharedBarrier;
 use crate::scheduler::injector::{Injector, UNKNOWN_OWNER};
 use crate::scheduler::worker::Worker;
 use crate::strategy::Waiting;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::task::blocks::Depot;
 use crate::task::job::GroupId;
 use crate::task::outstanding::TaskCounts;
@@ -54,7 +54,7 @@ pub(crate) struct Registry {
     /// The make that runs this program, if it limits how many jobs there are.
     jobserver: Option<&'static Jobserver>,
     /// Held while a broadcast is delivered, so that all workers get broadcasts in the same order.
-    pub(crate) broadcasting: Mutex<()>,
+    broadcasting: Mutex<Reach>,
     /// The highest number of places ever taken.
     taken: AtomicUsize,
     /// Memory for spawned jobs that its workers do not keep themselves.
@@ -62,6 +62,8 @@ pub(crate) struct Registry {
     /// Tasks that threads outside of the pool have spawned.
     outside_tasks: CachePadded<TaskCounts>,
     closing: AtomicBool,
+    /// Set once no thread is left that could run a job, although the pool has not ended.
+    deserted: AtomicBool,
     sleepers_barrier: SharedBarrier,
     /// Set while a worker lingers.
     lingering: AtomicBool,
@@ -82,6 +84,13 @@ pub(crate) struct Registry {
 unsafe impl Send for Registry {}
 // SAFETY: as above.
 unsafe impl Sync for Registry {}
+
+/// Which workers a broadcast reaches.
+pub(crate) enum Reach {
+    All,
+    /// One has left for good.
+    NotAll,
+}
 
 impl Registry {
     pub(crate) fn new(config: Config) -> Arc<Registry> {
@@ -104,11 +113,12 @@ impl Registry {
             processors,
             share: Share::new(size),
             jobserver: Jobserver::of_this_process(),
-            broadcasting: Mutex::new(()),
+            broadcasting: Mutex::new(Reach::All),
             taken: AtomicUsize::new(size),
             depot: Depot::default(),
             outside_tasks: CachePadded::new(TaskCounts::new()),
             closing: AtomicBool::new(false),
+            deserted: AtomicBool::new(false),
             sleepers_barrier: SharedBarrier::new(),
             lingering: AtomicBool::new(false),
             crowd: Crowd::new(),
@@ -167,6 +177,47 @@ impl Registry {
         self.check_process();
         if self.roll.has_no_users() && !done() {
             refuse_unused();
+        }
+    }
+
+    /// Begins a broadcast: until this is dropped, no other one is delivered. Panics if a worker has
+    /// left the pool for good, so that nothing reaches it.
+    pub(crate) fn begin_broadcast(&self) -> MutexGuard<'_, Reach> {
+        self.check_process();
+        let reach = lock(&self.broadcasting);
+        if matches!(*reach, Reach::NotAll) {
+            drop(reach);
+            refuse_broadcast();
+        }
+        reach
+    }
+
+    /// The worker leaves for good: no broadcast begins after this. Returns `false` if one was
+    /// delivered before, which the worker has not run yet.
+    pub(crate) fn end_broadcasts(&self, worker: &Worker) -> bool {
+        let mut reach = lock(&self.broadcasting);
+        let ends = worker.targeted_jobs.is_empty();
+        if ends {
+            *reach = Reach::NotAll;
+        }
+        ends
+    }
+
+    /// Panics if the pool's only worker was a thread that it had adopted, and that has ended.
+    pub(crate) fn check_adopted(&self) {
+        if self.config.use_current_thread && self.deserted.load(Ordering::Acquire) {
+            refuse_deserted();
+        }
+    }
+
+    /// Notes that the adopted thread ends. Jobs that it has are left to others.
+    pub(crate) fn adopted_ends(&self, worker: &Worker) {
+        while !self.end_broadcasts(worker) {
+            worker.run_targeted();
+        }
+        worker.expose_jobs();
+        if self.size == 1 {
+            self.deserted.store(true, Ordering::Release);
         }
     }
 
@@ -299,6 +350,24 @@ fn refuse_orphaned() -> ! {
     panic!(
         "locksley: this process was forked, and the threads of this pool are its parent's: \
          build a pool in the child, or use the global pool, which starts anew there"
+    )
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_broadcast() -> ! {
+    panic!(
+        "locksley: a worker of this pool has left, so that no broadcast can reach it: the pool \
+         ends, or the thread that it had adopted has ended"
+    )
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_deserted() -> ! {
+    panic!(
+        "locksley: the thread that was this pool's only worker has ended: build the pool on a \
+         thread that outlives it, or with more workers"
     )
 }
 

@@ -190,6 +190,10 @@ impl Worker {
 
     /// Runs something that blocks this worker, with a spare in its place if there is one.
     pub(crate) fn blocking<R>(&self, block: impl FnOnce() -> R) -> R {
+        if self.is_blocked() {
+            // A spare has its place already.
+            return block();
+        }
         let _pause = record::pause(self);
         self.expose_jobs();
         let _blocked = self.registry().begin_block(Block::Indefinitely);

@@ -7,6 +7,9 @@ use crate::observe::stats::{Counters, Event};
 use crate::scheduler::injector::QueuedJob;
 use crate::task::job::JobRef;
 
+/// How many of its own jobs a worker runs before it looks at the pool's queue.
+const IN_A_ROW: u32 = 256;
+
 impl Worker {
     /// Runs a job of another worker while this one waits.
     pub(crate) fn help(&self, queued: QueuedJob) {
@@ -70,7 +73,14 @@ impl Worker {
         }
         registry.pass_on_summons(self);
         let owner = self.index;
+        let mut run = 0_u32;
         while self.targeted_jobs.is_empty() && !registry.is_orphaned() {
+            run = run.wrapping_add(1);
+            // Tasks that spawn each other without end must not keep out what comes from outside.
+            let outside = (run % IN_A_ROW == 0).then(|| registry.injector.pop());
+            if let Some(queued) = outside.flatten() {
+                self.run_job(queued);
+            }
             let Some(job) = self.pop() else { break };
             let queued = QueuedJob { job, owner };
             if !self.drops_ghost(&queued) {

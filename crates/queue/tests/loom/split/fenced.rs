@@ -20,5 +20,6 @@ fenced! {
     growth: grow_against_force, slot_reuse_behind_a_claim, shrink_behind_a_claim;
     owner: last_public_item_against_two_thieves, take_back_against_two_thieves,
         half_is_taken_back_against_a_thief_of_two, expose_against_steal, request_against_push,
-        hole_against_a_thief_of_two, sleeper_against_push, taken_from_the_middle, never_empty;
+        hole_against_a_thief_of_two, sleeper_against_push, sleeper_against_take_back,
+        taken_from_the_middle, never_empty;
 }

@@ -123,6 +123,34 @@ pub(super) fn sleeper_against_push() {
     });
 }
 
+/// The same while the owner takes an item back from under another one, which is out of sight
+/// meanwhile.
+#[test]
+pub(super) fn sleeper_against_take_back() {
+    loom::model(|| {
+        let deque = Arc::new(Embedded::new());
+        // SAFETY: this thread is the owner, for all of these.
+        let (token, _) = unsafe { deque.push(1_usize) };
+        // SAFETY: as above.
+        unsafe {
+            if deque.push(2).1 {
+                deque.attend();
+            }
+            deque.mark();
+        }
+        let sleeper = deque.clone();
+        let asleep = thread::spawn(move || {
+            sleeper.call();
+            assert!(barrier::heavy());
+            sleeper.is_empty()
+        });
+        // SAFETY: as above.
+        unsafe { deque.take_back(token) };
+        let called = deque.is_called();
+        assert!(!asleep.join().unwrap() || called);
+    });
+}
+
 /// A request that comes while the owner makes room stands, or the owner has seen it.
 #[test]
 pub(super) fn request_against_making_room() {
