@@ -5,7 +5,8 @@
 //! counter. Jobs can be taken by group, which no lock-free queue offers: a scope that waits
 //! finds its tasks wherever they were put.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
@@ -56,8 +57,43 @@ fn class_of(scope: GroupId) -> usize {
 
 struct Queue {
     jobs: VecDeque<QueuedJob>,
+    /// How many tasks of each scope there are, so that a waiter whose scope has none does not
+    /// search all others of its class.
+    scopes: HashMap<GroupId, usize>,
     /// How many ghosts there may be.
     ghosts: usize,
+}
+
+impl Queue {
+    /// Where the oldest job of a group is.
+    fn place_of(&self, group: GroupId) -> Option<usize> {
+        // SAFETY: what is in the queue has not been executed.
+        let is_of_group = |queued: &QueuedJob| unsafe { queued.job.group() } == group;
+        self.jobs.iter().position(is_of_group)
+    }
+}
+
+/// Whether a job comes into the queue or goes.
+#[derive(Clone, Copy)]
+enum Change {
+    In,
+    Out,
+}
+
+impl Change {
+    /// Counts a task of this scope.
+    fn apply(self, scopes: &mut HashMap<GroupId, usize>, scope: GroupId) {
+        match (self, scopes.entry(scope)) {
+            (Change::In, entry) => *entry.or_default() += 1,
+            (Change::Out, Entry::Occupied(mut entry)) => {
+                *entry.get_mut() -= 1;
+                if *entry.get() == 0 {
+                    entry.remove();
+                }
+            }
+            (Change::Out, Entry::Vacant(_)) => unreachable!("it was counted when it came"),
+        }
+    }
 }
 
 impl Injector {
@@ -68,6 +104,7 @@ impl Injector {
             scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
+                scopes: HashMap::new(),
                 ghosts: 0,
             }),
         }
@@ -76,23 +113,31 @@ impl Injector {
     pub(crate) fn push(&self, queued: QueuedJob) {
         let mut queue = lock(&self.queue);
         queue.jobs.push_back(queued);
-        self.count(queued.job, usize::wrapping_add);
+        self.count(&mut queue.scopes, queued.job, Change::In);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Changes the number of jobs of this kind by one. With the lock held.
-    fn count(&self, job: JobRef, change: impl Fn(usize, usize) -> usize) {
+    /// Counts a job that comes or goes. With the lock held.
+    fn count(&self, scopes: &mut HashMap<GroupId, usize>, job: JobRef, change: Change) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
             let scope = unsafe { (!job.has_handle()).then(|| job.group()) };
             match scope {
                 None | Some(GroupId::NONE) => return,
-                Some(scope) => &self.scoped[class_of(scope)],
+                Some(scope) => {
+                    change.apply(scopes, scope);
+                    &self.scoped[class_of(scope)]
+                }
             }
         } else {
             &self.forked
         };
-        count.store(change(count.load(Ordering::Relaxed), 1), Ordering::Relaxed);
+        let before = count.load(Ordering::Relaxed);
+        let after = match change {
+            Change::In => before + 1,
+            Change::Out => before - 1,
+        };
+        count.store(after, Ordering::Relaxed);
     }
 
     /// Returns how many jobs seem to be there.
@@ -113,13 +158,12 @@ impl Injector {
         if self.is_empty() {
             return None;
         }
-        self.take(|_| true)
+        self.take(|queue| (!queue.jobs.is_empty()).then_some(0))
     }
 
     /// Takes the oldest job of a group: a spawned one, or the forked one that the group is.
     pub(crate) fn pop_of(&self, group: GroupId) -> Option<QueuedJob> {
-        // SAFETY: what is in the queue has not been executed.
-        self.take(|queued| unsafe { queued.job.group() } == group)
+        self.take(|queue| queue.place_of(group))
     }
 
     /// The same for the forked job that the group is.
@@ -130,18 +174,23 @@ impl Injector {
 
     /// The same for a task of a scope.
     pub(crate) fn pop_scoped(&self, scope: GroupId) -> Option<QueuedJob> {
-        let none = self.scoped[class_of(scope)].load(Ordering::Relaxed) == 0;
-        if none { None } else { self.pop_of(scope) }
+        if self.scoped[class_of(scope)].load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        self.take(|queue| {
+            let has_some = queue.scopes.contains_key(&scope);
+            has_some.then(|| queue.place_of(scope)).flatten()
+        })
     }
 
-    fn take(&self, fits: impl Fn(&QueuedJob) -> bool) -> Option<QueuedJob> {
+    fn take(&self, place: impl Fn(&Queue) -> Option<usize>) -> Option<QueuedJob> {
         if self.is_empty() {
             return None;
         }
         let mut queue = lock(&self.queue);
-        let place = queue.jobs.iter().position(fits)?;
+        let place = place(&queue)?;
         let taken = queue.jobs.remove(place)?;
-        self.count(taken.job, usize::wrapping_sub);
+        self.count(&mut queue.scopes, taken.job, Change::Out);
         self.len.store(queue.jobs.len(), Ordering::Relaxed);
         Some(taken)
     }
@@ -154,10 +203,14 @@ impl Injector {
         }
         let mut queue = lock(&self.queue);
         queue.ghosts += 1;
-        let Queue { jobs, ghosts } = &mut *queue;
+        let Queue {
+            jobs,
+            scopes,
+            ghosts,
+        } = &mut *queue;
         let mut dealt = 0;
         let freed = |job: JobRef| {
-            self.count(job, usize::wrapping_sub);
+            self.count(scopes, job, Change::Out);
             dealt += usize::from(job.is_dealt());
         };
         trim(jobs, ghosts, |queued| queued.job, freed);

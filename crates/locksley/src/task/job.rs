@@ -78,7 +78,7 @@ impl Header {
 }
 
 /// The identity of something that can be waited for: the address of a join's job or of a scope.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct GroupId(pub(crate) usize);
 
 impl GroupId {

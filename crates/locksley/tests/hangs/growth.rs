@@ -333,3 +333,36 @@ fn many_waiters_beside_a_long_queue() {
         assert_eq!(done.into_inner(), 100_000);
     });
 }
+
+/// Scopes that wait while tasks of many other scopes lie in the pool's queue.
+#[test]
+fn scopes_beside_tasks_of_other_scopes() {
+    fn spawn_at_each_level(pool: &Pool, levels: usize, tasks: usize, done: &AtomicUsize) {
+        if levels == 0 {
+            return;
+        }
+        pool.in_place_scope(|s| {
+            for _ in 0..tasks {
+                s.spawn(|_| {
+                    locksley::scope(|inner| {
+                        inner.spawn(|_| {
+                            done.fetch_add(1, Ordering::Relaxed);
+                        });
+                    });
+                });
+            }
+            spawn_at_each_level(pool, levels - 1, tasks, done);
+        });
+    }
+    const NAME: &str = "growth::scopes_beside_tasks_of_other_scopes";
+    finishes_within(FOREVER, NAME, || {
+        let pool = Pool::builder().workers(2).build().unwrap();
+        for tasks in [100, 400] {
+            let (levels, done, start) = (128, AtomicUsize::new(0), Instant::now());
+            spawn_at_each_level(&pool, levels, tasks, &done);
+            let each = start.elapsed().as_secs_f64() / (levels * tasks) as f64;
+            println!("{} tasks: {:.2} us each", levels * tasks, 1e6 * each);
+            assert_eq!(done.into_inner(), levels * tasks);
+        }
+    });
+}
