@@ -14,6 +14,12 @@ pub(crate) fn count(number: u64) -> String {
     groups.join(" ")
 }
 
+/// A number of things, with a space between thousands: `1 lease`, `1 234 leases`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    let what = if number == 1 { one } else { many };
+    format!("{} {what}", count(number))
+}
+
 /// A number of bytes with three digits and a unit: `12.3 kB`.
 pub(crate) fn bytes(number: u64) -> String {
     let (scale, unit) = match number {
@@ -76,6 +82,10 @@ mod tests {
         assert_eq!(
             (several(1, "worker"), several(2, "worker")),
             ("1 worker".into(), "2 workers".into())
+        );
+        assert_eq!(
+            [0, 1, 1234].map(|number| counted(number, "leaf", "leaves")),
+            ["0 leaves", "1 leaf", "1 234 leaves"]
         );
     }
 

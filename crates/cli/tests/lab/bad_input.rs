@@ -27,7 +27,23 @@ fn refused(line: &str, code: i32, parts: &[&str]) {
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let lab = Lab::new();
-    for line in ["list", "list --json", "--help", "--version", "run --help"] {
+    let tree = "cluster run uts --type binomial --branching 10 --q 0.1 --m 2";
+    let (text, json) = (tree.to_owned(), format!("{tree} --json"));
+    for line in [
+        "list",
+        "list --json",
+        "--help",
+        "--version",
+        "run --help",
+        "cluster --help",
+        "cluster run --help",
+        "run fib:n=10",
+        "run fib:n=10 --json",
+        "topology",
+        "completions bash",
+        &text,
+        &json,
+    ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
         let mut command = lab.command(line.split_whitespace());
         command.stdout(full.expect("it is there"));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::help;
 use crate::failure::Failure;
 use crate::names::meant;
-use crate::units::count;
+use crate::units::{count, counted};
 
 const UTS_EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1L
@@ -258,9 +258,9 @@ impl Job for UtsJob {
 
     fn lines(&self, Counted(size): &Counted) -> Vec<(&'static str, String)> {
         let found = format!(
-            "{} nodes, {} leaves, depth {}",
-            count(size.nodes),
-            count(size.leaves),
+            "{}, {}, depth {}",
+            counted(size.nodes, "node", "nodes"),
+            counted(size.leaves, "leaf", "leaves"),
             count(size.depth.into())
         );
         vec![("result", found)]

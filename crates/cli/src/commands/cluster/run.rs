@@ -17,7 +17,7 @@ use crate::interrupt;
 use crate::names;
 use crate::output::Output;
 use crate::ranges;
-use crate::units::{self, bytes, count, digits, several, time};
+use crate::units::{self, bytes, count, counted, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1                 in this process, a worker for each processor
@@ -240,15 +240,15 @@ impl Once<'_> {
 fn moved(all: &Row) -> String {
     let lifelines = match all.lifeline_gifts {
         0 => String::new(),
-        gifts => format!(", {} times along lifelines", count(gifts)),
+        gifts => format!(", {} along lifelines", counted(gifts, "time", "times")),
     };
     format!(
-        "{} of {} requests{lifelines}: {} tasks; {} in {} messages",
+        "{} of {}{lifelines}: {}; {} in {}",
         count(all.steals),
-        count(all.requests),
-        count(all.taken),
+        counted(all.requests, "request", "requests"),
+        counted(all.taken, "task", "tasks"),
         bytes(all.bytes),
-        count(all.messages)
+        counted(all.messages, "message", "messages")
     )
 }
 
@@ -273,4 +273,26 @@ fn table(ranks: &[Row]) -> String {
         ]);
     }
     table.render(Style::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_anything_is_singular() {
+        let one = Row {
+            steals: 1,
+            requests: 1,
+            taken: 1,
+            lifeline_gifts: 1,
+            messages: 1,
+            bytes: 1,
+            ..Row::default()
+        };
+        let expected = "1 of 1 request, 1 time along lifelines: 1 task; 1 B in 1 message";
+        assert_eq!(moved(&one), expected);
+        let expected = "0 of 0 requests: 0 tasks; 0 B in 0 messages";
+        assert_eq!(moved(&Row::default()), expected);
+    }
 }
