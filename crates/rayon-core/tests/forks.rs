@@ -131,7 +131,8 @@ fn a_daemon_has_a_global_pool_of_its_own() {
     assert_eq!(u64::from_le_bytes(answer), 49_995_000);
 }
 
-/// The example `plugin`, which cargo builds together with the tests.
+/// The example `plugin`, which cargo builds together with all tests, but not for `--test forks`
+/// alone: then `cargo build --example plugin` comes first.
 fn plugin() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
