@@ -20,8 +20,10 @@ pub enum Steal<T> {
     Empty,
     /// Another thread interfered. Trying again may succeed; trying elsewhere may be better.
     Retry,
-    /// There is work, but the owner has not made it public yet (split and semi-private deques
-    /// only). The thief should ask the owner to expose some.
+    /// There is work, but the owner has not made it public yet (split and semi-private deques).
+    /// The thief should ask the owner to expose some. Thieves of `steal_half` answer this if the
+    /// kernel refuses the barrier that the theft needs: trying again is in vain until the owner
+    /// has pushed or popped.
     Private,
 }
 

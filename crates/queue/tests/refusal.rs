@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use locksley_queue::split::{Deque, Forced, Stealer};
+use locksley_queue::steal_half::extended;
 use locksley_queue::{Owner, Steal, Thief, barrier};
 
 const ITEMS: u64 = 4_000;
@@ -89,6 +90,40 @@ fn a_refused_force_changes_nothing() {
         assert_eq!(deque.pop(), Some(item));
     }
     assert_eq!(deque.pop(), None);
+}
+
+/// A thief of the extended deque is told that it cannot have the rest, not to try again for ever.
+#[test]
+fn a_refused_theft_of_half_says_so_and_changes_nothing() {
+    if !barrier::is_ready() {
+        return; // Both sides use fences.
+    }
+    let mut deque = extended::Deque::new();
+    let thief = deque.thief();
+    for item in 0..8_u64 {
+        deque.push(item).unwrap();
+    }
+    let refused = without_membarrier(|| {
+        let mut stolen = Vec::new();
+        // Eight items and the answer: more calls than that would be a thief that goes round.
+        let answer = (0..9).map(|_| thief.steal()).find(|answer| match answer {
+            Steal::Success(item) => {
+                stolen.push(*item);
+                false
+            }
+            _ => true,
+        });
+        (stolen, answer, thief.steal())
+    });
+    let Some((mut seen, answer, again)) = refused else {
+        return;
+    };
+    assert_eq!((answer, again), (Some(Steal::Private), Steal::Private));
+    let stolen = thief.steal().success();
+    seen.push(stolen.expect("this thread has the barrier"));
+    seen.extend(std::iter::from_fn(|| deque.pop()));
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..8));
 }
 
 /// Thieves with and without the barrier, and an owner that pushes now and then.

@@ -15,7 +15,9 @@
 //! A thief reads the range, copies items from its top to the free slots behind the bottom of its
 //! own deque, and then changes the victim's range. If the CAS fails, another thread changed the
 //! range, the copies mean nothing and the answer is [`Steal::Retry`]. If it succeeds, the range
-//! did not change in between, so that no other thread took or overwrote what was copied.
+//! did not change in between, so that no other thread took or overwrote what was copied. A theft
+//! that needs the heavy barrier and is refused it answers [`Steal::Private`], and has changed
+//! nothing.
 //!
 //! Because a slot may be overwritten while a slow thief reads it, slots are atomic words. All
 //! processes together make progress whatever becomes of any one of them: the deque is
@@ -60,12 +62,10 @@ impl<T: Word> Thief for Stealer<T> {
         }
         let slot = self.inner.ring.slot(range.top().into());
         let word = slot.0.load(Ordering::Relaxed); // [E6]
-        if !shared.advance(range, 1) {
-            return Steal::Retry;
-        }
-        // SAFETY: the range did not change while the word was read, so it is a pushed one, and
-        // the change of the range made it ours alone.
-        Steal::Success(unsafe { T::from_word(word) })
+        // SAFETY: on success the range did not change while the word was read, so it is a pushed
+        // one, and the change of the range made it ours alone.
+        let take = |()| unsafe { T::from_word(word) };
+        shared.advance(range, 1).map(take)
     }
 
     fn len(&self) -> usize {
@@ -148,15 +148,14 @@ impl<T: Word> Stealer<T> {
         });
         let last = ring.slot(top + others as u64);
         let last = last.0.load(Ordering::Relaxed); // [E5]
-        if !shared.advance(range, others as u16 + 1) {
-            return Steal::Retry;
-        }
-        if others > 0 {
-            own.shared.push_many(bot, others as u16);
-        }
-        // SAFETY: the range did not change while the words were read, so they are pushed ones,
-        // and the change of the range made them ours alone; this one was not put in `own`.
-        Steal::Success((unsafe { T::from_word(last) }, others))
+        shared.advance(range, others as u16 + 1).map(|()| {
+            if others > 0 {
+                own.shared.push_many(bot, others as u16);
+            }
+            // SAFETY: the range did not change while the words were read, so they are pushed ones,
+            // and the change of the range made them ours alone; this one was not put in `own`.
+            (unsafe { T::from_word(last) }, others)
+        })
     }
 }
 

@@ -44,6 +44,7 @@ use super::range::{MAX_CAPACITY, Promise, Range, ahead};
 use crate::sync::barrier;
 use crate::sync::trace::Trace;
 use crate::sync::{AtomicU64, Ordering};
+use crate::traits::Steal;
 
 /// The part of the deque that does not depend on the items.
 #[derive(Debug)]
@@ -144,11 +145,13 @@ impl Shared {
         range.len().min(there.div_ceil(2).max(1)).min(most)
     }
 
-    /// Tries to take the `n` topmost items off a range that was seen as `seen`.
+    /// Tries to take the `n` topmost items off a range that was seen as `seen`. Answers
+    /// [`Steal::Retry`] if the range has changed, [`Steal::Private`] if the kernel refused the
+    /// barrier.
     ///
     /// The new range holds at least an eighth of the items that are left.
     #[inline]
-    pub(super) fn advance(&self, seen: Range, n: u16) -> bool {
+    pub(super) fn advance(&self, seen: Range, n: u16) -> Steal<()> {
         let top = seen.top().wrapping_add(n);
         let promise = Promise(self.top.promise.load(Ordering::Acquire)); // [T2]
         let surely = ahead(promise.limit(), top);
@@ -159,19 +162,17 @@ impl Shared {
         } else if let Some(left) = self.left_above(seen, top) {
             (left.div_ceil(2), true)
         } else {
-            return false;
+            return Steal::Private;
         };
         let new = seen.without(n, len, exact);
         self.trace.leave(seen.tag());
-        self.top
-            .range
-            .compare_exchange(
-                seen.0,
-                new.0,
-                Ordering::Release, // [T5]
-                Ordering::Relaxed, // [T6]
-            )
-            .is_ok()
+        let race = self.top.range.compare_exchange(
+            seen.0,
+            new.0,
+            Ordering::Release, // [T5]
+            Ordering::Relaxed, // [T6]
+        );
+        race.map_or(Steal::Retry, |_| Steal::Success(()))
     }
 
     /// How many items there are from `top` on, if the range is still `seen` afterwards. `None` if

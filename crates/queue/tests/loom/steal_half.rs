@@ -3,7 +3,7 @@
 
 use locksley_queue::barrier::{self, FenceMode};
 use locksley_queue::steal_half::extended;
-use locksley_queue::{Owner, StealBatch, Thief};
+use locksley_queue::{Owner, Steal, StealBatch, Thief};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -311,6 +311,32 @@ tests!(
     robbed_robber,
     dropped_by_the_thief
 );
+
+/// Thieves that are refused the barrier say so, and leave what they cannot have to the owner.
+#[test]
+fn refused_thefts_against_pop_and_push() {
+    barrier::model_refusal(true);
+    loom::model(|| {
+        let mut deque = Deque::filled(4, 3);
+        let thieves: Vec<_> = (0..2)
+            .map(|_| {
+                let thief = deque.thief();
+                thread::spawn(move || {
+                    let stolen = [thief.steal(), thief.steal()];
+                    let items = stolen.into_iter().filter_map(Steal::success);
+                    items.map(open).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let mut seen = deque.pop_some(1);
+        deque.push_all(3..4);
+        for thief in thieves {
+            seen.extend(thief.join().unwrap());
+        }
+        seen.extend(deque.rest());
+        each_once(seen, 4);
+    });
+}
 
 #[test]
 fn empty_stays_empty_in_the_extended_deque() {
