@@ -1,13 +1,13 @@
-//! Workers of unequal speed: a thread that has nothing to do with the pool is bound to the processor
-//! of one worker, and takes a part of it away.
+//! Workers of unequal speed: a thread that has nothing to do with the pool is bound to the
+//! processor of one worker, and takes a part of it away.
 //!
 //! With work W, span D and P processors of mean speed Pi, no schedule takes less than W / (P Pi),
 //! and one that leaves no processor idle while there is work takes D / Pi more at most (Danjean's
 //! lecture, after Bender and Rabin). What the processors had left for the pool is known afterwards:
 //! P times the time, less what the other thread has had. So the note says how much of that there
-//! was, as a multiple of the work: 1 is the bound without its second term, and 1 + P D / W the bound
-//! with a constant of 1. D is one leaf of 2^11, so that P D / W is 0.001. What is above that is
-//! owed to the system, which stops the throttled worker in the middle of a leaf for a whole slice.
+//! was, as a multiple of the work: 1 is the bound without its second term, and 1 + P D / W the
+//! bound with a constant of 1. D is one leaf of 2^11, so that P D / W is 0.001. The system may stop
+//! the throttled worker in the middle of a leaf for a whole slice, which the bound does not know.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -58,7 +58,7 @@ const STRATEGIES: [(&str, &str); 19] = [
     (
         "flexible",
         "idle workers steal one task at a time, and prefer certain victims, such as neighbours. \
-         Better than the same without where sockets are far apart (simulated); else a reference",
+         A reference; better than the same without, where sockets are far apart (simulated)",
     ),
     (
         "semi-private",
