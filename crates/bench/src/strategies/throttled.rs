@@ -1,18 +1,20 @@
-//! Workers of unequal speed: a thread that has nothing to do with the pool takes a part of the
-//! processors away.
+//! Workers of unequal speed: a thread that has nothing to do with the pool is bound to the
+//! processor of one worker, and takes a part of it away.
 //!
 //! With work W, span D and P processors of mean speed Pi, no schedule takes less than W / (P Pi),
 //! and one that leaves no processor idle while there is work takes D / Pi more at most (Danjean's
 //! lecture, after Bender and Rabin). What the processors had left for the pool is known afterwards:
 //! P times the time, less what the other thread has had. So the note says how much of that there
-//! was, as a multiple of the work: 1 is the bound without its second term.
+//! was, as a multiple of the work: 1 is the bound without its second term, and 1 + P D / W the
+//! bound with a constant of 1. D is one leaf of 2^11, so that P D / W is 0.001. The system may stop
+//! the throttled worker in the middle of a leaf for a whole slice, which the bound does not know.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::{Pool, Strategy};
+use locksley::{Pinning, Pool, Strategy};
 
 use super::lineup::{self, STEALING};
 use crate::harness::report::Outcome;
@@ -74,8 +76,21 @@ struct Run {
     available: f64,
 }
 
-/// Runs something while another thread wants a processor for itself.
-fn beside_a_rival(work: impl FnOnce() -> u64) -> (u64, Run) {
+/// A thread for the rival: that of a pool of one worker, since a pool can bind it to a processor,
+/// the first one. Each worker of the pool that is measured has a processor of its own, so that the
+/// rival throttles one of them.
+fn rival_thread() -> Pool {
+    let builder = Pool::builder().workers(1);
+    let builder = if cfg!(target_os = "linux") {
+        builder.pinning(Pinning::Compact)
+    } else {
+        builder
+    };
+    builder.build().expect("the machine has room for a pool")
+}
+
+/// Runs something while the thread of `rivals` wants its processor for itself.
+fn beside_a_rival(rivals: &Pool, work: impl FnOnce() -> u64) -> (u64, Run) {
     let [started, done] = [const { AtomicBool::new(false) }; 2];
     let rival = || {
         let before = processor_time().unwrap_or_default();
@@ -87,7 +102,7 @@ fn beside_a_rival(work: impl FnOnce() -> u64) -> (u64, Run) {
         after.saturating_sub(before)
     };
     thread::scope(|scope| {
-        let rival = scope.spawn(rival);
+        let rival = scope.spawn(|| rivals.install(rival));
         while !started.load(Ordering::Acquire) {
             thread::yield_now();
         }
@@ -119,11 +134,11 @@ fn contender(name: &'static str, strategy: Option<Strategy>) -> Contender {
             Some(pool) => pool.install(|| tree(DEPTH, 1)),
             None => halves(),
         };
-        let runs = operations.clamp(1, 5);
+        let (runs, rivals) = (operations.clamp(1, 5), rival_thread());
         let (mut elapsed, mut available, mut work) = (Duration::ZERO, 0.0, 0.0);
         for _ in 0..runs {
             let (expected, alone) = serially();
-            let (result, one) = beside_a_rival(|| run(&pool));
+            let (result, one) = beside_a_rival(&rivals, || run(&pool));
             verify(name, "sum", expected, result)?;
             elapsed += one.elapsed;
             available += one.available;
@@ -147,7 +162,7 @@ pub(super) fn measure(plan: &Plan, outcome: &mut Outcome) -> Result<(), Wrong> {
         contenders.filter_map(|name| Some(contender(name, Some(lineup::strategy(name)?))));
     let workload = Workload {
         name: NAME,
-        about: "2^11 leaves of 20 us, beside a thread that computes",
+        about: "2^11 leaves of 20 us, beside a thread that computes on one worker's processor",
         reference: STEALING,
         note: Some("processor time over the work"),
         contenders: balanced.chain([contender(HALVES, None)]).collect(),
@@ -164,9 +179,24 @@ mod tests {
     fn all_ways_compute_the_same() {
         let (expected, _) = serially();
         assert_eq!(halves(), expected);
-        assert_eq!(beside_a_rival(halves).0, expected);
+        assert_eq!(beside_a_rival(&rival_thread(), halves).0, expected);
         let strategy = lineup::strategy("stealing").expect("it is built in");
         let pool = lineup::builder(strategy, WORKERS).build().expect("a pool");
         assert_eq!(pool.install(|| tree(DEPTH, 1)), expected);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_rival_has_one_processor() {
+        let allowed = || {
+            let text = fs::read_to_string("/proc/thread-self/status").expect("Linux has it");
+            let line = text
+                .lines()
+                .find(|line| line.starts_with("Cpus_allowed_list"));
+            line.expect("it is there").to_owned()
+        };
+        let list = rival_thread().install(allowed);
+        let cpus = list.split_whitespace().last().expect("a list");
+        assert!(cpus.parse::<usize>().is_ok(), "{list}");
     }
 }

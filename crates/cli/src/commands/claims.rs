@@ -191,6 +191,32 @@ mod tests {
         }
     }
 
+    /// The lecture numbers nothing; all other sources do.
+    #[test]
+    fn every_claim_is_named_by_paper_and_number() {
+        const PLACES: [&str; 7] = [
+            "lemma",
+            "theorem",
+            "corollary",
+            "claim",
+            "problem",
+            "section",
+            "chapter",
+        ];
+        for Meaning { name, paper, .. } in MEANINGS {
+            if paper.starts_with("Danjean, lecture") {
+                continue;
+            }
+            let authors = ["Rito, ", "Hendler and Shavit, "];
+            assert!(authors.iter().any(|who| paper.starts_with(who)), "{name}");
+            let number = PLACES.iter().find_map(|place| {
+                let (_, rest) = paper.split_once(place)?;
+                rest.trim_start_matches('s').trim_start().chars().next()
+            });
+            assert!(number.is_some_and(|digit| digit.is_ascii_digit()), "{name}");
+        }
+    }
+
     #[test]
     fn bounds_are_words() {
         let merge = claims()

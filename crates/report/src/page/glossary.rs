@@ -53,12 +53,12 @@ const STRATEGIES: [(&str, &str); 19] = [
     ),
     (
         "lock-free",
-        "idle workers steal one task at a time from a worker chosen at random",
+        "idle workers steal one task at a time from a worker chosen at random. A reference",
     ),
     (
         "flexible",
         "idle workers steal one task at a time, and prefer certain victims, such as neighbours. \
-         Better than any victim where sockets are far apart (simulated, 64 processors)",
+         A reference; better than the same without, where sockets are far apart (simulated)",
     ),
     (
         "semi-private",

@@ -249,6 +249,32 @@ mod tests {
         );
     }
 
+    /// The second column of claims in docs/THEORY.md is what `locksley theory --only` is given.
+    #[test]
+    fn the_page_names_every_claim_and_no_other() {
+        let page = include_str!("../../docs/THEORY.md");
+        let measured = page
+            .split("\n## ")
+            .find(|part| part.starts_with("Measured"));
+        let rows = measured.expect("there is such a section").lines();
+        let rows = rows.filter(|line| line.starts_with("| ") && line.contains('`'));
+        let wanted: Vec<&str> = rows
+            .filter(|row| !row.contains("`locksley theory --only`"))
+            .filter_map(|row| row.split('`').nth(1))
+            .collect();
+        let all = claims();
+        for name in &wanted {
+            assert!(all.iter().any(|claim| claim.name.contains(name)), "{name}");
+        }
+        for claim in all {
+            let is_named = wanted.iter().any(|name| claim.name.starts_with(name));
+            assert!(is_named, "{}", claim.name);
+        }
+        for section in ["## Proved here", "## Wrong in print", "## Open"] {
+            assert!(page.contains(section), "{section}");
+        }
+    }
+
     #[test]
     fn a_claim_without_findings_does_not_hold() {
         let holds = |count, check| {
