@@ -22,8 +22,7 @@ pub enum Steal<T> {
     Retry,
     /// There is work, but the owner has not made it public yet (split and semi-private deques).
     /// The thief should ask the owner to expose some. Thieves of `steal_half` answer this if the
-    /// kernel refuses the barrier that the theft needs: trying again is in vain until the owner
-    /// has pushed or popped.
+    /// kernel refuses the barrier that the theft needs: trying again at once may be in vain.
     Private,
 }
 
