@@ -154,7 +154,7 @@ impl Registry {
     pub(crate) fn shared(&self) -> Arc<Registry> {
         self.me
             .upgrade()
-            .expect("whoever borrows a registry keeps it alive")
+            .expect("a thread that borrows a registry keeps it alive")
     }
 
     /// Returns `true` if this process was forked from the one that has the pool's threads.
@@ -212,6 +212,10 @@ impl Registry {
 
     /// Notes that the adopted thread ends. Jobs that it has are left to others.
     pub(crate) fn adopted_ends(&self, worker: &Worker) {
+        if self.is_orphaned() {
+            // A lock may be held by a thread that this process does not have.
+            return;
+        }
         while !self.end_broadcasts(worker) {
             worker.run_targeted();
         }
