@@ -145,8 +145,9 @@ pub(super) fn sleeper_against_take_back() {
             sleeper.is_empty()
         });
         // SAFETY: as above.
-        unsafe { deque.take_back(token) };
+        let taken = unsafe { deque.take_back(token) };
         let called = deque.is_called();
+        assert_eq!(taken, TakenBack::FromUnder);
         assert!(!asleep.join().unwrap() || called);
     });
 }
