@@ -7,6 +7,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use crate::task::ghosts::trim;
@@ -50,16 +51,42 @@ const CLASSES: usize = 64;
 
 /// The class of a scope.
 fn class_of(scope: GroupId) -> usize {
-    // Fibonacci hashing: groups are addresses.
-    let hash = (scope.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    hash as usize % CLASSES
+    (fibonacci(scope.0) >> 32) as usize % CLASSES
 }
+
+/// Fibonacci hashing, which spreads addresses: groups are addresses.
+fn fibonacci(address: usize) -> u64 {
+    (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// [`fibonacci`] for a map. The standard library's hash takes longer than all the rest of a push.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        self.0 = fibonacci(self.0 as usize ^ address).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// How many tasks of each scope there are.
+type ScopeCounts = HashMap<GroupId, usize, BuildHasherDefault<AddressHasher>>;
 
 struct Queue {
     jobs: VecDeque<QueuedJob>,
     /// How many tasks of each scope there are, so that a waiter whose scope has none does not
     /// search all others of its class.
-    scopes: HashMap<GroupId, usize>,
+    scopes: ScopeCounts,
     /// How many ghosts there may be.
     ghosts: usize,
 }
@@ -82,7 +109,7 @@ enum Change {
 
 impl Change {
     /// Counts a task of this scope.
-    fn apply(self, scopes: &mut HashMap<GroupId, usize>, scope: GroupId) {
+    fn apply(self, scopes: &mut ScopeCounts, scope: GroupId) {
         match (self, scopes.entry(scope)) {
             (Change::In, entry) => *entry.or_default() += 1,
             (Change::Out, Entry::Occupied(mut entry)) => {
@@ -104,7 +131,7 @@ impl Injector {
             scoped: std::array::from_fn(|_| AtomicUsize::new(0)),
             queue: Mutex::new(Queue {
                 jobs: VecDeque::new(),
-                scopes: HashMap::new(),
+                scopes: ScopeCounts::default(),
                 ghosts: 0,
             }),
         }
@@ -118,7 +145,7 @@ impl Injector {
     }
 
     /// Counts a job that comes or goes. With the lock held.
-    fn count(&self, scopes: &mut HashMap<GroupId, usize>, job: JobRef, change: Change) {
+    fn count(&self, scopes: &mut ScopeCounts, job: JobRef, change: Change) {
         let count = if job.is_spawned() {
             // SAFETY: it was in the queue, or will be, and has not been executed.
             let scope = unsafe { (!job.has_handle()).then(|| job.group()) };

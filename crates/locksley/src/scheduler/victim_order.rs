@@ -36,6 +36,8 @@ pub(crate) struct VictimSelector {
     order: RefCell<Order>,
     /// Who has a say in whom to try first. The owner's alone; not there while it is being asked.
     guide: Cell<Option<Guide>>,
+    /// Set if there was a guide at the start.
+    is_guided: bool,
     /// Whom the owner stole from last. The owner's alone.
     last_victim: Cell<Option<usize>>,
     /// The last thief that stole from the owner, plus one; 0 if there is none. Written by thieves.
@@ -83,6 +85,7 @@ impl VictimSelector {
                 guide,
                 Some(Guide::Own(_) | Guide::Victims(Victims::StealBack { .. }))
             ),
+            is_guided: guide.is_some(),
             guide: Cell::new(guide),
             last_victim: Cell::new(None),
             last_thief: AtomicUsize::new(0),
@@ -205,10 +208,13 @@ impl Worker {
             self.pass_on_request();
             return First::Skip;
         }
-        let Some(guide) = self.selector.guide.take() else {
+        if !self.selector.is_guided {
             return First::InOrder;
-        };
-        self.ask(guide)
+        }
+        match self.selector.guide.take() {
+            Some(guide) => self.ask(guide),
+            None => First::InOrder,
+        }
     }
 
     /// Calls `f` with what the worker sees of the others, and its random numbers.
@@ -251,6 +257,12 @@ impl Worker {
 
     /// Tries to steal from a worker, as part of a search.
     fn search(&self, victim: usize) -> Option<QueuedJob> {
+        if self.registry().worker(victim).is_asleep_empty() {
+            let nothing = Steal::<QueuedJob>::Empty;
+            self.count_attempt(victim, &nothing, false);
+            self.tell_guide(victim, &nothing);
+            return None;
+        }
         let answer = match self.steal_batch_from(victim) {
             Some(answer @ Steal::Success(_)) => answer,
             _ => self.steal_forks(victim).unwrap_or_else(|| {
@@ -258,9 +270,16 @@ impl Worker {
                     .map(|job| QueuedJob { job, owner: victim })
             }),
         };
-        let config = &self.registry().config;
-        self.selector.tried(victim, outcome(&answer), config);
+        self.tell_guide(victim, &answer);
         answer.success()
+    }
+
+    /// Tells a policy that chooses victims what came of an attempt.
+    fn tell_guide<T>(&self, victim: usize, answer: &Steal<T>) {
+        if self.selector.is_guided {
+            let config = &self.registry().config;
+            self.selector.tried(victim, outcome(answer), config);
+        }
     }
 
     /// Has the worker that the strategy asks to share see that at its next fork.

@@ -19,10 +19,11 @@
 //! | K4 | fence between getting up and searching | SeqCst | Z5, the fence of an injector's push | a pusher could take a worker to be on its way that has searched already | `sleep::models::a_push_behind_a_summons_is_seen` |
 //! | K5 | a nap begins, ends, is looked at | Relaxed | - | the fences order them | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
 //! | K6 | fence between the end of a nap and the look for work | SeqCst | Z5 | a pusher could leave its job to a sleeper that has looked already | `sleep::models::a_push_that_is_left_to_a_nap_is_seen` |
+//! | K7 | fence between the sight of a job and the look for a napper | SeqCst | K6 | a worker that leaves another one's job to a napper could see it before the napper does, which has looked already | none: a relay takes a third thread; the fence is argued as that of a pusher (Z5) |
 
 use crossbeam_utils::CachePadded;
 
-use crate::scheduler::idle::sleep::SleepState;
+use crate::scheduler::idle::sleep::{GotUp, SleepState};
 use crate::sync::{AtomicIsize, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// The largest count.
@@ -71,6 +72,12 @@ impl Counts {
     /// How many workers sleep.
     pub(crate) fn asleep(self) -> usize {
         self.asleep.into()
+    }
+
+    /// How many threads of a pool of `size` workers neither sleep nor are blocked.
+    pub(crate) fn awake(self, size: usize) -> usize {
+        let (blocked, up) = self.blocked_and_spares();
+        (size + up).saturating_sub(self.asleep() + blocked)
     }
 
     /// A worker goes to sleep.
@@ -168,8 +175,8 @@ pub(crate) struct AtomicCounts {
 /// Sleepers that will look for work by themselves.
 #[derive(Debug, Default)]
 struct Naps {
-    /// How many there are.
-    napping: AtomicUsize,
+    /// How many there are; for a moment, fewer.
+    napping: AtomicIsize,
     /// How many workers in a row were woken for less work than that is worth.
     in_vain: AtomicUsize,
 }
@@ -254,15 +261,15 @@ impl AtomicCounts {
         woken
     }
 
-    /// Ends the owner's sleep, unless another has. Returns `true` if it was woken to search.
-    pub(crate) fn end_sleep(&self, state: &SleepState) -> bool {
-        let (slept, search) = state.get_up();
-        self.count_woken(slept);
-        if search {
+    /// Ends the owner's sleep, unless another has.
+    pub(crate) fn end_sleep(&self, state: &SleepState) -> GotUp {
+        let got_up = state.get_up();
+        self.count_woken(got_up.by_itself);
+        if got_up.to_search {
             self.summoned.fetch_sub(1, Ordering::Relaxed); // [K3]
             fence(Ordering::SeqCst); // [K4]
         }
-        search
+        got_up
     }
 
     /// A worker that sleeps will look for work by itself soon.
@@ -270,10 +277,28 @@ impl AtomicCounts {
         self.naps.napping.fetch_add(1, Ordering::Relaxed); // [K5]
     }
 
-    /// It is about to look.
+    /// It is about to leave its calls again, and to look.
     pub(crate) fn end_nap(&self) {
         self.naps.napping.fetch_sub(1, Ordering::Relaxed); // [K5]
         fence(Ordering::SeqCst); // [K6]
+    }
+
+    /// Drafts one of these workers as a napper. The caller must unpark it.
+    pub(crate) fn draft<'a, W>(
+        &self,
+        mut workers: impl Iterator<Item = (W, &'a SleepState)>,
+    ) -> Option<W> {
+        let (drafted, _) = workers.find(|(_, state)| state.draft())?;
+        // Behind the exchange: others rely on it that a worker naps.
+        self.begin_nap();
+        Some(drafted)
+    }
+
+    /// Returns `true` if a worker naps. For a thread that has passed a fence since it pushed, or
+    /// saw, what it would leave to that worker.
+    pub(crate) fn has_napper(&self) -> bool {
+        // Below 0 while a sleeper has got up whose drafter has not counted it yet.
+        self.naps.napping.load(Ordering::Relaxed) > 0 // [K5]
     }
 
     /// Notes whether a worker that was woken to search found work that was worth it.
@@ -297,13 +322,13 @@ impl AtomicCounts {
 
     /// Returns `true` if pushes should leave their jobs to a worker that naps, and none does.
     pub(crate) fn needs_napper(&self) -> bool {
-        self.wakes_in_vain() && self.naps.napping.load(Ordering::Relaxed) == 0 // [K5]
+        self.wakes_in_vain() && !self.has_napper()
     }
 
     /// Returns `true` if a job had better be left to a worker that naps: to wake one costs more
     /// than the job seems to be worth. For a thread that has pushed it, and passed a fence since.
     pub(crate) fn leaves_to_nap(&self) -> bool {
-        self.wakes_in_vain() && self.naps.napping.load(Ordering::Relaxed) > 0 // [K5]
+        self.wakes_in_vain() && self.has_napper()
     }
 
     /// Wakes one of these workers to search. The caller must unpark it.

@@ -6,8 +6,8 @@
 //!   calls every worker that is not called   light barrier
 //!   is there work in sight?                 called?  ── yes ──> clears the call, fence, wakes one,
 //!     yes: ends its sleep                                       calls itself if more sleep
-//!     no:  napping + 1, parks for NAP,        (or leaves it to a worker that naps)
-//!          napping - 1, fence
+//!     no:  napping + 1, parks for a while,    (or leaves it to a worker that naps)
+//!          napping - 1, fence, calls again
 //!   heavy barrier
 //!   is there work in sight?
 //!     yes: ends its sleep
@@ -31,7 +31,15 @@
 //! **A push may leave its job to a worker that naps**, if the last wake-ups were in vain: tasks are
 //! so short then that their owner is done with them before help is there, and a wake-up costs as
 //! much as several of them. The napper looks for itself when its nap is over. What it then finds
-//! shows that wake-ups are worth their price again.
+//! shows that wake-ups are worth their price again. The same holds while as many workers are awake
+//! as there are processors; if none naps then, the push *drafts* one of those that sleep.
+//!
+//! **The napper answers for the call that such a push has cleared.** The next pushes see none, and
+//! are as fast as in a pool where no worker sleeps. When its nap ends, the napper stops being one,
+//! passes a fence, and leaves its calls again. Either the pusher, which passes a fence after it has
+//! cleared its call, does not see the napper, and wakes a worker itself; or the napper sees that
+//! the call is gone, and restores it. A sleeper that is woken before it has taken its draft up does
+//! the same as it gets up.
 //!
 //! **Where the barrier is refused** after it had been granted (a seccomp filter), sleepers cannot
 //! know what they miss. They sleep for a short time, and look again.
@@ -51,6 +59,7 @@
 //! | Z3 | push: light barrier (`split`, D2) | compiler | Z2 | as Z2 | `sleep::models::a_push_wakes_a_sleeper` |
 //! | Z4 | fence between the begin of a sleep, or of a block, or the put-aside of a spare, and the look for a call | SeqCst | Z5 | a sleeper could take a call to stand that a pusher clears without seeing it asleep | `sleep::models::a_standing_call_is_not_cleared_unseen`, `a_blocked_worker_is_not_missed`, `a_spare_put_aside_is_not_missed` |
 //! | Z5 | fence between clearing a call, or a push to another worker, and looking for sleepers | SeqCst | Z4 | as Z4 | `sleep::models::a_standing_call_is_not_cleared_unseen` |
+//! | Z7 | fence between the end of a nap and the look for calls (K6) | SeqCst | Z5 | a pusher could leave its call to a napper that takes it to stand | `sleep::models::a_call_that_is_left_to_a_napper_comes_back`, `a_draft_that_comes_too_late_is_ended` |
 //! | Z6 | fence between getting up and the look whether to wake another | Acquire | Z5 | a worker that was woken might not see what for, and keep the summons to itself | `sleep::models::who_is_woken_sees_why` |
 
 use crossbeam_utils::CachePadded;
@@ -71,6 +80,8 @@ const ASLEEP: usize = 1;
 const SEARCH: usize = 2;
 /// A spare that stands in for no worker.
 const SPARE: usize = 3;
+/// Added to any of them: the worker was drafted as a napper, and has not ended that nap.
+const DRAFTED: usize = 4;
 
 impl SleepState {
     pub(crate) fn new() -> Self {
@@ -85,19 +96,52 @@ impl SleepState {
 
     /// Ends the sleep for something else than to look for work. Returns `true` if this call did it.
     pub(crate) fn wake(&self) -> bool {
-        self.is_asleep() && self.replace(ASLEEP, UP)
+        self.end_by_another(UP)
     }
 
     /// Ends the sleep, to look for work. Returns `true` if this call did it.
     pub(crate) fn wake_to_search(&self) -> bool {
-        self.is_asleep() && self.replace(ASLEEP, SEARCH)
+        self.end_by_another(SEARCH)
     }
 
-    /// For the owner: gets up. Returns whether it was still asleep, and whether it was woken to
-    /// search.
-    pub(crate) fn get_up(&self) -> (bool, bool) {
+    /// Ends the sleep. A draft stays: the owner ends that nap.
+    fn end_by_another(&self, to: usize) -> bool {
+        loop {
+            let state = self.state.load(Ordering::Relaxed); // [Z1]
+            if state & !DRAFTED != ASLEEP {
+                return false;
+            }
+            // It fails if the owner takes its draft up just then.
+            if self.replace(state, to | state & DRAFTED) {
+                return true;
+            }
+        }
+    }
+
+    /// For the owner: gets up. Returns how its sleep has ended.
+    pub(crate) fn get_up(&self) -> GotUp {
         let before = self.state.swap(UP, Ordering::Acquire); // [Z1]
-        (before == ASLEEP, before == SEARCH)
+        GotUp {
+            by_itself: before & !DRAFTED == ASLEEP,
+            to_search: before & !DRAFTED == SEARCH,
+            drafted: before & DRAFTED != 0,
+        }
+    }
+
+    /// Drafts a sleeper as a napper. Returns `true` if this call did it. The caller counts the nap,
+    /// and unparks the worker.
+    pub(crate) fn draft(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == ASLEEP && self.replace(ASLEEP, ASLEEP | DRAFTED)
+    }
+
+    /// Returns `true` if the worker was drafted, and has not taken that up.
+    pub(crate) fn is_drafted(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & DRAFTED != 0 // [Z1]
+    }
+
+    /// For the owner: takes a draft up. Returns `true` if there was one.
+    pub(crate) fn take_draft(&self) -> bool {
+        self.is_drafted() && self.state.fetch_and(!DRAFTED, Ordering::AcqRel) & DRAFTED != 0 // [Z1]
     }
 
     /// Replaces a state by another one. Returns `true` if this call did it.
@@ -109,7 +153,7 @@ impl SleepState {
 
     /// Returns `true` while the worker sleeps because it found nothing to do.
     pub(crate) fn is_asleep(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == ASLEEP // [Z1]
+        self.state.load(Ordering::Relaxed) & !DRAFTED == ASLEEP // [Z1]
     }
 
     /// Puts a spare aside until it is called up.
@@ -128,11 +172,25 @@ impl SleepState {
     }
 }
 
-/// Leaves a call at a worker, unless one stands. For a worker that has begun to sleep.
-pub(crate) fn leave_call<T: Word>(deque: &Embedded<T>) {
-    if !deque.is_called() {
+/// How a sleep has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GotUp {
+    /// No other thread ended it.
+    pub(crate) by_itself: bool,
+    /// A waker ended it, for the sleeper to look for work.
+    pub(crate) to_search: bool,
+    /// The sleeper was drafted as a napper meanwhile, and must end that nap.
+    pub(crate) drafted: bool,
+}
+
+/// Leaves a call at a worker, unless one stands. For a worker that has begun to sleep. Returns
+/// `true` if none stood.
+pub(crate) fn leave_call<T: Word>(deque: &Embedded<T>) -> bool {
+    let stands = deque.is_called();
+    if !stands {
         deque.call();
     }
+    !stands
 }
 
 /// Clears a call, and sees everyone asleep who relies on it. For the owner, after a push.
@@ -217,7 +275,7 @@ mod models {
             let woken = {
                 let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
                 thread::spawn(move || {
-                    if sleepers.end_sleep(&state) {
+                    if sleepers.end_sleep(&state).to_search {
                         fence(Ordering::Acquire); // [Z6]
                         assert!(!deque.is_empty(), "woken for nothing");
                     }
@@ -242,7 +300,7 @@ mod models {
             let woken = {
                 let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
                 thread::spawn(move || {
-                    assert!(sleepers.end_sleep(&state));
+                    assert!(sleepers.end_sleep(&state).to_search);
                     !deque.is_empty()
                 })
             };
@@ -313,6 +371,62 @@ mod models {
             let left = sleepers.leaves_to_nap();
             let seen = napper.join().unwrap();
             assert!(seen || !left, "each leaves the job to the other");
+        });
+    }
+
+    /// A pusher clears its call and leaves its job to a napper. After that, either its next push
+    /// sees a call again, or the napper sees that push before it sleeps.
+    #[test]
+    fn a_call_that_is_left_to_a_napper_comes_back() {
+        loom::model(|| {
+            let (_, sleepers, deque) = asleep();
+            sleepers.begin_nap();
+            let napper = {
+                let (sleepers, deque) = (sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    sleepers.end_nap();
+                    leave_call(&deque);
+                    barrier::heavy() && deque.is_empty()
+                })
+            };
+            // SAFETY: this thread is the owner, for all of these.
+            let called = unsafe {
+                let (_, called) = deque.push(1_usize);
+                if called && take_call(&deque).requested && !sleepers.has_napper() {
+                    deque.call();
+                }
+                deque.pop();
+                deque.push(2_usize).1
+            };
+            let sleeps = napper.join().unwrap();
+            assert!(called || !sleeps, "the call is gone, and the napper sleeps");
+        });
+    }
+
+    /// A pusher drafts a sleeper that is getting up just then: the draft is ended, and the call
+    /// comes back for those that sleep on.
+    #[test]
+    fn a_draft_that_comes_too_late_is_ended() {
+        loom::model(|| {
+            let (state, sleepers, deque) = asleep();
+            let sleeper = {
+                let (state, sleepers, deque) = (state.clone(), sleepers.clone(), deque.clone());
+                thread::spawn(move || {
+                    if sleepers.end_sleep(&state).drafted {
+                        sleepers.end_nap();
+                        leave_call(&deque);
+                    }
+                })
+            };
+            // SAFETY: this thread is the owner, for both.
+            unsafe {
+                deque.push(1_usize);
+                take_call(&deque);
+            }
+            let drafted = sleepers.draft([((), &*state)].into_iter()).is_some();
+            sleeper.join().unwrap();
+            assert!(!sleepers.has_napper(), "a worker naps that is awake");
+            assert_eq!(deque.is_called(), drafted, "its call is gone");
         });
     }
 

@@ -2,6 +2,7 @@
 
 mod close;
 mod main_loop;
+mod nap;
 mod spares;
 mod wake;
 

@@ -1,26 +1,17 @@
 //! Handing jobs to a pool, and sleeping and waking its workers: the steps of `scheduler::idle`.
 
 use std::thread;
-use std::time::Duration;
 
 use locksley_trace::Activity;
 
 use super::Registry;
 use crate::observe::stats::Event;
-use crate::scheduler::idle::shared_barrier::Ticket;
 use crate::scheduler::idle::sleep::leave_call;
 use crate::scheduler::injector::QueuedJob;
 use crate::scheduler::neighbours;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, fence};
 use crate::task::job::JobRef;
-
-/// How long a worker naps when all it can see is private work.
-const NAP: Duration = Duration::from_micros(500);
-
-/// The same while pushes leave their jobs to workers that nap, and how often a worker does so then.
-const SHORT_NAP: Duration = Duration::from_micros(250);
-const SHORT_NAPS: u32 = 12;
 
 /// Pauses between a sleeper's calls and its look for work: longer than a store takes to be seen.
 const SETTLE: u32 = 16;
@@ -57,17 +48,23 @@ impl Registry {
         if self.has_enough_summoned() {
             return self.counts.get().wants_work();
         }
+        if !self.wake_sleeper() {
+            self.call_spare();
+        }
+        self.counts.get().wants_work()
+    }
+
+    /// Wakes a sleeping worker to search. Returns `false` if none sleeps.
+    pub(super) fn wake_sleeper(&self) -> bool {
         // A spare that waits sleeps like any other worker.
         let workers = self.workers_in(0..self.workers());
         let states = workers.map(|worker| (worker, &worker.sleep));
-        match self.counts.choose(states) {
-            Some(worker) => {
-                self.count(Event::Woken);
-                worker.unpark();
-            }
-            None => self.call_spare(),
+        let chosen = self.counts.choose(states);
+        if let Some(worker) = chosen {
+            self.count(Event::Woken);
+            worker.unpark();
         }
-        self.counts.get().wants_work()
+        chosen.is_some()
     }
 
     /// Returns `true` if so many workers that were woken have not got up yet that no more are
@@ -114,11 +111,17 @@ impl Registry {
                 .any(|worker| !worker.seems_empty())
     }
 
-    /// Leaves a call at every worker, so that its next push wakes a sleeper, and looks whether
-    /// there is work. A push whose store is on its way just then may be missed.
+    /// Leaves a call at every worker, so that its next push wakes a sleeper. Returns `true` if one
+    /// was not called already.
+    pub(super) fn leave_calls(&self) -> bool {
+        let workers = self.workers_in(0..self.workers());
+        let left = workers.map(|worker| leave_call(&worker.deque));
+        left.fold(false, |any, left| any | left)
+    }
+
+    /// Leaves a call at every worker, and looks whether there is work. A push whose store is on its way just then may be missed.
     pub(super) fn call_and_look(&self) -> bool {
-        self.workers_in(0..self.workers())
-            .for_each(|worker| leave_call(&worker.deque));
+        self.leave_calls();
         for _ in 0..SETTLE {
             std::hint::spin_loop();
         }
@@ -130,9 +133,7 @@ impl Registry {
     pub(super) fn call_for_work(&self) -> Option<bool> {
         loop {
             let count = self.workers();
-            for worker in self.workers_in(0..count) {
-                leave_call(&worker.deque);
-            }
+            self.leave_calls();
             let ordered = self.sleepers_barrier.pass();
             // A spare that starts after the barrier takes itself to be called.
             if self.workers() == count {
@@ -170,11 +171,15 @@ impl Registry {
         neighbours::look_around(self, worker);
         let parked = worker.traced(Activity::Parked);
         // Where the barrier is refused, the naps were all.
-        let work = self.take_naps(called, self.sleepers_barrier.ticket(), awake);
-        if work == Some(false) && !worker.has_received() {
-            while worker.sleep.is_asleep() && !ready() {
+        let mut work = self.nap_first(called, &awake);
+        while work == Some(false) && !worker.has_received() {
+            while worker.sleep.is_asleep() && !worker.sleep.is_drafted() && !ready() {
                 thread::park();
             }
+            if !worker.sleep.take_draft() {
+                break;
+            }
+            work = self.nap_drafted(&awake);
         }
         drop(parked);
         self.end_sleep(worker);
@@ -186,52 +191,13 @@ impl Registry {
         neighbours::look_where(self, worker);
     }
 
-    /// Parks the calling worker, which is asleep and has called so many workers, for a while, and
-    /// looks for work after that. Returns `Some(false)` if there is none, and `None` if that is not
-    /// known, or it was woken.
-    fn take_naps(&self, called: usize, ticket: Ticket, awake: impl Fn() -> bool) -> Option<bool> {
-        let (length, mut naps) = if self.counts.needs_napper() {
-            (SHORT_NAP, SHORT_NAPS)
-        } else {
-            (NAP, 1)
-        };
-        loop {
-            self.counts.begin_nap();
-            thread::park_timeout(length);
-            self.counts.end_nap();
-            naps -= 1;
-            if awake() {
-                return None;
-            } else if naps == 0 {
-                let ordered = self.sleepers_barrier.was_passed_since(ticket);
-                return if ordered && self.workers() == called {
-                    Some(self.work_in_sight())
-                } else {
-                    self.call_for_work()
-                };
-            } else if self.work_in_sight() {
-                return Some(true);
-            }
-        }
-    }
-
-    /// Sleeps for a moment: what is in sight had better be left to another worker, which is busy;
-    /// or what is not in sight is not known.
-    pub(super) fn nap(&self, worker: &Worker, needed: bool) {
-        if needed {
-            self.nap_for(worker, NAP);
-        }
-    }
-
-    pub(super) fn nap_for(&self, worker: &Worker, time: Duration) {
-        worker.counters.count(Event::Park);
-        let _parked = worker.traced(Activity::Parked);
-        thread::park_timeout(time);
-    }
-
     /// Ends the sleep of the calling worker.
     fn end_sleep(&self, worker: &Worker) {
-        if self.counts.end_sleep(&worker.sleep) {
+        let got_up = self.counts.end_sleep(&worker.sleep);
+        if got_up.drafted {
+            self.end_nap();
+        }
+        if got_up.to_search || got_up.drafted {
             worker.summoned.set(true);
         }
     }
@@ -259,17 +225,16 @@ impl Registry {
         self.counts.note_search(worth_it);
     }
 
-    /// Returns `true` if a job that the calling worker has pushed needs no worker woken for it.
-    pub(crate) fn leaves_to_nap(&self) -> bool {
-        self.counts.leaves_to_nap()
-    }
-
     #[cold]
     #[inline(never)]
     fn wake_another(&self) {
         // What the caller was woken for is in sight behind it, unless it was taken.
         fence(Ordering::Acquire); // [Z6]
-        if self.work_in_sight() {
+        if !self.work_in_sight() {
+            return;
+        }
+        fence(Ordering::SeqCst); // [K7]
+        if !self.leaves_to_napper() {
             self.wake_one();
         }
     }

@@ -139,8 +139,8 @@ impl Worker {
         if wants_call {
             self.count_down();
         }
-        // A job that is left to a worker that naps leaves the call of those that sleep longer.
-        let more_sleep = left || self.registry().wake_one_for(dealt_to, is_dedicated);
+        // The worker that naps restores the call of those that sleep longer.
+        let more_sleep = !left && self.registry().wake_one_for(dealt_to, is_dedicated);
         if more_sleep || wants_call || self.is_recorded() {
             self.deque.call();
         }

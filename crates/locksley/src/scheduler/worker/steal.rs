@@ -176,6 +176,13 @@ impl Worker {
         self.deque.len() + self.stealer.as_ref().map_or(0, |stealer| stealer.len())
     }
 
+    /// Returns `true` if this worker sleeps, and a thief would find nothing in its queue: it had
+    /// nothing private when it went to sleep. For other workers.
+    #[inline]
+    pub(crate) fn is_asleep_empty(&self) -> bool {
+        self.sleep.is_asleep() && self.stealer.is_none() && self.deque.public_len() == 0
+    }
+
     /// Returns `true` if this worker's queues seem empty. For other workers.
     pub(crate) fn seems_empty(&self) -> bool {
         self.deque.is_empty()

@@ -5,10 +5,11 @@
 //! orders. The counts change by the same code as in the pool. A state from which no step leads on
 //! is a standstill if a task is not done, or a thread has not left a pool that was closed.
 //!
-//! Abstracted: the queues of a pool are one bag; that a push sees a call is assumed (`sleep` has
-//! loom models of that); which tasks are outstanding is known at once (`outstanding` has models of
-//! that). A nap can end at any moment; no other timer exists, so that nothing here relies on one.
-//! Whether a push leaves its task to a sleeper that naps is open too.
+//! Abstracted: the queues of a pool are one bag; that a sleeper sees a push that does not see its
+//! call is assumed, so that it leaves its calls and looks in one step (`sleep` has loom models of
+//! that); which tasks are outstanding is known at once (`outstanding` has models of that). A nap
+//! can end at any moment; no other timer exists, so that nothing here relies on one. Whether a push
+//! leaves its task to a sleeper that naps, or drafts one, is open too.
 //!
 //! Workers of a pool that get no targeted jobs are alike, and so are its spares: states that differ
 //! by which of them is which are one. Each choice among threads is therefore open in the model,
@@ -69,6 +70,10 @@ struct Rules {
     looks_after_naps: bool,
     /// A worker that sees work as it goes to sleep keeps its summons.
     keeps_summons: bool,
+    /// A sleeper restores the calls that were cleared during its nap.
+    restores_calls: bool,
+    /// A sleeper that was drafted, and is woken before it has taken that up, ends that nap.
+    ends_drafts: bool,
 }
 
 const RULES: Rules = Rules {
@@ -80,6 +85,8 @@ const RULES: Rules = Rules {
     wakes_when_leaving: true,
     looks_after_naps: true,
     keeps_summons: true,
+    restores_calls: true,
+    ends_drafts: true,
 };
 
 /// A program, and the pools that it runs on.
@@ -120,7 +127,9 @@ enum Sleep {
 enum Step {
     /// Looks for work, or goes on with its task.
     Go,
-    /// Wakes one, after a push.
+    /// Looks whether it is called, after a push, and clears the call.
+    LookCalled,
+    /// Wakes one.
     Wake(Then),
     /// Has counted a spare as up, and calls it.
     Rouse(Then),
@@ -128,7 +137,10 @@ enum Step {
     LookAsleep,
     /// Parked for a while.
     Nap,
+    /// Its nap has ended: leaves its calls again, and looks.
     LookAfterNap,
+    /// Has got up, and was drafted meanwhile.
+    EndDraft,
     Parked,
     LieDown,
     LookAgain,
@@ -164,6 +176,10 @@ enum Then {
 struct Thread {
     sleep: Sleep,
     summoned: bool,
+    /// A sleeper has left a call, so that the next push looks for sleepers.
+    called: bool,
+    /// Drafted as a napper, and has not taken that up.
+    drafted: bool,
     step: Step,
     /// The tasks that it is inside of, with their next operations.
     stack: Vec<(usize, usize)>,
@@ -226,6 +242,9 @@ impl Model for Program {
         let thread = |sleep| Thread {
             sleep,
             summoned: false,
+            // A spare takes it that there were calls before it was started.
+            called: sleep == Sleep::Absent,
+            drafted: false,
             step: Step::Go,
             stack: Vec::new(),
             targeted: Vec::new(),

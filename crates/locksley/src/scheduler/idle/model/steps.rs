@@ -32,7 +32,7 @@ impl Program {
             Step::Left => false,
             Step::Go => !spins(),
             Step::Idles => awaited_done(),
-            Step::Parked => thread.sleep != Sleep::Asleep || served(),
+            Step::Parked => thread.sleep != Sleep::Asleep || thread.drafted || served(),
             Step::Aside => thread.sleep != Sleep::Spare,
             Step::Blocked => served() || state.pools[pool].counts.lacks_spares(),
             _ => true,
@@ -43,13 +43,26 @@ impl Program {
         let step = state.pools[pool].threads[index].step;
         let next = match step {
             Step::Go => self.go(state, pool, index, choice),
-            Step::Wake(then) => {
-                if then == Then::Next && state.pools[pool].leaves_to_nap(choice) {
-                    self.then(state, pool, index, then)
-                } else if self.wake(&mut state.pools[pool], choice) {
-                    Step::Rouse(then)
+            Step::LookCalled => {
+                if std::mem::take(&mut state.pools[pool].threads[index].called) {
+                    Step::Wake(Then::Next)
                 } else {
+                    self.then(state, pool, index, Then::Next)
+                }
+            }
+            Step::Wake(then) => {
+                let pushed = matches!(then, Then::Next | Then::Go);
+                if pushed && state.pools[pool].leaves_to_nap(choice) {
                     self.then(state, pool, index, then)
+                } else {
+                    let calls_spare = self.wake(&mut state.pools[pool], choice);
+                    let wants_work = state.pools[pool].counts.wants_work();
+                    state.pools[pool].threads[index].called |= then == Then::Next && wants_work;
+                    if calls_spare {
+                        Step::Rouse(then)
+                    } else {
+                        self.then(state, pool, index, then)
+                    }
                 }
             }
             Step::Rouse(then) => {
@@ -70,22 +83,47 @@ impl Program {
                 pool.threads[index].summoned = false;
                 Step::LookAsleep
             }
-            Step::LookAsleep if self.finds_nothing(state, pool, index) => Step::Nap,
-            Step::LookAsleep if self.rules.keeps_summons => {
-                state.pools[pool].get_up_from_nap(index)
+            Step::LookAsleep => {
+                state.pools[pool].leave_calls();
+                if self.finds_nothing(state, pool, index) {
+                    Step::Nap
+                } else if self.rules.keeps_summons {
+                    state.pools[pool].get_up_from_nap(index)
+                } else {
+                    state.pools[pool].get_up(index)
+                }
             }
-            Step::LookAsleep => state.pools[pool].get_up(index),
-            Step::Nap if state.pools[pool].threads[index].sleep != Sleep::Asleep => {
-                state.pools[pool].get_up_from_nap(index)
+            Step::Nap => Step::LookAfterNap,
+            Step::LookAfterNap => {
+                if self.rules.restores_calls {
+                    state.pools[pool].leave_calls();
+                }
+                let asleep = state.pools[pool].threads[index].sleep == Sleep::Asleep;
+                let idle = !self.rules.looks_after_naps || self.finds_nothing(state, pool, index);
+                if !(asleep && idle) {
+                    state.pools[pool].get_up_from_nap(index)
+                } else if choice == 0 {
+                    Step::Parked
+                } else {
+                    Step::Nap
+                }
             }
-            Step::Nap if self.rules.looks_after_naps => Step::LookAfterNap,
-            Step::Nap => Step::Parked,
-            Step::LookAfterNap if self.finds_nothing(state, pool, index) => {
-                // It may nap again.
-                if choice == 0 { Step::Parked } else { Step::Nap }
+            Step::Parked => {
+                let thread = &mut state.pools[pool].threads[index];
+                if thread.sleep == Sleep::Asleep && std::mem::take(&mut thread.drafted) {
+                    Step::Nap
+                } else {
+                    state.pools[pool].get_up(index)
+                }
             }
-            Step::LookAfterNap => state.pools[pool].get_up_from_nap(index),
-            Step::Parked => state.pools[pool].get_up(index),
+            Step::EndDraft => {
+                state.pools[pool].threads[index].drafted = false;
+                if self.rules.ends_drafts {
+                    state.pools[pool].leave_calls();
+                    state.pools[pool].threads[index].summoned = true;
+                }
+                Step::Go
+            }
             Step::LieDown => {
                 let pool = &mut state.pools[pool];
                 pool.threads[index].sleep = Sleep::Spare;
@@ -94,6 +132,7 @@ impl Program {
             }
             Step::LookAgain => {
                 let pool = &mut state.pools[pool];
+                pool.leave_calls();
                 let called = match pool.counts.call_spare() {
                     Some(counts) if self.rules.spares_look_again && !pool.queue.is_empty() => {
                         pool.counts = counts;
@@ -121,8 +160,14 @@ impl Program {
                     None => Step::WithoutSpare,
                 }
             }
-            Step::LookBlocked if state.pools[pool].queue.is_empty() => Step::CheckBlocked,
-            Step::LookBlocked => Step::Wake(Then::CheckBlocked),
+            Step::LookBlocked => {
+                state.pools[pool].leave_calls();
+                if state.pools[pool].queue.is_empty() {
+                    Step::CheckBlocked
+                } else {
+                    Step::Wake(Then::CheckBlocked)
+                }
+            }
             Step::CheckBlocked => {
                 let pool = &mut state.pools[pool];
                 if pool.counts.lacks_spares() {
@@ -230,7 +275,7 @@ impl Program {
             Spawn(child) => {
                 state.tasks[child] = Task::Queued;
                 state.pools[pool].queue.push(child);
-                Step::Wake(Then::Next)
+                Step::LookCalled
             }
             Hand(other, child) => {
                 // The thread wakes a worker of the other pool in the same step.
@@ -408,11 +453,28 @@ impl Program {
 }
 
 impl Pool {
-    /// Returns `true` if a push that may choose leaves its task to a sleeper that naps.
-    fn leaves_to_nap(&self, choice: usize) -> bool {
+    /// Returns `true` if a push that may choose leaves its task to a sleeper that naps, or drafts
+    /// one.
+    fn leaves_to_nap(&mut self, choice: usize) -> bool {
+        if choice != CHOICES - 1 {
+            return false;
+        }
         // Also one that was woken meanwhile, and has not got up.
-        let naps = |thread: &Thread| thread.step == Step::Nap;
-        choice == CHOICES - 1 && self.threads.iter().any(naps)
+        let naps = |thread: &Thread| thread.step == Step::Nap || thread.drafted;
+        if self.threads.iter().any(naps) {
+            return true;
+        }
+        // One that is about to park sees it then.
+        let sleeps = |thread: &&mut Thread| thread.sleep == Sleep::Asleep;
+        let sleeper = self.threads.iter_mut().find(sleeps);
+        sleeper.map(|sleeper| sleeper.drafted = true).is_some()
+    }
+
+    /// Leaves a call at every thread.
+    fn leave_calls(&mut self) {
+        self.threads
+            .iter_mut()
+            .for_each(|thread| thread.called = true);
     }
 
     /// Takes the newest task, or an older one.
@@ -435,6 +497,10 @@ impl Pool {
             _ => {}
         }
         thread.sleep = Sleep::Up;
-        Step::Go
+        if thread.drafted {
+            Step::EndDraft
+        } else {
+            Step::Go
+        }
     }
 }

@@ -284,6 +284,32 @@ fn a_sleeper_looks_after_its_nap() {
     needs(program, broken);
 }
 
+/// A task is left to a napper, which clears its pusher's call; the next one needs a third worker.
+#[test]
+fn a_napper_restores_the_calls() {
+    let tasks = vec![vec![Spawn(1), Spawn(2), Spin(2)], vec![Spin(2)], vec![]];
+    let broken = Rules {
+        restores_calls: false,
+        ..RULES
+    };
+    needs(one_pool(3, 0, tasks), broken);
+}
+
+/// A task is left to a sleeper that was drafted, and that gets a targeted job before it naps.
+#[test]
+fn a_draft_is_not_forgotten() {
+    let tasks = vec![
+        vec![Spawn(2), Target(1, 1), Spin(2), Block(1)],
+        vec![Spin(2)],
+        vec![],
+    ];
+    let broken = Rules {
+        ends_drafts: false,
+        ..RULES
+    };
+    needs(one_pool(3, 0, tasks), broken);
+}
+
 /// A task is pushed just when the only spare finds nothing and is put aside.
 #[test]
 fn a_spare_that_is_put_aside_looks_again() {
