@@ -81,6 +81,3 @@ impl From<locksley_report::Error> for Error {
         Error::System(error.to_string())
     }
 }
-
-/// The name by which `commands/cluster` knows [`Error`].
-pub(crate) type Failure = Error;

@@ -13,11 +13,6 @@ mod render;
 
 use std::process::ExitCode;
 
-// The paths by which `commands/cluster` knows these modules.
-use error as failure;
-use parse::{names, ranges};
-use render::{output, units};
-
 /// Runs the command `locksley`.
 pub fn locksley() -> ExitCode {
     let cli = cli::Cli::read();

@@ -337,6 +337,23 @@ fn a_trace_of_nothing_is_empty() {
     let outcome = search(&options, Network::default(), &["oak", "elm"]).unwrap();
     check(&outcome);
     assert!(outcome.trace.unwrap().is_empty());
+    assert_eq!(outcome.traces_left_out, 0);
+}
+
+/// Rank 0 has the traces of all in its memory.
+#[test]
+fn a_trace_that_is_larger_than_its_share_is_left_out() {
+    let traced = |bytes| Options {
+        trace: Some(1 << 14),
+        trace_bytes: bytes,
+        ..options()
+    };
+    let outcome = search(&traced(300), Network::default(), &["oak", "elm", "elm"]).unwrap();
+    check(&outcome);
+    assert_eq!(outcome.traces_left_out, 3);
+    assert!(outcome.trace.unwrap().is_empty());
+    let outcome = search(&traced(1 << 30), Network::default(), &["oak", "elm", "elm"]).unwrap();
+    assert_eq!(outcome.traces_left_out, 0);
 }
 
 /// Spawns a task for a little later, and that one another, down to 0.

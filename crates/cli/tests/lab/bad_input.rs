@@ -23,35 +23,54 @@ fn refused(line: &str, code: i32, parts: &[&str]) {
     assert!(lab.files().is_empty(), "{line} left {:?}", lab.files());
 }
 
+/// Runs a command whose standard output is a full disk.
+#[cfg(target_os = "linux")]
+pub(crate) fn cannot_be_written(mut command: std::process::Command) {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    command.stdout(full.expect("it is there"));
+    let output = command.stderr(std::process::Stdio::piped()).output();
+    let output = output.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{command:?}: {said}");
+    assert!(said.contains("standard output"), "{command:?}: {said}");
+}
+
+/// Every command that needs no server, in words and as a document.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let lab = Lab::new();
-    let tree = "cluster run uts --type binomial --branching 10 --q 0.1 --m 2";
-    let (text, json) = (tree.to_owned(), format!("{tree} --json"));
+    lab.good(&format!("{} --out results", crate::COMPARE));
     for line in [
-        "list",
-        "list --json",
         "--help",
         "--version",
         "run --help",
         "cluster --help",
         "cluster run --help",
-        "run fib:n=10",
-        "run fib:n=10 --json",
-        "topology",
-        "completions bash",
-        &text,
-        &json,
     ] {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
-        let mut command = lab.command(line.split_whitespace());
-        command.stdout(full.expect("it is there"));
-        let output = command.stderr(std::process::Stdio::piped()).output();
-        let output = output.expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{line}: {said}");
-        assert!(said.contains("standard output"), "{line}: {said}");
+        cannot_be_written(lab.command(line.split_whitespace()));
+    }
+    for line in [
+        crate::COMPARE,
+        "list",
+        "run fib:n=10",
+        "topology",
+        "experiment batch --quick --threads 2 --tasks 4 --rounds 1",
+        "profile fib:n=10 --workers 1 --rounds 1",
+        "trace fib:n=10 --workers 1",
+        "record fib:n=10",
+        "replay fib:n=10 --processors 1,64 --strategies stealing --rounds 1",
+        "simulate fib:n=12 --processors 4 --strategies lock-free",
+        "theory --quick --only merge",
+        "report results",
+        "completions bash",
+        "cluster run uts --type binomial --branching 10 --q 0.1 --m 2",
+        "cluster simulate --hosts 1,2 --work 1ms",
+    ] {
+        cannot_be_written(lab.command(line.split_whitespace()));
+        if line != "completions bash" {
+            cannot_be_written(lab.command(line.split_whitespace().chain(["--json"])));
+        }
     }
 }
 

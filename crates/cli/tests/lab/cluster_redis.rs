@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+#[cfg(target_os = "linux")]
+use crate::bad_input::cannot_be_written;
 use crate::{Lab, Ran};
 
 pub(crate) const SMALL: &str = "uts --type binomial --branching 2000 --q 0.12 --m 8 --seed 42";
@@ -89,6 +91,10 @@ impl Site {
     pub(crate) fn json(&self, line: &str) -> Value {
         let ran = self.run(&format!("{line} --json"));
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
+        assert!(
+            ran.out.starts_with("{\n  \"schema\": 1,"),
+            "{line}: {ran:?}"
+        );
         serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{line}: {error}: {ran:?}"))
     }
 
@@ -346,6 +352,31 @@ fn what_was_set_aside_is_listed_shown_and_tried_again() {
         gone.code == 2 && gone.err.contains("dead list a"),
         "{gone:?}"
     );
+    worker.kill().expect("it is there");
+    worker.wait().expect("it ends");
+}
+
+/// Every command that needs a server, in words and as a document.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let Some(site) = Site::new() else { return };
+    for json in ["", " --json"] {
+        for line in [
+            format!("submit --job a --detach {SMALL}"),
+            "status".to_owned(),
+            "status a".to_owned(),
+            "dead list a".to_owned(),
+            "dead retry a --all".to_owned(),
+            "cancel a --forget".to_owned(),
+            "worker --workers 1 --linger 100ms".to_owned(),
+        ] {
+            cannot_be_written(site.command(&format!("{line}{json}")));
+        }
+    }
+    cannot_be_written(site.command("status --watch"));
+    let mut worker = site.worker();
+    cannot_be_written(site.command(&format!("submit {SMALL}")));
     worker.kill().expect("it is there");
     worker.wait().expect("it ends");
 }

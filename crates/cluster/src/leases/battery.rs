@@ -171,6 +171,7 @@ macro_rules! battery {
             a_renewed_lease_does_not_run_out
             a_void_ticket_cannot_be_renewed_and_takes_nothing_back
             a_repeated_completion_counts_once
+            a_completion_brings_the_next_task_if_it_counts
             the_same_job_is_attached_and_another_refused
             of_many_who_submit_at_once_one_creates
             giving_up_lets_others_try
@@ -322,6 +323,24 @@ pub(super) fn a_repeated_completion_counts_once(world: &dyn World) {
     let status = case.status();
     assert_eq!((status.done, status.outstanding), (1, 2));
     assert_eq!(case.results(), ["A"]);
+}
+
+pub(super) fn a_completion_brings_the_next_task_if_it_counts(world: &dyn World) {
+    let case = Case::with(world, &["a", "b"]);
+    let lease = case.lease("w").expect("a waits");
+    let done = completion("A", &["c"]);
+    let complete = |lease: &Lease| case.pool.complete_and_lease(lease, &done, false);
+    let (completed, next) = complete(&lease).expect("the pool is there");
+    let next = next.expect("b waits");
+    assert_eq!(completed, counted(2, 1));
+    assert_eq!(
+        (next.task.as_deref(), next.ticket.worker.as_str()),
+        (Some(&b"b"[..]), "w")
+    );
+    assert!(case.renew(&next));
+    assert_eq!(complete(&lease), Ok((Completed::Fenced, None)));
+    let status = case.status();
+    assert_eq!((status.outstanding, status.in_flight), (2, 1));
 }
 
 pub(super) fn the_same_job_is_attached_and_another_refused(world: &dyn World) {

@@ -92,6 +92,15 @@ impl Memory {
         world.seen
     }
 
+    /// Wakes who waits, if a completion brings tasks or ends a job. Most do neither.
+    fn tell_of(&self, completion: &Completion, completed: Completed) {
+        let over = matches!(completed, Completed::Counted { outstanding: 0, .. });
+        let filled = !completion.deferred.is_empty() || !completion.inputs.is_empty();
+        if over || filled || !completion.children.is_empty() {
+            self.changed.notify_all();
+        }
+    }
+
     fn wait<'a>(&self, world: MutexGuard<'a, World>, time: Duration) -> MutexGuard<'a, World> {
         let waited = self.changed.wait_timeout(world, time);
         waited.unwrap_or_else(PoisonError::into_inner).0
@@ -184,9 +193,30 @@ impl LeasePool for Memory {
     fn complete(&self, ticket: &Ticket, completion: &Completion) -> Result<Completed, Trouble> {
         let mut world = self.world();
         let now = self.now(&mut world);
-        let completed = world.complete(ticket, completion, now);
-        self.changed.notify_all();
-        completed
+        let completed = world.complete(ticket, completion, now)?;
+        self.tell_of(completion, completed);
+        Ok(completed)
+    }
+
+    fn complete_and_lease(
+        &self,
+        lease: &Lease,
+        completion: &Completion,
+        suspect: bool,
+    ) -> Result<(Completed, Option<Lease>), Trouble> {
+        let mut world = self.world();
+        let now = self.now(&mut world);
+        let completed = world.complete(&lease.ticket, completion, now)?;
+        self.tell_of(completion, completed);
+        if completed == Completed::Fenced {
+            return Ok((completed, None));
+        }
+        let worker = WorkerId {
+            name: lease.ticket.worker.clone(),
+            build: lease.job.build,
+        };
+        let (mut leases, _) = world.lease(&worker, 1, suspect, now);
+        Ok((completed, leases.pop()))
     }
 
     fn give_up(&self, ticket: &Ticket, why: &GiveUp) -> Result<bool, Trouble> {

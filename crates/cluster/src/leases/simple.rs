@@ -7,7 +7,7 @@ use locksley::Pool;
 
 use super::{
     Catalogue, JobId, JobInfo, LeasePool, Setup, State, Stop, Submitted, Tally, Terms, Trouble,
-    WorkerId, follow, serve, submit, worker_name,
+    WorkerId, follow, serve, submit::submit_patiently, worker_name,
 };
 use crate::{Build, Malformed, Program, Reduce, Task};
 
@@ -76,8 +76,9 @@ pub enum JobError {
 /// How long a submitter waits for a server that is away.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Submits a job under a name, with the usual [terms](Terms), and waits for its result. If it is
-/// interrupted, the same call waits on: a job that is running is not submitted twice.
+/// Submits a job under a name, with the usual [terms](Terms), and waits for its result. A
+/// server that is away is waited for, a minute at a time. If it is interrupted, the same call waits
+/// on: a job that is running is not submitted twice.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -118,7 +119,7 @@ pub fn submit_and_wait<R: Reduce, T: Task<Output = R>>(
         program: program.name().to_owned(),
         terms: Terms::default(),
     };
-    if let Submitted::Over(_) = submit(leases, &job, tasks)? {
+    if let Submitted::Over(_) = submit_patiently(leases, &job, tasks, PATIENCE)? {
         return Err(JobError::Over(job.id));
     }
     let ended = follow(leases, &job.id, PATIENCE, |_| {})?;

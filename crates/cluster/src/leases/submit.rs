@@ -76,6 +76,57 @@ pub(super) fn submit_chunks<T: Task>(
     }
 }
 
+/// [Submits](submit) a job whose tasks are there once. A server that is away is waited for, for so
+/// long at a time.
+///
+/// # Errors
+///
+/// See [`LeasePool::submit`].
+pub(super) fn submit_patiently<T: Task>(
+    leases: &dyn LeasePool,
+    job: &JobInfo,
+    tasks: impl IntoIterator<Item = T>,
+    patience: Duration,
+) -> Result<Submitted, Trouble> {
+    let known = || patiently(patience, || known(leases, &job.id));
+    let before = known()?;
+    let hand_in = |order: &Order| patiently(patience, || leases.submit(order));
+    let submitted = submit_chunks(job, tasks, hand_in)?;
+    // It may be over already though its submitter was not heard.
+    let when = |job: Option<(u64, State)>| job.map(|(submitted, _)| submitted);
+    if matches!(submitted, Submitted::Over(_)) && when(known()?) != when(before) {
+        return Ok(Submitted::Attached);
+    }
+    Ok(submitted)
+}
+
+/// Asks a server that may be away, again and again for so long.
+fn patiently<A>(
+    patience: Duration,
+    mut ask: impl FnMut() -> Result<A, Trouble>,
+) -> Result<A, Trouble> {
+    let (since, mut pause) = (Instant::now(), Duration::from_millis(1));
+    loop {
+        match ask() {
+            Err(trouble) if trouble.passes() && since.elapsed() < patience => {
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(LOOK);
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// When the job that has a name was submitted, and its state.
+fn known(leases: &dyn LeasePool, id: &JobId) -> Result<Option<(u64, State)>, Trouble> {
+    match leases.status(id) {
+        Ok(status) => Ok(status.map(|status| (status.submitted, status.state))),
+        // Its tasks are gone, and its name is free.
+        Err(Trouble::Vanished(_)) => Ok(None),
+        Err(trouble) => Err(trouble),
+    }
+}
+
 /// Attempts to submit a job to a server that may be away.
 ///
 /// After an attempt that failed it is open whether the job was submitted. It may even be over when
@@ -157,14 +208,8 @@ impl<'a> Submission<'a> {
         outcome
     }
 
-    /// When the job that has the name was submitted, and its state.
     fn known(&self) -> Result<Option<(u64, State)>, Trouble> {
-        match self.leases.status(&self.job.id) {
-            Ok(status) => Ok(status.map(|status| (status.submitted, status.state))),
-            // Its tasks are gone, and its name is free.
-            Err(Trouble::Vanished(_)) => Ok(None),
-            Err(trouble) => Err(trouble),
-        }
+        known(self.leases, &self.job.id)
     }
 }
 
@@ -297,7 +342,8 @@ fn look(
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::thread;
 
     use super::*;
     use crate::Build;
@@ -326,19 +372,51 @@ mod tests {
         !leases.is_empty()
     }
 
+    /// One request of three is lost, and one reply of three.
+    fn flaky(seed: u64) -> Flaky<Memory> {
+        Flaky {
+            pool: Memory::default(),
+            one_in: 3,
+            random: Mutex::new(seed << 40 | 0x9E37_79B9),
+            refusals: AtomicU64::new(0),
+        }
+    }
+
+    /// Replies are lost, and the job is over as soon as it is there.
+    #[test]
+    fn a_submitter_that_is_not_heard_knows_its_own_job() {
+        for seed in 1..60 {
+            let (flaky, job, submitted) = (flaky(seed), job(), AtomicBool::new(false));
+            let mut runs = 0;
+            thread::scope(|scope| {
+                let worker = scope.spawn(|| {
+                    let mut runs = 0;
+                    while !submitted.load(Ordering::Relaxed) {
+                        runs += u64::from(finish(&flaky.pool));
+                    }
+                    runs
+                });
+                let patience = Duration::from_secs(60);
+                let outcome = submit_patiently(&flaky, &job, [Knot::new(1, 1)], patience);
+                submitted.store(true, Ordering::Relaxed);
+                let ours = matches!(outcome, Ok(Submitted::New | Submitted::Attached));
+                assert!(ours, "{outcome:?} with seed {seed}");
+                runs += worker.join().expect("no panic");
+            });
+            runs += u64::from(finish(&flaky.pool));
+            assert_eq!(runs, 1, "seed {seed}");
+            let over = submit_patiently(&flaky.pool, &job, [Knot::new(1, 1)], Duration::ZERO);
+            assert_eq!(over, Ok(Submitted::Over(State::Done)));
+        }
+    }
+
     /// Replies are lost, and the job is over whenever the next attempt asks.
     #[test]
     fn a_submission_knows_its_own_job() {
         for again in [false, true] {
             let (mut unheard, mut anew) = (0, 0);
             for seed in 1..200 {
-                let flaky = Flaky {
-                    pool: Memory::default(),
-                    one_in: 3,
-                    random: Mutex::new(seed << 40 | 0x9E37_79B9),
-                    refusals: AtomicU64::new(0),
-                };
-                let job = job();
+                let (flaky, job) = (flaky(seed), job());
                 let root = || [Knot::new(1, 1)];
                 if again {
                     submit(&flaky.pool, &job, root()).expect("it is new");

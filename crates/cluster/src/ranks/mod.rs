@@ -96,6 +96,10 @@ pub struct Options {
     /// Trace everything, and keep so many entries of each worker.
     #[cfg(feature = "trace")]
     pub trace: Option<usize>,
+    /// The most bytes of the traces of all ranks together, which are in the memory of rank 0 in the
+    /// end. A rank whose trace is larger than its share of this leaves it out.
+    #[cfg(feature = "trace")]
+    pub trace_bytes: usize,
     /// The build number, which must be that of all ranks; if nothing, that of the executable.
     pub build: Option<Build>,
     /// Where random choices start from.
@@ -103,7 +107,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// A worker for each processor, and nothing traced.
+    /// A worker for each processor, and nothing traced; at most a gibibyte if it is.
     fn default() -> Options {
         Options {
             workers: 0,
@@ -111,6 +115,8 @@ impl Default for Options {
             protocol: Protocol::default(),
             #[cfg(feature = "trace")]
             trace: None,
+            #[cfg(feature = "trace")]
+            trace_bytes: 1 << 30,
             build: None,
             seed: 42,
         }
@@ -125,6 +131,15 @@ impl Options {
         #[cfg(not(feature = "trace"))]
         let entries = None;
         entries
+    }
+
+    /// The most bytes of the traces of all ranks together.
+    fn trace_bytes(&self) -> usize {
+        #[cfg(feature = "trace")]
+        let bytes = self.trace_bytes;
+        #[cfg(not(feature = "trace"))]
+        let bytes = 0;
+        bytes
     }
 }
 
@@ -216,7 +231,8 @@ fn work<R: Reduce, T: Task<Output = R>>(
     let wall = start.elapsed();
     let now = processor_time(local, peer);
     let processor_time = now.zip(used).map(|(now, used)| now.saturating_sub(used));
-    let parts = report(local, peer, mailbox, (&roll, processor_time), done)?;
+    let most = options.trace_bytes() / mailbox.count;
+    let parts = report(local, peer, mailbox, (&roll, processor_time), done, most)?;
     let parts = outcome::gather(peer, mailbox, parts, patience)?;
     Ok(Worked { parts, wall })
 }
@@ -245,13 +261,15 @@ fn processor_time<R: Reduce>(local: &Local<R>, peer: &dyn Peer) -> Option<Durati
     })
 }
 
-/// What this rank has to tell. Others are not kept waiting for a sign of life.
+/// What this rank has to tell, with a trace of at most so many bytes. Others are not kept waiting
+/// for a sign of life.
 fn report<R: Reduce>(
     local: &Local<R>,
     peer: &mut dyn Peer,
     mailbox: &mut Mailbox,
     (roll, processor_time): (&handshake::Roll, Option<Duration>),
     done: engine::Done,
+    most: usize,
 ) -> Result<Parts<R>, RankError> {
     let report = Report {
         rank: mailbox.me,
@@ -262,7 +280,6 @@ fn report<R: Reduce>(
         traffic: mailbox.traffic,
         processor_time,
     };
-    let most = outcome::TRACES / mailbox.count;
     thread::scope(|scope| {
         let writing = scope.spawn(|| write_down(local, report, done.moves, roll.ahead, most));
         outcome::bridge(peer, mailbox, || writing.is_finished())?;
@@ -277,7 +294,7 @@ fn write_down<R: Reduce>(
     ahead: i64,
     most: usize,
 ) -> Parts<R> {
-    let mut traces = Vec::new();
+    let (mut traces, mut left_out) = (Vec::new(), 0);
     let trace = local.pool().take_trace();
     if trace.is_empty() {
         moves.clear();
@@ -288,6 +305,7 @@ fn write_down<R: Reduce>(
             traces.push((report.rank as u32, talker, text));
         } else {
             moves.clear();
+            left_out = 1;
         }
     }
     Parts {
@@ -295,6 +313,7 @@ fn write_down<R: Reduce>(
         traces,
         reports: vec![report],
         moves,
+        left_out,
     }
 }
 
@@ -307,7 +326,6 @@ fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, Ran
         let why = format!("a report of rank {other} in the place of that of rank {rank}");
         return Err(RankError::Malformed { rank, why });
     }
-    let left_out = parts.reports.len() - parts.traces.len();
     Ok(Outcome {
         #[cfg(feature = "trace")]
         trace: if traced {
@@ -318,7 +336,7 @@ fn combine<R: Reduce>(worked: Worked<R>, traced: bool) -> Result<Outcome<R>, Ran
         result: parts.result,
         ranks: parts.reports,
         wall: worked.wall,
-        traces_left_out: if traced { left_out } else { 0 },
+        traces_left_out: if traced { parts.left_out } else { 0 },
     })
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A rank waits for those below, adds its own part to theirs, and passes the sum on: one result,
 //! since results are a monoid, and as many reports as there are ranks below. Traces are passed on
-//! as long as they are no more than [`TRACES`] in all. The thanks of rank 0 come down the tree: a
-//! rank that has them may leave.
+//! as long as they are no more than `Options::trace_bytes` in all. The thanks of rank 0 come down
+//! the tree: a rank that has them may leave.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -93,6 +93,8 @@ pub(super) struct Parts<R> {
     /// Traces by rank, as JSON, each with the number that the thread that talks has in it.
     pub(super) traces: Vec<(u32, u32, String)>,
     pub(super) moves: Vec<Move>,
+    /// How many ranks have left their traces out.
+    pub(super) left_out: usize,
 }
 
 impl<R: Reduce> Parts<R> {
@@ -102,12 +104,9 @@ impl<R: Reduce> Parts<R> {
         self.result.combine(below.result);
         self.traces.extend(below.traces);
         self.moves.extend(below.moves);
+        self.left_out += below.left_out;
     }
 }
-
-/// Bytes of the traces of all ranks together, which are in the memory of rank 0 in the end. A rank
-/// whose trace is larger than its share of this leaves it out.
-pub(super) const TRACES: usize = 1 << 30;
 
 /// A packet has at most so many bytes of a report.
 const PIECE: usize = 1 << 20;

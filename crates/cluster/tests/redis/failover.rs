@@ -45,26 +45,19 @@ impl Address {
     }
 }
 
-#[test]
-fn workers_leave_a_server_that_became_a_replica() {
-    let Some(first) = Started::new() else { return };
-    let second = Started::new().expect("the first one was there");
-    let (tree, size) = tree();
-    let redis = first.connect();
-    let job = submit_tree(&redis, tree);
-    let address = Address::of(&first);
-    let mut program = std::process::Command::new(this());
-    command(
-        &mut program,
-        "worker",
-        &format!("redis://127.0.0.1:{}", address.port),
-    );
-    let worker = Process::spawn(&mut program);
-    worker.until_it_works(&redis, &job.id);
-    // The second one gets all that the first one has, and takes its place. Connections to the first
-    // one stay.
+/// How a server that is the primary one no more treats its clients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Demotion {
+    /// It follows the new one, and refuses changes: `READONLY`; `UNBLOCKED` to those who wait.
+    Replica,
+    /// It has not found the new one, and refuses everything: `MASTERDOWN`.
+    Alone,
+}
+
+/// Lets the second server take the place of the first. Connections to the first one stay.
+fn fail_over(first: &Started, second: &Started, address: &Address, demotion: Demotion) {
     let port = |server: &Started| server.port().to_string();
-    second.ask(&["REPLICAOF", "127.0.0.1", &port(&first)]);
+    second.ask(&["REPLICAOF", "127.0.0.1", &port(first)]);
     until("it is a replica", || {
         second
             .ask(&["INFO", "replication"])
@@ -77,14 +70,63 @@ fn workers_leave_a_server_that_became_a_replica() {
         let found = lines.find_map(|line| line.strip_prefix("master_repl_offset:"));
         found.map(|number| number.trim().to_owned())
     };
-    until("it has caught up", || offset(&first) == offset(&second));
+    until("it has caught up", || offset(first) == offset(second));
     second.ask(&["REPLICAOF", "NO", "ONE"]);
     address.to.store(second.port(), Ordering::SeqCst);
-    first.ask(&["REPLICAOF", "127.0.0.1", &port(&second)]);
+    let primary = match demotion {
+        Demotion::Replica => port(second),
+        Demotion::Alone => {
+            first.ask(&["CONFIG", "SET", "replica-serve-stale-data", "no"]);
+            // No server listens there.
+            "1".to_owned()
+        }
+    };
+    first.ask(&["REPLICAOF", "127.0.0.1", &primary]);
+}
+
+/// A worker is on the first of two servers while that is the primary one; and has something to do,
+/// or waits.
+fn leaves(demotion: Demotion, busy: bool) {
+    let Some(first) = Started::new() else { return };
+    let second = Started::new().expect("the first one was there");
+    let (tree, size) = tree();
+    let address = Address::of(&first);
+    let mut program = std::process::Command::new(this());
+    let url = format!("redis://127.0.0.1:{}", address.port);
+    command(&mut program, "worker", &url);
+    let worker = Process::spawn(&mut program);
+    if busy {
+        let redis = first.connect();
+        let job = submit_tree(&redis, tree);
+        worker.until_it_works(&redis, &job.id);
+    } else {
+        until("it waits", || {
+            first.ask(&["CLIENT", "LIST"]).contains("cmd=blpop")
+        });
+    }
+    fail_over(&first, &second, &address, demotion);
     let redis = second.connect();
+    // It is there already if it was submitted to the first one.
+    let job = submit_tree(&redis, tree);
     until("the job is over", || {
         status(&redis, &job.id).state == State::Done
     });
     check(&redis, &job.id, size);
     worker.stop();
+}
+
+#[test]
+fn workers_leave_a_server_that_became_a_replica() {
+    leaves(Demotion::Replica, true);
+}
+
+#[test]
+fn workers_that_wait_leave_a_server_that_became_a_replica() {
+    leaves(Demotion::Replica, false);
+}
+
+#[test]
+fn workers_leave_a_server_that_is_a_replica_of_none() {
+    leaves(Demotion::Alone, true);
+    leaves(Demotion::Alone, false);
 }

@@ -5,8 +5,8 @@ use locksley_cluster::leases::{JobId, LeasePool, State};
 use serde_json::json;
 
 use super::server::{self, ServerOptions};
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster cancel nightly             its tasks are dropped, wherever they are
@@ -27,7 +27,7 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let redis = self.server.connect()?;
         let state = redis.cancel(&self.job, self.forget)?;
         let state = state.ok_or_else(|| server::unknown(&self.job))?;

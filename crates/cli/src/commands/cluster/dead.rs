@@ -5,9 +5,9 @@ use locksley_cluster::leases::{Dead, JobId, LeasePool};
 use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};
-use crate::failure::Failure;
-use crate::output::Output;
-use crate::units::several;
+use crate::error::Error;
+use crate::render::output::Output;
+use crate::render::units::several;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster dead list nightly                 tasks of a job that were set aside, and why
@@ -56,7 +56,7 @@ enum Command {
 }
 
 impl DeadTasks {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let redis = self.server.connect()?;
         match &self.command {
             Command::List { job } => list(&redis, job, output),
@@ -67,7 +67,7 @@ impl DeadTasks {
 }
 
 /// The tasks of a job that were set aside.
-fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<Dead>, Failure> {
+fn dead(redis: &dyn LeasePool, job: &JobId) -> Result<Vec<Dead>, Error> {
     redis.status(job)?.ok_or_else(|| server::unknown(job))?;
     Ok(redis.dead(job)?)
 }
@@ -94,7 +94,7 @@ fn document(dead: &Dead) -> Value {
     })
 }
 
-fn list(redis: &dyn LeasePool, job: &JobId, output: &Output) -> Result<(), Failure> {
+fn list(redis: &dyn LeasePool, job: &JobId, output: &Output) -> Result<(), Error> {
     let dead = dead(redis, job)?;
     if dead.is_empty() {
         output.say(format!("no task of the job {job} was set aside"));
@@ -107,11 +107,11 @@ fn list(redis: &dyn LeasePool, job: &JobId, output: &Output) -> Result<(), Failu
     }))
 }
 
-fn show(redis: &dyn LeasePool, job: &JobId, task: &str, output: &Output) -> Result<(), Failure> {
+fn show(redis: &dyn LeasePool, job: &JobId, task: &str, output: &Output) -> Result<(), Error> {
     let all = dead(redis, job)?;
     let found = all.iter().find(|dead| dead.aside.entry == task);
     let found = found.ok_or_else(|| {
-        Failure::usage(format!(
+        Error::usage(format!(
             "no task {task} of the job {job} was set aside; `locksley cluster dead list {job}` has those that were"
         ))
     })?;
@@ -139,12 +139,12 @@ fn retry(
     job: &JobId,
     tasks: &[String],
     output: &Output,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     redis.status(job)?.ok_or_else(|| server::unknown(job))?;
     let again = redis.retry_dead(job, tasks)?;
-    let again = again.ok_or_else(|| Failure::usage(format!("the job {job} was cancelled")))?;
+    let again = again.ok_or_else(|| Error::usage(format!("the job {job} was cancelled")))?;
     if again == 0 && !tasks.is_empty() {
-        return Err(Failure::usage(format!(
+        return Err(Error::usage(format!(
             "none of these tasks of the job {job} was set aside, or kept as a whole; `locksley cluster dead list {job}` has \
              those that were"
         )));

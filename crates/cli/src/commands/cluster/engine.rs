@@ -14,8 +14,8 @@ use locksley_trace::Trace;
 
 use super::programs::Job;
 use super::waiting::Waiting;
-use crate::failure::Failure;
-use crate::units::{count, several};
+use crate::error::Error;
+use crate::render::units::{count, several};
 
 /// How many entries of a trace a worker keeps.
 const ENTRIES: usize = 1 << 18;
@@ -65,18 +65,18 @@ const NO_MPI: &str = "this process was started by mpirun, and this build cannot 
 
 impl Engine {
     /// The engine that the environment and `--ranks` say.
-    pub(super) fn chosen(threads: Option<usize>) -> Result<Engine, Failure> {
+    pub(super) fn chosen(threads: Option<usize>) -> Result<Engine, Error> {
         let place = Place::found(|name| std::env::var(name).ok());
         Engine::of(threads, place, cfg!(feature = "mpi"))
     }
 
-    fn of(threads: Option<usize>, place: Option<Place>, mpi: bool) -> Result<Engine, Failure> {
+    fn of(threads: Option<usize>, place: Option<Place>, mpi: bool) -> Result<Engine, Error> {
         match (threads, place) {
             (None, None) => Ok(Engine::Here),
             (Some(ranks), None) => Ok(Engine::Threads(ranks)),
             (None, Some(place)) if mpi => Ok(Engine::Mpi(place)),
-            (None, Some(_)) => Err(Failure::System(NO_MPI.to_owned())),
-            (Some(_), Some(_)) => Err(Failure::usage(
+            (None, Some(_)) => Err(Error::System(NO_MPI.to_owned())),
+            (Some(_), Some(_)) => Err(Error::usage(
                 "mpirun says how many ranks there are (mpirun -n N): leave --ranks out",
             )),
         }
@@ -151,7 +151,7 @@ pub(super) struct Row {
 
 impl Plan {
     /// Runs a job. On ranks that do not tell the outcome there is none.
-    pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Failure> {
+    pub(super) fn run<J: Job>(&self, job: &J) -> Result<Option<Ran<J::Output>>, Error> {
         if self.engine != Engine::Here {
             // Known from here on: reading the executable is no part of the ranks' work, and is not
             // counted as such.
@@ -181,7 +181,7 @@ impl Plan {
                 Ok(outcome.map(Ran::from))
             }
             #[cfg(not(feature = "mpi"))]
-            Engine::Mpi(_) => Err(Failure::System(NO_MPI.to_owned())),
+            Engine::Mpi(_) => Err(Error::System(NO_MPI.to_owned())),
         }
     }
 
@@ -204,7 +204,7 @@ impl Plan {
     }
 
     /// Runs a job in this process alone.
-    fn here<J: Job>(&self, job: &J) -> Result<Ran<J::Output>, Failure> {
+    fn here<J: Job>(&self, job: &J) -> Result<Ran<J::Output>, Error> {
         let entries = if self.traced { ENTRIES } else { 0 };
         let builder = locksley::Pool::builder().workers(self.workers);
         let pool = builder.strategy(self.strategy).trace(entries).build()?;
@@ -225,7 +225,7 @@ impl Plan {
         let cpu = before.and_then(|before| Some(clock::process()?.saturating_sub(before)));
         drop(waiting);
         if let Some(fault) = local.fault() {
-            return Err(Failure::Check(fault.to_string()));
+            return Err(Error::Check(fault.to_string()));
         }
         let row = Row {
             workers: self.workers,
@@ -261,7 +261,7 @@ impl<R> From<Outcome<R>> for Ran<R> {
         if outcome.traces_left_out > 0 {
             eprintln!(
                 "the traces of {} were too large, and are left out",
-                crate::units::several(outcome.traces_left_out, "rank")
+                crate::render::units::several(outcome.traces_left_out, "rank")
             );
         }
         Ran {
@@ -273,12 +273,12 @@ impl<R> From<Outcome<R>> for Ran<R> {
     }
 }
 
-impl From<RankError> for Failure {
-    fn from(error: RankError) -> Failure {
+impl From<RankError> for Error {
+    fn from(error: RankError) -> Error {
         match error {
-            RankError::Panicked { .. } => Failure::Check(error.to_string()),
+            RankError::Panicked { .. } => Error::Check(error.to_string()),
             RankError::Pool(error) => error.into(),
-            _ => Failure::System(error.to_string()),
+            _ => Error::System(error.to_string()),
         }
     }
 }

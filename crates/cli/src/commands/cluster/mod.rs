@@ -21,8 +21,8 @@ mod worker;
 use clap::{Args, Subcommand};
 
 use crate::cli::help;
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::error::Error;
+use crate::render::output::Output;
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1               counts a tree in this process: nothing to install
@@ -109,7 +109,7 @@ fn served(examples: &str) -> String {
 }
 
 impl Cluster {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         match &self.command {
             Command::Run(run) => run.run(output),
             Command::Simulate(simulate) => simulate.run(output),
@@ -128,7 +128,7 @@ impl Cluster {
             | Command::Submit(_)
             | Command::Status(_)
             | Command::Cancel(_)
-            | Command::Dead(_) => Err(Failure::usage(NO_REDIS)),
+            | Command::Dead(_) => Err(Error::usage(NO_REDIS)),
         }
     }
 }

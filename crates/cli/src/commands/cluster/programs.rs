@@ -9,9 +9,9 @@ use locksley_workload::{Shape, Size, UtsTree};
 use serde_json::{Value, json};
 
 use crate::cli::help;
-use crate::failure::Failure;
-use crate::names::meant;
-use crate::units::{count, counted};
+use crate::error::Error;
+use crate::parse::names::meant;
+use crate::render::units::{count, counted};
 
 const UTS_EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1L
@@ -49,7 +49,7 @@ pub(crate) trait Job: Send + Sync {
     fn document(&self, result: &Self::Output) -> Value;
 
     /// Checks the result. Returns `Ok(true)` if it is known what it must be.
-    fn check(&self, result: &Self::Output) -> Result<bool, Failure>;
+    fn check(&self, result: &Self::Output) -> Result<bool, Error>;
 
     /// What is kept of a run that is interrupted.
     fn kept(&self) -> &'static str {
@@ -70,7 +70,7 @@ pub(crate) trait Visitor {
 
 impl Chosen {
     /// Checks the options, and hands the job to a visitor.
-    pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, Failure> {
+    pub(crate) fn visit<V: Visitor>(&self, visitor: V) -> Result<V::Output, Error> {
         match self {
             Chosen::Uts(options) => Ok(visitor.visit(options.job()?)),
         }
@@ -176,7 +176,7 @@ fn within(text: &str, most: f64) -> Result<f64, String> {
 
 impl UtsOptions {
     /// The job, if the options make sense together.
-    pub(crate) fn job(&self) -> Result<UtsJob, Failure> {
+    pub(crate) fn job(&self) -> Result<UtsJob, Error> {
         let Some(kind) = self.kind else {
             return named(self.tree.as_deref().unwrap_or("T1"));
         };
@@ -188,7 +188,7 @@ impl UtsOptions {
         };
         let (b, q, m, depth, seed) = (self.branching, self.q, self.m, self.depth, self.seed);
         if !matches!(kind, TreeType::Geometric) && q * f64::from(m) >= 1.0 {
-            return Err(Failure::usage(format!(
+            return Err(Error::usage(format!(
                 "the tree need not end: a node has q * m = {} children on the average; give less than 1",
                 q * f64::from(m)
             )));
@@ -216,7 +216,7 @@ impl UtsOptions {
     }
 }
 
-fn named(name: &str) -> Result<UtsJob, Failure> {
+fn named(name: &str) -> Result<UtsJob, Error> {
     let upper = name.to_uppercase();
     match UtsTree::published(&upper) {
         Some((tree, size)) => Ok(UtsJob {
@@ -224,7 +224,7 @@ fn named(name: &str) -> Result<UtsJob, Failure> {
             tree,
             published: Some(size),
         }),
-        None => Err(Failure::usage(format!(
+        None => Err(Error::usage(format!(
             "there is no tree `{name}`: possible are {}{}; or describe one with --type",
             TREES.join(", "),
             meant(&nearest(&upper, TREES))
@@ -270,9 +270,9 @@ impl Job for UtsJob {
         json!({ "tree": self.name, "nodes": size.nodes, "leaves": size.leaves, "depth": size.depth })
     }
 
-    fn check(&self, Counted(size): &Counted) -> Result<bool, Failure> {
+    fn check(&self, Counted(size): &Counted) -> Result<bool, Error> {
         match self.published {
-            Some(published) if published != *size => Err(Failure::Check(format!(
+            Some(published) if published != *size => Err(Error::Check(format!(
                 "{} gave a wrong result: {size:?}, and published is {published:?}",
                 self.title()
             ))),

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use super::engine::{Engine, Plan, Ran, Row};
 use super::programs::{Chosen, Job, Visitor};
 use crate::commands::trace;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::names;
-use crate::output::Output;
-use crate::ranges;
-use crate::units::{self, bytes, count, counted, digits, several, time};
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::Output;
+use crate::render::units::{self, bytes, count, counted, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster run uts --tree T1                 in this process, a worker for each processor
@@ -75,7 +75,7 @@ fn patience(text: &str) -> Result<Duration, String> {
 }
 
 impl Run {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let engine = Engine::chosen(self.ranks.map(|ranks| ranks as usize))?;
         let plan = Plan {
             engine,
@@ -92,7 +92,7 @@ impl Run {
         self.program.visit(once)?
     }
 
-    fn protocol(&self) -> Result<Protocol, Failure> {
+    fn protocol(&self) -> Result<Protocol, Error> {
         let victims: Victims = names::one(&self.victims)?;
         let patience = self.patience.as_nanos() as u64;
         let usual = Protocol::default();
@@ -113,9 +113,9 @@ struct Once<'a> {
 }
 
 impl Visitor for Once<'_> {
-    type Output = Result<(), Failure>;
+    type Output = Result<(), Error>;
 
-    fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
+    fn visit<J: Job + 'static>(self, job: J) -> Result<(), Error> {
         let kept = job.kept();
         interrupt::keep(move || kept.to_owned());
         let Some(ran) = self.plan.run(&job)? else {
@@ -147,7 +147,7 @@ fn total(ranks: &[Row]) -> Row {
 }
 
 impl Once<'_> {
-    fn tell<J: Job>(&self, job: &J, ran: &Ran<J::Output>, known: bool) -> Result<(), Failure> {
+    fn tell<J: Job>(&self, job: &J, ran: &Ran<J::Output>, known: bool) -> Result<(), Error> {
         let (output, all) = (self.output, total(&ran.ranks));
         output.say(self.heading(&job.title(), &ran.ranks));
         for (label, line) in job.lines(&ran.result) {

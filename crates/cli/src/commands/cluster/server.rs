@@ -4,7 +4,7 @@ use clap::Args;
 use locksley_cluster::Build;
 use locksley_cluster::leases::{JobId, Redis, Server, Trouble};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// For the help of each: where the server and its password come from.
 pub(crate) const ENVIRONMENT: &str = "\
@@ -25,21 +25,21 @@ pub(crate) struct ServerOptions {
 
 impl ServerOptions {
     /// The server, if the address makes sense.
-    pub(crate) fn find(&self) -> Result<Server, Failure> {
-        Server::find(self.server.as_deref()).map_err(Failure::usage)
+    pub(crate) fn find(&self) -> Result<Server, Error> {
+        Server::find(self.server.as_deref()).map_err(Error::usage)
     }
 
     /// The server, connected.
-    pub(crate) fn connect(&self) -> Result<Redis, Failure> {
+    pub(crate) fn connect(&self) -> Result<Redis, Error> {
         Ok(Redis::connect(self.find()?)?)
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Failure {
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Error {
         match trouble {
-            Trouble::Taken(_) | Trouble::Oversized(_) => Failure::usage(trouble),
-            _ => Failure::System(trouble.to_string()),
+            Trouble::Taken(_) | Trouble::Oversized(_) => Error::usage(trouble),
+            _ => Error::System(trouble.to_string()),
         }
     }
 }
@@ -50,14 +50,13 @@ pub(crate) fn job(text: &str) -> Result<JobId, String> {
 }
 
 /// The build of this executable.
-pub(crate) fn build() -> Result<Build, Failure> {
-    Build::current()
-        .map_err(|error| Failure::System(format!("cannot read this executable: {error}")))
+pub(crate) fn build() -> Result<Build, Error> {
+    Build::current().map_err(|error| Error::System(format!("cannot read this executable: {error}")))
 }
 
 /// There is no such job.
-pub(crate) fn unknown(job: &JobId) -> Failure {
-    Failure::usage(format!(
+pub(crate) fn unknown(job: &JobId) -> Error {
+    Error::usage(format!(
         "the server knows no job of the name {job}; `locksley cluster status` lists those that are running"
     ))
 }

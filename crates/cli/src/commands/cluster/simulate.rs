@@ -15,11 +15,11 @@ use locksley_sim::hosts::{Cluster, MOST_HOSTS, Outcome, simulate};
 use locksley_workload::UtsTree;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::output::{self, Output};
+use crate::error::Error;
 use crate::parse::machines::{self, HostSpeeds};
-use crate::ranges::{self, Numbers};
-use crate::units::{bytes, count, digits, duration, several, time};
+use crate::parse::ranges::{self, Numbers};
+use crate::render::output::{self, Output};
+use crate::render::units::{bytes, count, digits, duration, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster simulate                                    up to 1,000 hosts, 10 us and 1 ms apart
@@ -89,12 +89,12 @@ fn hosts(text: &str) -> Result<Numbers, String> {
 }
 
 impl Simulate {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let clusters = self.clusters()?;
         let title = format!("simulating up to {}", several(self.most(), "host"));
         let progress = Progress::doing(&title, clusters.len() as u64);
         let one = |cluster: &Cluster| {
-            let outcome = simulate(cluster).map_err(Failure::usage);
+            let outcome = simulate(cluster).map_err(Error::usage);
             progress.step();
             outcome
         };
@@ -111,11 +111,11 @@ impl Simulate {
     }
 
     /// What is simulated, the largest first: so that it does not run alone at the end.
-    fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
+    fn clusters(&self) -> Result<Vec<Cluster>, Error> {
         let workers = usize::from(self.workers);
         let usual = ["uniform", "nearest", "lifelines"].map(|name| {
             let text = format!("{name}:floor={workers}");
-            text.parse::<Protocol>().map_err(Failure::usage)
+            text.parse::<Protocol>().map_err(Error::usage)
         });
         let protocols = match self.protocol.is_empty() {
             true => usual.into_iter().collect::<Result<_, _>>()?,
@@ -135,7 +135,7 @@ impl Simulate {
                         speeds: self.speeds.0.clone(),
                         ..Cluster::new(hosts, workers, self.nodes(hosts * workers))
                     };
-                    cluster.check().map_err(Failure::usage)?;
+                    cluster.check().map_err(Error::usage)?;
                     clusters.push(cluster);
                 }
             }
@@ -163,7 +163,7 @@ impl Simulate {
         .with("workers per host", workers)
     }
 
-    fn finish(&self, output: &Output, runs: &[(&Cluster, &Outcome)]) -> Result<(), Failure> {
+    fn finish(&self, output: &Output, runs: &[(&Cluster, &Outcome)]) -> Result<(), Error> {
         let mut results = Results::new("A cluster, simulated", output::machine());
         let mut files: Vec<PathBuf> = Vec::new();
         for latency in &self.latency {

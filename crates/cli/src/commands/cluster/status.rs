@@ -10,10 +10,10 @@ use locksley_cluster::leases::{JobId, LeasePool, Present, State, Status, Trouble
 use serde_json::{Value, json};
 
 use super::server::{self, ServerOptions};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::output::Output;
-use crate::units::{self, count, several, time};
+use crate::render::output::Output;
+use crate::render::units::{self, count, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster status            all running jobs, and all workers
@@ -41,13 +41,13 @@ pub(crate) struct ShowStatus {
 }
 
 impl ShowStatus {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let redis = self.server.connect()?;
         let Some(every) = self.watch else {
             return self.show(&redis, output).map(drop);
         };
         if output.json {
-            return Err(Failure::usage(
+            return Err(Error::usage(
                 "--watch is for people: a program calls `status --json` as often as it likes",
             ));
         }
@@ -61,7 +61,7 @@ impl ShowStatus {
                 Ok(true) => sleep(every),
                 Ok(false) => return Ok(()),
                 // A server that is away may come back.
-                Err(Failure::System(why)) => {
+                Err(Error::System(why)) => {
                     output.say(why);
                     sleep(every);
                 }
@@ -71,7 +71,7 @@ impl ShowStatus {
     }
 
     /// Shows everything, or one job. Returns `true` if there may be more to show later.
-    fn show(&self, redis: &dyn LeasePool, output: &Output) -> Result<bool, Failure> {
+    fn show(&self, redis: &dyn LeasePool, output: &Output) -> Result<bool, Error> {
         let workers = redis.workers()?;
         if let Some(id) = &self.job {
             let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;

@@ -15,10 +15,10 @@ use serde_json::json;
 use super::programs::{Chosen, Job, Visitor};
 use super::server::{self, ServerOptions};
 use super::status;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::output::Output;
-use crate::units::{self, count, digits, several, time};
+use crate::render::output::Output;
+use crate::render::units::{self, count, digits, several, time};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster submit uts --tree T1L                   waits for the workers, and tells how far they are
@@ -86,7 +86,7 @@ pub(crate) struct Submit {
 }
 
 impl Submit {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         self.program.visit(Once {
             submit: self,
             output,
@@ -100,9 +100,9 @@ struct Once<'a> {
 }
 
 impl Visitor for Once<'_> {
-    type Output = Result<(), Failure>;
+    type Output = Result<(), Error>;
 
-    fn visit<J: Job + 'static>(self, job: J) -> Result<(), Failure> {
+    fn visit<J: Job + 'static>(self, job: J) -> Result<(), Error> {
         let (submit_options, output) = (self.submit, self.output);
         let redis = Redis::later(submit_options.server.find()?);
         let info = submit_options.info(job.program().name())?;
@@ -147,7 +147,7 @@ impl Visitor for Once<'_> {
 }
 
 impl Submit {
-    fn info(&self, program: &str) -> Result<JobInfo, Failure> {
+    fn info(&self, program: &str) -> Result<JobInfo, Error> {
         let terms = Terms {
             lease: self.lease.max(Duration::from_millis(100)),
             tries: self.tries,
@@ -157,7 +157,7 @@ impl Submit {
         };
         let fresh = || {
             let chance = RandomState::new().hash_one(Instant::now()) as u32;
-            server::job(&format!("{program}-{chance:08x}")).map_err(Failure::usage)
+            server::job(&format!("{program}-{chance:08x}")).map_err(Error::usage)
         };
         Ok(JobInfo {
             id: self.job.clone().map_or_else(fresh, Ok)?,
@@ -179,14 +179,14 @@ fn greeting(title: &str, id: &JobId, submitted: Submitted) -> String {
 }
 
 /// Why a job that is over is no success.
-fn over(redis: &Redis, id: &JobId) -> Result<Failure, Failure> {
+fn over(redis: &Redis, id: &JobId) -> Result<Error, Error> {
     let status = redis.status(id)?.ok_or_else(|| server::unknown(id))?;
     let how = match status.state {
         State::Cancelled => "was cancelled",
         _ if status.aside > 0 => "ended without some of its tasks",
         _ => "was done",
     };
-    Ok(Failure::Check(format!(
+    Ok(Error::Check(format!(
         "nothing was run: the job {id} {how} before, after {}; --again runs it anew, --attach takes its result, \
          `locksley cluster status {id}` shows what came of it",
         time(status.age.as_secs_f64())
@@ -287,16 +287,16 @@ fn tell<J: Job>(
     job: &J,
     ended: &Ended,
     submitted: Submitted,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let status = &ended.status;
     if status.state == State::Cancelled {
-        return Err(Failure::Check(format!(
+        return Err(Error::Check(format!(
             "the job {} was cancelled",
             status.job.id
         )));
     }
     let result = ended.result(&job.program()).map_err(|why| {
-        Failure::Check(format!(
+        Error::Check(format!(
             "what the server has is no result of {}: {why}",
             job.title()
         ))
@@ -336,14 +336,14 @@ fn tell<J: Job>(
     checked.map(drop)
 }
 
-fn set_aside(status: &Status) -> Failure {
+fn set_aside(status: &Status) -> Error {
     let reason = |aside: &Aside| {
         let (task, why) = (&aside.entry, &aside.reason);
         let tries = several(aside.attempts as usize, "time");
         format!("\n  task {task}, tried {tries}: {why}")
     };
     let reasons = status.reasons.iter().map(reason);
-    Failure::Check(format!(
+    Error::Check(format!(
         "the result lacks {}, which no worker could do:{}",
         several(status.aside as usize, "task"),
         reasons.collect::<String>()

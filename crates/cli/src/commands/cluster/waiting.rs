@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 
-use crate::units::time;
+use crate::render::units::time;
 
 /// How often a terminal is brought up to date.
 const TURN: Duration = Duration::from_millis(250);

@@ -14,12 +14,12 @@ use serde_json::json;
 
 use super::programs;
 use super::server::{ServerOptions, build};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::interrupt;
-use crate::names;
-use crate::output::Output;
-use crate::ranges;
-use crate::units::{self, count, several};
+use crate::parse::names;
+use crate::parse::ranges;
+use crate::render::output::Output;
+use crate::render::units::{self, count, several};
 
 pub(crate) const EXAMPLES: &str = "  \
   locksley cluster worker                                 on this machine, a thread for each processor
@@ -60,7 +60,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn run(&self, output: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, output: &Output) -> Result<(), Error> {
         let server = self.server.find()?;
         let setup = self.setup(programs::catalogue())?;
         let stop = Stop::default();
@@ -110,19 +110,19 @@ impl Worker {
         &self,
         redis: &Arc<dyn LeasePool>,
         setup: &Setup,
-    ) -> Result<Option<StatusServer>, Failure> {
+    ) -> Result<Option<StatusServer>, Error> {
         let Some(address) = self.http else {
             return Ok(None);
         };
         let site = StatusServer::start(address, redis.clone(), setup.monitor.clone());
         let site = site.map_err(|error| {
-            Failure::System(format!("cannot listen on {address} (--http): {error}"))
+            Error::System(format!("cannot listen on {address} (--http): {error}"))
         })?;
         eprintln!("metrics and a page at http://{}/", site.address());
         Ok(Some(site))
     }
 
-    fn setup(&self, catalogue: Catalogue) -> Result<Setup, Failure> {
+    fn setup(&self, catalogue: Catalogue) -> Result<Setup, Error> {
         let workers = self
             .workers
             .unwrap_or_else(|| locksley::available_cpus().count());
