@@ -37,9 +37,10 @@
 //! **Theorem** (Rito, thesis, Theorem 6.17). With this deque work stealing runs in expected time
 //! T1/P + O(Tinf), and the expected number of fences is O(P Tinf), not O(T1). Assumption:
 //! the owner polls the flag between any two nodes. A task that runs for long without polling
-//! hides its private work for that time; poll at every fork and join. No thief can force this deque:
-//! the pool's strategy `semi-private` exposes as this one does, but on [`split`](crate::split),
-//! whose thieves force what an owner does not expose.
+//! hides its private work for that time; poll at every fork and join. No thief can force this
+//! deque: its owner pops without a look at any word that a thief writes. The pool's strategy
+//! `semi-private` exposes as this one does, but on [`split`](crate::split), whose owner does look,
+//! and whose thieves force what it does not expose.
 //!
 //! **Deviations.** As printed, popBottom lowers the official bottom but not the private one, and
 //! the next pop returns the same node; and the flag is cleared after the exposure, which loses a

@@ -324,6 +324,7 @@ impl<'a> Engine<'a> {
         Outcome {
             cores,
             busy,
+            serial: self.cluster.serial(),
             makespan,
             counts,
             messages: self.messages,

@@ -224,6 +224,8 @@ pub struct Outcome {
     pub cores: usize,
     /// How long they worked, all together, in nanoseconds.
     pub busy: u64,
+    /// How long one core of nominal speed would have worked: [`Cluster::serial`].
+    pub serial: u64,
     /// When the last host knew that all others knew that all work is done.
     pub makespan: u64,
     /// What the ranks did, all together.
@@ -249,7 +251,7 @@ impl Outcome {
         self.busy as f64 / (self.makespan as f64 * self.cores as f64)
     }
 
-    /// How many times as fast as one core it was.
+    /// How many times as fast as one core of nominal speed it was.
     ///
     /// ```
     /// # use locksley_sim::hosts::{Cluster, simulate};
@@ -258,7 +260,7 @@ impl Outcome {
     /// # Ok::<(), locksley_sim::hosts::HostsError>(())
     /// ```
     pub fn speedup(&self) -> f64 {
-        self.busy as f64 / self.makespan as f64
+        self.serial as f64 / self.makespan as f64
     }
 }
 

@@ -80,6 +80,9 @@ fn slow_hosts_do_less() {
         let outcome = simulate(&setup).unwrap();
         let over = outcome.makespan as f64 / setup.ideal();
         assert!((1.0..1.5).contains(&over), "{protocol}: {over}");
+        // As fast as 8 hosts of 5/8 of the speed, and no faster.
+        let most = 0.625 * outcome.cores as f64;
+        assert!(outcome.speedup() <= most, "{protocol}: {outcome:?}");
         let equal = simulate(&cluster(8, 20_000_000, protocol)).unwrap();
         assert!(outcome.makespan > equal.makespan, "{protocol}");
     }

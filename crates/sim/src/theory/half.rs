@@ -139,6 +139,9 @@ fn deques(count: usize, steps: u64, when: When, amount: Amount, seed: u64) -> Me
 
 /// Theorem 3.9 on deques. A process gets at least the fourth of the difference that the range
 /// leaves it, so the constant is larger than that of a vector of loads, by up to that factor.
+///
+/// Where there is no constant, the growth shows as long as the steps are many for so many
+/// processes: with 4096 of them the load is as good as all that was pushed.
 fn balance_of_deques(effort: Effort) -> Vec<Finding> {
     let counts = effort.choose(&[16, 64, 256][..], &[16, 64, 256, 1024, 4096]);
     let steps = effort.choose(3000, 8000);
@@ -154,6 +157,7 @@ fn balance_of_deques(effort: Effort) -> Vec<Finding> {
         ),
     ];
     let finding = |(name, when, amount, is_bounded)| {
+        let counts = if is_bounded { counts } else { &counts[..3] };
         let ratios: Vec<f64> = (counts.iter())
             .map(|&count| deques(count, steps, when, amount, 7).mean())
             .collect();

@@ -64,10 +64,7 @@ impl Worker {
     #[cold]
     pub(crate) fn wait_for_job(&self, latch: &Latch, group: GroupId) {
         // A thief that stole it in error may have left it in the pool's queue.
-        self.wait_with(latch, group, |_| {
-            let queued = self.registry().injector.pop_forked(group);
-            queued.or_else(|| self.take_back(group, false))
-        });
+        self.wait_with(latch, group, |_| self.registry().injector.pop_forked(group));
     }
 
     /// Waits for a scope: runs its tasks wherever they are, and helps with those of others.
@@ -88,7 +85,7 @@ impl Worker {
     pub(crate) fn take_of(&self, group: GroupId) -> Option<QueuedJob> {
         self.pop_of(group)
             .or_else(|| self.registry().injector.pop_scoped(group))
-            .or_else(|| self.take_back(group, true))
+            .or_else(|| self.take_back(group))
     }
 
     /// Waits for something. `own` finds jobs that the waiter must run itself, if need be.

@@ -238,9 +238,9 @@ impl Worker {
     }
 
     /// Takes back a job of a group that this worker dealt to another one, and that has not begun.
-    pub(crate) fn take_back(&self, group: GroupId, spawned: bool) -> Option<QueuedJob> {
+    pub(crate) fn take_back(&self, group: GroupId) -> Option<QueuedJob> {
         // SAFETY: the queue does not come back here.
-        let (found, moved) = unsafe { self.local_queue() }?.take_back(group, spawned);
+        let (found, moved) = unsafe { self.local_queue() }?.take_back(group);
         if moved {
             // No other worker could see what it held meanwhile.
             self.notify_push();

@@ -10,7 +10,7 @@ use crate::task::job::{GroupId, JobRef};
 
 /// A worker's stack, and the buffers from and to it.
 pub(crate) struct Inbox {
-    /// What the worker forked or dealt to itself, oldest first.
+    /// What the worker has dealt to itself or fetched, oldest first.
     pub(super) stack: VecDeque<JobRef>,
     /// Its row and its column of buffers, if it is dealt to.
     pub(super) process: Option<Process<JobRef>>,
@@ -91,8 +91,7 @@ impl Inbox {
         Some(unsafe { JobRef::from_word(word) })
     }
 
-    /// Takes the oldest item that `from` has dealt to this place, if it is a spawned one of this
-    /// group.
+    /// Takes the oldest item that `from` has dealt to this place, if it is one of this group.
     pub(super) fn consume_of(
         &mut self,
         matrix: &Matrix,
@@ -102,12 +101,12 @@ impl Inbox {
     ) -> Option<JobRef> {
         let oldest = self.peek(from)?;
         // SAFETY: what is in a buffer has not been executed, and no other worker can take it.
-        let fits = oldest.is_spawned() && unsafe { oldest.group() } == group;
+        let fits = unsafe { oldest.group() } == group;
         fits.then(|| self.consume(matrix, me, from)).flatten()
     }
 
-    /// For another one: takes what it can use from the fullest buffer to this place, which is
-    /// that of `me`. A fork alone; of spawned jobs that fit up to half, and up to `most`.
+    /// For another one: takes what fits from the fullest buffer to this place, which is that of
+    /// `me`, up to half of it, and up to `most`.
     pub(super) fn give_dealt(
         &mut self,
         matrix: &Matrix,
@@ -115,22 +114,13 @@ impl Inbox {
         most: usize,
         fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
-        let mut jobs = Vec::new();
         let others = (0..matrix.members()).filter(|&from| self.peek(from).is_some_and(&fits));
         let fullest = others.max_by_key(|&from| matrix.pending(from, me));
-        let Some(from) = fullest else { return jobs };
+        let Some(from) = fullest else {
+            return Vec::new();
+        };
         let most = matrix.pending(from, me).div_ceil(2).clamp(1, most);
-        while jobs.len() < most {
-            let next = self.peek(from).filter(|&next| fits(next));
-            let Some(next) = next.filter(|next| jobs.is_empty() || next.is_spawned()) else {
-                break;
-            };
-            jobs.extend(self.consume(matrix, me, from));
-            if !next.is_spawned() {
-                break;
-            }
-        }
-        jobs
+        self.give_back(matrix, [me, from], most, fits)
     }
 
     /// For a waiter: takes the oldest jobs of this place, which is that of `me`, from the buffers
@@ -152,27 +142,19 @@ impl Inbox {
         jobs
     }
 
-    /// For the one who dealt them: takes items out of its buffer to this place, which is that of
-    /// `me`, as long as they fit, and so many at most, or up to the fork of this group.
+    /// Takes items out of the buffer of `dealer` to this place, which is that of `me`, as long as
+    /// they fit, and so many at most.
     pub(super) fn give_back(
         &mut self,
         matrix: &Matrix,
         [me, dealer]: [usize; 2],
-        group: GroupId,
         most: usize,
         fits: impl Fn(JobRef) -> bool,
     ) -> Vec<JobRef> {
-        let mut jobs = Vec::new();
-        while jobs.len() < most && self.peek(dealer).is_some_and(&fits) {
-            let Some(job) = self.consume(matrix, me, dealer) else {
-                break;
-            };
-            jobs.push(job);
-            // SAFETY: it has not been executed, and no other worker can take it.
-            if !job.is_spawned() && unsafe { job.group() } == group {
-                break;
-            }
-        }
-        jobs
+        let next = || {
+            self.peek(dealer).filter(|&next| fits(next))?;
+            self.consume(matrix, me, dealer)
+        };
+        std::iter::from_fn(next).take(most).collect()
     }
 }

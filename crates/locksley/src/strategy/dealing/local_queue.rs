@@ -13,11 +13,10 @@ pub(crate) trait DealtJobs {
     /// Takes a spawned job of this group that was dealt to this queue.
     fn pop_of(&mut self, group: GroupId) -> Option<QueuedJob>;
 
-    /// Takes back a job of this group that was dealt to another worker, and that has not begun: a
-    /// spawned one, or the forked one that the group is. Returns `true` besides if jobs were moved
-    /// on the way.
-    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
-        let _ = (group, spawned);
+    /// Takes back a job of this group that was dealt to another worker, and that has not begun.
+    /// Returns `true` besides if jobs were moved on the way.
+    fn take_back(&mut self, group: GroupId) -> (Option<QueuedJob>, bool) {
+        let _ = group;
         (None, false)
     }
 
@@ -49,9 +48,9 @@ impl dyn LocalQueue {
         self.as_dealing()?.pop_of(group)
     }
 
-    pub(crate) fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+    pub(crate) fn take_back(&mut self, group: GroupId) -> (Option<QueuedJob>, bool) {
         self.as_dealing()
-            .map_or((None, false), |queue| queue.take_back(group, spawned))
+            .map_or((None, false), |queue| queue.take_back(group))
     }
 
     pub(crate) fn take_ghosts(&mut self) -> Vec<JobRef> {
@@ -81,12 +80,12 @@ impl LocalQueue for DealingQueue {
     #[inline]
     fn push(&mut self, job: JobRef) -> Result<(), JobRef> {
         // What was dealt comes from the stack, and goes back there.
-        if job.is_spawned() && !job.is_dealt() {
-            self.deal(job, None)
-        } else {
+        if job.is_dealt() {
             self.keep(job)
+        } else {
+            self.deal(job, None)
         }
-        if self.state.is_asked() {
+        if self.state.is_asked() && self.state.stacked() > 1 {
             self.answer();
         }
         Ok(())
@@ -117,6 +116,10 @@ impl LocalQueue for DealingQueue {
     }
 
     fn skips_search(&mut self) -> bool {
+        if !(self.waits || self.refused) {
+            // Its patience begins when there is something to wait for.
+            self.searches = 0;
+        }
         self.searches = self.searches.saturating_add(1);
         self.asked = false;
         self.waits = false;
@@ -173,7 +176,7 @@ impl DealtJobs for DealingQueue {
         Some(self.collected(job, from))
     }
 
-    fn take_back(&mut self, group: GroupId, spawned: bool) -> (Option<QueuedJob>, bool) {
+    fn take_back(&mut self, group: GroupId) -> (Option<QueuedJob>, bool) {
         if self.dealer.is_none() {
             return (None, false);
         }
@@ -192,7 +195,7 @@ impl DealtJobs for DealingQueue {
         self.recalls = 0;
         let mut any = false;
         let found = others.find_map(|other| {
-            let (found, moved) = self.take_back_from(other, group, spawned);
+            let (found, moved) = self.take_back_from(other, group);
             any |= moved;
             found
         });
@@ -210,9 +213,7 @@ impl DealtJobs for DealingQueue {
             let most = matrix.pending(me, other);
             let dealt = matrix.state(other).and_then(|state| {
                 let inbox = &state.inbox;
-                inbox.try_with(|inbox| {
-                    inbox.give_back(matrix, [other, me], GroupId::NONE, most, |_| true)
-                })
+                inbox.try_with(|inbox| inbox.give_back(matrix, [other, me], most, |_| true))
             });
             for job in dealt.unwrap_or_default() {
                 // SAFETY: it has not been executed, and this worker has taken it.

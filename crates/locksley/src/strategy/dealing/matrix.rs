@@ -225,6 +225,16 @@ impl Matrix {
         bump(&self.executed[worker], Ordering::Release); // [T2]
     }
 
+    /// How much of what was dealt this worker seems to have executed.
+    pub(super) fn executed(&self, worker: usize) -> u64 {
+        self.executed[worker].load(Ordering::Relaxed)
+    }
+
+    /// How many workers and spares there may be.
+    pub(super) fn places(&self) -> usize {
+        self.executed.len()
+    }
+
     /// How many items seem to be in the buffer from `from` to `to`.
     #[inline]
     pub(super) fn pending(&self, from: usize, to: usize) -> usize {

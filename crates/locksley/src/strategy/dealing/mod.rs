@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!              worker 0      worker 1      worker 2
-//!   stack     | a  b  c |   | d |         |  |          forks, and what one deals to oneself
+//!   stack     | a  b  c |   | d |         |  |          what one deals to oneself
 //!   from 0         -        x ─> y         z            buffers: one producer, one consumer
 //!   from 1         -          -            -
 //!   from 2         v          -            -
@@ -18,11 +18,8 @@
 //! [`GRANULARITY`](locksley_queue::pcb::GRANULARITY) items that are recycled.
 //!
 //! **Forks.** The paper knows tasks on their own, and no joins. What a join forks, the join will
-//! take back in a moment unless another worker begins it. So a fork is dealt to its own maker, on a
-//! private stack, and a worker that is out of work *asks* one who has some: that one deals its
-//! oldest fork to it, at its next fork. The oldest, because a leapfrogging waiter relies on it
-//! (`wait`): when a join's job is gone, so are all older ones, and what is left on the stack
-//! descends from the job that the worker began last.
+//! take back in a moment unless another worker begins it. So forks lie in the pool's deque, and are
+//! stolen, as under every strategy.
 //!
 //! # Where it differs from the paper, and why
 //!
@@ -34,18 +31,19 @@
 //! - **A place can be entered by others.** A worker's stack and its ends of the buffers are behind
 //!   a lock that is biased towards it (`biased`): it enters with a store and a load, and another
 //!   one, which pays with a `membarrier`, when it must.
-//! - **Who is out of work helps out.** It asks first, and when it has waited for [`PATIENCE`]
-//!   searches, it fetches: half of the spawned jobs of the fullest buffer to a busy worker, or its
-//!   oldest fork. Under `locality` it leaves alone what had better run there, unless that worker
+//! - **A worker deals what it has too much of.** It keeps a job if its stack is empty, and deals
+//!   the next one where the oracle wanted to have this one; and it gives its only job to no worker
+//!   that asks, nor is that fetched while it gets on. So a chain of tasks, each of which spawns the
+//!   next, stays where it is. Dealt in turn it would wake a worker for each of them.
+//! - **Who is out of work helps out.** It asks first: a worker that has jobs on its stack deals it
+//!   the oldest when it next spawns one. When it has seen work for [`PATIENCE`] searches and got
+//!   none, it fetches: half of the jobs of the fullest buffer to a busy worker, or the oldest of its stack. Under `locality` it leaves alone what had better run there, unless that worker
 //!   has taken nothing of what it was dealt for [`STUCK`].
-//! - **A waiter gets back what it dealt**, unless it has begun: a join its job, a scope its tasks
-//!   (but, as above, those that had better run elsewhere). A waiter takes what it was dealt only if
-//!   that is what it waits for, or if it takes any work. Before it blocks it leaves the rest to the
-//!   pool's queue, where a waiter for it looks. A scope that has waited in vain also gets its tasks
-//!   from the place of one that has fetched them, or that others have dealt them to. A join's job
-//!   is so completed: by the one that it was dealt to; or by one that is out of work; or by the
-//!   join itself, which, when it waits, finds it in the buffer, or in the pool's queue, or has seen
-//!   it begun.
+//! - **A waiter gets back what it dealt**, unless it has begun: a scope its tasks (but, as above,
+//!   not those that had better run elsewhere). A waiter takes what it was dealt only if that is
+//!   what it waits for, or if it takes any work. Before it blocks it leaves the rest to the pool's
+//!   queue, where a waiter for it looks. A scope that has waited in vain also gets its tasks from
+//!   the place of one that has fetched them, or that others have dealt them to.
 //! - **More workers than processors** do not all run: one that goes to sleep because there are
 //!   enough others leaves what it was dealt to the pool's queue too, wherever that had better run.
 //! - **Spares**, and workers beyond [`MOST`], have no buffers: what they make is stolen from their
@@ -64,7 +62,7 @@
 //!   the other's place. One that finds another in its own place waits for it to leave; that one
 //!   does nothing there but move up to 64 pointers.
 //! - *Theorem 3*: under `simple` the numbers of spawned jobs dealt to two workers differ by at most
-//!   n.
+//!   n, but for what a worker keeps because it has no other.
 //! - *Theorems 6 and 7*: with enough items, and phases that are as long as the paper asks, the time
 //!   is within 3 + alpha of the optimum. Helping out makes it no worse: no worker idles while there
 //!   is work, but under `locality` for [`STUCK`].
@@ -101,8 +99,8 @@ use crate::scheduler::wait::LOOK_RARELY;
 use crate::strategy::local_queue::{HANDFUL, StealHandle, StolenBatch, TransferCounts};
 use crate::task::job::{GroupId, JobRef};
 
-/// How many searches a worker that is out of work only asks: about five microseconds, as long as it
-/// takes to enter another's place, and its owner to notice.
+/// How many searches a worker that is out of work only asks where it sees some: about five
+/// microseconds. To enter another's place takes as long, or several times that.
 const PATIENCE: u32 = 8;
 
 /// How many times a waiter looks in vain before it fetches what it dealt. A worker that has asked
@@ -129,11 +127,11 @@ pub(crate) struct DealingQueue {
     /// The get-oracle.
     collector: Collector,
     random: Random,
-    /// Searches since something was found.
+    /// Searches in a row that saw work and did not get any.
     searches: u32,
     /// Set if a worker has been asked in this search.
     asked: bool,
-    /// Set if it has seen work in this search that it only asked for.
+    /// Set if it has seen work in this search that it did not get.
     waits: bool,
     /// Set if it has seen items in this search that it left to others.
     refused: bool,
@@ -141,6 +139,10 @@ pub(crate) struct DealingQueue {
     recalls: u32,
     /// To whom something was dealt last.
     dealt_to: Option<usize>,
+    /// Whose turn it was when a job was kept for want of others: the next job is dealt to it.
+    owed: Option<usize>,
+    /// How much each worker had executed when it was last seen with a single job.
+    looks: Box<[Option<u64>]>,
     /// When others were seen to take something, where that matters.
     watches: Box<[Option<Watch>]>,
     transfers: TransferCounts,
@@ -183,7 +185,6 @@ impl DealingQueue {
             me: index,
             inbox,
             state,
-            matrix,
             policy,
             collector: policy.collector(if dealer.is_some() { index } else { 0 }),
             dealer,
@@ -195,8 +196,11 @@ impl DealingQueue {
             refused: false,
             recalls: 0,
             dealt_to: None,
+            owed: None,
+            looks: vec![None; matrix.places()].into_boxed_slice(),
             watches: vec![None; watches].into_boxed_slice(),
             transfers: TransferCounts::default(),
+            matrix,
         }
     }
 
@@ -229,7 +233,12 @@ impl DealingQueue {
                 matrix.pending(me, to)
             }
         };
-        let to = dealer.deal(near, pending, &mut self.random);
+        let owed = self.owed.take_if(|_| near.is_none());
+        let mut to = owed.unwrap_or_else(|| dealer.deal(near, pending, &mut self.random));
+        if to != me && near.is_none() && state.stacked() == 0 {
+            self.owed = Some(to);
+            to = me;
+        }
         let job = job.dealt(near == Some(to));
         self.transfers.near += u64::from(near.is_some());
         if to == me {
@@ -242,7 +251,8 @@ impl DealingQueue {
         self.inbox.with(|inbox| inbox.produce(matrix, me, to, job));
     }
 
-    /// Deals the oldest job of the stack to the worker that has asked, if it is still idle.
+    /// Deals the oldest job of the stack to the worker that has asked, if it is still idle. The
+    /// caller has another one.
     #[cold]
     #[inline(never)]
     fn answer(&mut self) {
@@ -324,6 +334,10 @@ impl DealingQueue {
             self.forget(index);
             return Steal::Empty;
         }
+        self.waits = true;
+        if (stacked, dealt) == (1, 0) && self.gets_on(index) {
+            return Steal::Private;
+        }
         let near = if self.is_local() {
             self.matrix.near_for(index) + state.near()
         } else {
@@ -357,6 +371,16 @@ impl DealingQueue {
         jobs.rev().for_each(|job| self.keep(job));
         self.has_found();
         Steal::Success(StolenBatch { job, moved, more })
+    }
+
+    /// Returns `true` if `worker`, which has a single job, has executed another one since the last
+    /// look: it will be at this one sooner than a thief that has to pass a barrier.
+    fn gets_on(&mut self, worker: usize) -> bool {
+        let executed = Some(self.matrix.executed(worker));
+        let Some(look) = self.looks.get_mut(worker) else {
+            return false;
+        };
+        std::mem::replace(look, executed) != executed
     }
 
     /// Returns `true` if `worker`, which has `near` jobs that prefer it, has made no progress for
@@ -393,16 +417,10 @@ impl DealingQueue {
 
     /// Takes items back out of the buffer to this worker. One of the group is returned, and with
     /// it whether there were any at all.
-    fn take_back_from(
-        &mut self,
-        other: usize,
-        group: GroupId,
-        spawned: bool,
-    ) -> (Option<JobRef>, bool) {
+    fn take_back_from(&mut self, other: usize, group: GroupId) -> (Option<JobRef>, bool) {
         let me = self.me;
         let pending = self.matrix.pending(me, other);
-        // A fork may lie behind anything.
-        let stays = spawned && self.is_local();
+        let stays = self.is_local();
         let near = if stays {
             self.matrix.near(me, other)
         } else {
@@ -416,14 +434,12 @@ impl DealingQueue {
         let fits = |job: JobRef| stuck || !(stays && job.is_near());
         let most = if stuck {
             1
-        } else if spawned {
-            pending.div_ceil(2).min(HANDFUL)
         } else {
-            HANDFUL
+            pending.div_ceil(2).min(HANDFUL)
         };
         let back = matrix.state(other).and_then(|state| {
             let inbox = &state.inbox;
-            inbox.try_with(|inbox| inbox.give_back(matrix, [other, me], group, most, fits))
+            inbox.try_with(|inbox| inbox.give_back(matrix, [other, me], most, fits))
         });
         let back = back.unwrap_or_default();
         let any = !back.is_empty();
