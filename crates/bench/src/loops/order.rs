@@ -15,6 +15,9 @@ use crate::harness::{Plan, Wrong};
 /// which is made in the cache.
 const SCAN: f64 = 0.65;
 
+/// Two workers that scan a half each and need nothing of each other: what the memory allows.
+const HALVES: &str = "halves apart";
+
 /// What part of rayon's time a sort may take.
 const SORT: f64 = 1.03;
 
@@ -53,18 +56,15 @@ fn scan(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong> 
     let input = Arc::new(numbers(many(plan.quick)));
     let add = |a: &u64, b: &u64| a.wrapping_add(*b);
     let total = input.iter().fold(0, |a, b| add(&a, b));
-    let [a, b] = [0; 2].map(|_| input.clone());
+    let half = input.len() / 2;
+    let halves =
+        [&input[..half], &input[half..]].map(|half| half.iter().fold(0, |a, b| add(&a, b)));
+    let [a, b, c] = [0; 3].map(|_| input.clone());
     let case = Case::new("scan 10^7 P=2".to_owned(), "prefix sums in place", pools)
         .changing(
             SEQUENTIAL,
             move || a.to_vec(),
-            move |v| {
-                let mut sum = 0;
-                for n in v {
-                    sum = add(&sum, n);
-                    *n = sum;
-                }
-            },
+            |v| scan_here(v),
             move |v| v.last() == Some(&total),
         )
         .changing(
@@ -72,12 +72,30 @@ fn scan(plan: &Plan, outcome: &mut Outcome, pools: &Pools) -> Result<(), Wrong> 
             move || b.to_vec(),
             move |v| v.par_scan(add),
             move |v| v.last() == Some(&total),
+        )
+        .changing(
+            HALVES,
+            move || c.to_vec(),
+            move |v| {
+                let (left, right) = v.split_at_mut(half);
+                rayon::join(|| scan_here(left), || scan_here(right));
+            },
+            move |v| [v.get(half - 1), v.last()] == [Some(&halves[0]), Some(&halves[1])],
         );
     let measured = case.run(plan, 2)?;
     let bar = bar(&measured, "scan 10^7 P=2", SEQUENTIAL, SCAN);
     outcome.bars.push(bar);
     outcome.workloads.extend(measured);
     Ok(())
+}
+
+/// The sequential scan.
+fn scan_here(numbers: &mut [u64]) {
+    let mut sum = 0_u64;
+    for n in numbers {
+        sum = sum.wrapping_add(*n);
+        *n = sum;
+    }
 }
 
 fn sorts<T>(

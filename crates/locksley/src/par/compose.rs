@@ -17,10 +17,11 @@ impl<A: Split, B: Split> Zip<A, B> {
     /// Pairs two sequences, as many items as both have.
     pub(super) fn new(a: A, b: B) -> Zip<A, B> {
         let len = a.len().min(b.len());
-        Zip {
-            a: a.split_at(len).0,
-            b: b.split_at(len).0,
-        }
+        let (a, surplus_a) = a.split_at(len);
+        let (b, surplus_b) = b.split_at(len);
+        // By name: if a destructor panics, what is kept is dropped too.
+        drop((surplus_a, surplus_b));
+        Zip { a, b }
     }
 }
 

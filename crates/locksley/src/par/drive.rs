@@ -175,6 +175,8 @@ impl<P, E> Loop<'_, P, E> {
             span.at += len;
             let left = span.to - span.at;
             if left == 0 || self.is_over(span.at) {
+                // By name: if a destructor panics, the accumulator is dropped too.
+                drop((rest, state));
                 return acc;
             }
             if pace.shares(worker, len, left) {
@@ -204,6 +206,7 @@ impl<P, E> Loop<'_, P, E> {
             let (mut acc, mut state) = (end.start(), self.pipe.state());
             let items = self.pipe.run(&mut state, source.block(len));
             end.feed(&mut acc, at, to, items);
+            drop((source, state));
             return acc;
         }
         let mid = at + len / 2;

@@ -378,7 +378,9 @@ where
     {
         self.with_source(|source| {
             let count = count.min(source.len());
-            source.split_at(count).0
+            let (kept, rest) = source.split_at(count);
+            drop(rest);
+            kept
         })
     }
 
@@ -395,7 +397,9 @@ where
     {
         self.with_source(|source| {
             let count = count.min(source.len());
-            source.split_at(count).1
+            let (rest, kept) = source.split_at(count);
+            drop(rest);
+            kept
         })
     }
 }

@@ -151,6 +151,8 @@ where
             let len = left.min(done.max(1));
             let found = self.pipe.run(&mut state, rest.block(len)).find_map(&f);
             if found.is_some() {
+                // By name: if a destructor panics, what was found is dropped too.
+                drop((rest, state));
                 return found;
             }
             (left, done) = (left - len, done + len);
@@ -160,6 +162,7 @@ where
             let (round, later) = rest.split_at(len);
             let found = drive(round, &self.pipe, &FindFirst::new(&f), Mode::OnRequest);
             if found.is_some() {
+                drop((later, state));
                 return found;
             }
             (rest, left, done) = (later, left - len, done + len);

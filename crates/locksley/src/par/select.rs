@@ -90,6 +90,10 @@ fn swap_misplaced<T>(items: &mut [T], chunk: usize, fronts: &[usize], front: usi
 /// How many items a pivot is chosen from.
 const SAMPLE: usize = 255;
 
+/// How many pivots are tried: several times what items in any usual order take. Where all were bad,
+/// `std`'s selection goes on, which is linear in the worst case.
+const PIVOTS: usize = 24;
+
 /// Puts the item of rank `rank` where it belongs, with no larger ones in front of it and no smaller
 /// ones behind it.
 pub(super) fn select<T, F>(items: &mut [T], rank: usize, compare: &F)
@@ -99,7 +103,10 @@ where
 {
     assert!(rank < items.len(), "the rank is below the length");
     let mut part = 0..items.len();
-    while part.len() > CHUNKS * SMALLEST_CHUNK {
+    for _ in 0..PIVOTS {
+        if part.len() <= CHUNKS * SMALLEST_CHUNK {
+            break;
+        }
         let equal = around_pivot(&mut items[part.clone()], rank - part.start, compare);
         let equal = part.start + equal.start..part.start + equal.end;
         if equal.contains(&rank) {

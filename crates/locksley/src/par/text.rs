@@ -70,20 +70,33 @@ pub struct Bands<'s> {
 }
 
 impl<'s> Bands<'s> {
-    /// Returns where the first line begins that does so in this band or behind it.
-    fn start_of(&self, band: usize) -> usize {
-        let Some(before) = (band * BAND).checked_sub(1) else {
-            return 0;
-        };
-        let rest = self.text.as_bytes().get(before..).unwrap_or_default();
-        let newline = rest.iter().position(|&byte| byte == b'\n');
-        newline.map_or(self.text.len(), |at| before + at + 1)
-    }
-
     /// The lines that begin in these bands.
+    ///
+    /// Where the first one begins is looked for in the bands alone. Beyond their end goes only the
+    /// search for the end of a line that begins in them, so a long line is searched once.
     fn lines(&self, first: usize, count: usize) -> &'s str {
-        &self.text[self.start_of(first)..self.start_of(first + count)]
+        let bytes = self.text.as_bytes();
+        let from = (first * BAND).saturating_sub(1);
+        let Some(to) = bytes.len().min((first + count) * BAND).checked_sub(1) else {
+            return "";
+        };
+        let start = if first == 0 {
+            Some(0)
+        } else {
+            bytes.get(from..to).and_then(line_end).map(|at| from + at)
+        };
+        let Some(start) = start else {
+            return "";
+        };
+        let end = line_end(&bytes[to..]).map_or(bytes.len(), |at| to + at);
+        &self.text[start..end]
     }
+}
+
+/// Returns where the first newline ends.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    let newline = bytes.iter().position(|&byte| byte == b'\n');
+    newline.map(|at| at + 1)
 }
 
 impl<'s> Split for Bands<'s> {

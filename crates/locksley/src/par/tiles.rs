@@ -44,12 +44,16 @@ impl Grid {
     }
 
     fn tiles(&self) -> usize {
-        self.whole.0.div_ceil(self.tile.0) * self.across()
+        let tiles = self
+            .across()
+            .checked_mul(self.whole.0.div_ceil(self.tile.0));
+        tiles.expect("there are at most `usize::MAX` tiles")
     }
 
     fn get(&self, number: usize) -> Tile {
         let part = |number: usize, size: usize, whole: usize| {
-            number * size..whole.min((number + 1) * size)
+            let start = number * size;
+            start..whole.min(start.saturating_add(size))
         };
         Tile {
             rows: part(number / self.across(), self.tile.0, self.whole.0),
@@ -72,7 +76,7 @@ impl Grid {
 ///
 /// # Panics
 ///
-/// If a tile would have no rows or no columns.
+/// If a tile would have no rows or no columns, or if there are more than `usize::MAX` tiles.
 pub fn tiles(rows: usize, columns: usize, tile: (usize, usize)) -> Par<Tiles> {
     let grid = Grid::new((rows, columns), tile);
     Par::new(Tiles {

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering as Order;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 
 use locksley::par::merge;
 use locksley::prelude::*;
@@ -224,4 +225,41 @@ proptest! {
         drop(items);
         prop_assert_eq!(LIVING.load(Ordering::Relaxed), 0);
     }
+}
+
+/// A comparison that decides as late as it can makes every pivot a bad one (McIlroy: a killer
+/// adversary for quicksort). Selection stays linear.
+#[test]
+fn selection_from_an_adversary_is_linear() {
+    const LEN: usize = 200_000;
+    const UNDECIDED: u64 = u64::MAX;
+    let values: Vec<AtomicU64> = (0..LEN).map(|_| AtomicU64::new(UNDECIDED)).collect();
+    let (decided, candidate) = (AtomicU64::new(0), AtomicUsize::new(0));
+    let comparisons = AtomicUsize::new(0);
+    let value = |item: usize| values[item].load(Relaxed);
+    let compare = |&a: &usize, &b: &usize| {
+        comparisons.fetch_add(1, Relaxed);
+        if a != b && value(a) == UNDECIDED && value(b) == UNDECIDED {
+            let low = if a == candidate.load(Relaxed) { a } else { b };
+            values[low].store(decided.fetch_add(1, Relaxed), Relaxed);
+        }
+        if value(a) == UNDECIDED {
+            candidate.store(a, Relaxed);
+        } else if value(b) == UNDECIDED {
+            candidate.store(b, Relaxed);
+        }
+        value(a).cmp(&value(b))
+    };
+    let mut items: Vec<usize> = (0..LEN).collect();
+    let pool = locksley::Pool::builder()
+        .workers(1)
+        .build()
+        .expect("a pool");
+    pool.install(|| {
+        items.par_select_nth_unstable_by(LEN - 1, compare);
+    });
+    let last = value(items[LEN - 1]);
+    assert!(items.iter().all(|&item| value(item) <= last));
+    let each = comparisons.into_inner() / LEN;
+    assert!(each < 200, "{each} comparisons for each item");
 }

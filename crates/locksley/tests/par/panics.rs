@@ -236,3 +236,71 @@ fn loops_run_whole_while_a_panic_unwinds() {
         assert_eq!(sum.into_inner(), 2000 * 1999 / 2);
     }
 }
+
+/// An item whose destructor panics if it is told to, unless its thread unwinds already.
+struct Bomb<'c>(Living<'c>, bool);
+
+impl Drop for Bomb<'_> {
+    fn drop(&mut self) {
+        if self.1 && !std::thread::panicking() {
+            std::panic::panic_any("on purpose");
+        }
+    }
+}
+
+/// A destructor that panics in what a loop leaves out does not keep the rest from being dropped.
+#[test]
+fn a_surplus_that_panics_leaks_nothing() {
+    quieten();
+    let count = AtomicIsize::new(0);
+    let bombs = |len: u64, bomb: u64| -> Vec<Bomb> {
+        let item = |n| Bomb(Living::new(n, &count), n == bomb);
+        (0..len).map(item).collect()
+    };
+    type Loop<'l> = (&'l str, Box<dyn Fn() + 'l>);
+    let loops: [Loop; 7] = [
+        (
+            "zip, left",
+            Box::new(|| drop(bombs(10, 8).into_par().zip(bombs(5, 9)))),
+        ),
+        (
+            "zip, right",
+            Box::new(|| drop(bombs(5, 9).into_par().zip(bombs(10, 8)))),
+        ),
+        (
+            "take",
+            Box::new(|| assert!(bombs(10, 8).into_par().take(5).count() > 0)),
+        ),
+        (
+            "skip",
+            Box::new(|| assert!(bombs(10, 2).into_par().skip(5).count() > 0)),
+        ),
+        (
+            "step",
+            Box::new(|| assert!(bombs(10, 3).into_par().step_by(2).count() > 0)),
+        ),
+        (
+            "search",
+            Box::new(|| drop(bombs(500, 400).into_par().find_first(|item| item.0.0 == 7))),
+        ),
+        (
+            "filter",
+            Box::new(|| {
+                let kept = bombs(500, 400).into_par().filter(|item| {
+                    busy(1);
+                    item.0.0 != 400
+                });
+                drop(kept.collect::<Vec<_>>());
+            }),
+        ),
+    ];
+    for pool in pools() {
+        for (name, run) in &loops {
+            assert!(panics(run), "{name}");
+            assert_eq!(count.load(Ordering::Relaxed), 0, "{name}");
+        }
+        let run = || bombs(500, 499).into_par().for_each(|_| busy(1));
+        assert!(panics(|| pool.install(run)));
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+    }
+}

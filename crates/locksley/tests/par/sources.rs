@@ -237,3 +237,60 @@ fn the_longest_slice_has_windows() {
     assert!(items.par_windows(1).any(|_| true));
     assert_eq!(items.par_windows(usize::MAX).count(), 1);
 }
+
+/// A line is searched once, however many bands it goes through.
+#[test]
+fn a_line_as_long_as_the_text() {
+    let text = "x".repeat(2 << 20) + "\ny";
+    for pool in &pools()[..4] {
+        let lengths = || -> Vec<usize> { text.par_lines().map(str::len).collect() };
+        assert_eq!(pool.install(lengths), [2 << 20, 1]);
+        let fixed = || text.par_lines().deterministic().count();
+        assert_eq!(pool.install(fixed), 2);
+    }
+}
+
+/// Every number of a type, and ranges at both ends of it.
+#[test]
+fn whole_and_extreme_ranges() {
+    for pool in pools() {
+        pool.install(|| {
+            let all: Vec<i8> = (i8::MIN..=i8::MAX).par().inspect(|_| busy(1)).collect();
+            assert!(all.into_iter().eq(i8::MIN..=i8::MAX));
+            let back: Vec<i8> = (i8::MIN..i8::MAX)
+                .par()
+                .rev()
+                .inspect(|_| busy(1))
+                .collect();
+            assert!(back.into_iter().eq((i8::MIN..i8::MAX).rev()));
+            assert_eq!((0..=u16::MAX).par().count(), 1 << 16);
+            assert_eq!((i64::MAX - 9..=i64::MAX).par().min(), Some(i64::MAX - 9));
+            assert_eq!((u128::MAX - 9..=u128::MAX).par().max(), Some(u128::MAX));
+            assert_eq!((i128::MIN..i128::MIN + 9).par().count(), 9);
+            assert_eq!((0..u64::MAX).par().find_first(|&n| n == 5000), Some(5000));
+            let late = (1..=u64::MAX).par().skip(usize::MAX - 3);
+            assert!(
+                late.collect::<Vec<_>>()
+                    .into_iter()
+                    .eq(u64::MAX - 2..=u64::MAX)
+            );
+            let strided = (i64::MIN..i64::MAX).par().step_by(usize::MAX / 3);
+            assert_eq!(strided.count(), 3);
+        });
+    }
+}
+
+/// More items than a `usize` counts are refused, and so are more tiles.
+#[test]
+fn too_many_items_are_refused() {
+    crate::panics::quieten();
+    let refused = |run: fn() -> usize| std::panic::catch_unwind(run).is_err();
+    assert!(refused(|| (0..=u64::MAX).par().count()));
+    assert!(refused(|| (i128::MIN..0).par().count()));
+    assert!(refused(|| tiles(1 << 40, 1 << 40, (1, 1)).count()));
+    let wide = tiles(1, usize::MAX, (1, usize::MAX - 1));
+    let widths: Vec<usize> = wide
+        .map(|tile| tile.columns.end - tile.columns.start)
+        .collect();
+    assert_eq!(widths, [usize::MAX - 1, 1]);
+}
