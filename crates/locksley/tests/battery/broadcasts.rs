@@ -214,8 +214,9 @@ fn in_a_scope() {
 fn to_sleeping_workers() {
     everywhere(|pool| {
         for _ in 0..5 {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-            assert_eq!(pool.broadcast(|_| 1).len(), pool.workers());
+            crate::support::until_asleep(pool);
+            let indices = pool.broadcast(|context| context.index());
+            assert_eq!(indices, Vec::from_iter(0..pool.workers()));
         }
     });
 }

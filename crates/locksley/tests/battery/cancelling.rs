@@ -22,9 +22,8 @@ fn a_task_stops_when_its_token_is_cancelled() {
             })
             .collect();
         all.cancel();
-        for task in tasks {
-            task.join();
-        }
+        let ended = tasks.into_iter().map(|task| task.join()).count();
+        assert_eq!(ended, pool.workers());
     });
 }
 
