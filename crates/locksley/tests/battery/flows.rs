@@ -306,6 +306,7 @@ impl Drop for Dropped {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 #[allow(clippy::forget_non_drop, reason = "what a program may do")]
 fn everything_is_dropped_once_whether_it_ran_or_not() {
     everywhere(|pool| {
@@ -350,6 +351,7 @@ fn everything_is_dropped_once_whether_it_ran_or_not() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_panic_stops_what_depends_on_it_and_nothing_else() {
     everywhere(|pool| {
         let ran: Vec<AtomicBool> = (0..6).map(|_| AtomicBool::new(false)).collect();
@@ -377,6 +379,7 @@ fn a_panic_stops_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_body_that_panics_waits_for_its_tasks() {
     everywhere(|pool| {
         let mut n = 0;
@@ -396,6 +399,7 @@ fn a_body_that_panics_waits_for_its_tasks() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn an_operation_or_a_drop_that_panics_reaches_the_caller() {
     struct Bomb;
     impl Drop for Bomb {
@@ -479,6 +483,7 @@ fn a_pool_is_shut_down_when_its_flows_are_over() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn conflicting_accesses_of_one_task_are_refused() {
     fn refused(fork: impl for<'f> Fn(&'f Flow<'f, '_>, Object<'f, i32, Sum>) + Sync) {
         let attempt = || flow(|f| fork(f, f.cumulative_value(0, Sum)));

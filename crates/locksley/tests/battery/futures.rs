@@ -122,6 +122,7 @@ fn shutdown_while_a_task_blocks() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_panic_of_the_task_reaches_who_awaits_it() {
     everywhere(|pool| {
         let task = pool.spawn(|| panic!("in the task"));
@@ -181,6 +182,7 @@ fn a_waker_that_polls_at_once() {
 
 /// A result that is not taken, and that panics when it is dropped.
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_result_that_panics_when_dropped() {
     struct Bomb;
     impl Drop for Bomb {

@@ -111,6 +111,7 @@ fn a_refusal_ends_those_that_were_started() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_panic_while_starting_ends_those_that_were_started() {
     let started = Mutex::new(Vec::new());
     let build = || {
@@ -357,6 +358,7 @@ fn a_retired_pool_finishes_by_itself() {
 }
 
 #[test]
+#[cfg_attr(panic = "abort", ignore = "it unwinds")]
 fn a_detached_panic_goes_to_the_handler_and_nothing_is_lost() {
     for strategy in Strategy::ALL {
         let (sender, panics) = mpsc::channel();
