@@ -22,8 +22,8 @@ fn a_task_stops_when_its_token_is_cancelled() {
             })
             .collect();
         all.cancel();
-        let ended = tasks.into_iter().map(|task| task.join()).count();
-        assert_eq!(ended, pool.workers());
+        let rounds: Vec<u64> = tasks.into_iter().map(|task| task.join()).collect();
+        assert_eq!(rounds.len(), pool.workers());
     });
 }
 
